@@ -1,0 +1,38 @@
+# make demo: the whole pipeline on the embedded sample.   make test: the test suite.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint slow clean
+
+demo: .venv/.stamp
+	$(BIN)/ssi demo
+
+test: .venv/.stamp
+	$(BIN)/pytest --cov --cov-report=term:skip-covered --cov-fail-under=90
+
+slow: .venv/.stamp
+	$(BIN)/pytest -m slow
+
+lint: .venv/.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf .venv .ssi .cache build *.egg-info
+
+# The lock holds exact versions with hashes; uv installs it faster and is used when it is there.
+.venv/.stamp: requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "ssi needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.12")'
+	$(PYTHON) -m venv .venv
+	if command -v uv >/dev/null 2>&1; then \
+	  uv pip install -q --python $(BIN)/python --require-hashes -r requirements.lock; \
+	else \
+	  $(BIN)/python -m pip install -q --upgrade pip && \
+	  $(BIN)/python -m pip install -q --require-hashes -r requirements.lock; \
+	fi
+	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
+	touch $@
+
+requirements.lock: | pyproject.toml
+	uv pip compile -q --universal --extra dev --generate-hashes --no-emit-index-url --no-annotate --no-header pyproject.toml -o $@

@@ -1,0 +1,1 @@
+"""Workflows of ssi: the only package that knows Prefect and MLflow."""

@@ -1,0 +1,1 @@
+"""Supervised Semantic Indexing: learning to rank text from links, clicks and translations."""

@@ -1,0 +1,1 @@
+"""From source formats to tables: one file per source."""

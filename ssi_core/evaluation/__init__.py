@@ -1,0 +1,1 @@
+"""Measures, their standard errors, and paired tests."""

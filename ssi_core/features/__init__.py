@@ -1,0 +1,1 @@
+"""From tables to sparse matrices on disk."""

@@ -1,0 +1,1 @@
+"""Text in, titles out; and why."""

@@ -1,0 +1,243 @@
+"""Artefact directories: keyed, written under a temporary name, renamed when whole.
+
+``key = sha256(kind, configuration, keys of the parents, digest of the code)``. A directory that
+bears the wanted key is up to date; one that bears another is refused unless forced. While it is
+written, a lock keeps a second process out; the operating system drops the lock of a process that
+dies, so a stale lock cannot be.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ssi_core.types import BadInput, Refused, TextMatrix
+
+MANIFEST = "artefact.json"
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A whole artefact directory and what its manifest says."""
+
+    path: Path
+    kind: str
+    key: str
+    configuration: Mapping[str, Any]
+    parents: Mapping[str, str]
+    counts: Mapping[str, Any]
+    skipped: Mapping[str, Any]
+
+
+@dataclass
+class Building:
+    """An artefact being written: put files under ``path``, facts into ``counts``, ``skipped``."""
+
+    path: Path
+    counts: dict[str, Any] = field(default_factory=dict)
+    skipped: dict[str, Any] = field(default_factory=dict)
+
+
+def digest_file(path: Path, progress: Any = None) -> str:
+    """Sha256 of a file as hexadecimal digits, read in blocks of 1 MiB."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+            if progress is not None:
+                progress(len(block))
+    return digest.hexdigest()
+
+
+def digest_code(*modules: ModuleType) -> str:
+    """Digest of the source files of modules, so that an edit of the code makes a new key."""
+    digest = hashlib.sha256()
+    for name, file in sorted((m.__name__, m.__file__) for m in modules):
+        digest.update(name.encode())
+        if file is not None:
+            digest.update(Path(file).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def key_of(
+    kind: str, configuration: Mapping[str, Any], parents: Mapping[str, str], code: str = ""
+) -> str:
+    """Key of an artefact: 64 hexadecimal digits; equal inputs, equal key.
+
+    >>> key_of("task", {"words": 30}, {}) == key_of("task", {"words": 30}, {})
+    True
+    """
+    said = [kind, configuration, dict(parents), code]
+    text = json.dumps(said, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read(path: Path, kind: str | None = None) -> Artefact:
+    """Open a whole artefact; `BadInput` when there is none, or one of another kind."""
+    manifest = Path(path) / MANIFEST
+    try:
+        said = json.loads(manifest.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadInput(
+            f"{path} is no artefact: it has no {MANIFEST}. Make it first ('ssi --help' lists the "
+            "commands), or check the path."
+        ) from None
+    except ValueError as error:
+        raise BadInput(f"{manifest}: not JSON ({error}). Remove {path} and run again.") from None
+    if kind is not None and said.get("kind") != kind:
+        raise BadInput(f"{path} is a {said.get('kind')!r} artefact, expected {kind!r}.")
+    return Artefact(
+        Path(path),
+        said["kind"],
+        said["key"],
+        said["configuration"],
+        said["parents"],
+        said["counts"],
+        said["skipped"],
+    )
+
+
+def up_to_date(path: Path, kind: str, key: str, *, force: bool = False) -> Artefact | None:
+    """Return the artefact at ``path`` if it bears ``key``, None if nothing is there.
+
+    Raises
+    ------
+    Refused
+        Something else is there and ``force`` is off.
+    """
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return None
+    if not (path / MANIFEST).exists():
+        raise Refused(f"{path} is there and is not an artefact of ssi; it is left alone. Name another.")
+    found = read(path)
+    if found.kind == kind and found.key == key:
+        return found
+    if force:
+        return None
+    raise Refused(
+        f"{path} holds a {found.kind} made from other input, settings or code "
+        f"(key {found.key[:12]}, wanted {key[:12]}). Use --force to replace it, or name another."
+    )
+
+
+@contextmanager
+def create(
+    path: Path,
+    *,
+    kind: str,
+    key: str,
+    configuration: Mapping[str, Any],
+    parents: Mapping[str, str],
+) -> Iterator[Building]:
+    """Write an artefact: the body fills ``building.path``, which is renamed when it succeeds.
+
+    The unfinished directory is kept after a failure only as long as the next call, which clears it.
+
+    Raises
+    ------
+    Refused
+        Another process is writing the same artefact.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.parent / f".{path.name}.partial"
+    with locked(path):
+        if partial.exists():
+            shutil.rmtree(partial)
+        partial.mkdir()
+        building = Building(partial)
+        try:
+            yield building
+            write_json(
+                partial / MANIFEST,
+                {
+                    "kind": kind,
+                    "key": key,
+                    "configuration": dict(configuration),
+                    "parents": dict(parents),
+                    "counts": building.counts,
+                    "skipped": building.skipped,
+                },
+            )
+            _replace(partial, path)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of an artefact; `Refused` names the process that has it."""
+    lock = path.parent / f".{path.name}.lock"
+    with lock.open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            other = file.read().strip() or "unknown"
+            raise Refused(f"{path} is being written by process {other}; wait for it.") from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+def _replace(partial: Path, path: Path) -> None:
+    old = path.parent / f".{path.name}.old"
+    shutil.rmtree(old, ignore_errors=True)
+    if path.exists():
+        path.rename(old)
+    partial.rename(path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON through a temporary name, readable by a person."""
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    temporary.rename(path)
+
+
+def save_csr(directory: Path, matrix: sparse.csr_array) -> None:
+    """Save a CSR matrix as three ``.npy`` files and its shape."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in ("indptr", "indices", "data"):
+        np.save(directory / f"{name}.npy", getattr(matrix, name), allow_pickle=False)
+    write_json(directory / "shape.json", [int(n) for n in matrix.shape])
+
+
+def load_csr(directory: Path) -> TextMatrix:
+    """Load a CSR matrix, memory mapped; nothing is read before it is used."""
+    indptr, indices, data = (load_array(directory / f"{n}.npy") for n in _CSR_PARTS)
+    shape = json.loads((directory / "shape.json").read_text())
+    return sparse.csr_array((data, indices, indptr), shape=tuple(shape), copy=False)
+
+
+_CSR_PARTS: Sequence[str] = ("indptr", "indices", "data")
+
+
+def load_array(path: Path, *, mapped: bool = True) -> NDArray[Any]:
+    """Load a ``.npy`` array, memory mapped read-only unless told otherwise; never a pickle."""
+    try:
+        # An empty array cannot be mapped.
+        if mapped and path.stat().st_size > 128:
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path}: {error}. Remove its directory and make it again.") from error

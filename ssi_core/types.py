@@ -1,0 +1,214 @@
+"""The central types: what every room passes to the next. No logic lives here.
+
+Identifiers are strings outside and row numbers (int32) inside. Fractions are in 0..1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Float32: TypeAlias = NDArray[np.float32]
+Float64: TypeAlias = NDArray[np.float64]
+Int32: TypeAlias = NDArray[np.int32]
+Int64: TypeAlias = NDArray[np.int64]
+
+TextMatrix: TypeAlias = sparse.csr_array
+"""A row per text: CSR, float32 data, sorted int32 indices. Arrays may be memory mapped."""
+
+Watch: TypeAlias = Callable[[int, Mapping[str, float]], None]
+"""``watch(step, metrics)``: how curves leave a training; ``step`` counts triples."""
+
+Progress: TypeAlias = Callable[[float, str], None]
+"""``progress(fraction, message)``: 0..1 of the stage that is done, and what is being done."""
+
+
+class BadInput(ValueError):
+    """The input is wrong; the message names the file, the place and the remedy (exit code 3)."""
+
+
+class Refused(RuntimeError):
+    """The work is refused: memory, disk, a lock, another key in the way (exit code 4)."""
+
+
+class View(Protocol):
+    """A fitted transform from texts to a `TextMatrix`; saved in the task and in each model.
+
+    ``space`` is a digest of what the columns mean: tokenizer, vocabulary, projection. Two views of
+    equal width but different ``space`` must not meet in a diagonal or share an embedding.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def space(self) -> str: ...
+    @property
+    def words(self) -> Sequence[str]: ...
+    def transform(self, texts: Sequence[str]) -> TextMatrix: ...
+    def save(self, directory: Path) -> None: ...
+
+
+@dataclass(frozen=True)
+class Texts:
+    """One side of a task: n texts with ids, titles and a matrix per view.
+
+    Attributes
+    ----------
+    ids, titles : polars Series of str, length n
+    matrices : view name -> `TextMatrix` of n rows
+    views : view name -> the `View` that made the matrix
+    """
+
+    ids: pl.Series
+    titles: pl.Series
+    matrices: Mapping[str, TextMatrix]
+    views: Mapping[str, View]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def matrix(self, view: str) -> TextMatrix:
+        """Rows of one view; ValueError names the views there are."""
+        if view not in self.matrices:
+            known = ", ".join(sorted(self.matrices))
+            raise ValueError(f"view={view!r} is not in this task; it has: {known}")
+        return self.matrices[view]
+
+    def take(self, rows: Any) -> Texts:
+        """Return the texts of some rows, in that order; a matrix is sliced when it is asked for."""
+        return Texts(self.ids[rows], self.titles[rows], _Rows(self.matrices, rows), self.views)
+
+
+class _Rows(Mapping[str, TextMatrix]):
+    """Matrices seen through a choice of rows."""
+
+    def __init__(self, whole: Mapping[str, TextMatrix], rows: Any) -> None:
+        self._whole, self._rows = whole, rows
+
+    def __getitem__(self, view: str) -> TextMatrix:
+        return self._whole[view][self._rows]
+
+    def __iter__(self) -> Any:
+        return iter(self._whole)
+
+    def __len__(self) -> int:
+        return len(self._whole)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Relevant pairs: int32 (n, 2) of (query row, document row), sorted by query, then document.
+
+    ``weight`` is float32 (n,), ``grade`` int8 (n,), both 1 where nothing else is known.
+    """
+
+    rows: Int32
+    weight: Float32
+    grade: NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @classmethod
+    def of(cls, rows: Any) -> Pairs:
+        """Pairs of weight and grade 1 from (n, 2) row numbers, sorted, repeated pairs kept once."""
+        unique = np.unique(np.asarray(rows, dtype=np.int32).reshape(-1, 2), axis=0)
+        n = len(unique)
+        return cls(unique, np.ones(n, np.float32), np.ones(n, np.int8))
+
+
+@dataclass(frozen=True)
+class Task:
+    """A column of a paper's table: queries, documents, relevant pairs on three sides of a split.
+
+    Attributes
+    ----------
+    queries, documents : `Texts`; one and the same object when queries are documents
+    train, valid, test : `Pairs`
+    exclude : CSR bool (queries, documents): never sampled and never candidates (the query itself,
+        its mate, the source of a keyword query)
+    pool : int32 document rows that are every query's candidates, ascending; None: all documents
+    key : digest of configuration, parents and code
+    """
+
+    queries: Texts
+    documents: Texts
+    train: Pairs
+    valid: Pairs
+    test: Pairs
+    exclude: sparse.csr_array
+    key: str
+    pool: Int32 | None = None
+    also: Mapping[str, Task] = field(default_factory=dict)
+    path: Path | None = None
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Texts as a model sees them: a sparse part, a dense part, or both.
+
+    The score of every model here is ``f(q, d) = <sparse_q, sparse_d> + <dense_q, dense_d>``.
+
+    Attributes
+    ----------
+    sparse : CSR float32 (n, columns) or None
+    dense : float32 (n, dimensions), C order, or None
+    """
+
+    sparse: TextMatrix | None
+    dense: Float32 | None
+
+
+class Fitted(Protocol):
+    """A trained ranker: two maps from texts to `Vectors`, and a directory."""
+
+    @property
+    def model(self) -> Ranker: ...
+    @property
+    def query_views(self) -> Mapping[str, View]: ...
+    @property
+    def document_views(self) -> Mapping[str, View]: ...
+    def embed_queries(self, queries: Texts) -> Vectors: ...
+    def embed_documents(self, documents: Texts) -> Vectors: ...
+    def save(self, directory: Path) -> None: ...
+
+
+class Ranker(Protocol):
+    """Hyper-parameters as a frozen dataclass: TOML keys are its fields are MLflow parameters."""
+
+    def fit(
+        self,
+        task: Task,
+        rng: np.random.Generator,
+        *,
+        start: Fitted | None = None,
+        watch: Watch | None = None,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+    ) -> Fitted: ...
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an evaluation found.
+
+    Attributes
+    ----------
+    per_query : polars frame: ``query`` (row), ``id``, ``relevant`` (count), a column per measure
+    means, errors : measure -> mean, and its standard error
+    bounds : measure -> the largest value that a perfect ranking would reach
+    """
+
+    per_query: pl.DataFrame
+    means: Mapping[str, float]
+    errors: Mapping[str, float]
+    bounds: Mapping[str, float]

@@ -1,0 +1,37 @@
+"""The table of contents: name -> model, with the paper it is from.
+
+To add a model: one file in this folder and one line in `MODELS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ssi_core.models import base
+from ssi_core.models.base import FittedModel, Model
+from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bm25 import Bm25
+from ssi_core.models.lsi import Lsi, LsiMixture
+from ssi_core.models.query_expansion import QueryExpansion
+from ssi_core.models.tfidf import TfIdf
+
+MODELS: Mapping[str, type[Model]] = {
+    model.name: model
+    for model in (
+        # Nothing learnt from links.
+        TfIdf,
+        Bm25,  # Robertson and Zaragoza 2009
+        # Tuned on links: Bai et al. 2010, section 4.
+        QueryExpansion,
+        Lsi,
+        LsiMixture,
+        # Learnt from links: Bai et al. 2010, section 2.
+        Bilinear,
+    )
+}
+
+
+def load_model(directory: Path) -> FittedModel:
+    """Read a saved model; see `base.load`."""
+    return base.load(directory, MODELS)

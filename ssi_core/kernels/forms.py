@@ -1,0 +1,183 @@
+"""Forms of ``W`` and of the diagonal, each as the three acts of a training step.
+
+A form scores ``phi(q)' W phi(d)``; a diagonal scores ``sum_i diag_i q_i d_i``. Both give
+
+- ``query(parameters, data, work, q)``: what the query needs once per triple,
+- ``document(parameters, data, work, d, slot)``: the score of a document (slot 0: d+, 1: d-),
+- ``step(parameters, data, work, q, p, n, rate)``: the gradient step of a violated triple, with
+  the values of the parameters *before* the step in both halves (journal paper, section 2.3.2).
+
+Gradients are those of ``-f(q, d+) + f(q, d-)``: the hinge where it is positive.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ssi_core.kernels import jit, jit_fast
+from ssi_core.kernels.sparse import clear, dot, dot_spread, gather, scatter, spread
+
+
+class Parameters(NamedTuple):
+    """What is learnt: ``U``, ``V`` float32 (words, padded N), ``diagonal`` float32 (words or 1,).
+
+    ``U is V`` makes the symmetric form: `low_rank_step` then is the step of ``U'U``.
+    """
+
+    U: Any
+    V: Any
+    diagonal: Any
+
+
+class Data(NamedTuple):
+    """What is read: `Csr` rows of both sides in W's view and in the diagonal's; links.
+
+    ``pairs`` int32 (n, 2); ``barred_indptr`` int64, ``barred_indices`` int32: for each query the
+    sorted documents that are never drawn as d-.
+    """
+
+    queries: Any
+    documents: Any
+    diagonal_queries: Any
+    diagonal_documents: Any
+    pairs: Any
+    barred_indptr: Any
+    barred_indices: Any
+
+
+class Work(NamedTuple):
+    """Scratch of one thread: ``query`` (N,), ``documents`` (2, N), ``spread`` (words,), ``dots`` (2,)."""
+
+    query: Any
+    documents: Any
+    spread: Any
+    dots: Any
+
+
+# --- forms of W ----------------------------------------------------------------------------------
+
+
+@jit
+def zero_query(parameters, data, work, q):
+    """``W = 0``: nothing to do."""
+
+
+@jit
+def zero_document(parameters, data, work, d, slot):
+    """``W = 0``: no score."""
+    return work.dots.dtype.type(0)
+
+
+@jit
+def zero_step(parameters, data, work, q, p, n, rate):
+    """``W = 0``: nothing to learn."""
+
+
+@jit
+def low_rank_query(parameters, data, work, q):
+    """``work.query = U q``."""
+    gather(parameters.U, data.queries, q, work.query)
+
+
+@jit
+def low_rank_document(parameters, data, work, d, slot):
+    """Score ``(U q)' (V d)``; keeps ``V d``."""
+    gather(parameters.V, data.documents, d, work.documents[slot])
+    return dot(work.query, work.documents[slot])
+
+
+@jit_fast
+def low_rank_step(parameters, data, work, q, p, n, rate):
+    """``U += rate V (d+ - d-) q'``, ``V += rate U q (d+ - d-)'``."""
+    difference = work.documents[1]
+    for r in range(difference.shape[0]):
+        difference[r] = work.documents[0, r] - difference[r]
+    scatter(parameters.U, data.queries, q, rate, difference)
+    scatter(parameters.V, data.documents, p, rate, work.query)
+    scatter(parameters.V, data.documents, n, -rate, work.query)
+
+
+# --- diagonals -----------------------------------------------------------------------------------
+
+
+@jit
+def no_diagonal_query(parameters, data, work, q):
+    """No diagonal: nothing to do."""
+
+
+@jit
+def no_diagonal_document(parameters, data, work, d, slot):
+    """No diagonal: no score."""
+    return work.dots.dtype.type(0)
+
+
+@jit
+def no_diagonal_step(parameters, data, work, q, p, n, rate):
+    """No diagonal: nothing to learn."""
+
+
+@jit
+def no_diagonal_clear(data, work, q):
+    """No diagonal: nothing was written."""
+
+
+@jit
+def spread_query(parameters, data, work, q):
+    """Spread the query over the scratch, for products with documents."""
+    spread(data.diagonal_queries, q, work.spread)
+
+
+@jit
+def spread_clear(data, work, q):
+    """Clear the scratch."""
+    clear(data.diagonal_queries, q, work.spread)
+
+
+@jit
+def alpha_document(parameters, data, work, d, slot):
+    """Score ``alpha q'd``."""
+    work.dots[slot] = dot_spread(data.diagonal_documents, d, work.spread)
+    return parameters.diagonal[0] * work.dots[slot]
+
+
+@jit
+def alpha_step(parameters, data, work, q, p, n, rate):
+    """``alpha += rate q'(d+ - d-)``."""
+    parameters.diagonal[0] += rate * (work.dots[0] - work.dots[1])
+
+
+@jit_fast
+def weights_document(parameters, data, work, d, slot):
+    """Score ``sum_i D_i q_i d_i``."""
+    documents = data.diagonal_documents
+    total = work.dots.dtype.type(0)
+    for t in range(documents.indptr[d], documents.indptr[d + 1]):
+        i = documents.indices[t]
+        total += parameters.diagonal[i] * work.spread[i] * documents.data[t]
+    return total
+
+
+@jit
+def weights_step(parameters, data, work, q, p, n, rate):
+    """``D_i += rate q_i (d+_i - d-_i)``."""
+    documents = data.diagonal_documents
+    for t in range(documents.indptr[p], documents.indptr[p + 1]):
+        i = documents.indices[t]
+        parameters.diagonal[i] += rate * work.spread[i] * documents.data[t]
+    for t in range(documents.indptr[n], documents.indptr[n + 1]):
+        i = documents.indices[t]
+        parameters.diagonal[i] -= rate * work.spread[i] * documents.data[t]
+
+
+FORMS = {
+    "zero": (zero_query, zero_document, zero_step),
+    "low_rank": (low_rank_query, low_rank_document, low_rank_step),
+}
+"""Form of W -> (query, document, step)."""
+
+DIAGONALS = {
+    "none": (no_diagonal_query, no_diagonal_document, no_diagonal_step, no_diagonal_clear),
+    "alpha": (spread_query, alpha_document, alpha_step, spread_clear),
+    "weights": (spread_query, weights_document, weights_step, spread_clear),
+}
+"""Kind of diagonal -> (query, document, step, clear)."""

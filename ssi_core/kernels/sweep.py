@@ -1,0 +1,88 @@
+"""The training sweep: draw triples, test the margin, step. One text serves every form.
+
+`sweep_of` closes over the kernels of a form and of a diagonal; numba then compiles them into one
+loop without calls, once per process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ssi_core.kernels import jit
+from ssi_core.kernels.forms import DIAGONALS, FORMS
+from ssi_core.kernels.random import below
+from ssi_core.kernels.sparse import contains
+
+TRIPLES, HINGE, VIOLATED, SKIPPED = range(4)
+"""Places in ``totals``: triples drawn, sum of first hinges, steps taken, triples without a d-."""
+
+_DRAWS = 1000  # a query that is linked to nearly every document is given up after so many
+
+
+class Settings(NamedTuple):
+    """Numbers of a sweep: margin, rates of W and of the diagonal, negatives tried per positive."""
+
+    margin: np.float32
+    rate: np.float32
+    diagonal_rate: np.float32
+    negatives: np.int64
+
+
+@jit
+def draw_negative(data, n_documents, q, state):
+    """Draw a uniform document that is not barred for query ``q``; -1 when none is found."""
+    for _ in range(_DRAWS):
+        d = below(state, n_documents)
+        if not contains(data.barred_indptr, data.barred_indices, q, d):
+            return d
+    return -1
+
+
+@cache
+def sweep_of(form: str, diagonal: str) -> Callable[..., Any]:
+    """Return ``sweep(parameters, data, work, n_documents, state, settings, steps, totals)``.
+
+    Draws ``steps`` training pairs uniformly; for each draws up to ``settings.negatives`` documents
+    d- and takes one step on the first that violates ``f(q, d+) > f(q, d-) + margin``, tested with
+    the whole f. ``state`` uint64 (1,) and the parameters change in place; ``totals`` float64 (4,)
+    is added to.
+    """
+    form_query, form_document, form_step = FORMS[form]
+    diagonal_query, diagonal_document, diagonal_step, diagonal_clear = DIAGONALS[diagonal]
+
+    @jit
+    def sweep(parameters, data, work, n_documents, state, settings, steps, totals):
+        for _ in range(steps):
+            pair = below(state, data.pairs.shape[0])
+            q, p = data.pairs[pair, 0], data.pairs[pair, 1]
+            form_query(parameters, data, work, q)
+            diagonal_query(parameters, data, work, q)
+            positive = form_document(parameters, data, work, p, 0) + diagonal_document(
+                parameters, data, work, p, 0
+            )
+            for trial in range(settings.negatives):
+                n = draw_negative(data, n_documents, q, state)
+                if n < 0:
+                    totals[SKIPPED] += 1
+                    break
+                hinge = (
+                    settings.margin
+                    - positive
+                    + form_document(parameters, data, work, n, 1)
+                    + diagonal_document(parameters, data, work, n, 1)
+                )
+                if trial == 0:
+                    totals[HINGE] += max(0.0, hinge)
+                if hinge > 0:
+                    totals[VIOLATED] += 1
+                    form_step(parameters, data, work, q, p, n, settings.rate)
+                    diagonal_step(parameters, data, work, q, p, n, settings.diagonal_rate)
+                    break
+            diagonal_clear(data, work, q)
+        totals[TRIPLES] += steps
+
+    return sweep

@@ -1,0 +1,197 @@
+"""What every model shares: one fitted class, a directory format, and how words make vectors.
+
+A model is a frozen dataclass of hyper-parameters with pure functions of its arrays; a
+`FittedModel` holds both, with copies of the views, so that its directory ranks raw text alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssi_core import store
+from ssi_core.features.views import load_view
+from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, Vectors, View, Watch
+
+Side: TypeAlias = Literal["query", "document"]
+Arrays: TypeAlias = Mapping[str, NDArray[Any]]
+
+FORMAT = 1
+
+
+class DenseWords(NamedTuple):
+    """The dense part of vectors, taken apart: ``dense = weights @ embedding``.
+
+    ``weights`` CSR (n, D) with every factor of the text in it, ``embedding`` float32 (D, N), and
+    the ``view`` whose words the D columns are.
+    """
+
+    weights: TextMatrix
+    embedding: Float32
+    view: View
+
+
+@dataclass(frozen=True)
+class Model:
+    """Base of the hyper-parameter dataclasses.
+
+    A subclass gives ``fit``, ``views``, and ``vectors`` (texts to `Vectors`, a pure function of
+    the arrays); it overrides ``dense_words`` and ``sparse_view`` as far as its score can be
+    explained by words.
+    """
+
+    name: ClassVar[str]
+
+    def views(self) -> set[str]:
+        """Names of the views that the model reads."""
+        raise TypeError(f"{type(self).__name__} does not say which views it reads")
+
+    def fit(
+        self,
+        task: Task,
+        rng: np.random.Generator,
+        *,
+        start: FittedModel | None = None,
+        watch: Watch | None = None,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+    ) -> FittedModel:
+        """Train on the task's training pairs; see `types.Ranker`."""
+        raise TypeError(f"{type(self).__name__} cannot be fitted")
+
+    def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
+        """Texts of one side as vectors whose inner products are the scores."""
+        raise TypeError(f"{type(self).__name__} makes no vectors")
+
+    def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords | None:
+        """Take the dense part apart into words; None where there is no dense part."""
+        return None
+
+    def sparse_view(self, fitted: FittedModel, side: Side) -> View | None:
+        """View whose words are the columns of the sparse part; None where there is none."""
+        return None
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A trained model: hyper-parameters, arrays, copies of the views, and what training found.
+
+    Attributes
+    ----------
+    model : hyper-parameters
+    arrays : name -> array (float32 unless the model says otherwise)
+    query_views, document_views : view name -> View; the same mapping when the sides share it
+    facts : what the fit chose and measured (JSON values): rate, triples, seconds, ...
+    """
+
+    model: Model
+    arrays: Arrays
+    query_views: Mapping[str, View]
+    document_views: Mapping[str, View]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def embed_queries(self, queries: Texts) -> Vectors:
+        """Queries as `Vectors`."""
+        return self.model.vectors(self, queries, "query")
+
+    def embed_documents(self, documents: Texts) -> Vectors:
+        """Documents as `Vectors`."""
+        return self.model.vectors(self, documents, "document")
+
+    def dense_words(self, texts: Texts, side: Side) -> DenseWords | None:
+        """Dense part of the vectors of texts, by words."""
+        return self.model.dense_words(self, texts, side)
+
+    def sparse_view(self, side: Side) -> View | None:
+        """View of the sparse part's columns."""
+        return self.model.sparse_view(self, side)
+
+    def view(self, name: str, side: Side) -> View:
+        """Return one of the model's own views."""
+        return (self.query_views if side == "query" else self.document_views)[name]
+
+    def save(self, directory: Path) -> None:
+        """Write ``model.json``, ``arrays/*.npy`` and ``views/``; never a pickle."""
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "arrays").mkdir(exist_ok=True)
+        for name, array in self.arrays.items():
+            np.save(directory / "arrays" / f"{name}.npy", array, allow_pickle=False)
+        shared = self.query_views is self.document_views
+        for side, views in (("query", self.query_views), ("document", self.document_views)):
+            if side == "query" or not shared:
+                for name, view in views.items():
+                    view.save(_view_path(directory, side, name))
+        store.write_json(
+            directory / "model.json",
+            {
+                "format": FORMAT,
+                "model": self.model.name,
+                "parameters": asdict(self.model),
+                "arrays": sorted(self.arrays),
+                "query_views": sorted(self.query_views),
+                "document_views": None if shared else sorted(self.document_views),
+                "facts": self.facts,
+            },
+        )
+
+
+def fitted(
+    model: Model, task: Task, arrays: Arrays, facts: dict[str, Any] | None = None
+) -> FittedModel:
+    """Put a fitted model together with the views of the task that it reads."""
+    queries = {name: task.queries.views[name] for name in sorted(model.views())}
+    if task.queries is task.documents:
+        return FittedModel(model, arrays, queries, queries, facts or {})
+    documents = {name: task.documents.views[name] for name in sorted(model.views())}
+    return FittedModel(model, arrays, queries, documents, facts or {})
+
+
+def load(directory: Path, models: Mapping[str, type[Model]]) -> FittedModel:
+    """Read what `FittedModel.save` wrote; arrays are memory mapped.
+
+    Raises
+    ------
+    BadInput
+        The directory holds no model, one of a later format, or one of an unknown kind.
+    """
+    file = directory / "model.json"
+    try:
+        said = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadInput(f"{directory} holds no model: it has no model.json. Check the path.") from None
+    except ValueError as error:
+        raise BadInput(f"{file}: not JSON ({error}). Train the model again.") from None
+    if said.get("format") != FORMAT or said.get("model") not in models:
+        raise BadInput(
+            f"{file}: model {said.get('model')!r} of format {said.get('format')}; this version reads "
+            f"format {FORMAT} of: {', '.join(sorted(models))}. Train the model again."
+        )
+    model = parse(models[said["model"]], said["parameters"])
+    arrays = {n: store.load_array(directory / "arrays" / f"{n}.npy") for n in said["arrays"]}
+    queries = {n: load_view(_view_path(directory, "query", n)) for n in said["query_views"]}
+    if said["document_views"] is None:
+        return FittedModel(model, arrays, queries, queries, said["facts"])
+    documents = {n: load_view(_view_path(directory, "document", n)) for n in said["document_views"]}
+    return FittedModel(model, arrays, queries, documents, said["facts"])
+
+
+def parse(model: type[Model], parameters: Mapping[str, Any]) -> Model:
+    """Build a model from JSON or TOML values: lists become tuples; an unknown key is an error."""
+    known = [f.name for f in fields(model)]
+    unknown = sorted(set(parameters) - set(known))
+    if unknown:
+        raise BadInput(
+            f"model {model.name!r} has no {', '.join(map(repr, unknown))}; it has: "
+            f"{', '.join(known)}."
+        )
+    return model(**{k: tuple(v) if isinstance(v, list) else v for k, v in parameters.items()})
+
+
+def _view_path(directory: Path, side: str, name: str) -> Path:
+    return directory / "views" / side / name.replace(":", "-")

@@ -1,0 +1,369 @@
+"""The SSI family: ``f(q, d) = sum_i diag_i q_i d_i + phi(q)' W phi(d)`` (journal paper, section 2).
+
+Trained on preferences (q, d+, d-) with the margin ranking loss
+``max(0, margin - f(q, d+) + f(q, d-))``, one stochastic step per violated triple.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import sparse
+
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.kernels.forms import Parameters
+from ssi_core.kernels.sparse import aligned_empty, padded
+from ssi_core.kernels.sweep import Settings
+from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
+from ssi_core.models.tfidf import TfIdf
+from ssi_core.training.descend import descend
+from ssi_core.training.search import Trial, search
+from ssi_core.training.sgd import Sgd, training_data
+from ssi_core.types import BadInput, Task, TextMatrix, Texts, Vectors, View, Watch
+
+
+@dataclass(frozen=True)
+class Bilinear(Model):
+    """One term: a form of W, a diagonal, and the two views they read.
+
+    ========================  ==========================================
+    ``W = D``                 form "zero", diagonal "learned"
+    ``U'U + I``               form "low_rank", tied, diagonal "identity"
+    ``U'V + I``               form "low_rank", diagonal "identity"
+    ``U'V + D``               form "low_rank", diagonal "learned"
+    ``U'V``                   form "low_rank", diagonal "none"
+    ``U'V + alpha I``         form "low_rank", diagonal "alpha"
+    ========================  ==========================================
+
+    Parameters
+    ----------
+    form : form of W
+    tied : U is V, so that W is symmetric
+    dimensions : N, the rank of W
+    diagonal : "none", "identity", "alpha" (``alpha I``) or "learned" (a weight per word, from 1)
+    alpha : with diagonal "alpha": its value, its start, or several values to choose from
+    alpha_rate : learning rate of alpha; 0 keeps it fixed
+    diagonal_rate : with diagonal "learned": rate of D as a multiple of W's rate
+    view, diagonal_view : what W and the diagonal read; None: the same
+    init_std : standard deviation of U and V at the start, or several to choose from
+    rates : learning rates; the one with the lowest training rank loss after ``search_budget``
+        triples is taken. alpha and init_std, where there are several, by validation rank loss
+    margin : of the hinge
+    negatives : documents d- tried per positive until one violates
+    epoch, budget, patience : triples between validations, triples at most, validations without
+        improvement before the end
+    search_budget : triples of each trial of the search
+    validation_queries : queries of the validation rank loss
+    """
+
+    name: ClassVar[str] = "bilinear"
+    form: Literal["zero", "low_rank"] = "low_rank"
+    tied: bool = False
+    dimensions: int = 100
+    diagonal: Literal["none", "identity", "alpha", "learned"] = "identity"
+    alpha: float | tuple[float, ...] = 1.0
+    alpha_rate: float = 0.0
+    diagonal_rate: float = 1.0
+    view: str = "raw"
+    diagonal_view: str | None = None
+    init_std: float | tuple[float, ...] = 0.1
+    rates: tuple[float, ...] = (0.3, 0.1, 0.03, 0.01, 0.003)
+    margin: float = 1.0
+    negatives: int = 1
+    epoch: int = 50_000
+    budget: int = 1_000_000
+    patience: int = 5
+    search_budget: int = 50_000
+    validation_queries: int = 500
+
+    def __post_init__(self) -> None:
+        """Refuse values that no training could follow."""
+        if self.form not in ("zero", "low_rank"):
+            raise ValueError(f"form={self.form!r}; expected 'zero' or 'low_rank'")
+        if self.diagonal not in ("none", "identity", "alpha", "learned"):
+            raise ValueError(
+                f"diagonal={self.diagonal!r}; expected 'none', 'identity', 'alpha' or 'learned'"
+            )
+        if self.form == "zero" and self.diagonal == "none":
+            raise ValueError("form='zero' with diagonal='none' scores nothing")
+        for name in ("dimensions", "negatives", "epoch", "budget", "patience", "search_budget"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}; expected at least 1")
+        if not self.rates or min(self.rates) <= 0:
+            raise ValueError(f"rates={self.rates}; expected positive numbers")
+
+    def views(self) -> set[str]:
+        """View of W, unless W is zero, and of the diagonal, unless there is none."""
+        used = set() if self.form == "zero" else {self.view}
+        return used if self.diagonal == "none" else used | {self.diagonal_view or self.view}
+
+    def fit(
+        self,
+        task: Task,
+        rng: np.random.Generator,
+        *,
+        start: FittedModel | None = None,
+        watch: Watch | None = None,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+    ) -> FittedModel:
+        """Search the rate (alpha, init std), then train with early stopping.
+
+        ``start`` gives the first values of the rows of words that both vocabularies have; its
+        training then needs no init std. One thread makes the same bits from the same ``rng``;
+        several share the arrays without a lock and do not.
+        """
+        self._check(task)
+        seed = int(rng.integers(2**63))
+        training = _Training(self, task, seed, start, threads)
+        started = time.perf_counter()
+        settled, trials = training.settle()
+        searched = time.perf_counter() - started
+        sgd = training.begin(settled)
+        progress = descend(
+            sgd,
+            epoch=self.epoch,
+            budget=self.budget,
+            patience=self.patience,
+            watch=watch,
+            checkpoint=checkpoint,
+        )
+        facts: dict[str, Any] = dict(settled) | {
+            "triples": progress.triples,
+            "best_at": progress.best_at,
+            "validation_rank_loss": progress.best,
+            "seconds": progress.seconds,
+            "search_seconds": searched,
+            "triples_per_second": progress.triples / max(progress.seconds, 1e-9),
+            "threads": threads,
+            "trials": [asdict(trial) for trial in trials],
+        }
+        if self.diagonal == "alpha":
+            facts["alpha"] = float(sgd.parameters.diagonal[0])
+        return fitted(self, task, self.arrays(sgd.parameters), facts)
+
+    def _check(self, task: Task) -> None:
+        if len(task.train) == 0:
+            raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
+        if self.diagonal != "none":
+            _same_space(task, self.diagonal_view or self.view, "a diagonal")
+        if self.form != "zero" and self.tied:
+            _same_space(task, self.view, "U'U")
+
+    def arrays(self, parameters: Parameters) -> dict[str, Any]:
+        """Arrays that are kept of the parameters: the padding of the rows is cut off."""
+        arrays: dict[str, Any] = {}
+        if self.form == "low_rank":
+            arrays["U"] = np.ascontiguousarray(parameters.U[:, : self.dimensions])
+            if not self.tied:
+                arrays["V"] = np.ascontiguousarray(parameters.V[:, : self.dimensions])
+        if self.diagonal in ("alpha", "learned"):
+            arrays["diagonal"] = np.array(parameters.diagonal)
+        return arrays
+
+    def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
+        """``U q`` and ``V d`` as the dense part; the diagonal's rows as the sparse part.
+
+        The diagonal's weights are on the query's side.
+        """
+        dense = sparse_part = None
+        if self.form == "low_rank":
+            dense = np.asarray(texts.matrix(self.view) @ self._embedding(fitted, side), np.float32)
+        if self.diagonal != "none":
+            sparse_part = texts.matrix(self.diagonal_view or self.view)
+            if side == "query" and self.diagonal != "identity":
+                weights = fitted.arrays["diagonal"]
+                factor = weights[0] if self.diagonal == "alpha" else weights[sparse_part.indices]
+                sparse_part = _with_data(sparse_part, sparse_part.data * factor)
+        return Vectors(sparse_part, dense)
+
+    def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords | None:
+        """Rows of W's view and the side's embedding."""
+        if self.form == "zero":
+            return None
+        embedding = self._embedding(fitted, side)
+        return DenseWords(texts.matrix(self.view), embedding, fitted.view(self.view, side))
+
+    def sparse_view(self, fitted: FittedModel, side: Side) -> View | None:
+        """Words of the diagonal."""
+        if self.diagonal == "none":
+            return None
+        return fitted.view(self.diagonal_view or self.view, side)
+
+    def _embedding(self, fitted: FittedModel, side: Side) -> Any:
+        return fitted.arrays["U" if side == "query" or self.tied else "V"]
+
+
+class _Training:
+    """One fit: the data, the validators, and trainings begun from the same start."""
+
+    def __init__(
+        self, model: Bilinear, task: Task, seed: int, start: FittedModel | None, threads: int
+    ) -> None:
+        self.model, self.task, self.seed, self.start = model, task, seed, start
+        self.threads = threads
+        shown = model.view if model.form != "zero" else (model.diagonal_view or model.view)
+        diagonal = shown if model.diagonal == "none" else (model.diagonal_view or model.view)
+        self.data = training_data(task, shown, diagonal)
+        self.words = task.documents.matrix(diagonal).shape[1]
+        self.valid = _Judge(model, task, "valid", threads)
+        self.train = _Judge(model, task, "train", threads)
+
+    def settle(self) -> tuple[Mapping[str, Any], list[Trial]]:
+        """Choose rate, alpha and init std; no trial where there is no choice."""
+        model = self.model
+        grid = {"init_std": _several(model.init_std), "alpha": _several(model.alpha)}
+        if len(grid["init_std"]) == len(grid["alpha"]) == len(model.rates) == 1:
+            return {n: v[0] for n, v in grid.items()} | {"rate": model.rates[0]}, []
+
+        def attempt(settings: Mapping[str, Any]) -> tuple[float, float]:
+            sgd = self.begin(settings)
+            found = sgd.sweep(model.search_budget)
+            if not np.isfinite(found["train/hinge"]):
+                return float("inf"), float("inf")
+            return self.train(sgd.parameters), self.valid(sgd.parameters)
+
+        best, trials = search(grid, model.rates, attempt)
+        return best.settings, trials
+
+    def begin(self, settings: Mapping[str, Any]) -> Sgd:
+        """Return a training at its start."""
+        model, rate = self.model, np.float32(settings["rate"])
+        diagonal_rate = {
+            "alpha": np.float32(model.alpha_rate),
+            "learned": rate * np.float32(model.diagonal_rate),
+        }
+        return Sgd(
+            model.form,
+            _KERNELS[model.diagonal],
+            self.initial(settings),
+            self.data,
+            Settings(
+                np.float32(model.margin),
+                rate,
+                diagonal_rate.get(model.diagonal, np.float32(0)),
+                np.int64(model.negatives),
+            ),
+            n_documents=len(self.task.documents),
+            words=self.words,
+            seed=self.seed,
+            threads=self.threads,
+            judge=self.valid,
+        )
+
+    def initial(self, settings: Mapping[str, Any]) -> Parameters:
+        """First values: normal U and V, alpha, D = 1; rows of known words from ``start``."""
+        model, rng = self.model, np.random.default_rng([self.seed, 1])
+        if model.form == "zero":
+            U = V = aligned_empty(0, padded(1))
+        else:
+            shapes = [t.matrix(model.view).shape[1] for t in (self.task.queries, self.task.documents)]
+            U = _normal(shapes[0], model.dimensions, settings["init_std"], rng)
+            V = U if model.tied else _normal(shapes[1], model.dimensions, settings["init_std"], rng)
+        size = self.words if model.diagonal == "learned" else 1
+        value = 1.0 if model.diagonal != "alpha" else settings["alpha"]
+        parameters = Parameters(U, V, np.full(size, value, np.float32))
+        if self.start is not None:
+            warm_start(model, self.start, self.task, parameters)
+        return parameters
+
+
+class _Judge:
+    """Rank loss of parameters on one side of the split.
+
+    Scores of a diagonal that is a multiple of the identity are counted once and scaled.
+    """
+
+    def __init__(self, model: Bilinear, task: Task, side: Literal["train", "valid"], threads: int):
+        self.model, self.task = model, task
+        self.validator = Validator(
+            task, side=side, queries=model.validation_queries, threads=threads
+        )
+        self._identity: Any = None
+
+    def __call__(self, parameters: Parameters) -> float:
+        model, validator = self.model, self.validator
+        if model.diagonal not in ("identity", "alpha"):
+            return validator.rank_loss(fitted(model, self.task, model.arrays(parameters)))
+        if self._identity is None:
+            cosine = TfIdf(model.diagonal_view or model.view)
+            self._identity = validator.scores(fitted(cosine, self.task, {}))
+        scores = parameters.diagonal[0] * self._identity
+        if model.form != "zero":
+            plain = replace(model, diagonal="none")
+            scores += validator.scores(fitted(plain, self.task, plain.arrays(parameters)))
+        return validator.rank_loss_of(scores)
+
+
+def warm_start(model: Bilinear, start: FittedModel, task: Task, parameters: Parameters) -> None:
+    """Write the values of a fitted model into parameters, row by word.
+
+    Raises
+    ------
+    ValueError
+        ``start`` is of another shape of model.
+    """
+    before = start.model
+    if not isinstance(before, Bilinear) or (
+        (before.form, before.tied, before.dimensions, before.diagonal)
+        != (model.form, model.tied, model.dimensions, model.diagonal)
+    ):
+        raise ValueError(f"start={before}; expected a model with the form and diagonal of {model}")
+    if model.form != "zero":
+        for name, target, side, texts in (
+            ("U", parameters.U, "query", task.queries),
+            ("V", parameters.V, "document", task.documents),
+        ):
+            if name in start.arrays:
+                old, new = _shared(start.view(model.view, side), texts.views[model.view])  # type: ignore[arg-type]
+                target[new, : model.dimensions] = start.arrays[name][old]
+    if model.diagonal == "alpha":
+        parameters.diagonal[0] = start.arrays["diagonal"][0]
+    if model.diagonal == "learned":
+        view = model.diagonal_view or model.view
+        old, new = _shared(start.view(view, "query"), task.queries.views[view])
+        parameters.diagonal[new] = start.arrays["diagonal"][old]
+
+
+def _shared(old: View, new: View) -> tuple[Any, Any]:
+    """Rows of the words that both views have."""
+    rows = {word: i for i, word in enumerate(old.words)}
+    both = [(rows[word], i) for i, word in enumerate(new.words) if word in rows]
+    pairs = np.array(both, dtype=np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _normal(rows: int, dimensions: int, std: float, rng: np.random.Generator) -> Any:
+    """Normal entries in rows padded with zeros, which stay zero through every step."""
+    embedding = aligned_empty(rows, padded(dimensions))
+    embedding[:, dimensions:] = 0
+    embedding[:, :dimensions] = rng.standard_normal((rows, dimensions), np.float32) * np.float32(std)
+    return embedding
+
+
+def _several(value: float | tuple[float, ...]) -> tuple[float, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+# The identity is an alpha of 1 that is not learnt.
+_KERNELS = {"none": "none", "identity": "alpha", "alpha": "alpha", "learned": "weights"}
+
+
+def _same_space(task: Task, view: str, what: str) -> None:
+    """Equal shapes prove nothing: two languages may have 30,000 words each."""
+    query, document = task.queries.views[view], task.documents.views[view]
+    if query.space != document.space:
+        raise BadInput(
+            f"task {task.path}: {what} needs the same words on both sides, but view {view!r} means "
+            f"{query.space[:12]} for queries and {document.space[:12]} for documents. Use a model "
+            "without a diagonal and with its own map for each side (U'V)."
+        )
+
+
+def _with_data(matrix: TextMatrix, data: Any) -> TextMatrix:
+    return sparse.csr_array((data.astype(np.float32), matrix.indices, matrix.indptr), matrix.shape)

@@ -1,0 +1,78 @@
+"""BM25 (Robertson and Walker 1994; Robertson and Zaragoza 2009)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from ssi_core.models.base import FittedModel, Model, Side, fitted
+from ssi_core.types import Task, Texts, Vectors, View, Watch
+
+
+@dataclass(frozen=True)
+class Bm25(Model):
+    """Score by word counts that saturate.
+
+    ``f(q, d) = sum_i  (k3 + 1) q_i / (k3 + q_i)  *  idf_i (k1 + 1) d_i / (k1 (1 - b + b |d|/avg) + d_i)``
+    with counts ``q_i, d_i`` and ``idf_i = ln(1 + (n - df_i + 0.5) / (df_i + 0.5))``, which is never
+    negative. ``|d|`` counts the words of the vocabulary.
+
+    Parameters
+    ----------
+    k1 : saturation of a document's counts
+    b : share of the length normalisation, 0..1
+    k3 : saturation of the query's counts; it matters where queries are documents
+    """
+
+    name: ClassVar[str] = "bm25"
+    k1: float = 1.2
+    b: float = 0.75
+    k3: float = 8.0
+
+    def views(self) -> set[str]:
+        """Counts."""
+        return {"counts"}
+
+    def fit(
+        self,
+        task: Task,
+        rng: np.random.Generator,
+        *,
+        start: FittedModel | None = None,
+        watch: Watch | None = None,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+    ) -> FittedModel:
+        """Count document frequencies and the mean length on the task's documents."""
+        counts = task.documents.matrix("counts")
+        n, words = counts.shape
+        df = np.bincount(counts.indices, minlength=words)
+        arrays = {
+            "idf": np.log1p((n - df + 0.5) / (df + 0.5)).astype(np.float32),
+            "mean_length": np.array([max(1.0, counts.data.sum(dtype=np.float64) / max(1, n))]),
+        }
+        return fitted(self, task, arrays)
+
+    def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
+        """Saturated counts on both sides; idf on the document's."""
+        counts = texts.matrix("counts")
+        if side == "query":
+            data = (self.k3 + 1) * counts.data / (self.k3 + counts.data)
+        else:
+            length = np.asarray(counts.sum(axis=1)) / fitted.arrays["mean_length"][0]
+            floor = self.k1 * (1 - self.b + self.b * length)
+            floors = np.repeat(floor, np.diff(counts.indptr))
+            data = fitted.arrays["idf"][counts.indices] * (self.k1 + 1) * counts.data
+            data /= floors + counts.data
+        data = data.astype(np.float32)
+        return Vectors(
+            sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape), None
+        )
+
+    def sparse_view(self, fitted: FittedModel, side: Side) -> View:
+        """Columns are words."""
+        return fitted.view("counts", side)

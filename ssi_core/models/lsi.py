@@ -1,0 +1,182 @@
+"""Latent semantic indexing, and its mixture with TF-IDF (journal paper, section 4).
+
+The documents' rows ``X`` (n, D) of a view are factored ``X ~ P S V'``; a text ``x`` becomes
+``x V_N`` (N,), and texts are compared by the cosine there. The N leading columns of one
+factorisation serve every smaller N.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import randomized_svd
+
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
+from ssi_core.models.tfidf import TfIdf
+from ssi_core.types import Float32, Task, TextMatrix, Texts, Vectors, View, Watch
+
+_GRID = (50, 100, 200, 500, 750, 1000)  # the paper's dimensions
+_ALPHAS = tuple(round(0.05 * i, 2) for i in range(21))
+
+
+def word_vectors(matrix: TextMatrix, dimensions: int, rng: np.random.Generator) -> Float32:
+    """Leading right singular vectors of a matrix: float32 (D, N), N bounded by its rank's bound."""
+    rank = max(1, min(dimensions, min(matrix.shape) - 1))
+    seed = int(rng.integers(2**31))
+    _, _, transposed = randomized_svd(
+        matrix, rank, n_iter=2, n_oversamples=10, random_state=seed, power_iteration_normalizer="QR"
+    )
+    return np.ascontiguousarray(transposed.T, dtype=np.float32)
+
+
+def unit(rows: Float32) -> Float32:
+    """Rows divided by their length; a row of zeros stays."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+
+
+@dataclass(frozen=True)
+class Lsi(Model):
+    """``f(q, d) = cos(q V_N, d V_N)``.
+
+    Parameters
+    ----------
+    view : weighting of the factored matrix
+    dimensions : N, or several of which the training rank loss chooses
+    tuning_queries : training queries that choose
+    """
+
+    name: ClassVar[str] = "lsi"
+    view: str = "raw"
+    dimensions: int | tuple[int, ...] = _GRID
+    tuning_queries: int = 500
+
+    def views(self) -> set[str]:
+        """One view."""
+        return {self.view}
+
+    def fit(
+        self,
+        task: Task,
+        rng: np.random.Generator,
+        *,
+        start: FittedModel | None = None,
+        watch: Watch | None = None,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+    ) -> FittedModel:
+        """Factor once at the largest N; keep the N of the lowest training rank loss."""
+        tried = _grid(self.dimensions)
+        vectors = word_vectors(task.documents.matrix(self.view), max(tried), rng)
+        tried = sorted({min(n, vectors.shape[1]) for n in tried})
+        losses = {}
+        if len(tried) > 1:
+            validator = Validator(task, side="train", queries=self.tuning_queries)
+            for n in tried:
+                losses[n] = validator.rank_loss(fitted(self, task, {"V": vectors[:, :n].copy()}))
+        chosen = min(losses, key=losses.__getitem__) if losses else tried[0]
+        facts = {"dimensions": chosen, "training_rank_loss": {str(n): v for n, v in losses.items()}}
+        return fitted(self, task, {"V": vectors[:, :chosen].copy()}, facts)
+
+    def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
+        """Unit rows of ``x V``."""
+        return Vectors(None, unit(texts.matrix(self.view) @ fitted.arrays["V"]))
+
+    def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords:
+        """Rows divided by the length of ``x V``."""
+        return _cosine_words(texts.matrix(self.view), fitted, fitted.view(self.view, side))
+
+
+@dataclass(frozen=True)
+class LsiMixture(Model):
+    """``f(q, d) = alpha cos(q V_N, d V_N) + (1 - alpha) cos(q, d)``.
+
+    alpha and N have the lowest rank loss on training pairs.
+
+    Parameters
+    ----------
+    view : weighting of the factored matrix
+    tfidf_view : weighting of the cosine; None: the same
+    dimensions : N, or several to choose from
+    alphas : weights to choose from
+    tuning_queries : training queries that choose
+    """
+
+    name: ClassVar[str] = "lsi_mixture"
+    view: str = "raw"
+    tfidf_view: str | None = None
+    dimensions: int | tuple[int, ...] = _GRID
+    alphas: tuple[float, ...] = _ALPHAS
+    tuning_queries: int = 500
+
+    def views(self) -> set[str]:
+        """Views of both parts."""
+        return {self.view, self.tfidf_view or self.view}
+
+    def fit(
+        self,
+        task: Task,
+        rng: np.random.Generator,
+        *,
+        start: FittedModel | None = None,
+        watch: Watch | None = None,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+    ) -> FittedModel:
+        """Choose alpha and N together; the two parts are scored once each and then mixed."""
+        tried = _grid(self.dimensions)
+        vectors = word_vectors(task.documents.matrix(self.view), max(tried), rng)
+        validator = Validator(task, side="train", queries=self.tuning_queries)
+        tfidf = validator.scores(fitted(TfIdf(self.tfidf_view or self.view), task, {}))
+        losses: dict[tuple[int, float], float] = {}
+        for n in sorted({min(n, vectors.shape[1]) for n in tried}):
+            lsi = validator.scores(fitted(Lsi(self.view, n), task, {"V": vectors[:, :n].copy()}))
+            for alpha in self.alphas:
+                mixed = np.float32(alpha) * lsi + np.float32(1 - alpha) * tfidf
+                losses[n, alpha] = validator.rank_loss_of(mixed)
+        n, alpha = min(losses, key=losses.__getitem__)
+        facts = {"dimensions": n, "alpha": alpha, "training_rank_loss": losses[n, alpha]}
+        arrays = {"V": vectors[:, :n].copy(), "alpha": np.array([alpha], np.float32)}
+        return fitted(self, task, arrays, facts)
+
+    def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
+        """Both parts, the weights on the query's side."""
+        words = texts.matrix(self.tfidf_view or self.view)
+        dense = unit(texts.matrix(self.view) @ fitted.arrays["V"])
+        if side == "document":
+            return Vectors(words, dense)
+        alpha = fitted.arrays["alpha"][0]
+        return Vectors(_scaled(words, 1 - alpha), alpha * dense)
+
+    def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords:
+        """Rows of the LSI part, times alpha on the query's side."""
+        words = _cosine_words(texts.matrix(self.view), fitted, fitted.view(self.view, side))
+        if side == "document":
+            return words
+        alpha = fitted.arrays["alpha"][0]
+        return words._replace(weights=_scaled(words.weights, alpha))
+
+    def sparse_view(self, fitted: FittedModel, side: Side) -> View:
+        """Words of the TF-IDF part."""
+        return fitted.view(self.tfidf_view or self.view, side)
+
+
+def _grid(dimensions: int | tuple[int, ...]) -> tuple[int, ...]:
+    return (dimensions,) if isinstance(dimensions, int) else dimensions
+
+
+def _scaled(matrix: TextMatrix, factor: np.float32) -> TextMatrix:
+    return sparse.csr_array((factor * matrix.data, matrix.indices, matrix.indptr), matrix.shape)
+
+
+def _cosine_words(matrix: TextMatrix, fitted: FittedModel, view: View) -> DenseWords:
+    lengths = np.linalg.norm(matrix @ fitted.arrays["V"], axis=1)
+    factors = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    data = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
+    weights = sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    return DenseWords(weights, fitted.arrays["V"], view)

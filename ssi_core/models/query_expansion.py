@@ -1,0 +1,129 @@
+"""Query expansion, or blind relevance feedback (journal paper, section 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.scorer import Scorer
+from ssi_core.kernels.topk import top_k
+from ssi_core.models.base import FittedModel, Model, Side, fitted
+from ssi_core.types import Int32, Task, TextMatrix, Texts, Vectors, View, Watch
+
+_BLOCK = 128  # queries scored against the whole collection at a time
+
+
+@dataclass(frozen=True)
+class QueryExpansion(Model):
+    """``f(q, d) = (q + beta / E sum_i d_{r_i})' d``, the sum over the top E documents for q.
+
+    The print lacks the 1/E of its mean. A query that is itself a document of the collection is not
+    among its own top documents. beta and E have the lowest rank loss on training pairs. The
+    collection is part of the model: expansion needs it.
+
+    Parameters
+    ----------
+    view : weighting
+    expansions : E to choose from
+    betas : weights to choose from
+    tuning_queries : training queries that choose
+    """
+
+    name: ClassVar[str] = "query_expansion"
+    view: str = "raw"
+    expansions: tuple[int, ...] = (5, 10, 20)
+    betas: tuple[float, ...] = (0.1, 0.3, 1.0)
+    tuning_queries: int = 300
+
+    def views(self) -> set[str]:
+        """One view."""
+        return {self.view}
+
+    def fit(
+        self,
+        task: Task,
+        rng: np.random.Generator,
+        *,
+        start: FittedModel | None = None,
+        watch: Watch | None = None,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+    ) -> FittedModel:
+        """Try every (E, beta) on training pairs; scores are linear in beta, so E costs, beta not."""
+        collection = task.documents.matrix(self.view)
+        arrays = {
+            "indptr": np.asarray(collection.indptr),
+            "indices": np.asarray(collection.indices),
+            "data": np.asarray(collection.data),
+            "ids": np.array(task.documents.ids.to_list(), dtype=np.str_),
+        }
+        validator = Validator(task, side="train", queries=self.tuning_queries)
+        plain = validator.scores(_with(self, task, arrays, 0, 0.0))
+        losses: dict[tuple[int, float], float] = {(0, 0.0): validator.rank_loss_of(plain)}
+        for expansion in self.expansions:
+            added = validator.scores(_with(self, task, arrays, expansion, 1.0)) - plain
+            for beta in self.betas:
+                loss = validator.rank_loss_of(plain + np.float32(beta) * added)
+                losses[expansion, beta] = loss
+        expansion, beta = min(losses, key=losses.__getitem__)
+        facts = {"expansion": expansion, "beta": beta, "training_rank_loss": losses[expansion, beta]}
+        return replace(_with(self, task, arrays, expansion, beta), facts=facts)
+
+    def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
+        """Queries with the mean of their top documents added; documents as they are."""
+        queries = texts.matrix(self.view)
+        expansion, beta = int(fitted.arrays["expansion"][0]), fitted.arrays["beta"][0]
+        if side == "document" or expansion == 0 or beta == 0:
+            return Vectors(queries, None)
+        collection = _collection(fitted, queries.shape[1])
+        top = top_documents(queries, collection, texts.ids.to_numpy(), fitted.arrays["ids"], expansion)
+        n, found = top.shape
+        weights = np.full(top.size, beta / max(1, found), np.float32)
+        chosen = sparse.csr_array(
+            (weights, top.ravel(), np.arange(0, top.size + 1, max(1, found))[: n + 1]),
+            shape=(n, collection.shape[0]),
+        )
+        expanded = sparse.csr_array(queries + chosen @ collection, dtype=np.float32)
+        expanded.sort_indices()
+        return Vectors(expanded, None)
+
+    def sparse_view(self, fitted: FittedModel, side: Side) -> View:
+        """Columns are words; the query's are those of the expanded query."""
+        return fitted.view(self.view, side)
+
+
+def top_documents(
+    queries: TextMatrix, collection: TextMatrix, query_ids: object, ids: object, count: int
+) -> Int32:
+    """Rows of the ``count`` best documents by inner product, int32 (n, count), itself left out."""
+    scorer = Scorer(Vectors(collection, None))
+    rows = {document: row for row, document in enumerate(np.asarray(ids).tolist())}
+    itself = [rows.get(query, -1) for query in np.asarray(query_ids).tolist()]
+    count = max(0, min(count, collection.shape[0] - 1))
+    top = np.empty((queries.shape[0], count), np.int32)
+    value = np.empty(top.shape, np.float32)
+    for low in range(0, queries.shape[0], _BLOCK):
+        block = slice(low, low + _BLOCK)
+        scores = scorer.score(Vectors(queries[block], None))
+        for i, row in enumerate(itself[block]):
+            if row >= 0:
+                scores[i, row] = -np.inf
+        top_k(scores, top[block], value[block])
+    return top
+
+
+def _with(
+    model: QueryExpansion, task: Task, arrays: dict[str, np.ndarray], expansion: int, beta: float
+) -> FittedModel:
+    chosen = {"expansion": np.array([expansion]), "beta": np.array([beta], np.float32)}
+    return fitted(model, task, arrays | chosen)
+
+
+def _collection(fitted: FittedModel, words: int) -> TextMatrix:
+    parts = tuple(fitted.arrays[name] for name in ("data", "indices", "indptr"))
+    return sparse.csr_array(parts, shape=(len(parts[2]) - 1, words), copy=False)

@@ -1,0 +1,50 @@
+"""TF-IDF cosine: ``W = I`` with nothing learnt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from ssi_core.models.base import FittedModel, Model, Side, fitted
+from ssi_core.types import Task, Texts, Vectors, View, Watch
+
+
+@dataclass(frozen=True)
+class TfIdf(Model):
+    """``f(q, d) = q'd`` on unit rows of one view: the cosine.
+
+    Parameters
+    ----------
+    view : weighting, "raw" or "sublinear", with an optional cut
+    """
+
+    name: ClassVar[str] = "tfidf"
+    view: str = "raw"
+
+    def views(self) -> set[str]:
+        """One view."""
+        return {self.view}
+
+    def fit(
+        self,
+        task: Task,
+        rng: np.random.Generator,
+        *,
+        start: FittedModel | None = None,
+        watch: Watch | None = None,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+    ) -> FittedModel:
+        """Nothing to fit beyond the view."""
+        return fitted(self, task, {})
+
+    def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
+        """Rows of the view."""
+        return Vectors(texts.matrix(self.view), None)
+
+    def sparse_view(self, fitted: FittedModel, side: Side) -> View:
+        """Columns are the view's words."""
+        return fitted.view(self.view, side)

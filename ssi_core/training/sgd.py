@@ -1,0 +1,143 @@
+"""Stochastic gradient descent on triples: one training's kernels, sampler states and threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ssi_core.kernels import sweep as kernel
+from ssi_core.kernels.forms import Data, Parameters, Work
+from ssi_core.kernels.sparse import csr
+from ssi_core.types import Task
+
+
+def barred(task: Task) -> sparse.csr_array:
+    """Documents never drawn as d-: excluded ones and those linked in training; a sorted pattern.
+
+    Test and validation links are not in it: to look at them would leak.
+    """
+    n, m = len(task.queries), len(task.documents)
+    rows, columns = task.train.rows.T
+    linked = sparse.csr_array((np.ones(len(rows), np.bool_), (rows, columns)), shape=(n, m))
+    pattern = sparse.csr_array(linked + task.exclude.astype(np.bool_))
+    pattern.sort_indices()
+    return pattern
+
+
+def training_data(task: Task, view: str, diagonal_view: str) -> Data:
+    """Arrays of a task as the sweep reads them; matrices stay where they are mapped."""
+    never = barred(task)
+    seen: dict[tuple[str, str], Any] = {}
+
+    def rows(side: str, name: str) -> Any:
+        if side == "documents" and task.queries is task.documents:
+            side = "queries"
+        if (side, name) not in seen:
+            seen[side, name] = csr(getattr(task, side).matrix(name))
+        return seen[side, name]
+
+    return Data(
+        rows("queries", view),
+        rows("documents", view),
+        rows("queries", diagonal_view),
+        rows("documents", diagonal_view),
+        np.ascontiguousarray(task.train.rows),
+        never.indptr.astype(np.int64),
+        never.indices.astype(np.int32),
+    )
+
+
+class Sgd:
+    """Sweeps over one task's triples that change ``parameters`` in place (a `descend.Trainee`).
+
+    Parameters
+    ----------
+    form, diagonal : keys of `kernels.forms.FORMS` and `DIAGONALS`
+    parameters : `Parameters`, changed
+    data : `Data`
+    settings : `kernels.sweep.Settings`
+    n_documents : d- is drawn from 0..n_documents-1
+    words : width of the diagonal's view
+    seed : of the sampler; every thread has its own stream
+    threads : 1 is exact; more share the parameters without a lock (Hogwild)
+    judge : validation error of parameters
+    """
+
+    def __init__(
+        self,
+        form: str,
+        diagonal: str,
+        parameters: Parameters,
+        data: Data,
+        settings: kernel.Settings,
+        *,
+        n_documents: int,
+        words: int,
+        seed: int,
+        threads: int,
+        judge: Callable[[Parameters], float],
+    ) -> None:
+        self.parameters = parameters
+        self._sweep = kernel.sweep_of(form, diagonal)
+        self._data, self._settings, self._n_documents = data, settings, n_documents
+        self._judge = judge
+        # A row of 8 keeps the states of two threads on different cache lines.
+        self._states = np.zeros((threads, 8), np.uint64)
+        self._states[:, 0] = np.random.SeedSequence(seed).generate_state(threads, np.uint64)
+        self._work = [_work(parameters.U.shape[1], words) for _ in range(threads)]
+
+    @property
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """Live arrays: parameters (V only where it is not U) and sampler states."""
+        p = self.parameters
+        arrays = {"U": p.U, "diagonal": p.diagonal, "states": self._states}
+        return arrays if p.V is p.U else arrays | {"V": p.V}
+
+    def sweep(self, triples: int) -> Mapping[str, float]:
+        """Draw triples on all threads; mean hinge, share of violated ones, and skipped ones."""
+        threads = len(self._work)
+        shares = np.diff(np.linspace(0, triples, threads + 1).astype(np.int64))
+        totals = np.zeros((threads, 4))
+
+        def one(i: int) -> None:
+            self._sweep(
+                self.parameters,
+                self._data,
+                self._work[i],
+                self._n_documents,
+                self._states[i],
+                self._settings,
+                shares[i],
+                totals[i],
+            )
+
+        if threads == 1:
+            one(0)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(one, range(threads)))
+        total = totals.sum(axis=0)
+        drawn = max(1.0, total[kernel.TRIPLES])
+        return {
+            "train/hinge": float(total[kernel.HINGE] / drawn),
+            "train/violated": float(total[kernel.VIOLATED] / drawn),
+            "train/skipped": float(total[kernel.SKIPPED]),
+        }
+
+    def error(self) -> float:
+        """Validation error now."""
+        return self._judge(self.parameters)
+
+
+def _work(width: int, words: int) -> Work:
+    return Work(
+        np.zeros(width, np.float32),
+        np.zeros((2, width), np.float32),
+        np.zeros(words, np.float32),
+        np.zeros(2, np.float32),
+    )

@@ -1,0 +1,239 @@
+"""The training sweep against finite differences and against a naive twin."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ssi_core.kernels.forms import DIAGONALS, FORMS, Data, Parameters, Work
+from ssi_core.kernels.random import below, next_uint64
+from ssi_core.kernels.sparse import aligned_empty, contains, csr, padded
+from ssi_core.kernels.sweep import HINGE, SKIPPED, TRIPLES, VIOLATED, Settings, sweep_of
+
+WORDS, N = 12, 5
+CASES = [
+    (form, tied, diagonal)
+    for form, tied, diagonal in itertools.product(FORMS, (False, True), DIAGONALS)
+    if (form, diagonal) != ("zero", "none") and not (form == "zero" and tied)
+]
+
+
+def rows(rng, n, density=0.5):
+    matrix = sparse.random_array((n, WORDS), density=density, rng=rng, dtype=np.float32).tocsr()
+    matrix.indices = matrix.indices.astype(np.int32)
+    matrix.sort_indices()
+    return matrix
+
+
+def embedding(rng, words=WORDS):
+    made = aligned_empty(words, padded(N))
+    made[:] = 0
+    made[:, :N] = rng.normal(size=(words, N))
+    return made
+
+
+def parameters(rng, form, tied, diagonal):
+    U = embedding(rng, WORDS if form == "low_rank" else 0)
+    V = U if tied or form == "zero" else embedding(rng)
+    size = WORDS if diagonal == "weights" else 1
+    return Parameters(U, V, rng.normal(size=size).astype(np.float32))
+
+
+def work():
+    return Work(
+        np.zeros(padded(N), np.float32),
+        np.zeros((2, padded(N)), np.float32),
+        np.zeros(WORDS, np.float32),
+        np.zeros(2, np.float32),
+    )
+
+
+def score(U, V, diagonal, kind, form, q, d, qd, dd):
+    """Formula of the family, in float64; q, d in W's view, qd, dd in the diagonal's."""
+    total = 0.0
+    if form == "low_rank":
+        total += (U.T @ q) @ (V.T @ d)
+    if kind != "none":
+        total += np.sum(diagonal * qd * dd)
+    return total
+
+
+def one_triple(form, tied, diagonal, rate, margin=1e6, seed=0):
+    """Sweep one step on the only possible triple (0, 1, 2); returns before, after, matrices."""
+    rng = np.random.default_rng(seed)
+    view, diagonal_view = rows(rng, 3), rows(rng, 3)
+    p = parameters(rng, form, tied, diagonal)
+    before = [np.array(a, np.float64) for a in p]
+    data = Data(
+        csr(view), csr(view), csr(diagonal_view), csr(diagonal_view),
+        np.array([[0, 1]], np.int32), np.array([0, 2, 2, 2]), np.array([0, 1], np.int32),
+    )  # fmt: skip
+    totals = np.zeros(4)
+    scratch = work()
+    settings = Settings(
+        np.float32(margin), np.float32(rate), np.float32(rate), np.int64(1)
+    )
+    sweep_of(form, diagonal)(
+        p, data, scratch, 3, np.array([seed], np.uint64), settings, 1, totals
+    )
+    assert not scratch.spread.any()
+    return before, p, view.toarray(), diagonal_view.toarray(), totals
+
+
+@pytest.mark.parametrize(("form", "tied", "diagonal"), CASES)
+def test_step_is_the_gradient_by_finite_differences(form, tied, diagonal):
+    """A step of rate 1 moves every parameter by -d/dp (-f(q, d+) + f(q, d-))."""
+    before, after, x, xd, _ = one_triple(form, tied, diagonal, rate=1.0)
+    U, V, D = before
+
+    def loss(U, V, D):
+        f = [score(U, V, D, diagonal, form, x[0], x[d], xd[0], xd[d]) for d in (1, 2)]
+        return -f[0] + f[1]
+
+    h = 1e-6
+    for name, array in (("U", U), ("V", V), ("D", D)):
+        if tied and name == "V":
+            continue
+        moved = np.asarray(getattr(after, "diagonal" if name == "D" else name), np.float64) - array
+        for place in np.ndindex(array.shape):
+            shifted = []
+            for sign in (1, -1):
+                changed = {"U": U.copy(), "V": V.copy(), "D": D.copy()}
+                changed[name][place] += sign * h
+                if tied:
+                    changed["V"] = changed["U"]
+                shifted.append(loss(**changed))
+            gradient = (shifted[0] - shifted[1]) / (2 * h)
+            if name == "D" and diagonal == "none":
+                gradient = 0.0
+            assert moved[place] == pytest.approx(-gradient, abs=2e-5)
+
+
+@pytest.mark.parametrize(("form", "tied", "diagonal"), CASES)
+def test_margin_uses_the_whole_score(form, tied, diagonal):
+    """The hinge is 1 - f(q, d+) + f(q, d-), the diagonal in it."""
+    for seed in range(5):
+        before, after, x, xd, totals = one_triple(form, tied, diagonal, 0.1, margin=1.0, seed=seed)
+        U, V, D = before
+        f = [score(U, V, D, diagonal, form, x[0], x[d], xd[0], xd[d]) for d in (1, 2)]
+        hinge = 1 - f[0] + f[1]
+        assert totals[HINGE] == pytest.approx(max(0.0, hinge), abs=1e-4)
+        assert totals[VIOLATED] == (hinge > 0)
+        assert totals[TRIPLES] == 1
+        if hinge <= 0:
+            assert all(
+                np.array_equal(a, np.asarray(b, np.float64))
+                for a, b in zip(before, after, strict=True)
+            )
+
+
+def naive_splitmix(state):
+    state = (state + 0x9E3779B97F4A7C15) % 2**64
+    z = state
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+    return state, z ^ (z >> 31)
+
+
+def test_random_numbers_are_splitmix64():
+    """Vigna's published first outputs for seed 1234567, and the twin in plain integers."""
+    state = np.array([1234567], np.uint64)
+    with np.errstate(over="ignore"):
+        drawn = [int(next_uint64(state)) for _ in range(5)]
+    assert drawn[:3] == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    twin = 1234567
+    for value in drawn:
+        twin, expected = naive_splitmix(twin)
+        assert value == expected
+
+
+def test_below_is_uniform():
+    state = np.array([3], np.uint64)
+    with np.errstate(over="ignore"):
+        drawn = np.array([below(state, 7) for _ in range(7000)])
+    counts = np.bincount(drawn, minlength=7)
+    assert counts.sum() == 7000
+    assert ((counts - 1000) ** 2 / 1000).sum() < 22.5  # chi square, 6 degrees, p = 0.001
+
+
+def naive_sweep(state, pairs, barred, x, U, V, alpha, margin, rate, negatives, steps):
+    """The same algorithm with dense float64 vectors and Python sets."""
+    violated = 0
+    for _ in range(steps):
+        state, z = naive_splitmix(state)
+        q, p = pairs[((z >> 32) * len(pairs)) >> 32]
+        for _ in range(negatives):
+            while True:
+                state, z = naive_splitmix(state)
+                n = ((z >> 32) * len(x)) >> 32
+                if n not in barred[q]:
+                    break
+            uq, vp, vn = U.T @ x[q], V.T @ x[p], V.T @ x[n]
+            if margin - (uq @ vp + alpha * x[q] @ x[p]) + uq @ vn + alpha * x[q] @ x[n] > 0:
+                dU, dV = np.outer(x[q], vp - vn), np.outer(x[p] - x[n], uq)
+                U += rate * dU
+                V += rate * dV
+                violated += 1
+                break
+    return violated
+
+
+@pytest.mark.parametrize("negatives", [1, 3])
+def test_sweep_agrees_with_the_naive_twin(negatives):
+    rng = np.random.default_rng(5)
+    view = rows(rng, 20, density=0.4)
+    p = Parameters(embedding(rng), embedding(rng), np.array([2.0], np.float32))
+    U, V = (np.array(a[:, :N], np.float64) for a in (p.U, p.V))
+    pairs = np.array([[i, j] for i in range(20) for j in rng.choice(20, 3) if i != j], np.int32)
+    barred = [sorted({i} | {int(b) for a, b in pairs if a == i}) for i in range(20)]
+    indptr = np.cumsum([0] + [len(b) for b in barred])
+    data = Data(
+        csr(view), csr(view), csr(view), csr(view),
+        pairs, indptr, np.concatenate(barred).astype(np.int32),
+    )  # fmt: skip
+    totals = np.zeros(4)
+    settings = Settings(np.float32(1), np.float32(0.02), np.float32(0), np.int64(negatives))
+    sweep_of("low_rank", "alpha")(
+        p, data, work(), 20, np.array([99], np.uint64), settings, 300, totals
+    )
+    barred_sets = [set(b) for b in barred]
+    violated = naive_sweep(
+        99, pairs.tolist(), barred_sets, view.toarray().astype(np.float64),
+        U, V, 2.0, 1.0, 0.02, negatives, 300,
+    )  # fmt: skip
+    assert totals[VIOLATED] == violated > 30
+    np.testing.assert_allclose(p.U[:, :N], U, atol=1e-4)
+    np.testing.assert_allclose(p.V[:, :N], V, atol=1e-4)
+    assert not p.U[:, N:].any()
+
+
+def test_query_linked_to_everything_is_skipped_and_counted():
+    rng = np.random.default_rng(1)
+    view = rows(rng, 3)
+    p = parameters(rng, "low_rank", False, "alpha")
+    before = p.U.copy()
+    data = Data(
+        csr(view), csr(view), csr(view), csr(view),
+        np.array([[0, 1]], np.int32), np.array([0, 3, 3, 3]), np.array([0, 1, 2], np.int32),
+    )  # fmt: skip
+    totals = np.zeros(4)
+    settings = Settings(np.float32(1), np.float32(1), np.float32(0), np.int64(2))
+    sweep_of("low_rank", "alpha")(
+        p, data, work(), 3, np.array([1], np.uint64), settings, 4, totals
+    )
+    assert totals[SKIPPED] == totals[TRIPLES] == 4
+    assert np.array_equal(before, p.U)
+
+
+def test_contains_is_membership():
+    indptr, indices = np.array([0, 0, 3, 4]), np.array([2, 5, 9, 0], np.int32)
+    for row, members in enumerate(([], [2, 5, 9], [0])):
+        for column in range(11):
+            assert contains(indptr, indices, row, column) == (column in members)
+
+
+def test_rows_start_on_cache_lines():
+    made = aligned_empty(7, padded(100))
+    assert made.ctypes.data % 64 == 0
+    assert made.strides == (448, 4)

@@ -1,0 +1,76 @@
+"""Where things lie, and the settings that must be in place before Prefect or MLflow are imported.
+
+This module imports the standard library alone. ``python -m flows.environment COMMAND ...`` runs a
+command, such as ``prefect worker start``, with the same settings as ``ssi`` itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def root() -> Path:
+    """Return the root of the working tree, where ``mlruns/`` and ``.ssi/`` lie.
+
+    ``SSI_ROOT``, else the nearest parent with ``prefect.yaml``, else the working directory.
+    """
+    if chosen := os.environ.get("SSI_ROOT"):
+        return Path(chosen).resolve()
+    here = Path.cwd()
+    found = (place for place in (here, *here.parents) if (place / "prefect.yaml").is_file())
+    return next(found, here)
+
+
+def home() -> Path:
+    """Return the directory of everything that can be rebuilt: ``SSI_HOME``, else ``ROOT/.ssi``."""
+    return root() / os.environ.get("SSI_HOME", ".ssi")
+
+
+def store_path(kind: str, key: str) -> Path:
+    """Return the place of an artefact that the user gave no place of its own."""
+    return home() / "store" / kind / key
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def variables() -> dict[str, str]:
+    """Return the settings of Prefect and MLflow that a project which calls nobody wants."""
+    return {
+        "PREFECT_HOME": str(home() / "prefect"),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+        # The default of 20 s is too short on a busy machine.
+        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
+        "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
+        # What ssi_core logs inside a flow belongs to the log of its run.
+        "PREFECT_LOGGING_EXTRA_LOGGERS": "ssi_core,flows",
+        "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+    }
+
+
+def prepare() -> None:
+    """Set the variables that the user did not set; call it before Prefect or MLflow load."""
+    for name, value in variables().items():
+        os.environ.setdefault(name, value)
+
+
+def main(command: Sequence[str]) -> None:
+    """Become another command, under the prepared environment."""
+    if not command:
+        sys.exit("usage: python -m flows.environment COMMAND [ARGUMENT ...]")
+    prepare()
+    os.execvp(command[0], list(command))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,308 @@
+"""A Wikipedia: from dumps to a corpus of documents and links.
+
+Two passes. The first goes over the dumps once, in pieces, in parallel: a piece leaves its documents
+as a finished part, its titles, and its links by title. The second knows all titles: it settles
+redirects, repeated and equal pages, and takes the links group by group from titles to documents.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ssi_core import store
+from ssi_core.corpus import dump, inputs, links, pages, pool, tables, titles
+from ssi_core.corpus.dump import PIECE_BYTES, Piece, read_pieces, read_site
+from ssi_core.corpus.links import DOCUMENT, EMPTY, REDIRECT, Settled, resolve_links, settle_pages
+from ssi_core.corpus.pages import Page, read_pages
+from ssi_core.corpus.titles import MAIN, Site, read_target
+from ssi_core.store import Artefact, Building
+from ssi_core.text import wikinames, wikitext
+from ssi_core.text.wikitext import read_wikitext
+from ssi_core.types import BadInput, Progress
+
+_LINKS_AT_ONCE = 4_000_000
+_PAGES = {
+    "row": pl.Int64,
+    "id": pl.String,
+    "title": pl.String,
+    "kind": pl.UInt8,
+    "target": pl.String,
+    "digest": pl.Binary,
+}
+_FOUND = {"row": pl.Int64, "title": pl.String, "n": pl.UInt32}
+_CODE = (dump, links, pages, tables, titles, wikinames, wikitext)
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What a worker is told: everything but the piece itself."""
+
+    site: Site
+    directory: Path
+
+
+class _PieceTables:
+    """Rows of the three tables of a piece, as lists."""
+
+    def __init__(self, number: int, site: Site) -> None:
+        self.first_row = number << 32
+        self.site, self.hidden = site, site.hidden
+        self.documents: list[tuple[Any, ...]] = []
+        self.pages: list[tuple[Any, ...]] = []
+        self.found: list[tuple[int, str, int]] = []
+        self.counts: Counter[str] = Counter()
+        self._read_target = lru_cache(1 << 16)(lambda raw: read_target(raw, site))
+
+    def add(self, page: Page) -> None:
+        """Take in a page: exactly one category for it, and for each of its links."""
+        self.counts["pages"] += 1
+        words, found = read_wikitext(page.text, hidden=self.hidden)
+        self.counts["links_found"] += len(found)
+        title = titles.clean_title(page.title)
+        target, digest, row = None, None, None
+        if page.namespace != MAIN:
+            self.counts["page_other_namespace"] += 1
+            self.counts["link_from_other_namespace"] += len(found)
+            return
+        if page.redirect is not None:
+            kind = REDIRECT
+            target = self._read_target(page.redirect)[1] or None
+            self.counts["link_from_redirect"] += len(found)
+        elif not words:
+            kind = EMPTY
+            self.counts["link_from_empty_page"] += len(found)
+        else:
+            kind = DOCUMENT
+            digest = hashlib.blake2b(words.encode(errors="replace"), digest_size=16).digest()
+            row = self.first_row + len(self.documents)
+            self._add_document(page, title, words)
+            self._add_links(row, found)
+        self.pages.append((row, str(page.id), title, kind, target, digest))
+
+    def _add_document(self, page: Page, title: str, words: str) -> None:
+        self.documents.append(
+            (str(page.id), title, self.site.language, page.revision, page.timestamp, words)
+        )
+
+    def _add_links(self, row: int, found: Iterable[tuple[str, str]]) -> None:
+        targets: Counter[str] = Counter()
+        for raw, _ in found:
+            category, title = self._read_target(raw)
+            if category == "page":
+                targets[title] += 1
+            else:
+                self.counts[f"link_{category}"] += 1
+        self.found.extend((row, title, n) for title, n in targets.items())
+
+
+def _read_piece(numbered: tuple[int, Piece], work: _Work) -> Counter[str]:
+    """Write the tables of a piece; returns its counts, "rows" and "links" among them."""
+    number, piece = numbered
+    read = _PieceTables(number, work.site)
+    for page in read_pages(piece):
+        read.add(page)
+    name = f"{number:05d}.parquet"
+    for table, rows, schema in (
+        ("texts", read.documents, tables.DOCUMENTS),
+        ("pages", read.pages, _PAGES),
+        ("found", read.found, _FOUND),
+    ):
+        frame = pl.DataFrame(rows, schema=schema, orient="row")
+        frame.write_parquet(work.directory / table / name, compression="zstd", compression_level=1)
+    read.counts["rows"] = len(read.documents)
+    read.counts["targets"] = len(read.found)
+    return read.counts
+
+
+def _all_pieces(dumps: Sequence[Path], size: int) -> Iterator[tuple[Piece, float]]:
+    """Yield the pieces of all dumps, with the share of all bytes read after each."""
+    sizes = [path.stat().st_size for path in dumps]
+    before = 0
+    for path, length in zip(dumps, sizes, strict=True):
+        for piece in read_pieces(path, size):
+            yield piece, (before + piece.done * length) / sum(sizes)
+        before += length
+
+
+def _first_pass(
+    dumps: Sequence[Path],
+    work: _Work,
+    processes: int,
+    size: int,
+    progress: Callable[[float, str], None],
+) -> list[Counter[str]]:
+    for table in ("texts", "pages", "found"):
+        (work.directory / table).mkdir(parents=True)
+    shares: list[float] = []
+
+    def numbered() -> Iterator[tuple[int, Piece]]:
+        for number, (piece, share) in enumerate(_all_pieces(dumps, size)):
+            shares.append(share)
+            yield number, piece
+
+    counts: list[Counter[str]] = []
+    read = 0
+    for count in pool.spread(_read_piece, numbered(), work, processes):
+        counts.append(count)
+        read += count["pages"]
+        progress(0.9 * shares[len(counts) - 1], f"{read:,} pages read")
+    return counts
+
+
+def _write_documents(
+    directory: Path, out: Path, settled: Settled, counts: Sequence[Counter[str]]
+) -> None:
+    """Move the parts of documents to their places; only parts with dropped rows are rewritten."""
+    dropped = settled.sources.filter(pl.col("fate") != "document")["row"]
+    places: dict[int, list[int]] = {}
+    for row in dropped:
+        places.setdefault(row >> 32, []).append(row & 0xFFFFFFFF)
+    with tables.document_writer(out) as documents:
+        for number, count in enumerate(counts):
+            part = directory / "texts" / f"{number:05d}.parquet"
+            if number in places:
+                frame = pl.read_parquet(part)
+                here = pl.int_range(pl.len()).is_in(places[number])
+                documents.write(frame.filter(~here))
+            elif count["rows"]:
+                documents.move(part, count["rows"])
+
+
+def _groups(counts: Sequence[Counter[str]]) -> Iterator[list[int]]:
+    """Yield numbers of consecutive pieces with a bounded number of links together."""
+    group: list[int] = []
+    links_in_group = 0
+    for number, count in enumerate(counts):
+        group.append(number)
+        links_in_group += count["targets"]
+        if links_in_group >= _LINKS_AT_ONCE:
+            yield group
+            group, links_in_group = [], 0
+    if group:
+        yield group
+
+
+def _write_links(
+    directory: Path, out: Path, settled: Settled, counts: Sequence[Counter[str]]
+) -> Counter[str]:
+    categories: Counter[str] = Counter()
+    with tables.link_writer(out) as writer:
+        for group in _groups(counts):
+            parts = [directory / "found" / f"{number:05d}.parquet" for number in group]
+            resolved, found = resolve_links(pl.read_parquet(parts), settled)
+            writer.write(resolved)
+            categories += found
+    return categories
+
+
+def _build(
+    building: Building,
+    dumps: Sequence[Path],
+    site: Site,
+    processes: int,
+    size: int,
+    progress: Callable[[float, str], None],
+) -> None:
+    work = _Work(site, building.path / "work")
+    counts = _first_pass(dumps, work, processes, size, progress)
+    progress(0.9, "following redirects")
+    settled = settle_pages(pl.read_parquet(work.directory / "pages" / "*.parquet"))
+    if not settled.counts["documents"]:
+        raise BadInput(
+            f"{', '.join(str(path) for path in dumps)}: no page of the main namespace has a text. "
+            "Give a pages-articles dump."
+        )
+    _write_documents(work.directory, building.path, settled, counts)
+    progress(0.95, "resolving links")
+    categories = _write_links(work.directory, building.path, settled, counts)
+    shutil.rmtree(work.directory)
+    total = sum(counts, Counter())
+    kept = categories.pop("kept", 0)
+    building.counts.update(
+        pages=total["pages"], **settled.counts, links=kept, links_found=total["links_found"]
+    )
+    building.skipped.update(settled.skipped)
+    building.skipped.update({f"link_{name}": n for name, n in sorted(categories.items()) if n})
+    building.skipped.update(
+        {name: n for name, n in sorted(total.items()) if name.startswith(("page_", "link_"))}
+    )
+
+
+def _one_site(dumps: Sequence[Path], language: str | None) -> Site:
+    sites = [read_site(path, language) for path in dumps]
+    for path, site in zip(dumps, sites, strict=True):
+        if site.language != sites[0].language:
+            raise BadInput(
+                f"{path}: its language is {site.language!r}, that of {dumps[0]} is "
+                f"{sites[0].language!r}. Ingest each language into a corpus of its own."
+            )
+    return sites[0]
+
+
+def ingest_wikipedia(
+    dumps: Sequence[Path],
+    out: Path,
+    *,
+    language: str | None = None,
+    processes: int | None = None,
+    part_bytes: int = PIECE_BYTES,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Artefact:
+    """Make a corpus of a Wikipedia: documents, and links between them with redirects resolved.
+
+    A document is a page of the main namespace that is no redirect and has words. The manifest
+    accounts for all else: ``documents`` + ``redirects`` + ``skipped[page_...]`` = ``pages``, and
+    ``links`` + ``skipped[link_...]`` = ``links_found``, the links in the wikitext of all pages.
+    Equal input and settings give equal parts, with any number of processes.
+
+    Parameters
+    ----------
+    dumps : ``*-pages-articles*.xml``, ``.xml.bz2``, or ``-multistream.xml.bz2`` (in parallel when
+        its index lies beside it); several files of one wiki make one corpus
+    out : directory of the corpus; up to date when it bears the key of this input and these settings
+    language : code of the texts' language; by default as the file name, or else the header, says
+    processes : workers beside this process; 1 works in this process; by default one for each core
+    part_bytes : XML bytes that become one part, which bounds the memory of a worker
+    force : replace a corpus made from something else
+
+    Raises
+    ------
+    BadInput
+        A dump is damaged, of another kind, or without articles; the message names the place.
+    Refused
+        ``out`` holds something else, or is being written.
+    """
+    if not dumps:
+        raise ValueError("dumps=[] is empty; expected at least one dump")
+    dumps, out = [Path(path) for path in dumps], Path(out)
+    tell: Callable[[float, str], None] = progress or (lambda fraction, message: None)
+    site = _one_site(dumps, language)
+    parents = inputs.digest_inputs(dumps, progress=progress)
+    configuration = {"source": "wikipedia", "language": site.language, "part_bytes": part_bytes}
+    code = store.digest_code(sys.modules[__name__], *_CODE)
+    key = store.key_of(tables.KIND, configuration, parents, code)
+    found = store.up_to_date(out, tables.KIND, key, force=force)
+    if found is not None:
+        _log.info("%s is up to date", out)
+        return found
+    workers = processes or len(os.sched_getaffinity(0))
+    with store.create(
+        out, kind=tables.KIND, key=key, configuration=configuration, parents=parents
+    ) as building:
+        _build(building, dumps, site, workers, part_bytes, tell)
+    tell(1.0, f"{building.counts['documents']:,} documents, {building.counts['links']:,} links")
+    return store.read(out, tables.KIND)

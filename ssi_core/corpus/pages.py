@@ -1,0 +1,111 @@
+"""Pages out of a piece of a dump, with a real XML parser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from lxml import etree
+
+from ssi_core.corpus.dump import Piece
+from ssi_core.types import BadInput
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page with its newest revision in the dump.
+
+    ``redirect`` is the raw title that it leads to, None where it is no redirect.
+    """
+
+    id: int
+    namespace: int
+    title: str
+    redirect: str | None
+    revision: int | None
+    timestamp: datetime | None
+    text: str
+
+
+def _parse(xml: bytes) -> etree._Element:
+    # Without the root's xmlns the names are the same for every version of the schema.
+    parser = etree.XMLParser(
+        huge_tree=True, resolve_entities=False, no_network=True, remove_comments=True
+    )
+    return etree.fromstring(b"<mediawiki>" + xml + b"</mediawiki>", parser)
+
+
+def _locate(piece: Piece, xml: bytes, error: Exception) -> BadInput:
+    """Name the first page of a piece that doesn't parse by itself."""
+    place, title, reason = 0, "", str(error)
+    for page in xml.split(b"</page>")[:-1]:
+        try:
+            _parse(page + b"</page>")
+        except etree.XMLSyntaxError as found:
+            named = re.search(rb"<title>([^<]*)", page)
+            title = named[1].decode(errors="replace") if named else ""
+            reason = found.msg or reason
+            break
+        place += len(page) + len(b"</page>")
+    return BadInput(
+        f"{piece.path}: the page {title!r} at byte {piece.start + place} isn't well-formed XML: "
+        f"{reason}. Download the dump again, or remove that page."
+    )
+
+
+def _number(text: str) -> int:
+    number = int(text)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"the number {text} is too large")
+    return number
+
+
+def _page(element: etree._Element) -> Page:
+    revision = next(element.iterchildren("revision", reversed=True), None)
+    redirect = element.find("redirect")
+    title = element.findtext("title")
+    if not title:
+        raise ValueError("it has no title")
+    number = time = None
+    text = ""
+    if revision is not None:
+        number, time = revision.findtext("id"), revision.findtext("timestamp")
+        text = revision.findtext("text") or ""
+    return Page(
+        _number(element.findtext("id", "")),
+        _number(element.findtext("ns", "0")),
+        title,
+        None if redirect is None else redirect.get("title", ""),
+        _number(number) if number else None,
+        datetime.fromisoformat(time) if time else None,
+        text,
+    )
+
+
+def read_pages(piece: Piece) -> Iterator[Page]:
+    """Yield the pages of a piece, in order.
+
+    Raises
+    ------
+    BadInput
+        A page isn't well-formed, isn't valid UTF-8, or has no title or number.
+    """
+    piece = piece.load()
+    xml = piece.xml or b""
+    try:
+        root = _parse(xml)
+    except etree.XMLSyntaxError as error:
+        raise _locate(piece, xml, error) from None
+    for element in root.iterchildren("page"):
+        try:
+            page = _page(element)
+        except ValueError as error:
+            raise BadInput(
+                f"{piece.path}: a page after byte {piece.start}, titled "
+                f"{element.findtext('title')!r}, can't be read: {error}. Repair the dump."
+            ) from None
+        yield page
+        # A read page is forgotten; the tree of a piece would hold every text a second time.
+        element.clear()

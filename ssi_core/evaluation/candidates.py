@@ -1,0 +1,205 @@
+"""Who is ranked for whom: the queries of a side, their candidates, and the relevant ones."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssi_core.types import Int32, Int64, Pairs, Task
+
+Side: TypeAlias = Literal["train", "valid", "test"]
+
+_SEEN: dict[str, tuple[str, ...]] = {"train": (), "valid": ("train",), "test": ("train", "valid")}
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Lists:
+    """A list of numbers per query: those of query i are ``items[start[i]:start[i + 1]]``."""
+
+    start: Int64
+    items: Int32
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def lengths(self) -> Int64:
+        """The length of each list."""
+        return np.diff(self.start)
+
+    def of(self, i: int) -> Int32:
+        """Return the list of query i."""
+        return self.items[self.start[i] : self.start[i + 1]]
+
+    def part(self, first: int, last: int) -> Lists:
+        """Return the lists of the queries ``first:last``."""
+        start = self.start[first : last + 1]
+        return Lists(start - start[0], self.items[start[0] : start[-1]])
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What n queries are ranked over.
+
+    A query's candidates are the common columns without its barred ones, and its relevant ones.
+
+    Attributes
+    ----------
+    queries : int32 (n,), rows of the task's queries, ascending
+    documents : int32 (m,), rows of the task's documents, ascending: the columns
+    outside : int32, columns that are not common: candidates only where they are relevant
+    barred : columns that are no candidates of a query, ascending, never relevant
+    relevant : columns that are relevant to a query, ascending
+    grade : int8, aligned to ``relevant.items``
+    """
+
+    queries: Int32
+    documents: Int32
+    outside: Int32
+    barred: Lists
+    relevant: Lists
+    grade: NDArray[np.int8]
+
+
+def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candidates:
+    """Fix the queries of a side and what each is ranked over.
+
+    Candidates are all documents (with a pool: the pool, and the query's own relevant documents),
+    without those that the task excludes for the query, and without the query's pairs of training;
+    on the test side also without those of validation. A relevant pair that the task excludes does
+    not count. On the training side the training pairs are the relevant ones.
+
+    Parameters
+    ----------
+    task : `Task`
+    side : "train", "valid" or "test"
+    queries : how many to draw of those that have a relevant document; None, or too many: all
+    seed : of the draw, which depends on nothing but the side's pairs
+
+    Raises
+    ------
+    ValueError
+        The side is none, or has no query with a relevant document.
+    """
+    if side not in _SEEN:
+        raise ValueError(f"side={side!r}, expected one of {', '.join(_SEEN)}")
+    pairs: Pairs = getattr(task, side)
+    excluded = _keys_of_exclude(task, np.unique(pairs.rows[:, 0]))
+    width = len(task.documents)
+    keys = _keys(pairs.rows, width)
+    kept = np.flatnonzero(~_contains(excluded, keys))
+    if len(kept) < len(keys):
+        _log.info("%s: %d relevant pairs are excluded by the task", side, len(keys) - len(kept))
+    chosen = np.unique(keys[kept] // width)
+    if len(chosen) == 0:
+        raise ValueError(f"side={side!r} of this task has no query with a relevant document")
+    if queries is not None and queries < len(chosen):
+        draw = np.random.default_rng([seed, list(_SEEN).index(side)])
+        chosen = np.sort(draw.choice(chosen, queries, replace=False))
+
+    kept = kept[_contains(chosen, keys[kept] // width)]
+    relevant = keys[kept]
+    seen = [_keys(getattr(task, name).rows, width) for name in _SEEN[side]]
+    barred = np.unique(np.concatenate([excluded, *seen]))
+    barred = barred[_contains(chosen, barred // width)]
+    barred = barred[~_contains(relevant, barred)]
+
+    if task.pool is None:
+        documents = np.arange(width, dtype=np.int32)
+        outside = np.zeros(0, np.int32)
+    else:
+        documents = np.union1d(task.pool, relevant % width).astype(np.int32)
+        outside = np.flatnonzero(~np.isin(documents, task.pool)).astype(np.int32)
+        barred = barred[_contains(documents, barred % width)]
+    return Candidates(
+        chosen.astype(np.int32),
+        documents,
+        outside,
+        _lists(barred, chosen, documents, width),
+        _lists(relevant, chosen, documents, width),
+        pairs.grade[kept],
+    )
+
+
+def draw_tuples(task: Task, side: Side, tuples: int, seed: int) -> tuple[Int32, Int32, Int32]:
+    """Draw (query, relevant, irrelevant candidate), as rows of the task.
+
+    The query is uniform over all queries of the side that have a relevant and an irrelevant
+    candidate, then the relevant one is uniform over its own, the irrelevant one over its
+    candidates (Bai et al. 2010, section 4.1).
+
+    Returns
+    -------
+    query, relevant, irrelevant : int32 (tuples,), sorted by query; empty when no query has both
+    """
+    whole = candidates(task, side, None, seed)
+    common = np.setdiff1d(np.arange(len(whole.documents)), whole.outside)
+    forbidden = _forbidden(whole, common)
+    irrelevant_count = len(common) - forbidden.lengths
+    able = np.flatnonzero(irrelevant_count > 0)
+    if len(able) == 0:
+        nothing = np.zeros(0, np.int32)
+        return nothing, nothing, nothing
+    draw = np.random.default_rng([seed, len(_SEEN) + list(_SEEN).index(side)])
+    query = np.sort(draw.choice(able, tuples))
+    relevant_count = whole.relevant.lengths[query]
+    which = whole.relevant.start[query] + draw.integers(0, relevant_count)
+    # The j-th common column that is not forbidden: f[t] - t allowed ones stand before the
+    # forbidden place f[t], so that t forbidden ones stand before it where f[t - 1] - (t - 1) <= j.
+    j = draw.integers(0, irrelevant_count[query])
+    owner = np.repeat(np.arange(len(forbidden)), forbidden.lengths)
+    order = np.arange(len(forbidden.items)) - forbidden.start[owner]
+    step = np.int64(len(common) + 1)
+    before = owner * step + forbidden.items - order
+    passed = np.searchsorted(before, query * step + j, side="right") - forbidden.start[query]
+    return (
+        whole.queries[query],
+        whole.documents[whole.relevant.items[which]],
+        whole.documents[common[j + passed]],
+    )
+
+
+def _forbidden(whole: Candidates, common: Int64) -> Lists:
+    """Places in ``common`` that are barred or relevant, per query, ascending."""
+    owners = [
+        np.repeat(np.arange(len(part)), part.lengths) for part in (whole.barred, whole.relevant)
+    ]
+    columns = np.concatenate([whole.barred.items, whole.relevant.items])
+    keys = np.concatenate(owners) * np.int64(len(whole.documents)) + columns
+    keys = np.sort(keys[_contains(common, columns)])
+    rows = np.arange(len(whole.queries))
+    return _lists(keys, rows, common, len(whole.documents))
+
+
+def _keys(rows: Any, width: int) -> Int64:
+    """One number for a pair (query, document); it sorts by query, then document."""
+    keys: Int64 = rows[:, 0].astype(np.int64) * width + rows[:, 1]
+    return keys
+
+
+def _keys_of_exclude(task: Task, rows: Int32) -> Int64:
+    part = task.exclude[rows]
+    owner = np.repeat(rows.astype(np.int64), np.diff(part.indptr))
+    keys = owner * len(task.documents) + part.indices
+    return np.unique(keys[part.data.astype(bool)])
+
+
+def _contains(sorted_items: NDArray[Any], items: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each item occurs in an ascending array."""
+    if len(sorted_items) == 0:
+        return np.zeros(len(items), bool)
+    place = np.searchsorted(sorted_items, items).clip(max=len(sorted_items) - 1)
+    found: NDArray[np.bool_] = sorted_items[place] == items
+    return found
+
+
+def _lists(keys: Int64, rows: Any, columns: Any, width: int) -> Lists:
+    """Split ascending keys into a list per row, of places in ``columns``."""
+    start = np.searchsorted(keys, np.append(rows, rows[-1] + 1).astype(np.int64) * width)
+    return Lists(start.astype(np.int64), np.searchsorted(columns, keys % width).astype(np.int32))

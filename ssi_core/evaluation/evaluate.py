@@ -1,0 +1,234 @@
+"""Evaluation of a fitted ranker under the one protocol, whole or light.
+
+Memory: the vectors of the candidates and of the queries that are needed, and scores in blocks of
+at most 64 MiB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from ssi_core.evaluation.candidates import Candidates, Side, candidates, draw_tuples
+from ssi_core.evaluation.measures import (
+    MEASURES,
+    Ranks,
+    clustered_error,
+    count,
+    rank_loss,
+    standard_error,
+)
+from ssi_core.evaluation.scorer import Scorer, length, score_pairs, take
+from ssi_core.types import (
+    Fitted,
+    Float32,
+    Float64,
+    Int32,
+    Int64,
+    Progress,
+    Report,
+    Task,
+    Texts,
+    Vectors,
+)
+
+BLOCK_BYTES = 64 << 20
+
+
+def rank(scorer: Scorer, queries: Vectors, chosen: Candidates) -> Ranks:
+    """Rank the relevant documents of all queries, in blocks.
+
+    Parameters
+    ----------
+    scorer : of the documents that are the columns of ``chosen``, in that order
+    queries : `Vectors`, a row for each of ``chosen.queries``
+    """
+    parts = []
+    for first, last in blocks(length(queries), scorer.documents):
+        relevant = chosen.relevant.part(first, last)
+        own = slice(chosen.relevant.start[first], chosen.relevant.start[last])
+        scores = scorer.score(take(queries, slice(first, last)))
+        barred = chosen.barred.part(first, last)
+        parts.append(count(scores, chosen.outside, barred, relevant, chosen.grade[own]))
+    names = ("rank", "above", "tied", "grade", "irrelevant")
+    joined = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+    return Ranks(chosen.relevant.start, *joined)
+
+
+def blocks(rows: int, columns: int) -> list[tuple[int, int]]:
+    """Bounds of blocks of rows whose float32 scores fill at most `BLOCK_BYTES`."""
+    size = max(1, BLOCK_BYTES // max(1, 4 * columns))
+    return [(first, min(first + size, rows)) for first in range(0, rows, size)]
+
+
+class Validator:
+    """An evaluation that is called again and again: queries and candidates are fixed once.
+
+    Parameters
+    ----------
+    task : `Task`
+    side : "valid"; or "train" for the training error that a search of the rate looks at: the
+        relevant documents are the training pairs, nothing but ``task.exclude`` is barred
+    queries, seed : see `candidates`
+    threads : see `Scorer`
+
+    Raises
+    ------
+    ValueError
+        The side has no relevant pair.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        side: Side = "valid",
+        queries: int = 500,
+        seed: int = 0,
+        *,
+        threads: int = 1,
+    ) -> None:
+        self._chosen = candidates(task, side, queries, seed)
+        self._queries = _texts(task.queries, self._chosen.queries)
+        self._documents = _texts(task.documents, self._chosen.documents)
+        self._threads = threads
+
+    def ranks(self, fitted: Fitted) -> Ranks:
+        """Return the counts that all measures follow from."""
+        scorer = Scorer(fitted.embed_documents(self._documents), threads=self._threads)
+        return rank(scorer, fitted.embed_queries(self._queries), self._chosen)
+
+    def rank_loss(self, fitted: Fitted) -> float:
+        """Return the mean rank loss; one half for a model whose scores are all NaN."""
+        return float(rank_loss(self.ranks(fitted)).mean())
+
+    def measures(self, fitted: Fitted) -> dict[str, float]:
+        """Return the mean of each measure of `MEASURES`."""
+        ranks = self.ranks(fitted)
+        return {name: float(measure(ranks).mean()) for name, measure in MEASURES.items()}
+
+
+def validation_rank_loss(
+    fitted: Fitted, task: Task, *, side: Side = "valid", queries: int = 500, seed: int = 0
+) -> float:
+    """Return the rank loss once; to ask again and again, keep a `Validator`."""
+    return Validator(task, side, queries, seed).rank_loss(fitted)
+
+
+def training_rank_loss(fitted: Fitted, task: Task, *, queries: int = 500, seed: int = 0) -> float:
+    """Return the rank loss on training pairs, over all documents but the excluded ones."""
+    return Validator(task, "train", queries, seed).rank_loss(fitted)
+
+
+def evaluate(
+    fitted: Fitted,
+    task: Task,
+    *,
+    side: Side = "test",
+    queries: int = 1000,
+    tuples: int = 100_000,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Report:
+    """Measure a fitted ranker on one side of a task (models' protocol, after Bai et al. 2010).
+
+    ``rank_loss`` is exact on the drawn queries, ``rank_loss_tuples`` the paper's estimate from
+    random (query, relevant, irrelevant) over all queries of the side; the other measures are those
+    of `MEASURES` on the drawn queries.
+
+    Parameters
+    ----------
+    fitted : a trained ranker
+    task : `Task`
+    side : "test" or "valid"
+    queries : drawn once by ``seed``, the same for every model; all if there are fewer
+    tuples : of ``rank_loss_tuples``; 0: without it
+    seed : of queries and tuples, never of a model
+    threads : see `Scorer`
+    progress : told when a stage is done
+
+    Returns
+    -------
+    Report
+        ``per_query`` has the columns query, id, relevant, query_words (words of the query that are
+        in the vocabulary) and one for each of `MEASURES`. Errors are sd / sqrt(queries), that of
+        the tuples is clustered by query. ``bounds["p_at_10"]`` is the mean of
+        min(10, relevant) / 10.
+    """
+
+    def tell(fraction: float, message: str) -> None:
+        if progress is not None:
+            progress(fraction, message)
+
+    chosen = candidates(task, side, queries, seed)
+    query, relevant, irrelevant = draw_tuples(task, side, tuples, seed)
+    query_rows = np.union1d(chosen.queries, query)
+    document_rows = np.union1d(chosen.documents, np.concatenate([relevant, irrelevant]))
+    tell(0.1, "embedding documents")
+    documents = fitted.embed_documents(_texts(task.documents, document_rows))
+    tell(0.3, "embedding queries")
+    vectors = fitted.embed_queries(_texts(task.queries, query_rows))
+
+    tell(0.4, f"ranking {len(chosen.documents)} documents for {len(chosen.queries)} queries")
+    scorer = Scorer(_rows(documents, document_rows, chosen.documents), threads=threads)
+    ranks = rank(scorer, _rows(vectors, query_rows, chosen.queries), chosen)
+    values = {name: measure(ranks) for name, measure in MEASURES.items()}
+    means = {name: float(v.mean()) for name, v in values.items()}
+    errors = {name: standard_error(v) for name, v in values.items()}
+
+    if len(query):
+        tell(0.8, f"scoring {len(query)} tuples")
+        left = np.searchsorted(query_rows, query)
+        better, worse = (
+            score_pairs(
+                vectors,
+                documents,
+                np.column_stack([left, np.searchsorted(document_rows, row)]).astype(np.int32),
+                threads=threads,
+            )
+            for row in (relevant, irrelevant)
+        )
+        losses = _tuple_losses(better, worse)
+        means["rank_loss_tuples"] = float(losses.mean())
+        errors["rank_loss_tuples"] = clustered_error(losses, query)
+    tell(1.0, "evaluated")
+    bounds = {"p_at_10": float(np.minimum(ranks.relevant, 10).mean() / 10)}
+    return Report(_per_query(task, chosen, ranks, values), means, errors, bounds)
+
+
+def _tuple_losses(better: Float32, worse: Float32) -> Float64:
+    """1 where the order is wrong, one half for a tie; NaN ranks last, as in the exact measure."""
+    lowest = float(np.finfo(np.float32).min)
+    high, low = (
+        np.nan_to_num(s, nan=lowest, neginf=lowest, posinf=np.inf) for s in (better, worse)
+    )
+    losses: Float64 = (low > high) + 0.5 * (low == high)
+    return losses
+
+
+def _per_query(
+    task: Task, chosen: Candidates, ranks: Ranks, values: Mapping[str, Float64]
+) -> pl.DataFrame:
+    names = task.queries.matrices
+    words = names["counts"] if "counts" in names else next(iter(names.values()))
+    return pl.DataFrame(
+        {
+            "query": chosen.queries,
+            "id": task.queries.ids[chosen.queries],
+            "relevant": ranks.relevant,
+            "query_words": np.diff(words.indptr)[chosen.queries].astype(np.int64),
+            **values,
+        }
+    )
+
+
+def _texts(texts: Texts, rows: Int32) -> Texts:
+    """Choose rows, without a copy when they are all."""
+    return texts if len(rows) == len(texts) else texts.take(rows)
+
+
+def _rows(vectors: Vectors, held: Int64 | Int32, wanted: Int32) -> Vectors:
+    """Rows ``wanted`` of vectors that hold the rows ``held``, both ascending."""
+    return vectors if len(held) == len(wanted) else take(vectors, np.searchsorted(held, wanted))

@@ -1,0 +1,158 @@
+"""Measures of a ranking, from the ranks of the relevant documents alone.
+
+Every measure is a fraction in 0..1 per query; where it is not defined it is 0, which the measure
+says. Equal scores are ordered by ascending document row, except in the rank loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssi_core.evaluation.candidates import Lists
+from ssi_core.kernels.metrics import rank_relevant
+from ssi_core.types import Float32, Float64, Int32, Int64
+
+LOWER_IS_BETTER = frozenset({"rank_loss", "rank_loss_tuples"})
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """What is known of n queries after the count.
+
+    Attributes
+    ----------
+    start : int64 (n + 1,), the relevant documents of query i are ``start[i]:start[i + 1]``
+    rank : int64, 1 is the best; per relevant document, as are the next three
+    above, tied : int64, irrelevant candidates that score higher, and that score equal
+    grade : int8
+    irrelevant : int64 (n,), irrelevant candidates of each query
+    """
+
+    start: Int64
+    rank: Int64
+    above: Int64
+    tied: Int64
+    grade: NDArray[np.int8]
+    irrelevant: Int64
+
+    @property
+    def relevant(self) -> Int64:
+        """Relevant candidates of each query, int64 (n,)."""
+        return np.diff(self.start)
+
+    @property
+    def owner(self) -> Int64:
+        """The query of each relevant document."""
+        return np.repeat(np.arange(len(self.irrelevant)), self.relevant)
+
+
+def count(
+    scores: Float32, outside: Int32, barred: Lists, relevant: Lists, grade: NDArray[np.int8]
+) -> Ranks:
+    """Count ranks in a block of scores; see `Candidates` for the columns.
+
+    Parameters
+    ----------
+    scores : float32 (queries, columns), C order; overwritten. NaN ranks last
+    """
+    total, rows = len(relevant.items), len(relevant)
+    rank, above, tied = (np.empty(total, np.int64) for _ in range(3))
+    irrelevant = np.empty(rows, np.int64)
+    rank_relevant(
+        scores,
+        outside,
+        barred.start,
+        barred.items,
+        relevant.start,
+        relevant.items,
+        rank,
+        above,
+        tied,
+        irrelevant,
+    )
+    return Ranks(relevant.start, rank, above, tied, grade, irrelevant)
+
+
+def rank_loss(ranks: Ranks) -> Float64:
+    """Share of (relevant, irrelevant) pairs in the wrong order, a tie counts one half.
+
+    1 - AUC. 0 where there is no pair.
+    """
+    wrong = _sum(ranks, ranks.above + 0.5 * ranks.tied)
+    return _divide(wrong, ranks.relevant * ranks.irrelevant)
+
+
+def average_precision(ranks: Ranks) -> Float64:
+    """Mean over relevant documents of the precision at their rank; 0 where none is relevant."""
+    # Sorted by query, then rank, the k-th relevant document of its query has k at or above it.
+    order = np.lexsort((ranks.rank, ranks.owner))
+    found = np.arange(1, len(order) + 1) - ranks.start[ranks.owner]
+    return _divide(_sum(ranks, found / ranks.rank[order]), ranks.relevant)
+
+
+def reciprocal_rank(ranks: Ranks) -> Float64:
+    """One over the rank of the first relevant document; 0 where none is relevant."""
+    best = np.zeros(len(ranks.irrelevant))
+    np.maximum.at(best, ranks.owner, 1 / ranks.rank)
+    return best
+
+
+def precision_at(ranks: Ranks, k: int) -> Float64:
+    """Relevant documents among the first k, divided by k, however few candidates there are."""
+    return _sum(ranks, ranks.rank <= k) / k
+
+
+def ndcg_at(ranks: Ranks, k: int) -> Float64:
+    """Discounted gain of the first k, divided by the best possible.
+
+    Gain ``2^grade - 1``, discount ``log2(1 + rank)`` (Burges et al. 2005); 0 where no document has
+    a gain. With grades 0 and 1 it equals the linear gain of trec_eval.
+    """
+    gain = np.exp2(ranks.grade.astype(np.float64)) - 1
+    got = _sum(ranks, np.where(ranks.rank <= k, gain / np.log2(1 + ranks.rank), 0))
+    best_first = gain[np.lexsort((-gain, ranks.owner))]
+    place = np.arange(1, len(gain) + 1) - ranks.start[ranks.owner]
+    ideal = _sum(ranks, np.where(place <= k, best_first / np.log2(1 + place), 0))
+    return _divide(got, ideal)
+
+
+MEASURES: Mapping[str, Callable[[Ranks], Float64]] = {
+    "rank_loss": rank_loss,
+    "map": average_precision,
+    "mrr": reciprocal_rank,
+    "p_at_1": lambda ranks: precision_at(ranks, 1),
+    "p_at_10": lambda ranks: precision_at(ranks, 10),
+    "ndcg_at_10": lambda ranks: ndcg_at(ranks, 10),
+}
+
+
+def standard_error(values: Float64) -> float:
+    """Return sd / sqrt(n) with n - 1 degrees of freedom; NaN for fewer than two values."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+
+
+def clustered_error(values: Float64, cluster: NDArray[np.integer]) -> float:
+    """Return the standard error of the mean of values that depend on each other in a cluster.
+
+    ``sqrt(G / (G - 1) * sum_g (sum_{i in g} (x_i - mean))^2) / n`` over G clusters, the sandwich
+    of a regression on a constant; NaN for fewer than two clusters.
+    """
+    _, group = np.unique(cluster, return_inverse=True)
+    sums = np.bincount(group, values - values.mean()) if len(values) else np.zeros(0)
+    groups = len(sums)
+    if groups < 2:
+        return np.nan
+    return float(np.sqrt(groups / (groups - 1) * np.sum(sums**2)) / len(values))
+
+
+def _sum(ranks: Ranks, values: NDArray[np.generic]) -> Float64:
+    """Sum over the relevant documents of each query."""
+    return np.bincount(ranks.owner, values, minlength=len(ranks.irrelevant)).astype(np.float64)
+
+
+def _divide(values: Float64, by: Int64 | Float64) -> Float64:
+    return np.divide(values, by, out=np.zeros(len(values)), where=by > 0)

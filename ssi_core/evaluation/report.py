@@ -1,0 +1,46 @@
+"""A report as a directory: ``report.parquet`` per query, ``report.json`` the rest."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from ssi_core.store import write_json
+from ssi_core.types import BadInput, Report
+
+_PER_QUERY, _REST = "report.parquet", "report.json"
+
+
+def save_report(report: Report, directory: Path) -> None:
+    """Write a report; what is there under its two names is replaced."""
+    directory.mkdir(parents=True, exist_ok=True)
+    temporary = directory / f"{_PER_QUERY}.tmp"
+    report.per_query.write_parquet(temporary)
+    temporary.rename(directory / _PER_QUERY)
+    rest = {"means": report.means, "errors": report.errors, "bounds": report.bounds}
+    # JSON has no NaN: an unknown error is null.
+    write_json(directory / _REST, {name: _nulls(numbers) for name, numbers in rest.items()})
+
+
+def load_report(directory: Path) -> Report:
+    """Read a report; `BadInput` when there is none or it is damaged."""
+    try:
+        rest = json.loads((directory / _REST).read_text(encoding="utf-8"))
+        per_query = pl.read_parquet(directory / _PER_QUERY)
+        numbers = {
+            name: {k: math.nan if v is None else float(v) for k, v in rest[name].items()}
+            for name in ("means", "errors", "bounds")
+        }
+    except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
+        raise BadInput(
+            f"{directory}: no whole report ({error}). Evaluate the model again."
+        ) from error
+    return Report(per_query, **numbers)
+
+
+def _nulls(numbers: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: None if math.isnan(value) else value for name, value in numbers.items()}

@@ -1,0 +1,164 @@
+"""Scores of queries against documents, ``f = <sparse_q, sparse_d> + <dense_q, dense_d>``.
+
+The sparse part goes through an inverted index, the dense part through BLAS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from ssi_core.kernels.scores import add_pairs, add_sparse
+from ssi_core.types import Float32, Int32, Int64, TextMatrix, Vectors
+
+_PAIRS_AT_ONCE = 8192
+
+
+def length(vectors: Vectors) -> int:
+    """Return the number of texts; ValueError when there is no part, or the parts differ."""
+    lengths = {p.shape[0] for p in (vectors.sparse, vectors.dense) if p is not None}
+    if len(lengths) != 1:
+        raise ValueError(f"vectors: parts of {sorted(lengths)} rows, expected one number of rows")
+    return int(lengths.pop())
+
+
+def take(vectors: Vectors, rows: Any) -> Vectors:
+    """Return some rows of vectors, in that order; ``rows`` is a slice or row numbers."""
+    return Vectors(
+        None if vectors.sparse is None else vectors.sparse[rows],
+        None if vectors.dense is None else vectors.dense[rows],
+    )
+
+
+class Scorer:
+    """Documents made ready to be scored against any queries.
+
+    Parameters
+    ----------
+    documents : `Vectors` of n documents; the sparse part is held once more, by column
+    threads : for the sparse part over queries and for BLAS; restored after each call
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> one = sparse.csr_array(np.eye(2, dtype=np.float32))
+    >>> Scorer(Vectors(one, None)).score(Vectors(one, None)).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    def __init__(self, documents: Vectors, *, threads: int = 1) -> None:
+        self._documents = documents
+        self._threads = threads
+        self._blas = ThreadpoolController()
+        self._postings = None if documents.sparse is None else _arrays(documents.sparse.tocsc())
+        self.documents = length(documents)
+
+    def score(self, queries: Vectors) -> Float32:
+        """Return the scores of all queries with all documents.
+
+        Parameters
+        ----------
+        queries : `Vectors` of m queries, with the parts and widths of the documents
+
+        Returns
+        -------
+        float32 (m, n), C order: 4 m n bytes, so give queries in blocks
+
+        Raises
+        ------
+        ValueError
+            Queries and documents have different parts, or parts of different width.
+        """
+        _check_alike(queries, self._documents)
+        rows = length(queries)
+        if queries.dense is not None and self._documents.dense is not None:
+            with self._blas.limit(limits=self._threads, user_api="blas"):
+                scores = queries.dense @ self._documents.dense.T
+        else:
+            scores = np.zeros((rows, self.documents), np.float32)
+        if queries.sparse is not None and self._postings is not None:
+            query, postings = _arrays(queries.sparse), self._postings
+            _in_parts(
+                lambda first, last: add_sparse(*query, *postings, first, last, scores),
+                rows,
+                self._threads,
+            )
+        return scores
+
+
+def score_pairs(
+    queries: Vectors, documents: Vectors, rows: Int32 | None = None, *, threads: int = 1
+) -> Float32:
+    """Return the scores of given pairs.
+
+    Parameters
+    ----------
+    queries, documents : `Vectors`
+    rows : int32 (n, 2), query row and document row; None: row i with row i. Fastest when pairs of
+        one query stand together
+    threads : as in `Scorer`
+
+    Returns
+    -------
+    float32 (n,)
+    """
+    _check_alike(queries, documents)
+    if rows is None:
+        if length(queries) != length(documents):
+            raise ValueError(
+                f"documents: {length(documents)} rows, expected {length(queries)}, one a query"
+            )
+        rows = np.repeat(np.arange(length(queries), dtype=np.int32)[:, None], 2, axis=1)
+    query_row = np.ascontiguousarray(rows[:, 0], dtype=np.int32)
+    document_row = np.ascontiguousarray(rows[:, 1], dtype=np.int32)
+    scores = np.zeros(len(rows), np.float32)
+    if queries.dense is not None and documents.dense is not None:
+        for first in range(0, len(rows), _PAIRS_AT_ONCE):
+            part = slice(first, first + _PAIRS_AT_ONCE)
+            left, right = queries.dense[query_row[part]], documents.dense[document_row[part]]
+            scores[part] = np.einsum("ij,ij->i", left, right)
+    if queries.sparse is not None and documents.sparse is not None:
+        query, document = _arrays(queries.sparse), _arrays(documents.sparse)
+        width = queries.sparse.shape[1]
+
+        def add(first: int, last: int) -> None:
+            scratch = np.zeros(width, np.float32)
+            add_pairs(*query, *document, query_row, document_row, first, last, scratch, scores)
+
+        _in_parts(add, len(rows), threads)
+    return scores
+
+
+def _arrays(matrix: Any) -> tuple[Int64, Int32, Float32]:
+    """Start, index and value of a compressed matrix, in the one set of types kernels see."""
+    return (
+        matrix.indptr.astype(np.int64, copy=False),
+        matrix.indices.astype(np.int32, copy=False),
+        matrix.data.astype(np.float32, copy=False),
+    )
+
+
+def _check_alike(queries: Vectors, documents: Vectors) -> None:
+    def width(part: TextMatrix | NDArray[Any] | None) -> int | None:
+        return None if part is None else int(part.shape[1])
+
+    for name in ("sparse", "dense"):
+        came, expected = width(getattr(queries, name)), width(getattr(documents, name))
+        if came != expected:
+            raise ValueError(f"queries: {name} width {came}, expected {expected}, the documents'")
+
+
+def _in_parts(work: Callable[[int, int], None], rows: int, threads: int) -> None:
+    """Call ``work(first, last)`` over all rows, in parts that even out among the threads."""
+    parts = min(rows, 1 if threads == 1 else 8 * threads)
+    if parts <= 1:
+        work(0, rows)
+        return
+    bounds = np.linspace(0, rows, parts + 1).astype(int).tolist()
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, bounds[:-1], bounds[1:]))

@@ -1,0 +1,136 @@
+"""Rankings as TREC files, for any other tool to measure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import polars as pl
+
+from ssi_core.evaluation.candidates import Candidates, Side, candidates
+from ssi_core.evaluation.evaluate import blocks
+from ssi_core.evaluation.measures import count
+from ssi_core.evaluation.scorer import Scorer, take
+from ssi_core.types import Fitted, Float32, Int64, Task
+
+RUN, QRELS = "run.trec", "qrels.trec"
+
+
+def escape(identifier: str) -> str:
+    """Return an id as one field: white space and ``%`` percent-encoded as UTF-8.
+
+    >>> escape("14th century")
+    '14th%20century'
+    """
+    return re.sub(r"[\s%]", lambda found: quote(found.group()), identifier)
+
+
+def falling(scores: Float32) -> Float32:
+    """Return strictly falling scores in the order of scores that never rise.
+
+    Each is the score itself, or, where that isn't lower than the one before, lower than the one
+    before by a millionth of the largest. That is also strict where a tool reads float32, up to a
+    million candidates. Scores that include one of the lowest number (NaN, see `count`) are replaced
+    by their places.
+    """
+    largest = np.abs(scores).max(initial=0)
+    if largest >= np.finfo(np.float32).max:
+        scores, largest = np.zeros_like(scores), np.float32(0)
+    step = (float(largest) or 1.0) / 2**20
+    # s'_i = min(s_i, s'_{i-1} - step) is a running minimum of s_i + i step.
+    drift = np.arange(len(scores), dtype=np.float64) * step
+    return (np.minimum.accumulate(scores + drift) - drift).astype(np.float32)
+
+
+def write_trec(
+    fitted: Fitted,
+    task: Task,
+    directory: Path,
+    *,
+    side: Side = "test",
+    queries: int = 1000,
+    seed: int = 0,
+    depth: int | None = None,
+    threads: int = 1,
+    name: str = "ssi",
+) -> tuple[Path, Path]:
+    """Write ``run.trec`` and ``qrels.trec`` of the queries that `evaluate` measures.
+
+    Parameters
+    ----------
+    fitted, task, side, queries, seed, threads : as in `evaluate`
+    directory : made if need be
+    depth : None: every candidate, so that other tools find our MAP (about 45 bytes a line). A
+        number: only the first, so that measures cut at or before ``depth`` agree and MAP, which
+        counts what lies deeper as not found, is lower
+    name : the last field of the run, without blanks
+
+    Returns
+    -------
+    run, qrels : paths. Ids are escaped by `escape`, scores made distinct by `falling`; grades are
+        those of the pairs.
+    """
+    chosen = candidates(task, side, queries, seed)
+    query_ids = _escaped(task.queries.ids[chosen.queries])
+    document_ids = _escaped(task.documents.ids[chosen.documents])
+    scorer = Scorer(fitted.embed_documents(task.documents.take(chosen.documents)), threads=threads)
+    vectors = fitted.embed_queries(task.queries.take(chosen.queries))
+
+    def run() -> Iterator[pl.DataFrame]:
+        for first, last in blocks(len(chosen.queries), scorer.documents):
+            scores = scorer.score(take(vectors, slice(first, last)))
+            for i, (columns, values) in enumerate(_rankings(scores, chosen, first, last), first):
+                best, fallen = columns[:depth], falling(values)[:depth]
+                yield pl.DataFrame(
+                    {
+                        "query": pl.repeat(query_ids[i], len(best), eager=True),
+                        "q0": pl.repeat("Q0", len(best), eager=True),
+                        "document": document_ids[best],
+                        "rank": np.arange(1, len(best) + 1),
+                        "score": fallen,
+                        "name": pl.repeat(name, len(best), eager=True),
+                    }
+                )
+
+    relevant = chosen.relevant
+    qrels = pl.DataFrame(
+        {
+            "query": query_ids[np.repeat(np.arange(len(relevant)), relevant.lengths)],
+            "iteration": np.zeros(len(relevant.items), np.int8),
+            "document": document_ids[relevant.items],
+            "grade": chosen.grade,
+        }
+    )
+    directory.mkdir(parents=True, exist_ok=True)
+    _write(directory / RUN, run())
+    _write(directory / QRELS, [qrels])
+    return directory / RUN, directory / QRELS
+
+
+def _escaped(ids: pl.Series) -> pl.Series:
+    return pl.Series([escape(identifier) for identifier in ids.to_list()], dtype=pl.String)
+
+
+def _rankings(
+    scores: Float32, chosen: Candidates, first: int, last: int
+) -> Iterator[tuple[Int64, Float32]]:
+    """Columns and scores of the candidates of each query, in the order of the protocol."""
+    own = slice(chosen.relevant.start[first], chosen.relevant.start[last])
+    barred, relevant = chosen.barred.part(first, last), chosen.relevant.part(first, last)
+    # The count leaves -inf where a column is no candidate.
+    count(scores, chosen.outside, barred, relevant, chosen.grade[own])
+    for row in scores:
+        order = np.argsort(-row, kind="stable")
+        order = order[: np.count_nonzero(row > -np.inf)]
+        yield order, row[order]
+
+
+def _write(path: Path, frames: Iterable[pl.DataFrame]) -> None:
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("wb") as file:
+        for frame in frames:
+            frame.write_csv(file, include_header=False, separator=" ", quote_style="never")
+    temporary.rename(path)

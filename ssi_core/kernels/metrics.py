@@ -1,0 +1,102 @@
+"""Ranks of the few relevant documents, counted without sorting the many candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssi_core.kernels import jit
+
+Scores = NDArray[np.float32]
+Counts = NDArray[np.int64]
+Columns = NDArray[np.int32]
+
+LOWEST = np.float32(np.finfo(np.float32).min)
+NEVER = np.float32(-np.inf)
+
+
+@jit
+def keep_candidates(row: Scores, outside: Columns, barred: Columns, first: int, last: int) -> None:
+    """Set what is no candidate of one query to ``-inf``, in place.
+
+    That is ``outside`` and ``barred[first:last]``. Any other score that is NaN or ``-inf`` becomes
+    the lowest finite number, so that it ranks last.
+    """
+    for c in range(row.shape[0]):
+        if not row[c] >= LOWEST:
+            row[c] = LOWEST
+    for column in outside:
+        row[column] = NEVER
+    for s in range(first, last):
+        row[barred[s]] = NEVER
+
+
+@jit
+def count_before(row: Scores, own: int, counts: Counts) -> None:
+    """Count the columns before, at and after ``own`` that score higher, or equal.
+
+    ``counts``, written: higher on the left, higher or equal on the left, the same on the right.
+    """
+    score = row[own]
+    higher, reaching = 0, 0
+    for c in range(own):
+        higher += row[c] > score
+        reaching += row[c] >= score
+    counts[0], counts[1] = higher, reaching
+    higher, reaching = 0, 0
+    for c in range(own + 1, row.shape[0]):
+        higher += row[c] > score
+        reaching += row[c] >= score
+    counts[2], counts[3] = higher, reaching
+
+
+@jit
+def rank_relevant(
+    scores: Scores,
+    outside: Columns,
+    barred_start: Counts,
+    barred: Columns,
+    relevant_start: Counts,
+    relevant: Columns,
+    rank: Counts,
+    above: Counts,
+    tied: Counts,
+    irrelevant: Counts,
+) -> None:
+    """Rank the relevant documents of a block of queries, equal scores by ascending column.
+
+    O(columns) a relevant document, at the speed of a vectorised comparison.
+
+    Parameters
+    ----------
+    scores : float32 (queries, columns); overwritten: ``-inf`` where a column is no candidate
+    outside : columns that are candidates only where they are relevant
+    barred_start, barred : columns that are no candidates, a CSR row a query; never relevant ones
+    relevant_start, relevant : relevant columns, a CSR row a query; always candidates
+    rank : written, aligned to ``relevant``: 1 + candidates that score higher + equal ones before it
+    above, tied : written, aligned: *irrelevant* candidates that score higher, that score equal
+    irrelevant : written, one number a query: its irrelevant candidates
+    """
+    saved = np.empty(relevant.shape[0], np.float32)
+    counts = np.empty(4, np.int64)
+    for i in range(scores.shape[0]):
+        row = scores[i]
+        first, last = relevant_start[i], relevant_start[i + 1]
+        for j in range(first, last):
+            score = row[relevant[j]]
+            saved[j] = score if score >= LOWEST else LOWEST
+        keep_candidates(row, outside, barred, barred_start[i], barred_start[i + 1])
+        for j in range(first, last):
+            row[relevant[j]] = saved[j]
+        candidates = 0
+        for c in range(row.shape[0]):
+            candidates += row[c] > NEVER
+        irrelevant[i] = candidates - (last - first)
+        for j in range(first, last):
+            count_before(row, relevant[j], counts)
+            rank[j] = 1 + counts[1] + counts[2]
+            above[j] = counts[0] + counts[2]
+            tied[j] = counts[1] + counts[3] - above[j]
+            for other in range(first, last):
+                above[j] -= saved[other] > saved[j]
+                tied[j] -= other != j and saved[other] == saved[j]

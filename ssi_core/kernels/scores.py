@@ -1,0 +1,77 @@
+"""Scores of sparse rows: an inverted index for blocks, scatter and gather for single pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssi_core.kernels import jit
+
+Floats = NDArray[np.float32]
+Columns = NDArray[np.int32]
+Starts = NDArray[np.int64]
+
+
+@jit
+def add_sparse(
+    query_start: Starts,
+    query_column: Columns,
+    query_value: Floats,
+    posting_start: Starts,
+    posting_document: Columns,
+    posting_value: Floats,
+    first: int,
+    last: int,
+    scores: Floats,
+) -> None:
+    """Add ``<q, d>`` of query rows ``first:last`` with all documents to ``scores[first:last]``.
+
+    Queries are CSR; documents are CSC, so that a word's postings are contiguous.
+    """
+    for i in range(first, last):
+        row = scores[i]
+        for s in range(query_start[i], query_start[i + 1]):
+            word = query_column[s]
+            value = query_value[s]
+            for t in range(posting_start[word], posting_start[word + 1]):
+                row[posting_document[t]] += value * posting_value[t]
+
+
+@jit
+def add_pairs(
+    query_start: Starts,
+    query_column: Columns,
+    query_value: Floats,
+    document_start: Starts,
+    document_column: Columns,
+    document_value: Floats,
+    query_row: Columns,
+    document_row: Columns,
+    first: int,
+    last: int,
+    scratch: Floats,
+    scores: Floats,
+) -> None:
+    """Add ``<q, d>`` of the pairs ``first:last`` to ``scores[first:last]``.
+
+    ``scratch`` is zero, one entry a column, and zero again afterwards. A query is scattered into it
+    once for a run of pairs that share it.
+    """
+    held = -1
+    for p in range(first, last):
+        query = query_row[p]
+        if query != held:
+            if held >= 0:
+                for s in range(query_start[held], query_start[held + 1]):
+                    scratch[query_column[s]] = 0
+            for s in range(query_start[query], query_start[query + 1]):
+                scratch[query_column[s]] += query_value[s]
+            held = query
+        document = document_row[p]
+        total = np.float32(0)
+        for t in range(document_start[document], document_start[document + 1]):
+            total += scratch[document_column[t]] * document_value[t]
+        scores[p] += total
+    if held >= 0:
+        for s in range(query_start[held], query_start[held + 1]):
+            scratch[query_column[s]] = 0

@@ -13,97 +13,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
+from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from ssi_core import store
-from ssi_core.types import BadInput, Fitted, Progress, Texts, Vectors, View
+from ssi_core.features.csr_writer import CsrWriter
+from ssi_core.models.base import FittedModel
+from ssi_core.types import BadInput, Progress, TextMatrix, Texts, Vectors, View
 
 KIND = "index"
-
-
-class ArrayWriter:
-    """A ``.npy`` file that is written in blocks; its length is known when it is closed.
-
-    numpy leaves room in the header for a first axis of any length, so the header can be written
-    again in place.
-    """
-
-    def __init__(self, path: Path, dtype: Any, width: int | None = None) -> None:
-        self._dtype = np.dtype(dtype)
-        self._tail = () if width is None else (width,)
-        self._rows = 0
-        self._file: BinaryIO = path.open("w+b")
-        self._header()
-
-    def _header(self) -> None:
-        self._file.seek(0)
-        np.lib.format.write_array_header_1_0(
-            self._file,
-            {
-                "descr": np.lib.format.dtype_to_descr(self._dtype),
-                "fortran_order": False,
-                "shape": (self._rows, *self._tail),
-            },
-        )
-
-    def append(self, block: NDArray[Any]) -> None:
-        """Add rows; ValueError when their width is another than that of the file."""
-        if block.shape[1:] != self._tail:
-            raise ValueError(f"block has rows of shape {block.shape[1:]}, expected {self._tail}")
-        self._rows += len(block)
-        self._file.write(np.ascontiguousarray(block, dtype=self._dtype).tobytes())
-
-    def __enter__(self) -> ArrayWriter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._header()
-        self._file.close()
-
-
-class MatrixWriter:
-    """A CSR matrix in the layout of `store.save_csr`, written in blocks of rows."""
-
-    def __init__(self, directory: Path, columns: int) -> None:
-        directory.mkdir(parents=True)
-        self._directory, self._columns = directory, columns
-        self._lengths: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
-        self._indices = ArrayWriter(directory / "indices.npy", np.int32)
-        self._data = ArrayWriter(directory / "data.npy", np.float32)
-
-    def append(self, block: Any) -> None:
-        """Add the rows of a CSR matrix; ValueError when it has another number of columns."""
-        if block.shape[1] != self._columns:
-            raise ValueError(f"block has {block.shape[1]} columns, expected {self._columns}")
-        self._lengths.append(np.diff(block.indptr).astype(np.int64))
-        self._indices.append(block.indices)
-        self._data.append(block.data)
-
-    def __enter__(self) -> MatrixWriter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._indices.__exit__(kind, error, trace)
-        self._data.__exit__(kind, error, trace)
-        indptr = np.cumsum(np.concatenate(self._lengths))
-        narrow = np.int32 if indptr[-1] <= np.iinfo(np.int32).max else np.int64
-        np.save(self._directory / "indptr.npy", indptr.astype(narrow), allow_pickle=False)
-        store.write_json(self._directory / "shape.json", [len(indptr) - 1, self._columns])
 
 
 @dataclass(frozen=True)
@@ -122,7 +43,7 @@ class Index:
     ids: pl.Series
     titles: pl.Series
     vectors: Vectors
-    words: Mapping[str, Any]
+    words: Mapping[str, TextMatrix]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -154,7 +75,7 @@ class Index:
 
 
 def build_index(
-    fitted: Fitted,
+    fitted: FittedModel,
     documents: Texts,
     out: Path,
     *,
@@ -176,7 +97,11 @@ def build_index(
     ------
     Refused
         ``out`` holds an index of other parents and ``force`` is off.
+    BadInput
+        There are no documents.
     """
+    if not len(documents):
+        raise BadInput(f"{out}: there are no documents to index. Ingest a corpus that has some.")
     configuration = {
         "words": words,
         "model": type(fitted.model).__name__,
@@ -216,34 +141,37 @@ def _words_of(view: str) -> str:
 
 
 def _blocks(rows: int, block: int) -> Iterator[slice]:
-    # One empty block for an empty corpus, so that widths and headers are written all the same.
-    for start in range(0, max(rows, 1), block):
+    for start in range(0, rows, block):
         yield slice(start, min(start + block, rows))
 
 
 def _write_vectors(
-    path: Path, fitted: Fitted, documents: Texts, block: int, progress: Progress | None
+    path: Path, fitted: FittedModel, documents: Texts, block: int, progress: Progress | None
 ) -> None:
-    sparse: MatrixWriter | None = None
-    dense: ArrayWriter | None = None
+    sparse: CsrWriter | None = None
+    dense: NDArray[np.float32] | None = None
     with ExitStack() as files:
         for rows in _blocks(len(documents), block):
             vectors = fitted.embed_documents(documents.take(rows))
             if vectors.sparse is not None:
                 if sparse is None:
-                    writer = MatrixWriter(path / "sparse", vectors.sparse.shape[1])
-                    sparse = files.enter_context(writer)
-                sparse.append(vectors.sparse)
+                    width = vectors.sparse.shape[1]
+                    sparse = files.enter_context(CsrWriter(path / "sparse", width))
+                _append(sparse, vectors.sparse)
             if vectors.dense is not None:
                 if dense is None:
-                    width = vectors.dense.shape[1]
-                    dense = files.enter_context(ArrayWriter(path / "dense.npy", np.float32, width))
-                dense.append(vectors.dense)
+                    shape = (len(documents), vectors.dense.shape[1])
+                    dense = open_memmap(path / "dense.npy", "w+", np.dtype(np.float32), shape)
+                dense[rows] = vectors.dense
             if progress is not None:
-                progress(rows.stop / max(len(documents), 1), f"{rows.stop} documents indexed")
+                progress(rows.stop / len(documents), f"{rows.stop} documents indexed")
 
 
-def _write_words(path: Path, matrix: Any, block: int) -> None:
-    with MatrixWriter(path, matrix.shape[1]) as writer:
+def _write_words(path: Path, matrix: TextMatrix, block: int) -> None:
+    with CsrWriter(path, matrix.shape[1]) as writer:
         for rows in _blocks(matrix.shape[0], block):
-            writer.append(matrix[rows])
+            _append(writer, matrix[rows])
+
+
+def _append(writer: CsrWriter, rows: TextMatrix) -> None:
+    writer.append(rows.indptr, rows.indices, rows.data)

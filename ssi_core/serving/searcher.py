@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from ssi_core import store
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.kernels.topk import top_k
-from ssi_core.serving.index import Index
-from ssi_core.types import Fitted, Float32, Texts, Vectors
+from ssi_core.models import load_model
+from ssi_core.models.base import FittedModel
+from ssi_core.serving.index import Index, open_index
+from ssi_core.types import BadInput, Float32, Int32, Texts, View
 
 # Scores of one block of queries: 2^26 of them are 256 MiB.
 _SCORES = 1 << 26
@@ -38,20 +43,27 @@ class Answer:
     reason: str | None = None
 
 
+def texts_of(raw: Sequence[str], views: Mapping[str, View]) -> Texts:
+    """Put raw texts into some views; each is its own title."""
+    # An argument of a command can hold bytes that are no UTF-8.
+    raw = [text.encode(errors="replace").decode() for text in raw]
+    # No document has this id, so that no model takes a query for a document of its own.
+    ids = pl.Series("id", [""] * len(raw), dtype=pl.String)
+    titles = pl.Series("title", raw, dtype=pl.String)
+    return Texts(ids, titles, {name: view.transform(raw) for name, view in views.items()}, views)
+
+
 class Searcher:
     """Rank the documents of an index for raw text; exact, ties by ascending document row."""
 
-    def __init__(self, fitted: Fitted, index: Index) -> None:
+    def __init__(self, fitted: FittedModel, index: Index) -> None:
         index.check(fitted.document_views)
         self.fitted, self.index = fitted, index
         self._scorer = Scorer(index.vectors)
 
     def queries(self, texts: Sequence[str]) -> Texts:
-        """Queries in the model's own copies of its views."""
-        views = self.fitted.query_views
-        matrices = {name: view.transform(texts) for name, view in views.items()}
-        names = pl.Series("id", [str(row) for row in range(len(texts))], dtype=pl.String)
-        return Texts(names, pl.Series("title", list(texts), dtype=pl.String), matrices, views)
+        """Put queries into the model's own copies of its views."""
+        return texts_of(texts, self.fitted.query_views)
 
     def search(self, texts: Sequence[str], k: int = 10) -> list[Answer]:
         """Return the k best documents of each text.
@@ -82,13 +94,13 @@ class Searcher:
         rows = np.empty((len(queries), k), np.int32)
         best = np.empty((len(queries), k), np.float32)
         top_k(scores, rows, best)
-        known = weighs(vectors)
+        known = _known(queries)
         return [
             self._hits(rows[q], best[q]) if known[q] else Answer((), NOTHING_KNOWN)
             for q in range(len(queries))
         ]
 
-    def _hits(self, rows: np.ndarray[tuple[int], np.dtype[np.int32]], scores: Float32) -> Answer:
+    def _hits(self, rows: Int32, scores: Float32) -> Answer:
         ids, titles = self.index.ids, self.index.titles
         hits = tuple(
             Hit(ids[int(row)], titles[int(row)], float(score))
@@ -98,11 +110,36 @@ class Searcher:
         return Answer(hits, None if hits else "no document of the index has a word of the query")
 
 
-def weighs(vectors: Vectors) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Tell the rows that are not zero throughout: bool (n,)."""
-    parts = []
-    if vectors.sparse is not None:
-        parts.append(np.asarray(abs(vectors.sparse).sum(axis=1)).ravel() > 0)
-    if vectors.dense is not None:
-        parts.append(np.any(vectors.dense != 0, axis=1))
-    return np.logical_or.reduce(parts)
+def _known(queries: Texts) -> NDArray[np.bool_]:
+    """Tell the queries with a word that weighs something in some view: bool (n,)."""
+    weights = [abs(queries.matrix(name)).sum(axis=1) for name in queries.views]
+    known: NDArray[np.bool_] = np.sum(weights, axis=0) > 0
+    return known
+
+
+def open_searcher(directory: Path, index: Path | None = None) -> Searcher:
+    """Open a model directory and its index.
+
+    The model lies in ``directory`` or in its ``model/``; the index is the one given, or the
+    ``index/`` in or beside the model, which is how a run keeps the two.
+
+    Raises
+    ------
+    BadInput
+        There is no model, no index, or the two do not belong together.
+    """
+    model = model_in(directory)
+    places = [index] if index is not None else [directory / "index", model.parent / "index"]
+    found = next((place for place in places if (place / store.MANIFEST).is_file()), None)
+    if found is None:
+        raise BadInput(
+            f"{places[0]} holds no index of documents. Make one (ssi index MODEL --task TASK --out "
+            "DIR) and name it."
+        )
+    return Searcher(load_model(model), open_index(found))
+
+
+def model_in(directory: Path) -> Path:
+    """Return the directory of ``model.json`` in a directory that keeps a model and an index."""
+    inner = directory / "model"
+    return inner if (inner / "model.json").is_file() else directory

@@ -1,0 +1,68 @@
+"""The ``ssi`` command: thin, every verb calls a flow or `ssi_core`.
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 bad input, 4 refused for resources, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from flows.command import Verbs, run
+from flows.commands import data, demo, runs, search, services
+
+_HELP = """Learn to rank text from its links, and look at what was learned.
+
+\b
+The work in order:
+  ssi sample sample/                                    an encyclopedia to play with
+  ssi ingest wikipedia sample/enwiki*.bz2 --out corpus  dump -> documents and links
+  ssi features corpus --out task                        documents -> word matrices, splits
+  ssi pipeline ssi --corpus corpus                      every row of a table -> comparison
+  ssi compare ssi                                       the table again, from MLflow
+  ssi search models:/ssi@champion "old automobile"      text in, titles out
+
+\b
+MODEL is a directory, a run id of MLflow, or models:/NAME@ALIAS.
+TABLE is the name of a shipped table or a TOML file; EXPERIMENT is the name that it gives.
+The root (mlruns/, .ssi/) is $SSI_ROOT, else the nearest parent with prefect.yaml, else the
+working directory.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 refused (memory, disk, a lock).
+"""
+
+
+@click.group(cls=Verbs, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="ssi", prog_name="ssi")
+def cli() -> None:
+    """Hold the verbs."""
+
+
+for _verb in (
+    demo.demo,
+    data.sample,
+    data.ingest,
+    data.features,
+    runs.pipeline,
+    runs.train,
+    runs.evaluate,
+    runs.compare,
+    runs.export_trec,
+    search.search,
+    search.neighbours,
+    search.explain,
+    services.ui,
+    services.doctor,
+):
+    cli.add_command(_verb)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command and leave with its exit code."""
+    sys.exit(run(cli, arguments))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+"""What every verb of the ``ssi`` command shares: options, output, progress, exit codes.
+
+A verb is a plain function that returns an `Outcome`: an object for ``--json`` and a way to show it
+to a person. This module imports nothing heavy, so that ``ssi --help`` is immediate.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from flows import environment
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ssi_core.types import Progress
+
+DONE, FAILED, USAGE, BAD_INPUT, REFUSED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+
+@dataclass
+class Settings:
+    """The options that every verb has."""
+
+    json: bool = False
+    threads: int = 1
+    root: str | None = None
+    verbose: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a verb found: one JSON object, and how a person reads it."""
+
+    value: Mapping[str, Any]
+    show: Callable[[Console], None]
+
+
+def settings() -> Settings:
+    """Return the settings of the command that runs."""
+    return click.get_current_context().ensure_object(Settings)
+
+
+def _remember(context: click.Context, option: click.Parameter, value: Any) -> None:
+    # An option that was not given leaves what the group, one level up, was told.
+    if value and option.name is not None:
+        setattr(context.ensure_object(Settings), option.name, value)
+
+
+def _shared() -> list[click.Parameter]:
+    def option(*names: str, **kwargs: Any) -> click.Parameter:
+        return click.Option(names, expose_value=False, callback=_remember, **kwargs)
+
+    return [
+        option("--json", is_flag=True, help="One JSON object on standard output."),
+        option(
+            "--threads",
+            type=click.IntRange(min=1),
+            help="Threads of one training; 1 (default) repeats bit by bit, more are faster.",
+        ),
+        option("--root", type=click.Path(file_okay=False), help="Where mlruns/ and .ssi/ lie."),
+        option("--verbose", is_flag=True, help="Log more; show where an error came from."),
+    ]
+
+
+class _Teaching(click.Command):
+    """A command whose help ends with examples, and which has the shared options."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = examples
+        self.params += _shared()
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples as they are, a line each."""
+        if self.examples:
+            with formatter.section("Examples"):
+                formatter.write("".join(f"  {example}\n" for example in self.examples))
+
+
+class Verb(_Teaching):
+    """A command that prints the `Outcome` of its function."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb and print what it found; logs and foreign prints go to standard error."""
+        chosen = ctx.ensure_object(Settings)
+        announce(chosen)
+        with _kept_stdout(chosen.json) as stdout:
+            outcome = super().invoke(ctx)
+            if isinstance(outcome, Outcome):
+                _print(outcome, chosen, stdout)
+        return DONE
+
+
+class Verbs(_Teaching, click.Group):
+    """A group of verbs; its options are those of each verb, so both places will do."""
+
+    command_class = Verb
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the verbs in the order of the work, as they were added."""
+        return list(self.commands)
+
+
+def announce(chosen: Settings) -> None:
+    """Prepare the environment and the logs, and name the root on standard error."""
+    if chosen.root is not None:
+        os.environ["SSI_ROOT"] = str(Path(chosen.root).resolve())
+    environment.prepare()
+    click.echo(f"ssi: root {environment.root()}", err=True)
+    level = logging.INFO if chosen.verbose or sys.stderr.isatty() else logging.WARNING
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    for name in ("ssi_core", "flows"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)
+
+
+@contextmanager
+def _kept_stdout(alone: bool) -> Iterator[TextIO]:
+    """Give standard output to the outcome alone: what anything else prints goes to the log.
+
+    Worker processes inherit the file descriptor, so it is the descriptor that is turned round.
+    """
+    stdout: TextIO = sys.stdout
+    if not alone:
+        yield stdout
+    elif stdout is not sys.__stdout__:  # a caller in the same process has put its own there
+        with redirect_stdout(sys.stderr):
+            yield stdout
+    else:
+        stdout.flush()
+        with os.fdopen(os.dup(1), "w", encoding="utf-8") as kept:
+            os.dup2(2, 1)
+            try:
+                yield kept
+            finally:
+                stdout.flush()
+                kept.flush()
+                os.dup2(kept.fileno(), 1)
+
+
+def _print(outcome: Outcome, chosen: Settings, stdout: TextIO) -> None:
+    if chosen.json:
+        print(json.dumps(outcome.value, ensure_ascii=False, default=str), file=stdout)
+    else:
+        outcome.show(console(stdout))
+
+
+def console(file: TextIO) -> Console:
+    """Return a console of at most 100 columns; in a pipe exactly 100, so that tables keep still."""
+    from rich.console import Console
+
+    found = Console(file=file, highlight=False, soft_wrap=False)
+    width = min(found.width, 100) if found.is_terminal else 100
+    return Console(file=file, highlight=False, width=width)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Progress | None]:
+    """Give a progress callback: a bar on a terminal, None (quiet) in a pipe."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        bar = bars.add_task(what, total=1.0)
+        yield lambda fraction, message: bars.update(
+            bar, completed=fraction, description=f"{what}: {message}"
+        )
+
+
+def run(group: click.Group, arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code; an error is one clear line, never a traceback."""
+    # An error of usage can come before the option is read.
+    chosen = Settings(json="--json" in (sys.argv[1:] if arguments is None else arguments))
+    try:
+        code = group.main(args=arguments, prog_name="ssi", standalone_mode=False, obj=chosen)
+        return code if isinstance(code, int) else DONE
+    except click.UsageError as error:
+        error.show()
+        return _explain("usage", error.format_message(), USAGE, chosen, said=True)
+    except click.ClickException as error:
+        return _explain("failed", error.format_message(), FAILED, chosen)
+    except (click.Abort, KeyboardInterrupt):
+        return _explain("interrupted", "interrupted", INTERRUPTED, chosen)
+    except Exception as error:
+        if chosen.verbose:
+            traceback.print_exc()
+        kind, code = kind_of(error)
+        return _explain(kind, _message(error), code, chosen)
+
+
+def kind_of(error: BaseException) -> tuple[str, int]:
+    """Return the kind and the exit code of an error, looking through those that wrap another."""
+    from ssi_core.types import BadInput, Refused
+
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, BadInput):
+            return "bad input", BAD_INPUT
+        if isinstance(seen, Refused | MemoryError):
+            return "refused", REFUSED
+        seen = seen.__cause__
+    return "failed", FAILED
+
+
+def _message(error: BaseException) -> str:
+    from ssi_core.types import BadInput, Refused
+
+    text = " ".join(str(error).split())
+    if isinstance(error, BadInput | Refused) and text:
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _explain(kind: str, message: str, code: int, chosen: Settings, *, said: bool = False) -> int:
+    if not said:
+        click.echo(f"ssi: {kind}: {message}", err=True)
+    if chosen.json:
+        click.echo(json.dumps({"error": {"kind": kind, "message": message}}, ensure_ascii=False))
+    return code

@@ -1,0 +1,1 @@
+"""The verbs of the ``ssi`` command, one file per stage of the work."""

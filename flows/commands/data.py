@@ -1,0 +1,217 @@
+"""Verbs that make data: sample, ingest, features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flows import environment
+from flows.command import Outcome, Verb, Verbs, progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ssi_core.store import Artefact
+
+OUT = click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Directory to write; without it, a place of its own under .ssi/store.",
+)
+FORCE = click.option("--force", is_flag=True, help="Replace what --out holds, if it differs.")
+
+
+def artefact_outcome(artefact: Artefact) -> Outcome:
+    """Show an artefact: where it is, what is in it, what was left out and why."""
+    value = {
+        "path": str(artefact.path),
+        "key": artefact.key,
+        "counts": dict(artefact.counts),
+        "skipped": dict(artefact.skipped),
+    }
+
+    def show(console: Console) -> None:
+        console.print(f"{artefact.kind} {artefact.path}  [dim]key {artefact.key[:12]}[/dim]")
+        for title, counts in (("", artefact.counts), ("skipped: ", artefact.skipped)):
+            _show_counts(console, title, counts)
+
+    return Outcome(value, show)
+
+
+def _show_counts(console: Console, title: str, counts: Mapping[str, Any]) -> None:
+    for name, count in counts.items():
+        if isinstance(count, Mapping):
+            _show_counts(console, f"{title}{name}: ", count)
+        else:
+            said = f"{count:,}" if isinstance(count, int) else str(count)
+            console.print(f"  {title}{name.replace('_', ' ')} {said}", markup=False)
+
+
+@click.command(cls=Verb, examples=("ssi sample sample/ --documents 500 --seed 3",))
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--documents", type=click.IntRange(min=1), default=2000, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+def sample(directory: Path, documents: int, seed: int) -> Outcome:
+    """Write a made-up encyclopedia in real formats.
+
+    The text is synthetic: pages on one subject use different words for one thing.
+    """
+    from ssi_core.corpus.sample import write_sample
+
+    with progress("sample") as tell:
+        counts = write_sample(directory, documents=documents, seed=seed, progress=tell)
+    value = {"path": str(directory), "counts": dict(counts)}
+
+    def show(console: Console) -> None:
+        console.print(f"sample {directory} (seed {seed})")
+        _show_counts(console, "", counts)
+
+    return Outcome(value, show)
+
+
+@click.group(
+    cls=Verbs,
+    examples=(
+        "ssi ingest wikipedia enwiki-pages-articles.xml.bz2 --out corpus",
+        "ssi ingest wikispeedia wikispeedia_paths-and-graph --out corpus",
+    ),
+)
+def ingest() -> None:
+    """Turn a dump into a corpus: documents and links, every drop counted."""
+
+
+@ingest.command(
+    "wikipedia",
+    cls=Verb,
+    examples=(
+        "ssi ingest wikipedia enwiki-pages-articles.xml.bz2 --out corpus",
+        "ssi ingest wikipedia --download simplewiki --out corpus",
+    ),
+)
+@click.argument("dumps", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--download", metavar="WIKI", help="Fetch the dump first, such as simplewiki.")
+@click.option("--date", default="latest", show_default=True, help="Date of that dump, YYYYMMDD.")
+@click.option("--language", help="Code of the language; else what the dump says.")
+@click.option("--processes", type=click.IntRange(min=1), help="Decoders; else one per core.")
+@OUT
+@FORCE
+def ingest_wikipedia(
+    dumps: tuple[Path, ...],
+    download: str | None,
+    date: str,
+    language: str | None,
+    processes: int | None,
+    out: Path | None,
+    force: bool,
+) -> Outcome:
+    """Read *-pages-articles*.xml(.bz2) dumps, multistream or not."""
+    if bool(dumps) == bool(download):
+        raise click.UsageError("Give DUMPS, or --download WIKI, not both and not neither.")
+    from ssi_core.corpus.download import download_dump
+    from ssi_core.corpus.mediawiki import ingest_wikipedia as read
+
+    if download:
+        with progress(f"download {download}") as tell:
+            there = environment.home() / "dumps"
+            dumps = (download_dump(download, there, date=date, progress=tell),)
+    with progress("ingest") as tell:
+        artefact = read(
+            dumps,
+            out or _store("corpus", "wikipedia", *dumps),
+            language=language,
+            processes=processes,
+            force=force,
+            progress=tell,
+        )
+    return artefact_outcome(artefact)
+
+
+@ingest.command(
+    "wikispeedia",
+    cls=Verb,
+    examples=("ssi ingest wikispeedia wikispeedia_paths-and-graph --out corpus",),
+)
+@click.argument("directory", type=click.Path(path_type=Path))
+@OUT
+@FORCE
+def ingest_wikispeedia(directory: Path, out: Path | None, force: bool) -> Outcome:
+    """Read the Wikispeedia data set (4,604 articles of Wikipedia's schools edition)."""
+    from ssi_core.corpus.wikispeedia import ingest_wikispeedia as read
+
+    with progress("ingest") as tell:
+        artefact = read(
+            directory, out or _store("corpus", "wikispeedia", directory), force=force, progress=tell
+        )
+    return artefact_outcome(artefact)
+
+
+def _words(context: click.Context, option: click.Parameter, value: str) -> int | None:
+    if value == "all":
+        return None
+    if not value.isdigit() or int(value) == 0:
+        raise click.BadParameter(f"{value!r} is neither a number nor 'all'", context, option)
+    return int(value)
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi features corpus --out task",
+        "ssi features corpus --out task --words all --split documents",
+        "ssi features corpus --out task --views counts,raw,sublinear:100",
+    ),
+)
+@click.argument("corpus", type=click.Path(path_type=Path))
+@OUT
+@click.option("--split", type=click.Choice(["links", "documents"]), default="links")
+@click.option("--words", default="30000", callback=_words, help="A number, or all.")
+@click.option("--views", default="counts,raw,sublinear", help="Weightings, with commas.")
+@click.option("--split-seed", type=int, default=0, show_default=True)
+@FORCE
+def features(
+    corpus: Path,
+    out: Path | None,
+    split: str,
+    words: int | None,
+    views: str,
+    split_seed: int,
+    force: bool,
+) -> Outcome:
+    """Turn a corpus into a task: vocabulary, word matrices, three sides of a split."""
+    from ssi_core.features.task import build_task
+
+    with progress("features") as tell:
+        artefact = build_task(
+            corpus,
+            out or _store("task", split, words, views, split_seed, corpus),
+            words=words,
+            split=split,
+            views=tuple(views.split(",")),
+            split_seed=split_seed,
+            force=force,
+            progress=tell,
+        )
+    return artefact_outcome(artefact)
+
+
+def _store(kind: str, *said: Any) -> Path:
+    """Return a place under .ssi/store for what is made of these inputs and settings."""
+    from ssi_core.store import key_of
+
+    inputs = [_identity(s) if isinstance(s, Path) else s for s in said]
+    return environment.store_path(kind, key_of(kind, {"inputs": inputs}, {})[:24])
+
+
+def _identity(path: Path) -> str:
+    """Tell an input from others and from its own later self."""
+    if (path / "artefact.json").is_file():
+        from ssi_core.store import read
+
+        return read(path).key
+    if not path.exists():
+        return str(path)  # the reader has the clear message
+    seen = path.stat()
+    return f"{path.resolve()} {seen.st_size} {seen.st_mtime_ns}"

@@ -1,0 +1,175 @@
+"""Verbs that ask a trained model: search, neighbours, explain, index."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from flows.command import Outcome, Verb, progress
+from flows.commands.data import FORCE, artefact_outcome
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ssi_core.serving.searcher import Searcher
+
+INDEX = click.option(
+    "--index",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Index of the documents, if the model does not carry one.",
+)
+K = click.option("-k", type=click.IntRange(min=1), default=10, show_default=True)
+
+
+def directory_of(model: str) -> Path:
+    """Return the directory of a MODEL: a directory, a run id, or models:/NAME@ALIAS."""
+    if Path(model).is_dir():
+        return Path(model)
+    from flows import tracking
+
+    return Path(tracking.model_directory(model))
+
+
+def _searcher(model: str, index: Path | None) -> Searcher:
+    from ssi_core.serving.searcher import open_searcher
+
+    return open_searcher(directory_of(model), index)
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        'ssi search models:/ssi@champion "old automobile"',
+        'ssi search runs/abc "moon landing" -k 3 --json',
+    ),
+)
+@click.argument("model")
+@click.argument("text")
+@K
+@INDEX
+def search(model: str, text: str, k: int, index: Path | None) -> Outcome:
+    """Find the documents that a model ranks first for a text."""
+    answer = _searcher(model, index).search([text], k)[0]
+    value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
+    if answer.reason is not None:
+        value["reason"] = answer.reason
+
+    def show(console: Console) -> None:
+        if answer.reason is not None:
+            console.print(f"nothing found: {answer.reason}", markup=False)
+        _show_ranked(console, "title", [(hit.title, hit.score) for hit in answer.hits])
+
+    return Outcome(value, show)
+
+
+@click.command(
+    cls=Verb,
+    examples=("ssi neighbours models:/ssi@champion car", "ssi neighbours runs/abc moon --json"),
+)
+@click.argument("model")
+@click.argument("word")
+@K
+def neighbours(model: str, word: str, k: int) -> Outcome:
+    """List the words that a model relates to a word: what it has learned."""
+    from ssi_core.models import load_model
+    from ssi_core.serving.neighbours import neighbours as related
+    from ssi_core.serving.searcher import model_in
+
+    found = related(load_model(model_in(directory_of(model))), word, k)
+    value = {"results": [{"id": n.word, "title": n.word, "score": n.score} for n in found]}
+
+    def show(console: Console) -> None:
+        _show_ranked(console, "word", [(n.word, n.score) for n in found])
+
+    return Outcome(value, show)
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        'ssi explain models:/ssi@champion "old automobile" "Car"',
+        'ssi explain runs/abc "moon landing" "Apollo 11" -k 50 --json',
+    ),
+)
+@click.argument("model")
+@click.argument("query")
+@click.argument("document")
+@click.option("-k", type=click.IntRange(min=1), default=20, show_default=True)
+@INDEX
+def explain(model: str, query: str, document: str, k: int, index: Path | None) -> Outcome:
+    """Take the score of a document (its title or id) apart into pairs of words.
+
+    The parts and the rest add up to the score.
+    """
+    from ssi_core.serving.explain import explain as take_apart
+
+    found = take_apart(_searcher(model, index), query, document, k)
+    value = {
+        "score": found.score,
+        "parts": [asdict(part) for part in found.parts],
+        "rest": found.rest,
+    }
+
+    def show(console: Console) -> None:
+        from rich.table import Table
+
+        table = Table("query", "document", box=None, pad_edge=False)
+        table.add_column("part", justify="right")
+        for part in found.parts:
+            table.add_row(part.query_word, part.document_word, f"{part.part:+.6f}")
+        table.add_row("all other pairs", "", f"{found.rest:+.6f}")
+        table.add_row("score", "", f"{found.score:+.6f}")
+        console.print(table)
+
+    return Outcome(value, show)
+
+
+@click.command(cls=Verb, examples=("ssi index runs/abc --task task --out index",))
+@click.argument("model")
+@click.option("--task", type=click.Path(path_type=Path), required=True)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True)
+@click.option("--words/--no-words", default=True, help="Keep the words, which explain needs.")
+@FORCE
+def index(model: str, task: Path, out: Path, words: bool, force: bool) -> Outcome:
+    """Index the documents of a task under a model, to search in them."""
+    from ssi_core.features.task import open_task
+    from ssi_core.models import load_model
+    from ssi_core.serving.index import build_index
+    from ssi_core.serving.searcher import model_in
+    from ssi_core.store import digest_file
+
+    directory = model_in(directory_of(model))
+    opened = open_task(task)
+    files = sorted((directory / "arrays").glob("*.npy"))
+    parents = {
+        "task": opened.key,
+        **{file.stem: digest_file(file) for file in (directory / "model.json", *files)},
+    }
+    with progress("index") as tell:
+        artefact = build_index(
+            load_model(directory),
+            opened.documents,
+            out,
+            parents=parents,
+            words=words,
+            force=force,
+            progress=tell,
+        )
+    return artefact_outcome(artefact)
+
+
+def _show_ranked(console: Console, what: str, ranked: list[tuple[str, float]]) -> None:
+    from rich.table import Table
+
+    if not ranked:
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("", justify="right")
+    table.add_column(what)
+    table.add_column("score", justify="right")
+    for place, (name, score) in enumerate(ranked, 1):
+        table.add_row(str(place), name, f"{score:.4f}")
+    console.print(table)

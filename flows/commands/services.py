@@ -1,0 +1,39 @@
+"""Verbs about the machine: ui, doctor."""
+
+from __future__ import annotations
+
+import click
+
+from flows import environment
+from flows.command import Outcome, Verb
+
+
+@click.command(cls=Verb, examples=("ssi ui", "ssi ui --mlflow-port 5001 --prefect-port 4201"))
+@click.option("--mlflow-port", type=click.IntRange(1, 65535), default=5000, show_default=True)
+@click.option("--prefect-port", type=click.IntRange(1, 65535), default=4200, show_default=True)
+def ui(mlflow_port: int, prefect_port: int) -> Outcome:
+    """Start the pages of MLflow and Prefect on this machine; Ctrl-C ends both."""
+    from flows import tracking
+    from flows.ui import Page, pages, serve
+
+    root = environment.root()
+    tracking.ready()
+    servers = pages(
+        root, tracking.tracking_uri(), mlflow_port=mlflow_port, prefect_port=prefect_port
+    )
+
+    def ready(page: Page) -> None:
+        click.echo(f"{page.name}: {page.address}", err=True)
+
+    serve(servers, ready, environment=environment.variables(), logs=environment.home() / "logs")
+    value = {page.name.lower(): page.address for page in servers}
+    return Outcome(value, lambda console: console.print("both servers are ended"))
+
+
+@click.command(cls=Verb, examples=("ssi doctor", "ssi doctor --json"))
+def doctor() -> Outcome:
+    """Say what this machine has, and what is missing."""
+    from flows.doctor import examine, show
+
+    found = examine(environment.root(), environment.home())
+    return Outcome(found, lambda console: show(found, console))

@@ -1,0 +1,172 @@
+"""What this machine has, and what the work would miss: versions, cores, memory, servers."""
+
+from __future__ import annotations
+
+import importlib.metadata as metadata
+import os
+import platform
+import shutil
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flows import environment
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_GIGABYTE = 1e9
+
+# Less than this is worth a word: 30,000 words at rank 100 on a full English Wikipedia.
+_MEMORY_GB, _DISK_GB = 4.0, 10.0
+
+
+def examine(root: Path, home: Path) -> dict[str, Any]:
+    """Look at everything, change nothing.
+
+    Returns
+    -------
+    JSON values: ``root``, ``home``, ``python``, ``system``, ``cores``, ``memory``, ``disk`` (GB),
+    ``versions``, ``threads``, ``servers``, ``database``, and ``missing``: what to do, in words
+    """
+    import psutil
+
+    missing: list[str] = []
+    memory = psutil.virtual_memory()
+    disk = shutil.disk_usage(_existing(home))
+    found = {
+        "root": str(root),
+        "home": str(home),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": environment.cores(),
+        "memory": {"total": _gb(memory.total), "free": _gb(memory.available)},
+        "disk": {"total": _gb(disk.total), "free": _gb(disk.free)},
+        "versions": _versions(missing),
+        "threads": _threads(missing),
+        "servers": _servers(missing),
+        "database": _database(root, missing),
+        "missing": missing,
+    }
+    if _gb(memory.available) < _MEMORY_GB:
+        missing.append(f"memory: less than {_MEMORY_GB:g} GB free; large tables may be refused")
+    if _gb(disk.free) < _DISK_GB:
+        missing.append(f"disk: less than {_DISK_GB:g} GB free under {home}")
+    return found
+
+
+def show(found: Mapping[str, Any], console: Console) -> None:
+    """Print what `examine` found as a table of at most 100 columns."""
+    from rich.table import Table
+
+    table = Table("what", "found", box=None, pad_edge=False)
+    for name in ("root", "home", "python", "system", "cores"):
+        table.add_row(name, str(found[name]))
+    for name in ("memory", "disk"):
+        table.add_row(name, "{free:g} GB free of {total:g} GB".format(**found[name]))
+    for name in ("threads", "servers", "database"):
+        for part, said in found[name].items():
+            table.add_row(f"{name}: {part}", str(said))
+    for name, version in found["versions"].items():
+        table.add_row(name, version or "not installed")
+    console.print(table)
+    for line in found["missing"] or ["nothing is missing"]:
+        console.print(f"- {line}", markup=False)
+
+
+def _gb(size: float) -> float:
+    return round(size / _GIGABYTE, 1)
+
+
+def _existing(path: Path) -> Path:
+    return next(p for p in (path, *path.absolute().parents) if p.exists())
+
+
+def _versions(missing: list[str]) -> dict[str, str | None]:
+    from packaging.requirements import Requirement
+
+    versions: dict[str, str | None] = {"ssi": _version("ssi")}
+    if versions["ssi"] is None:
+        missing.append("ssi is not installed: make .venv/.stamp")
+        return versions
+    for line in metadata.requires("ssi") or ():
+        requirement = Requirement(line)
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        found = _version(requirement.name)
+        versions[requirement.name] = found
+        if found is None or not requirement.specifier.contains(found, prereleases=True):
+            missing.append(
+                f"{requirement.name}: {found or 'not installed'}, wanted "
+                f"{requirement.specifier}; install the lock: make .venv/.stamp"
+            )
+    return versions
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _threads(missing: list[str]) -> dict[str, str]:
+    found = {"kernels": "plain threads; kernels release the lock of the interpreter"}
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        missing.append("NUMBA_DISABLE_JIT=1: kernels run as plain Python, a hundred times slower")
+    try:
+        import numba
+        import threadpoolctl
+    except ImportError as error:
+        missing.append(f"{error}")
+        return found
+    found["numba"] = f"{numba.config.THREADING_LAYER} layer, {numba.config.NUMBA_NUM_THREADS}"
+    for pool in threadpoolctl.threadpool_info():
+        if pool["user_api"] == "blas":
+            found["blas"] = f"{pool['internal_api']} {pool['version']}, {pool['num_threads']}"
+    return found
+
+
+def _servers(missing: list[str]) -> dict[str, str]:
+    addresses = {
+        "prefect": (os.environ.get("PREFECT_API_URL", ""), "/health"),
+        "mlflow": (os.environ.get("MLFLOW_TRACKING_URI", ""), "/health"),
+    }
+    found = {}
+    for name, (address, path) in addresses.items():
+        if not address.startswith("http"):
+            found[name] = address or "none configured; the embedded one is used"
+            continue
+        alive = _reachable(address.rstrip("/") + path)
+        found[name] = f"{address}: {'reachable' if alive else 'not reachable'}"
+        if not alive:
+            missing.append(f"{name} server at {address} does not answer; start it: ssi ui")
+    return found
+
+
+def _reachable(address: str) -> bool:
+    import httpx
+
+    try:
+        return httpx.get(address, timeout=3, trust_env=False).is_success
+    except httpx.HTTPError:
+        return False
+
+
+def _database(root: Path, missing: list[str]) -> dict[str, str]:
+    file = root / "mlruns" / "mlflow.db"
+    if not file.exists():
+        return {"mlflow": "not made yet; the first run makes it"}
+    try:
+        with sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=2) as database:
+            state = database.execute("PRAGMA quick_check").fetchone()[0]
+            runs = database.execute("SELECT count(*) FROM runs").fetchone()[0]
+            experiments = database.execute("SELECT count(*) FROM experiments").fetchone()[0]
+    except sqlite3.Error as error:
+        missing.append(f"{file}: {error}; move it away and run again")
+        return {"mlflow": f"unreadable: {error}"}
+    if state != "ok":
+        missing.append(f"{file} is damaged: {state}")
+    size = _gb(file.stat().st_size * 1000)
+    return {"mlflow": f"{state}, {experiments} experiments, {runs} runs, {size:g} MB"}

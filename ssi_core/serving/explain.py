@@ -1,0 +1,165 @@
+"""Why a document was found: its score as a sum over pairs of words.
+
+Every score here is ``f(q, d) = sum_i a_i b_i + (sum_s q_s U_s) . (sum_t d_t V_t)``, so that it is
+exactly a sum of parts, one for each word ``s`` of the query and word ``t`` of the document::
+
+    part(s, t) = q_s d_t U_s . V_t  +  [s = t] a_s b_s
+
+with each factor of normalisation inside ``q``, ``d``, ``a``, ``b``. For a bilinear model
+``U_s . V_t`` is the entry ``W_st`` and the second summand is the diagonal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ssi_core.models.base import FittedModel, Side
+from ssi_core.serving.searcher import Searcher
+from ssi_core.types import BadInput, Float64, Texts, View
+
+# Parts that are held at once; a long query against a long document has more than memory.
+_PARTS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one pair of words adds to a score."""
+
+    query_word: str
+    document_word: str
+    part: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A score taken apart, all in float64: ``score = sum of parts + rest``.
+
+    ``parts`` are the pairs of largest absolute value, the largest first; ``rest`` is the sum of all
+    other pairs, added up by itself and not as a difference.
+    """
+
+    score: float
+    parts: tuple[Part, ...]
+    rest: float
+
+
+@dataclass(frozen=True)
+class _Words:
+    """A text by words: ``sparse`` word -> weight, ``dense`` word -> row of ``vectors`` (n, N)."""
+
+    sparse: Mapping[str, float]
+    dense: Mapping[str, int]
+    vectors: Float64
+
+
+def explain(searcher: Searcher, query: str, document: str, k: int = 20) -> Explanation:
+    """Explain the score of a query with a document of the index, named by title or id.
+
+    Raises
+    ------
+    BadInput
+        No such document, an index without words, or a model whose score is no sum over words.
+    """
+    index = searcher.index
+    row = index.find(document)
+    views = searcher.fitted.document_views
+    if set(views) - set(index.words):
+        raise BadInput(
+            f"{index.path} was built without the documents' words. Build it again with them."
+        )
+    rows = slice(row, row + 1)
+    matrices = {name: index.words[name][rows] for name in views}
+    texts = Texts(index.ids[rows], index.titles[rows], matrices, views)
+    return explain_pair(searcher.fitted, searcher.queries([query]), texts, k)
+
+
+def explain_pair(fitted: FittedModel, query: Texts, document: Texts, k: int = 20) -> Explanation:
+    """Explain the score of one query with one document, `Texts` of one row each.
+
+    Parameters
+    ----------
+    k : pairs that are named; the others are in ``rest``
+    """
+    left = _words_of(fitted, query, "query")
+    right = _words_of(fitted, document, "document")
+    score = math.fsum(w * right.sparse.get(s, 0.0) for s, w in left.sparse.items())
+    score += float(left.vectors.sum(axis=0) @ right.vectors.sum(axis=0))
+    parts, rest = _largest(_blocks(left, right), k)
+    return Explanation(score, parts, rest)
+
+
+def _words_of(fitted: FittedModel, text: Texts, side: Side) -> _Words:
+    embed = fitted.embed_queries if side == "query" else fitted.embed_documents
+    vectors = embed(text)
+    sparse: dict[str, float] = {}
+    if vectors.sparse is not None:
+        sparse = _weights(vectors.sparse, fitted.sparse_view(side), fitted)
+    if vectors.dense is None:
+        return _Words(sparse, {}, np.zeros((0, 1)))
+    dense = fitted.dense_words(text, side)
+    if dense is None:
+        raise _unexplained(fitted)
+    weights = _weights(dense.weights, dense.view, fitted)
+    rows = dense.embedding[np.sort(dense.weights.indices)].astype(np.float64)
+    rows *= np.fromiter(weights.values(), np.float64, len(weights))[:, None]
+    return _Words(sparse, {word: row for row, word in enumerate(weights)}, rows)
+
+
+def _weights(matrix: Any, view: View | None, fitted: FittedModel) -> dict[str, float]:
+    """Words and weights of a matrix of one row, by ascending column."""
+    if view is None:
+        raise _unexplained(fitted)
+    order = np.argsort(matrix.indices, kind="stable")
+    columns, values = matrix.indices[order].tolist(), matrix.data[order].tolist()
+    return {view.words[column]: value for column, value in zip(columns, values, strict=True)}
+
+
+def _unexplained(fitted: FittedModel) -> BadInput:
+    return BadInput(
+        f"model {fitted.model.name!r} does not take its score apart into words. "
+        "Explain a model whose score is a sum over words, such as a bilinear one."
+    )
+
+
+def _blocks(left: _Words, right: _Words) -> Iterator[tuple[list[str], list[str], Float64]]:
+    """Parts of some words of the query with all words of the document."""
+    documents = list(dict.fromkeys([*right.dense, *right.sparse]))
+    column = {word: place for place, word in enumerate(documents)}
+    queries = list(dict.fromkeys([*left.dense, *left.sparse]))
+    size = max(1, _PARTS // max(1, len(documents)))
+    for start in range(0, len(queries), size):
+        words = queries[start : start + size]
+        parts = np.zeros((len(words), len(documents)))
+        # Both mappings start with the words of the dense part, in the order of its rows.
+        dense = left.vectors[start : start + size]
+        parts[: len(dense), : len(right.vectors)] = dense @ right.vectors.T
+        for row, word in enumerate(words):
+            if word in left.sparse and word in right.sparse:
+                parts[row, column[word]] += left.sparse[word] * right.sparse[word]
+        yield words, documents, parts
+
+
+def _largest(
+    blocks: Iterator[tuple[list[str], list[str], Float64]], k: int
+) -> tuple[tuple[Part, ...], float]:
+    best: list[Part] = []
+    rests: list[float] = []
+    for queries, documents, parts in blocks:
+        flat = parts.ravel()
+        chosen = np.argsort(-np.abs(flat), kind="stable")[:k]
+        best += [
+            Part(queries[at // len(documents)], documents[at % len(documents)], float(flat[at]))
+            for at in chosen.tolist()
+            if flat[at] != 0
+        ]
+        flat[chosen] = 0
+        rests.append(float(flat.sum()))
+        best.sort(key=lambda part: -abs(part.part))
+        rests += [part.part for part in best[k:]]
+        del best[k:]
+    return tuple(best), math.fsum(rests)

@@ -1,0 +1,91 @@
+"""Fitted models of random arrays on a handful of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from ssi_core.features.tfidf import Weighting
+from ssi_core.features.views import TextView
+from ssi_core.features.vocabulary import Vocabulary
+from ssi_core.models.base import FittedModel
+from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bm25 import Bm25
+from ssi_core.models.lsi import Lsi, LsiMixture
+from ssi_core.models.query_expansion import QueryExpansion
+from ssi_core.models.tfidf import TfIdf
+from ssi_core.types import Texts, View
+
+WORDS = ("car", "automobile", "engine", "moon", "rocket", "wheel", "planet", "road")
+TEXTS = (
+    "car engine wheel road car",
+    "automobile engine road",
+    "moon rocket planet",
+    "planet moon moon",
+    "car rocket",
+    "wheel wheel road automobile engine planet",
+)
+TITLES = ("Car", "Automobile", "Moon rocket", "Planets", "Rocket car", "Wheels")
+
+
+def views(*names: str, words: Sequence[str] = WORDS) -> dict[str, View]:
+    idf = np.linspace(0.5, 2.0, len(words)).astype(np.float32)
+    base = TextView("en", Vocabulary(pl.Series("word", list(words))), idf, Weighting("counts"))
+    return {name: base.named(name) for name in ("counts", *names)}
+
+
+def documents(used: dict[str, View], texts: Sequence[str] = TEXTS) -> Texts:
+    ids = pl.Series("id", [f"d{row}" for row in range(len(texts))])
+    titles = pl.Series("title", [*TITLES, *ids.to_list()[len(TITLES) :]][: len(texts)])
+    return Texts(ids, titles, {name: view.transform(texts) for name, view in used.items()}, used)
+
+
+def random_models(seed: int, dimensions: int = 3) -> list[FittedModel]:
+    rng = np.random.default_rng(seed)
+    used = views("raw", "sublinear")
+    n = len(WORDS)
+
+    def floats(*shape: int) -> np.ndarray:
+        return rng.normal(size=shape).astype(np.float32)
+
+    collection = documents(used).matrix("raw")
+    expanded = {
+        "indptr": collection.indptr,
+        "indices": collection.indices,
+        "data": collection.data,
+        "ids": np.array([f"d{row}" for row in range(len(TEXTS))]),
+        "expansion": np.array([2]),
+        "beta": np.array([0.7], np.float32),
+    }
+    alpha = np.array([0.3], np.float32)
+    models = [
+        (TfIdf(), {}),
+        (Bm25(), {"idf": np.abs(floats(n)), "mean_length": np.array([3.0])}),
+        (QueryExpansion(), expanded),
+        (Lsi(dimensions=dimensions), {"V": floats(n, dimensions)}),
+        (
+            LsiMixture(dimensions=dimensions, tfidf_view="sublinear"),
+            {"V": floats(n, dimensions), "alpha": alpha},
+        ),
+        (Bilinear(form="zero", diagonal="learned"), {"diagonal": floats(n)}),
+        (Bilinear(tied=True, dimensions=dimensions), {"U": floats(n, dimensions)}),
+        (
+            Bilinear(dimensions=dimensions, diagonal="none"),
+            {"U": floats(n, dimensions), "V": floats(n, dimensions)},
+        ),
+        (
+            Bilinear(dimensions=dimensions, diagonal="alpha", diagonal_view="sublinear"),
+            {
+                "U": floats(n, dimensions),
+                "V": floats(n, dimensions),
+                "diagonal": np.array([2.5], np.float32),
+            },
+        ),
+    ]
+    return [
+        FittedModel(model, arrays, own, own)
+        for model, arrays in models
+        for own in [{name: used[name] for name in model.views()}]
+    ]

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ssi_core.serving.index import build_index, open_index
+from ssi_core.types import BadInput, Refused
+from tests.serving.models import TITLES, documents, random_models, views
+
+MODELS = random_models(seed=0)
+NAMES = [f"{m.model.name}-{n}" for n, m in enumerate(MODELS)]
+
+
+@pytest.mark.parametrize("fitted", MODELS, ids=NAMES)
+@pytest.mark.parametrize("block", [1, 4, 1000])
+def test_index_holds_the_vectors_of_all_documents(fitted, block, tmp_path):
+    texts = documents(fitted.document_views)
+    build_index(fitted, texts, tmp_path / "i", parents={"task": "t"}, block=block)
+    index = open_index(tmp_path / "i")
+    expected = fitted.embed_documents(texts)
+    assert index.titles.to_list() == list(TITLES)
+    assert (index.vectors.sparse is None) == (expected.sparse is None)
+    assert (index.vectors.dense is None) == (expected.dense is None)
+    if expected.sparse is not None:
+        np.testing.assert_array_equal(index.vectors.sparse.toarray(), expected.sparse.toarray())
+    if expected.dense is not None:
+        np.testing.assert_allclose(index.vectors.dense, expected.dense, rtol=1e-6)
+    for name in fitted.document_views:
+        np.testing.assert_array_equal(index.words[name].toarray(), texts.matrix(name).toarray())
+
+
+def test_index_is_kept_for_the_same_parents_and_refused_for_others(tmp_path):
+    fitted = MODELS[0]
+    texts = documents(fitted.document_views)
+    first = build_index(fitted, texts, tmp_path / "i", parents={"task": "t"})
+    assert build_index(fitted, texts, tmp_path / "i", parents={"task": "t"}).key == first.key
+    with pytest.raises(Refused, match="force"):
+        build_index(fitted, texts, tmp_path / "i", parents={"task": "u"})
+    forced = build_index(fitted, texts, tmp_path / "i", parents={"task": "u"}, force=True)
+    assert forced.key != first.key
+
+
+def test_index_is_memory_mapped_and_leaves_the_words_out_on_request(tmp_path):
+    fitted = next(m for m in MODELS if m.model.name == "lsi")
+    many = documents(fitted.document_views, ["car moon"] * 50)
+    build_index(fitted, many, tmp_path / "i", parents={"task": "t"}, words=False)
+    index = open_index(tmp_path / "i")
+    assert isinstance(index.vectors.dense, np.memmap)
+    assert not (tmp_path / "i" / "words").exists()
+    assert index.words == {}
+
+
+def test_documents_are_found_by_id_then_by_title(tmp_path):
+    fitted = MODELS[0]
+    build_index(fitted, documents(fitted.document_views), tmp_path / "i", parents={"task": "t"})
+    index = open_index(tmp_path / "i")
+    assert index.find("d1") == 1
+    assert index.find("Wheels") == 5
+    with pytest.raises(BadInput, match="Automobile"):
+        index.find("automobiles")
+
+
+def test_vocabularies_of_equal_size_are_told_apart(tmp_path):
+    fitted = MODELS[0]
+    build_index(fitted, documents(fitted.document_views), tmp_path / "i", parents={"task": "t"})
+    other = views("raw", words=("auto", *fitted.document_views["raw"].words[1:]))
+    with pytest.raises(BadInput, match="other words"):
+        open_index(tmp_path / "i").check({"raw": other["raw"]})
+
+
+def test_nothing_to_index_is_bad_input(tmp_path):
+    fitted = MODELS[0]
+    nothing = documents(fitted.document_views).take(slice(0, 0))
+    with pytest.raises(BadInput, match="no documents"):
+        build_index(fitted, nothing, tmp_path / "i", parents={"task": "t"})

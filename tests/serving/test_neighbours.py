@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ssi_core.serving.neighbours import neighbours
+from ssi_core.types import BadInput
+from tests.serving.models import WORDS, random_models
+
+
+@pytest.mark.parametrize("which", [3, 4, 6, 7, 8])
+def test_neighbours_have_the_largest_cosine(which):
+    fitted = random_models(1)[which]
+    u = fitted.arrays.get("U", fitted.arrays.get("V")).astype(float)
+    v = fitted.arrays.get("V", fitted.arrays.get("U")).astype(float)
+    s = WORDS.index("moon")
+    cosines = v @ u[s] / (np.linalg.norm(v, axis=1) * np.linalg.norm(u[s]))
+    expected = [WORDS[t] for t in np.argsort(-cosines) if t != s]
+    found = neighbours(fitted, "moon", k=5)
+    assert [n.word for n in found] == expected[:5]
+    assert [n.score for n in found] == pytest.approx([cosines[WORDS.index(n.word)] for n in found])
+
+
+def test_more_neighbours_than_words_are_all_of_them():
+    assert len(neighbours(random_models(1)[3], "Moon", k=100)) == len(WORDS) - 1
+
+
+@pytest.mark.parametrize("which", [0, 1, 2, 5])
+def test_a_model_of_equal_words_relates_none(which):
+    with pytest.raises(BadInput, match="equal words only"):
+        neighbours(random_models(1)[which], "moon")
+
+
+def test_an_unknown_word_has_no_neighbours():
+    with pytest.raises(BadInput, match="'unheard' is not a word"):
+        neighbours(random_models(1)[3], "unheard")

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ssi_core.models.base import FittedModel
+from ssi_core.models.tfidf import TfIdf
+from ssi_core.serving import searcher as module
+from ssi_core.serving.index import build_index, open_index
+from ssi_core.serving.searcher import Searcher, open_searcher
+from ssi_core.types import BadInput
+from tests.serving.models import TEXTS, TITLES, documents, random_models, views
+
+MODELS = random_models(seed=1)
+NAMES = [f"{m.model.name}-{n}" for n, m in enumerate(MODELS)]
+
+
+def searcher_of(fitted, directory, texts=TEXTS):
+    build_index(fitted, documents(fitted.document_views, texts), directory, parents={"task": "t"})
+    return Searcher(fitted, open_index(directory))
+
+
+def naive_scores(fitted, query):
+    """f(q, d) of one query with every document, by dense algebra in float64."""
+    from ssi_core.serving.searcher import texts_of
+
+    q = fitted.embed_queries(texts_of([query], fitted.query_views))
+    d = fitted.embed_documents(documents(fitted.document_views))
+    scores = np.zeros(len(TEXTS))
+    if q.sparse is not None:
+        scores += (d.sparse.toarray().astype(float) @ q.sparse.toarray()[0]).ravel()
+    if q.dense is not None:
+        scores += d.dense.astype(float) @ q.dense[0]
+    return scores
+
+
+@pytest.mark.parametrize("fitted", MODELS, ids=NAMES)
+@pytest.mark.parametrize("query", ["car engine", "moon", "wheel wheel automobile planet unheard"])
+def test_search_ranks_by_the_score(fitted, query, tmp_path):
+    answer = searcher_of(fitted, tmp_path / "i").search([query], k=len(TEXTS))[0]
+    scores = naive_scores(fitted, query)
+    order = [row for row in np.argsort(-scores, kind="stable") if scores[row] != 0]
+    assert [hit.title for hit in answer.hits] == [TITLES[row] for row in order]
+    np.testing.assert_allclose(
+        [hit.score for hit in answer.hits], scores[order], rtol=1e-4, atol=1e-6
+    )
+
+
+def test_ties_come_by_ascending_row(tmp_path):
+    own = {"raw": views("raw")["raw"]}
+    fitted = FittedModel(TfIdf(), {}, own, own)
+    same = ["moon", "car road", "car road", "rocket", "car road"]
+    answer = searcher_of(fitted, tmp_path / "i", same).search(["car"], k=2)[0]
+    assert [hit.id for hit in answer.hits] == ["d1", "d2"]
+    assert answer.hits[0].score == answer.hits[1].score
+
+
+@pytest.mark.parametrize("fitted", MODELS, ids=NAMES)
+@pytest.mark.parametrize("query", ["", "unheard of", "???", "\x00\ud800"])
+def test_a_query_without_a_known_word_says_so(fitted, query, tmp_path):
+    answer = searcher_of(fitted, tmp_path / "i").search([query, "car"])
+    assert answer[0].hits == ()
+    assert "none of the query's words" in answer[0].reason
+    assert answer[1].hits
+    assert answer[1].reason is None
+
+
+def test_documents_without_a_word_of_the_query_are_no_results(tmp_path):
+    answer = searcher_of(MODELS[0], tmp_path / "i", ["car", "moon"]).search(["rocket", "car"])
+    assert (answer[0].hits, len(answer[1].hits)) == ((), 1)
+    assert "no document" in answer[0].reason
+
+
+def test_many_queries_are_answered_in_blocks(tmp_path, monkeypatch):
+    searcher = searcher_of(MODELS[-1], tmp_path / "i")
+    queries = ["car", "moon", "", "wheel road", "planet"]
+    whole = searcher.search(queries, k=3)
+    monkeypatch.setattr(module, "_SCORES", 2 * len(TEXTS))
+    for one, other in zip(searcher.search(queries, k=3), whole, strict=True):
+        assert [hit.id for hit in one.hits] == [hit.id for hit in other.hits]
+        np.testing.assert_allclose([h.score for h in one.hits], [h.score for h in other.hits], 1e-5)
+    assert searcher.search([]) == []
+    with pytest.raises(ValueError, match="k=0"):
+        searcher.search(queries, k=0)
+
+
+def test_open_searcher_finds_model_and_index_in_both_layouts(tmp_path):
+    fitted = MODELS[-1]
+    texts = documents(fitted.document_views)
+    for model, index in (("run/model", "run/index"), ("plain", "plain/index")):
+        fitted.save(tmp_path / model)
+        build_index(fitted, texts, tmp_path / index, parents={"task": "t"})
+    expected = searcher_of(fitted, tmp_path / "i").search(["car road"])
+    assert open_searcher(tmp_path / "run").search(["car road"]) == expected
+    assert open_searcher(tmp_path / "run" / "model").search(["car road"]) == expected
+    assert open_searcher(tmp_path / "plain").search(["car road"]) == expected
+    fitted.save(tmp_path / "bare")
+    with pytest.raises(BadInput, match="index"):
+        open_searcher(tmp_path / "bare")
+    assert open_searcher(tmp_path / "bare", tmp_path / "i").search(["car road"]) == expected

@@ -1,0 +1,56 @@
+"""Flow ``evaluate``: a saved model on a task -> its measures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from prefect import flow, task
+from prefect.artifacts import create_table_artifact
+from prefect.cache_policies import NO_CACHE
+from pydantic import BaseModel, ConfigDict, Field
+
+from flows import environment
+from flows.steps import progress
+
+
+class EvaluateSettings(BaseModel):
+    """Which model is measured on which task."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: str = Field(description="A directory, an MLflow run id, or models:/NAME@ALIAS")
+    task: str = Field(description="Directory that 'features' wrote")
+    side: Literal["valid", "test"] = Field(default="test", description="Pairs that are looked for")
+    queries: int = Field(default=1000, ge=1, description="Queries that are measured")
+    tuples: int = Field(default=100_000, ge=1, description="Tuples of the sampled rank loss")
+    seed: int = Field(default=0, ge=0, description="Seed of the choice of queries and tuples")
+
+
+@task(cache_policy=NO_CACHE)
+def measure(settings: EvaluateSettings) -> dict[str, float]:
+    """Rank the candidates of the queries and measure; ``NAME`` and ``NAME_se``."""
+    from flows.tracking import model_directory
+    from ssi_core.evaluation.evaluate import evaluate as evaluate_model
+    from ssi_core.features.task import open_task
+    from ssi_core.models import load_model
+
+    how = settings.model_dump(exclude={"model", "task"})
+    fitted = load_model(model_directory(settings.model))
+    task = open_task(Path(settings.task))
+    report = evaluate_model(fitted, task, **how, progress=progress("evaluate"))
+    return {**report.means, **{f"{name}_se": error for name, error in report.errors.items()}}
+
+
+@flow(name="evaluate")
+def evaluate(settings: EvaluateSettings) -> dict[str, float]:
+    """Measure a saved model on a task; the table of measures is on the page of the run."""
+    environment.prepare()
+    found = measure(settings)
+    rows = [
+        {"measure": name, "mean": value, "error": found.get(f"{name}_se")}
+        for name, value in found.items()
+        if not name.endswith("_se")
+    ]
+    create_table_artifact(rows, key="measures", description=f"{settings.model}, {settings.side}")
+    return found

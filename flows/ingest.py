@@ -1,0 +1,158 @@
+"""Flow ``ingest``: dumps, or another source of documents and links -> a corpus directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from prefect import flow, task
+from pydantic import BaseModel, ConfigDict, Field
+
+from flows import environment
+from flows.steps import (
+    artefact_key,
+    checked,
+    file_key,
+    progress,
+    result_key,
+    show_counts,
+    worth_retrying,
+)
+from ssi_core import store
+from ssi_core.types import BadInput
+
+
+class IngestSettings(BaseModel):
+    """Where documents come from."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: Literal["sample", "wikipedia", "wikispeedia"] = Field(
+        default="sample",
+        description="sample: a made-up encyclopedia; wikipedia: pages-articles dumps; "
+        "wikispeedia: the directory of that data set",
+    )
+    paths: list[str] = Field(
+        default_factory=list, description="Dumps, or the directory of Wikispeedia"
+    )
+    download: str | None = Field(
+        default=None,
+        pattern=r"^[a-z0-9_\-]+$",
+        description="Fetch the dump of this wiki first, such as simplewiki",
+    )
+    date: str = Field(
+        default="latest",
+        pattern=r"^(latest|\d{8})$",
+        description="Date of that dump: YYYYMMDD or latest",
+    )
+    language: str | None = Field(
+        default=None, description="Language code; empty: what the dump says"
+    )
+    documents: int = Field(default=2000, ge=20, le=1_000_000, description="Pages of the sample")
+    seed: int = Field(default=0, ge=0, description="Seed of the sample")
+    processes: int | None = Field(
+        default=None, ge=1, le=1024, description="Decoders; empty: one per core"
+    )
+    out: str | None = Field(
+        default=None, description="Directory to write; empty: one under .ssi/store"
+    )
+    force: bool = Field(
+        default=False, description="Replace what that directory holds, if it differs"
+    )
+
+
+@task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
+def generate_sample(documents: int, seed: int, out: str, key: str) -> str:
+    """Write the sample encyclopedia."""
+    from ssi_core.corpus.sample import write_sample
+
+    said = {"documents": documents, "seed": seed}
+    with store.create(Path(out), kind="sample", key=key, configuration=said, parents={}) as made:
+        made.counts |= write_sample(made.path, **said, progress=progress("sample"))
+    return out
+
+
+@task(retries=5, retry_delay_seconds=[10, 60, 300, 900, 3600], retry_condition_fn=worth_retrying)
+def download(wiki: str, date: str, directory: str) -> str:
+    """Fetch a dump; an attempt goes on where the one before it stopped."""
+    from ssi_core.corpus.download import download_dump
+
+    tell = progress(f"download {wiki}")
+    return str(download_dump(wiki, Path(directory), date=date, progress=tell))
+
+
+@task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
+def read_wikipedia(
+    dumps: list[str], out: str, key: str, language: str | None, processes: int | None, force: bool
+) -> str:
+    """Turn dumps of MediaWiki into a corpus."""
+    from ssi_core.corpus.mediawiki import ingest_wikipedia
+
+    how: dict[str, Any] = {"language": language, "processes": processes, "force": force}
+    paths = [Path(dump) for dump in dumps]
+    artefact = ingest_wikipedia(paths, Path(out), **how, progress=progress("ingest"))
+    show_counts(artefact)
+    return str(artefact.path)
+
+
+@task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
+def read_wikispeedia(directory: str, out: str, key: str, force: bool) -> str:
+    """Turn the Wikispeedia data set into a corpus."""
+    from ssi_core.corpus.wikispeedia import ingest_wikispeedia
+
+    tell = progress("ingest")
+    artefact = ingest_wikispeedia(Path(directory), Path(out), force=force, progress=tell)
+    show_counts(artefact)
+    return str(artefact.path)
+
+
+def ingest_source(settings: IngestSettings) -> str:
+    """Make the corpus that the settings describe, unless it is there; call it inside a flow."""
+    paths = _inputs(settings)
+    parents = {path: file_key(Path(path)) for path in paths}
+    said = {"source": settings.source, "language": settings.language}
+    key = artefact_key("corpus", said, parents, "corpus")
+    out = settings.out or str(environment.store_path("corpus", key))
+    own = {"own_place": settings.out is None, "force": settings.force}
+    if settings.source == "wikispeedia":
+        return checked(read_wikispeedia, out, **own)(paths[0], out, key, settings.force)
+    return checked(read_wikipedia, out, **own)(
+        paths, out, key, settings.language, settings.processes, settings.force
+    )
+
+
+def _inputs(settings: IngestSettings) -> list[str]:
+    """Return the files to read, made or fetched where the settings say so."""
+    if settings.source == "sample":
+        return [_sample_dump(settings.documents, settings.seed)]
+    if settings.source == "wikipedia" and settings.download:
+        there = str(environment.home() / "dumps")
+        return [*settings.paths, download(settings.download, settings.date, there)]
+    if not settings.paths:
+        raise BadInput(f"source {settings.source!r}: which files? 'paths' is empty.")
+    return settings.paths
+
+
+def _sample_dump(documents: int, seed: int) -> str:
+    key = artefact_key("sample", {"documents": documents, "seed": seed}, {}, "corpus")
+    out = str(environment.store_path("sample", key))
+    directory = checked(generate_sample, out, own_place=True)(documents, seed, out, key)
+    return str(english_dump(Path(directory)))
+
+
+def english_dump(sample: Path) -> Path:
+    """Return the English dump of a sample; `BadInput` if there is none."""
+    found = sorted(sample.glob("enwiki*-pages-articles.xml.bz2"))
+    if not found:
+        raise BadInput(f"{sample} holds no enwiki*-pages-articles.xml.bz2; see 'ssi sample'.")
+    return found[0]
+
+
+@flow(name="ingest")
+def ingest(settings: IngestSettings | None = None) -> str:
+    """Turn dumps, or another source, into a corpus directory; every drop is counted.
+
+    Returns the path of the corpus. What is already there is not made again.
+    """
+    environment.prepare()
+    return ingest_source(settings or IngestSettings())

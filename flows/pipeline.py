@@ -1,0 +1,238 @@
+"""Flow ``pipeline``: ingest -> features -> every row of a table -> comparison.
+
+Rows run side by side in long-lived worker processes. A row that fails fails alone: the others go
+on, and the flow fails at its end with the list. Run again with the same table, input and code, it
+does only what is missing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prefect import flow, task
+from prefect.artifacts import create_table_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.futures import PrefectFuture, as_completed
+from prefect.task_runners import ThreadPoolTaskRunner
+from pydantic import BaseModel, ConfigDict, Field
+
+from flows import environment, tracking
+from flows.features import FeaturesSettings, make_task
+from flows.ingest import IngestSettings, ingest_source
+from flows.rows import find_table
+from flows.server import Server
+from flows.steps import code_digest, progress
+from flows.train import form_of, train_row
+from flows.workers import Workers
+from ssi_core import store
+from ssi_core.experiment import Row, Table
+from ssi_core.types import BadInput, Refused
+
+logger = logging.getLogger(__name__)
+
+
+class PipelineSettings(BaseModel):
+    """A table, what it is computed on, and how much of it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    table: str = Field(
+        default="demo", description="Name of a shipped table, or path of a TOML file"
+    )
+    corpus: str | None = Field(default=None, description="Directory that 'ingest' wrote")
+    dumps: list[str] = Field(default_factory=list, description="pages-articles dumps to ingest")
+    task: str | None = Field(
+        default=None, description="Directory that 'features' wrote; only for a table with one task"
+    )
+    sample: int = Field(
+        default=2000,
+        ge=20,
+        le=1_000_000,
+        description="Pages of the sample, if no input is named above",
+    )
+    sample_seed: int = Field(default=0, ge=0, description="Seed of the sample")
+    rows: list[str] = Field(default_factory=list, description="Labels of rows; empty: all rows")
+    seeds: int | None = Field(
+        default=None,
+        ge=1,
+        le=1000,
+        description="Seeds of each row that does not say; empty: the table's",
+    )
+    threads: int = Field(
+        default=1,
+        ge=1,
+        le=1024,
+        description="Threads of a row; 1 repeats bit by bit, rows side by side",
+    )
+    comparison: str | None = Field(
+        default=None, description="Comparison to join; empty: that of this table, input and code"
+    )
+
+
+class RowsFailed(RuntimeError):
+    """Some rows failed; the message lists them."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A row with a seed on a task directory."""
+
+    row: Row
+    seed: int
+    task: str
+
+    def __str__(self) -> str:
+        return f"{self.row.label} seed {self.seed}"
+
+
+@flow(
+    name="pipeline",
+    flow_run_name="{settings.table}",
+    task_runner=ThreadPoolTaskRunner(max_workers=environment.cores()),  # type: ignore[arg-type]
+)
+def pipeline(settings: PipelineSettings | None = None) -> dict[str, Any]:
+    """Compute a table: ingest, features, every row with every seed, comparison.
+
+    Returns the comparison, as ``ssi compare --json`` prints it.
+    """
+    environment.prepare()
+    settings = settings or PipelineSettings()
+    declared = find_table(settings.table)
+    table = declared.select(settings.rows) if settings.rows else declared
+    tasks = make_tasks(table, settings)
+    tracking.ready()
+    comparison = settings.comparison or comparison_id(declared, tasks)
+    jobs = [
+        Job(row, seed, tasks[row.task])
+        for row in table.rows
+        for seed in table.seeds_of(row, settings.seeds)
+    ]
+    failed = run_jobs(jobs, settings, comparison)
+    found = compare_rows(table.name, comparison) if len(failed) < len(jobs) else {}
+    if failed:
+        raise failure(failed, len(jobs))
+    return found
+
+
+def make_tasks(table: Table, settings: PipelineSettings) -> dict[str, str]:
+    """Make the task directories that the rows of a table need: name -> path."""
+    given = [name for name in ("corpus", "dumps", "task") if getattr(settings, name)]
+    if len(given) > 1:
+        raise BadInput(f"{' and '.join(given)} are given; name one input.")
+    needed = sorted({row.task for row in table.rows})
+    if settings.task:
+        if len(needed) > 1:
+            raise BadInput(
+                f"table {table.name!r} has the tasks {', '.join(needed)}; one task directory "
+                "cannot stand for all. Give a corpus."
+            )
+        return {needed[0]: str(store.read(Path(settings.task), "task").path)}
+    corpus = settings.corpus or ingest_source(_source(settings))
+    return {name: make_task(_features(table, name, corpus)) for name in needed}
+
+
+def _source(settings: PipelineSettings) -> IngestSettings:
+    if settings.dumps:
+        return IngestSettings(source="wikipedia", paths=settings.dumps)
+    return IngestSettings(documents=settings.sample, seed=settings.sample_seed)
+
+
+def _features(table: Table, name: str, corpus: str) -> FeaturesSettings:
+    spec = table.tasks[name]
+    return FeaturesSettings(
+        corpus=corpus,
+        words=spec.words,
+        split=spec.split,
+        split_seed=spec.split_seed,
+        pool=spec.pool,
+        views=["counts", *table.views(name)],
+    )
+
+
+def comparison_id(table: Table, tasks: Mapping[str, str]) -> str:
+    """Name the comparison of a table on tasks, so that the same work finds its finished rows."""
+    keys = {name: store.read(Path(path)).key for name, path in tasks.items()}
+    return store.key_of("comparison", table.to_dict(), keys, code_digest(*_ROW_ROOMS))[:12]
+
+
+_ROW_ROOMS = ("features", "kernels", "training", "models", "evaluation")
+
+
+def run_jobs(
+    jobs: Sequence[Job], settings: PipelineSettings, comparison: str
+) -> dict[str, BaseException]:
+    """Run rows side by side, as many as there are cores; return the failures by name."""
+    n = min(max(1, environment.cores() // settings.threads), len(jobs))
+    failed: dict[str, BaseException] = {}
+    tell = progress(f"{len(jobs)} rows")
+    with Workers(n, settings.threads) as workers:
+        futures: dict[PrefectFuture[str], Job] = {
+            train_row.submit(
+                workers,
+                settings.table,
+                job.row.label,
+                job.task,
+                job.seed,
+                comparison,
+                settings.threads,
+            ): job
+            for job in in_turn(jobs, n)
+        }
+        for done, future in enumerate(as_completed(list(futures)), 1):
+            error: Any = future.result(raise_on_failure=False)
+            if isinstance(error, BaseException):
+                logger.error("%s failed: %s", futures[future], error)
+                failed[str(futures[future])] = error
+            tell(done / len(jobs), f"{done} done, {len(failed)} failed")
+    return failed
+
+
+def in_turn(jobs: Sequence[Job], workers: int) -> list[Job]:
+    """Order jobs so that each worker, taking every n-th, mostly meets rows of one form."""
+    by_form = sorted(jobs, key=lambda job: form_of(job.row))
+    size = -(-len(jobs) // workers)
+    shares = [by_form[i : i + size] for i in range(0, len(jobs), size)]
+    return [share[i] for i in range(size) for share in shares if i < len(share)]
+
+
+def failure(failed: Mapping[str, BaseException], jobs: int) -> Exception:
+    """One exception for all failed rows, of their own type where they agree on it."""
+    said = "; ".join(f"{name}: {error}" for name, error in failed.items())
+    message = f"{len(failed)} of {jobs} rows failed: {said}"
+    for kind in (BadInput, Refused):
+        if all(isinstance(error, kind) for error in failed.values()):
+            return kind(message)
+    return RowsFailed(message)
+
+
+@task(cache_policy=NO_CACHE)
+def compare_rows(experiment: str, comparison: str) -> dict[str, Any]:
+    """Compare the rows of a comparison, in MLflow and on the page of this run."""
+    from flows.compare import compare, summarise
+
+    found: dict[str, Any] = compare(experiment, comparison)
+    summarise(experiment, comparison)
+    rows = [{"row": r["label"], "seed": r["seed"], **r["metrics"]} for r in found["rows"]]
+    create_table_artifact(rows, key="comparison", description=f"{experiment} {comparison}")
+    return found
+
+
+def run_pipeline(**settings: Any) -> dict[str, Any]:
+    """Run the flow with a Prefect server for its length, unless the user has one.
+
+    Parameters
+    ----------
+    **settings : fields of `PipelineSettings`
+
+    Returns
+    -------
+    the comparison
+    """
+    checked = PipelineSettings(**settings)
+    with Server() as server:
+        server.ready()
+        return pipeline(checked)

@@ -1,0 +1,105 @@
+"""What the tasks of all flows share: keys, which failures are worth a retry, and progress."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+from uuid import UUID
+
+from prefect import Task
+from prefect.artifacts import (
+    create_progress_artifact,
+    create_table_artifact,
+    update_progress_artifact,
+)
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.context import TaskRunContext
+
+import ssi_core
+from ssi_core.store import MANIFEST, Artefact, key_of
+from ssi_core.types import BadInput, Progress, Refused
+
+AnyTask = TypeVar("AnyTask", bound=Task[Any, Any])
+
+_SECONDS_BETWEEN_UPDATES = 2.0
+
+
+def worth_retrying(task: Task[Any, Any], run: TaskRun, state: State[Any]) -> bool:
+    """Say whether another attempt can help: a wrong value stays wrong, refused work too large."""
+    error = state.result(raise_on_failure=False)
+    return not isinstance(error, Refused | ValueError)
+
+
+@cache
+def code_digest(*rooms: str) -> str:
+    """Digest of the source of rooms of ``ssi_core``, and of what all of them stand on."""
+    base = Path(next(iter(ssi_core.__path__)))
+    files = [base / "types.py", base / "store.py"]
+    for room in ("text", *rooms):
+        files += (base / room).rglob("*.py")
+    sources = {str(f.relative_to(base)): f.read_text(encoding="utf-8") for f in files}
+    return key_of("code", sources, {})[:16]
+
+
+def artefact_key(
+    kind: str, configuration: Mapping[str, Any], parents: Mapping[str, str], *rooms: str
+) -> str:
+    """Key of an artefact before it is made: configuration, parents and code."""
+    return key_of(kind, configuration, parents, code_digest(*rooms))
+
+
+def file_key(path: Path) -> str:
+    """Key of a raw input: where it is, its size and its time; `BadInput` if it is not there."""
+    files = sorted(f for f in path.rglob("*") if f.is_file()) if path.is_dir() else [path]
+    try:
+        said = [[str(f.resolve()), f.stat().st_size, f.stat().st_mtime_ns] for f in files]
+    except FileNotFoundError:
+        raise BadInput(f"{path} is not there; check the path.") from None
+    return key_of("file", {"files": said}, {})
+
+
+def result_key(context: TaskRunContext, parameters: dict[str, Any]) -> str:
+    """Key under which Prefect keeps the path that a task returned."""
+    return key_of(context.task.name, {"out": parameters["out"]}, {"": parameters["key"]})
+
+
+def checked(task: AnyTask, out: str, *, own_place: bool, force: bool = False) -> AnyTask:
+    """Give a task whose kept result counts only while its directory is there.
+
+    A place that the user named (``own_place`` is off) may hold something else by now, which the
+    task itself finds out at no cost.
+    """
+    trusted = own_place and not force and (Path(out) / MANIFEST).is_file()
+    told: AnyTask = cast(Any, task).with_options(refresh_cache=not trusted)
+    return told
+
+
+def progress(what: str) -> Progress:
+    """Show the progress of the running task on its page, at most every two seconds."""
+    artifact = create_progress_artifact(progress=0.0, description=what)
+    assert isinstance(artifact, UUID)
+    last = time.monotonic()
+
+    def tell(fraction: float, message: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if fraction >= 1 or now - last >= _SECONDS_BETWEEN_UPDATES:
+            last = now
+            update_progress_artifact(
+                artifact, progress=100 * min(fraction, 1.0), description=f"{what}: {message}"
+            )
+
+    return tell
+
+
+def show_counts(artefact: Artefact) -> None:
+    """Put the counts of an artefact, and what was left out, on the page of the running task."""
+    rows = [
+        {"what": name, "number": number, "of": of}
+        for of, counts in (("kept", artefact.counts), ("left out", artefact.skipped))
+        for name, number in counts.items()
+    ]
+    create_table_artifact(rows, key=f"{artefact.kind}-counts", description=str(artefact.path))

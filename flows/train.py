@@ -1,0 +1,74 @@
+"""Flow ``train``: one row of a table (task x model x seed) -> one MLflow run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
+from pydantic import BaseModel, ConfigDict, Field
+
+from flows import environment, tracking
+from flows.rows import find_table, run_row
+from flows.steps import worth_retrying
+from flows.workers import Workers
+from ssi_core.experiment import Row
+
+__all__ = ["TrainSettings", "form_of", "run_row", "train", "train_row"]
+
+
+class TrainSettings(BaseModel):
+    """Which row of which table is trained on which task."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    table: str = Field(
+        default="demo", description="Name of a shipped table, or path of a TOML file"
+    )
+    row: str = Field(description="Label of the row")
+    task: str = Field(description="Directory that 'features' wrote")
+    seed: int = Field(default=0, ge=0, description="Seed of the start and of the sampling")
+    threads: int = Field(
+        default=1,
+        ge=1,
+        le=1024,
+        description="1 repeats bit by bit; more are faster, and differ a little",
+    )
+    comparison: str | None = Field(default=None, description="Comparison to join; empty: a new one")
+
+
+def form_of(row: Row) -> str:
+    """Name what decides which kernels a row compiles."""
+    return f"{row.model} {row.parameters.get('form', '')} {row.parameters.get('diagonal', '')}"
+
+
+@task(task_run_name="{label} seed {seed}", cache_policy=NO_CACHE, retry_condition_fn=worth_retrying)
+def train_row(
+    workers: Workers, table: str, label: str, task: str, seed: int, comparison: str, threads: int
+) -> str:
+    """Train and measure a row in a worker process, unless it is there; return its run's id."""
+    declared = find_table(table)
+    if found := tracking.finished_run(declared.name, comparison, label, seed):
+        return str(found)
+    form = form_of(declared.row(label))
+    return workers.run(form, run_row, table, label, Path(task), seed, comparison, threads)
+
+
+@flow(name="train", flow_run_name="{settings.row} seed {settings.seed}")
+def train(settings: TrainSettings) -> str:
+    """Train one row, measure it on the test side; return the id of its MLflow run."""
+    environment.prepare()
+    table = find_table(settings.table)
+    table.row(settings.row)
+    tracking.ready()
+    comparison = settings.comparison or tracking.new_comparison_id(table)
+    with Workers(1, settings.threads) as workers:
+        return train_row(
+            workers,
+            settings.table,
+            settings.row,
+            settings.task,
+            settings.seed,
+            comparison,
+            settings.threads,
+        )

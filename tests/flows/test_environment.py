@@ -1,0 +1,60 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flows import environment
+
+
+@pytest.fixture
+def clean(monkeypatch):
+    for name in ("SSI_ROOT", "SSI_HOME", *environment.variables()):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_root_is_the_nearest_parent_with_prefect_yaml(clean, tmp_path, monkeypatch):
+    deep = tmp_path / "a" / "b"
+    deep.mkdir(parents=True)
+    monkeypatch.chdir(deep)
+    assert environment.root() == deep
+    (tmp_path / "prefect.yaml").touch()
+    assert environment.root() == tmp_path
+    assert environment.home() == tmp_path / ".ssi"
+
+
+def test_the_user_decides(clean, tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("SSI_HOME", "derived")
+    assert environment.home() == tmp_path / "elsewhere" / "derived"
+    monkeypatch.setenv("SSI_HOME", "/var/ssi")
+    assert environment.store_path("task", "k") == Path("/var/ssi/store/task/k")
+
+
+def test_prepare_leaves_what_is_set(clean, tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    monkeypatch.setenv("PREFECT_HOME", "mine")
+    with pytest.MonkeyPatch.context() as inner:
+        inner.setattr(os, "environ", dict(os.environ))
+        environment.prepare()
+        assert os.environ["PREFECT_HOME"] == "mine"
+        assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
+
+
+def test_a_command_runs_under_the_settings(clean, tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    say = [sys.executable, "-c", "import os; print(os.environ['PREFECT_HOME'])"]
+    done = subprocess.run(
+        [sys.executable, "-m", "flows.environment", *say],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(environment.__file__).parents[1],
+    )
+
+    assert done.stdout.strip() == str(tmp_path / ".ssi" / "prefect")
+
+
+def test_there_is_at_least_one_core():
+    assert 1 <= environment.cores() <= (os.cpu_count() or 1)

@@ -1,0 +1,104 @@
+"""The layers of the house: imports point down only, rooms on one line stay apart."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# From the roof down. The rooms of one line do not import each other.
+LINES = [
+    {"flows"},
+    {"experiment", "serving"},
+    {"models"},
+    {"training"},
+    {"evaluation"},
+    {"features", "corpus"},
+    {"text"},
+    {"store"},
+    {"types"},
+    {"kernels"},
+]
+LEVEL = {room: -n for n, line in enumerate(LINES) for room in line}
+SOURCES = sorted((ROOT / "ssi_core").rglob("*.py")) + sorted((ROOT / "flows").rglob("*.py"))
+
+
+def room_of(module):
+    """Room of a dotted module of ours; None for the bare package, and for what is not ours."""
+    parts = module.split(".")
+    if parts[0] == "flows":
+        return "flows"
+    return parts[1] if parts[0] == "ssi_core" and len(parts) > 1 else None
+
+
+def module_of(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports(source, *, top=False):
+    """(module, line) of every import; ``from ssi_core import store`` names ``ssi_core.store``."""
+    tree = ast.parse(source)
+    for node in tree.body if top else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((name.name, node.lineno) for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: relative imports hide the room"
+            bare = node.module in ("ssi_core", "flows")
+            yield from (
+                (f"{node.module}.{name.name}" if bare else node.module, node.lineno)
+                for name in node.names
+            )
+
+
+def broken(module, source):
+    """Rules that a file breaks, in words."""
+    own = room_of(module)
+    for imported, line in imports(source):
+        package, room = imported.split(".")[0], room_of(imported)
+        at = f"{module}:{line} imports {imported}"
+        if own != "flows" and package in ("prefect", "mlflow"):
+            yield f"{at}: only flows knows {package}"
+        if room is not None and own is not None and room != own and LEVEL[room] >= LEVEL[own]:
+            yield f"{at}: {own} is not above {room}"
+        foreign = package not in sys.stdlib_module_names | {"numpy", "numba", "ssi_core"}
+        if own == "kernels" and foreign:
+            yield f"{at}: kernels know numpy and numba only"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_of)
+def test_imports_point_down_only(path):
+    assert list(broken(module_of(path), path.read_text(encoding="utf-8"))) == []
+
+
+def test_every_room_has_a_line():
+    found = {room_of(module_of(path)) for path in SOURCES} - {None}
+
+    assert found <= set(LEVEL)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("ssi_core.models.lsi", "import mlflow.pyfunc"),
+        ("ssi_core.store", "def f():\n    from prefect import flow"),
+        ("ssi_core.models.lsi", "from ssi_core.serving.index import Index"),
+        ("ssi_core.features.task", "from ssi_core.corpus import tables"),
+        ("ssi_core.types", "from ssi_core import store"),
+        ("ssi_core.text.tokenizer", "import flows.cli"),
+        ("ssi_core.kernels.sweep", "import scipy.sparse"),
+        ("ssi_core.kernels.sweep", "from ssi_core.types import Task"),
+    ],
+)
+def test_a_breach_is_seen(module, source):
+    assert len(list(broken(module, source))) == 1
+
+
+@pytest.mark.parametrize("name", ["environment", "workers", "server"])
+def test_what_every_command_loads_is_light(name):
+    # `ssi --help` and each row worker load these before anything is asked of them.
+    source = (ROOT / "flows" / f"{name}.py").read_text(encoding="utf-8")
+    packages = {module.split(".")[0] for module, _ in imports(source, top=True)}
+
+    assert packages <= sys.stdlib_module_names | {"flows"}

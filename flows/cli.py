@@ -20,9 +20,9 @@ The work in order:
   ssi sample sample/                                    an encyclopedia to play with
   ssi ingest wikipedia sample/enwiki*.bz2 --out corpus  dump -> documents and links
   ssi features corpus --out task                        documents -> word matrices, splits
-  ssi pipeline ssi --corpus corpus                      every row of a table -> comparison
-  ssi compare ssi                                       the table again, from MLflow
-  ssi search models:/ssi@champion "old automobile"      text in, titles out
+  ssi pipeline demo --corpus corpus                     every row of a table -> comparison
+  ssi compare demo                                      the table again, from MLflow
+  ssi search RUN "old automobile"                       text in, titles out
 
 \b
 MODEL is a directory, a run id of MLflow, or models:/NAME@ALIAS.
@@ -34,7 +34,11 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 refused (memory, dis
 """
 
 
-@click.group(cls=Verbs, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Verbs,
+    help=_HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(package_name="ssi", prog_name="ssi")
 def cli() -> None:
     """Hold the verbs."""
@@ -53,6 +57,7 @@ for _verb in (
     search.search,
     search.neighbours,
     search.explain,
+    search.index,
     services.ui,
     services.doctor,
 ):

@@ -80,7 +80,10 @@ def sample(directory: Path, documents: int, seed: int) -> Outcome:
     ),
 )
 def ingest() -> None:
-    """Turn a dump into a corpus: documents and links, every drop counted."""
+    """Turn a dump into a corpus: documents and links.
+
+    What is left out is counted, by reason.
+    """
 
 
 @ingest.command(
@@ -180,7 +183,10 @@ def features(
     split_seed: int,
     force: bool,
 ) -> Outcome:
-    """Turn a corpus into a task: vocabulary, word matrices, three sides of a split."""
+    """Turn a corpus into a task: word matrices and splits.
+
+    The vocabulary and the weights of words come from the corpus.
+    """
     from ssi_core.features.task import build_task
 
     with progress("features") as tell:

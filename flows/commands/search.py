@@ -51,7 +51,7 @@ def _searcher(model: str, index: Path | None) -> Searcher:
 @K
 @INDEX
 def search(model: str, text: str, k: int, index: Path | None) -> Outcome:
-    """Find the documents that a model ranks first for a text."""
+    """Find documents for a text, best first."""
     answer = _searcher(model, index).search([text], k)[0]
     value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
     if answer.reason is not None:
@@ -73,7 +73,7 @@ def search(model: str, text: str, k: int, index: Path | None) -> Outcome:
 @click.argument("word")
 @K
 def neighbours(model: str, word: str, k: int) -> Outcome:
-    """List the words that a model relates to a word: what it has learned."""
+    """List the words that a model relates to a word."""
     from ssi_core.models import load_model
     from ssi_core.serving.neighbours import neighbours as related
     from ssi_core.serving.searcher import model_in
@@ -100,9 +100,9 @@ def neighbours(model: str, word: str, k: int) -> Outcome:
 @click.option("-k", type=click.IntRange(min=1), default=20, show_default=True)
 @INDEX
 def explain(model: str, query: str, document: str, k: int, index: Path | None) -> Outcome:
-    """Take the score of a document (its title or id) apart into pairs of words.
+    """Take the score of a document apart into words.
 
-    The parts and the rest add up to the score.
+    DOCUMENT is its title or id. The parts and the rest add up to the score.
     """
     from ssi_core.serving.explain import explain as take_apart
 
@@ -134,7 +134,7 @@ def explain(model: str, query: str, document: str, k: int, index: Path | None) -
 @click.option("--words/--no-words", default=True, help="Keep the words, which explain needs.")
 @FORCE
 def index(model: str, task: Path, out: Path, words: bool, force: bool) -> Outcome:
-    """Index the documents of a task under a model, to search in them."""
+    """Index the documents of a task under a model."""
     from ssi_core.features.task import open_task
     from ssi_core.models import load_model
     from ssi_core.serving.index import build_index

@@ -12,7 +12,10 @@ from flows.command import Outcome, Verb
 @click.option("--mlflow-port", type=click.IntRange(1, 65535), default=5000, show_default=True)
 @click.option("--prefect-port", type=click.IntRange(1, 65535), default=4200, show_default=True)
 def ui(mlflow_port: int, prefect_port: int) -> Outcome:
-    """Start the pages of MLflow and Prefect on this machine; Ctrl-C ends both."""
+    """Start the pages of MLflow and Prefect.
+
+    They are for this machine alone. Ctrl-C ends both.
+    """
     from flows import tracking
     from flows.ui import Page, pages, serve
 

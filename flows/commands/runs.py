@@ -1,0 +1,196 @@
+"""Verbs that train, measure and compare: pipeline, train, evaluate, compare, export-trec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flows.command import Outcome, Verb, progress, settings
+from flows.commands.search import directory_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+TASK = click.option(
+    "--task", type=click.Path(path_type=Path), required=True, help="Directory of 'ssi features'."
+)
+
+
+def comparison_outcome(found: Mapping[str, Any]) -> Outcome:
+    """Show a comparison: ours beside the printed numbers, tests, claims with their verdicts."""
+
+    def show(console: Console) -> None:
+        from flows.compare import render
+
+        render(dict(found), console)
+
+    return Outcome(found, show)
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi pipeline demo --corpus corpus",
+        'ssi pipeline wikispeedia --task task --rows "TF-IDF,U\'V + I" --seeds 3',
+        "ssi pipeline my-table.toml --dump simplewiki-pages-articles.xml.bz2",
+    ),
+)
+@click.argument("table")
+@click.option("--corpus", type=click.Path(path_type=Path), help="Directory of 'ssi ingest'.")
+@click.option("--dump", "dumps", type=click.Path(path_type=Path), multiple=True, help="A dump.")
+@click.option("--task", type=click.Path(path_type=Path), help="Directory of 'ssi features'.")
+@click.option("--rows", metavar="A,B", help="Labels of rows; else all.")
+@click.option("--seeds", type=click.IntRange(min=1), help="Seeds of a row; else the table's.")
+def pipeline(
+    table: str,
+    corpus: Path | None,
+    dumps: tuple[Path, ...],
+    task: Path | None,
+    rows: str | None,
+    seeds: int | None,
+) -> Outcome:
+    """Compute a table: ingest, features, every row, comparison.
+
+    What is already there is not made again.
+    """
+    given = [name for name, value in (("corpus", corpus), ("dump", dumps), ("task", task)) if value]
+    if len(given) != 1:
+        raise click.UsageError("Give one of --corpus, --dump and --task.")
+    from flows.pipeline import run_pipeline
+
+    found = run_pipeline(
+        table=table,
+        corpus=str(corpus.resolve()) if corpus else None,
+        dumps=[str(dump.resolve()) for dump in dumps],
+        task=str(task.resolve()) if task else None,
+        rows=[label.strip() for label in rows.split(",")] if rows else [],
+        seeds=seeds,
+        threads=settings().threads,
+    )
+    return comparison_outcome(found)
+
+
+@click.command(
+    cls=Verb, examples=('ssi train demo --task task --row "U\'V + I" --seed 1 --threads 2',)
+)
+@click.argument("table")
+@TASK
+@click.option("--row", required=True, metavar="LABEL", help="Label of the row.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--comparison", metavar="ID", help="Comparison to join; else a new one.")
+def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -> Outcome:
+    """Train and measure one row: one run of MLflow."""
+    from flows import rows, tracking
+
+    declared = rows.find_table(table)
+    declared.row(row)
+    tracking.ready()
+    comparison = comparison or str(tracking.new_comparison_id(declared))
+    run = rows.run_row(table, row, task, seed, comparison, settings().threads)
+    report = tracking.run_report(run)
+    value = {
+        "run_id": run,
+        "experiment": declared.name,
+        "comparison": comparison,
+        "label": row,
+        "seed": seed,
+        "metrics": _metrics(report, "test"),
+    }
+
+    def show(console: Console) -> None:
+        console.print(f"run {run} of {declared.name}, comparison {comparison}", markup=False)
+        _show_measures(console, report)
+
+    return Outcome(value, show)
+
+
+@click.command(cls=Verb, examples=("ssi evaluate models:/ssi@champion --task task",))
+@click.argument("model")
+@TASK
+@click.option("--side", type=click.Choice(["test", "valid"]), default="test", show_default=True)
+@click.option("--queries", type=click.IntRange(min=1), default=1000, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the drawn queries.")
+def evaluate(model: str, task: Path, side: str, queries: int, seed: int) -> Outcome:
+    """Measure a model on a task.
+
+    Rank loss, MAP, precision and more, each with its standard error.
+    """
+    from ssi_core.evaluation.evaluate import evaluate as measure
+    from ssi_core.features.task import open_task
+    from ssi_core.models import load_model
+    from ssi_core.serving.searcher import model_in
+
+    fitted = load_model(model_in(directory_of(model)))
+    with progress("evaluate") as tell:
+        report = measure(
+            fitted,
+            open_task(task),
+            side=side,  # type: ignore[arg-type]
+            queries=queries,
+            seed=seed,
+            threads=settings().threads,
+            progress=tell,
+        )
+    value = {"model": model, "task": str(task), "metrics": _metrics(report, side)}
+    return Outcome(value, lambda console: _show_measures(console, report))
+
+
+@click.command(cls=Verb, examples=("ssi compare demo", "ssi compare demo --comparison ID --json"))
+@click.argument("experiment")
+@click.option("--comparison", metavar="ID", help="Else the latest.")
+def compare(experiment: str, comparison: str | None) -> Outcome:
+    """Compare the rows of a table.
+
+    Paired tests, the printed numbers beside ours, the claims of order with their verdicts.
+    """
+    from flows.compare import compare as found
+
+    return comparison_outcome(found(experiment, comparison))
+
+
+@click.command("export-trec", cls=Verb, examples=("ssi export-trec 0123abcd --out trec",))
+@click.argument("run")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True)
+@click.option("--task", type=click.Path(path_type=Path), help="Else the task that the run names.")
+def export_trec(run: str, out: Path, task: Path | None) -> Outcome:
+    """Write the rankings of a run for other tools.
+
+    The files are run.trec and qrels.trec.
+    """
+    from flows import tracking
+    from ssi_core.evaluation.trec import write_trec
+    from ssi_core.features.task import open_task
+    from ssi_core.models import load_model
+    from ssi_core.serving.searcher import model_in
+
+    fitted = load_model(model_in(directory_of(run)))
+    opened = open_task(task if task is not None else tracking.run_task(run))
+    ranking, relevant = write_trec(fitted, opened, out, threads=settings().threads, name=run[:32])
+    value = {"run": str(ranking), "qrels": str(relevant)}
+
+    def show(console: Console) -> None:
+        for path in (ranking, relevant):
+            console.print(str(path), markup=False)
+
+    return Outcome(value, show)
+
+
+def _metrics(report: Any, side: str) -> dict[str, float]:
+    found = {f"{side}/{name}": value for name, value in report.means.items()}
+    return found | {f"{side}/{name}_se": value for name, value in report.errors.items()}
+
+
+def _show_measures(console: Console, report: Any) -> None:
+    from rich.table import Table
+
+    table = Table("measure", box=None, pad_edge=False)
+    for name in ("mean", "s.e.", "bound"):
+        table.add_column(name, justify="right")
+    for name, value in report.means.items():
+        error, bound = report.errors.get(name), report.bounds.get(name)
+        said = ["" if x is None else f"{x:.4f}" for x in (value, error, bound)]
+        table.add_row(name, *said)
+    console.print(table)

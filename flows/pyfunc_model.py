@@ -1,0 +1,86 @@
+"""The model as MLflow serves it: raw text in, ranked titles and scores out.
+
+MLflow runs this file when it loads a model that was logged with ``python_model=`` its path,
+``code_paths=`` the folders ``flows`` and ``ssi_core``, and two directories as artifacts: ``model``
+(`FittedModel.save`) and ``index`` (`build_index`). Nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from mlflow.models import set_model
+from mlflow.pyfunc import PythonModel
+
+K = 10
+
+
+def signature() -> Any:
+    """Return the signature: a column ``query``; a row of three lists per query; ``k``."""
+    from mlflow.models import ModelSignature
+    from mlflow.types import Array, ColSpec, DataType, ParamSchema, ParamSpec, Schema
+
+    lists = {"ids": DataType.string, "titles": DataType.string, "scores": DataType.double}
+    return ModelSignature(
+        inputs=Schema([ColSpec(DataType.string, "query")]),
+        outputs=Schema([ColSpec(Array(kind), name) for name, kind in lists.items()]),
+        params=ParamSchema([ParamSpec("k", DataType.long, K)]),
+    )
+
+
+class RankedSearch(PythonModel):  # type: ignore[misc]
+    """The searcher behind MLflow's ``predict``."""
+
+    def load_context(self, context: Any) -> None:
+        """Open the model and its index, memory mapped."""
+        from ssi_core.models import load_model
+        from ssi_core.serving.index import open_index
+        from ssi_core.serving.searcher import Searcher
+
+        paths = {name: Path(path) for name, path in context.artifacts.items()}
+        self._searcher = Searcher(load_model(paths["model"]), open_index(paths["index"]))
+
+    # Parameters without annotations: MLflow takes them for the signature, and then drops ``k``.
+    def predict(self, context, model_input, params=None) -> pd.DataFrame:  # type: ignore[no-untyped-def]
+        """Rank the documents for each query.
+
+        Parameters
+        ----------
+        model_input : a frame with a column ``query``, a mapping with that key, or texts
+        params : ``k``, the number of documents
+
+        Returns
+        -------
+        A row per query: ``ids``, ``titles``, ``scores``, each a list, best first; empty lists for
+        a query without a word that the model knows.
+        """
+        k = int((params or {}).get("k", K))
+        answers = self._searcher.search(texts_of(model_input), k)
+        return pd.DataFrame(
+            {
+                "ids": [[hit.id for hit in answer.hits] for answer in answers],
+                "titles": [[hit.title for hit in answer.hits] for answer in answers],
+                "scores": [[hit.score for hit in answer.hits] for answer in answers],
+            }
+        )
+
+
+def texts_of(given: Any) -> list[str]:
+    """Return the queries of whatever MLflow hands over; ValueError says what is expected."""
+    if isinstance(given, pd.DataFrame | Mapping):
+        if "query" not in given:
+            raise ValueError(f"model_input has {list(given)}, expected a column 'query'")
+        given = given["query"]
+    if isinstance(given, str):
+        given = [given]
+    texts = list(given)
+    wrong = [text for text in texts if not isinstance(text, str)]
+    if wrong:
+        raise ValueError(f"model_input holds {wrong[0]!r}, expected texts")
+    return texts
+
+
+set_model(RankedSearch())

@@ -103,6 +103,17 @@ class Validator:
         """Return the mean rank loss; one half for a model whose scores are all NaN."""
         return float(rank_loss(self.ranks(fitted)).mean())
 
+    def scores(self, fitted: Fitted) -> Float32:
+        """Return all scores, float32 (queries, candidates), for models that are sums of others."""
+        scorer = Scorer(fitted.embed_documents(self._documents), threads=self._threads)
+        return scorer.score(fitted.embed_queries(self._queries))
+
+    def rank_loss_of(self, scores: Float32) -> float:
+        """Return the mean rank loss of what `scores` gave, or of a sum of such."""
+        chosen = self._chosen
+        ranks = count(scores, chosen.outside, chosen.barred, chosen.relevant, chosen.grade)
+        return float(rank_loss(ranks).mean())
+
     def measures(self, fitted: Fitted) -> dict[str, float]:
         """Return the mean of each measure of `MEASURES`."""
         ranks = self.ranks(fitted)

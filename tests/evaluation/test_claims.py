@@ -1,0 +1,84 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from ssi_core.evaluation.claims import Claim, average_seeds, judge
+from ssi_core.evaluation.significance import paired_randomisation, paired_t
+from ssi_core.types import Report
+
+
+def report(ap, loss, ids=None):
+    ids = ids or [f"d{i:03}" for i in range(len(ap))]
+    return Report(pl.DataFrame({"id": ids, "map": ap, "rank_loss": loss}), {}, {}, {})
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    ap = rng.random(100)
+    noise = 0.02 * rng.standard_normal((4, 100))
+    return {
+        "good": [report(ap + 0.1 + noise[0], 0.1 + noise[0]) for _ in range(2)],
+        "plain": [report(ap + noise[1], 0.2 + noise[1])],
+        "same": [report(ap + noise[2], 0.2 + noise[2])],
+    }
+
+
+def test_the_better_row_holds_and_the_worse_is_reversed(rows):
+    claims = [
+        Claim("good", "plain", "map"),
+        Claim("good", "plain", "rank_loss"),
+        Claim("plain", "good", "map"),
+        Claim("plain", "good", "rank_loss"),
+        Claim("plain", "same", "map"),
+    ]
+    verdicts = judge(claims, rows)
+    assert [v.verdict for v in verdicts] == [
+        "holds",
+        "holds",
+        "reversed",
+        "reversed",
+        "not decided",
+    ]
+    assert [v.claim for v in verdicts] == claims
+    assert verdicts[0].difference == pytest.approx(0.1, abs=0.01)
+    assert verdicts[1].difference == pytest.approx(-0.1, abs=0.01)
+    assert verdicts[0].p_adjusted == pytest.approx(5 * verdicts[0].p)
+    assert verdicts[0].n == 100
+    assert str(claims[0]) == "good above plain in map"
+
+
+@pytest.mark.parametrize(("test", "by"), [("randomisation", paired_randomisation), ("t", paired_t)])
+def test_p_is_that_of_the_test_asked_for(rows, test, by):
+    verdict = judge([Claim("plain", "same", "map")], rows, test=test)[0]
+    a, b = (rows[label][0].per_query["map"].to_numpy() for label in ("plain", "same"))
+    assert verdict.test == test
+    assert verdict.p == by(a, b)
+
+
+def test_seeds_are_averaged_query_by_query_whatever_their_order():
+    one = report([0.0, 1.0], [0.5, 0.5], ["a", "b"])
+    two = report([0.0, 0.5], [0.1, 0.3], ["b", "a"])
+    frame = average_seeds([one, two])
+    assert frame["id"].to_list() == ["a", "b"]
+    assert frame["map"].to_list() == [0.25, 0.5]
+    assert frame["rank_loss"].to_list() == pytest.approx([0.4, 0.3])
+
+
+def test_what_cannot_be_compared_is_refused(rows):
+    rows["elsewhere"] = [report([0.1], [0.2], ["other"])]
+    for claim, message in {
+        Claim("good", "nobody", "map"): "'nobody' is not there; it has: good",
+        Claim("good", "plain", "rank_loss_tuples"): "expected one of rank_loss, map",
+        Claim("good", "elsewhere", "map"): "different queries",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            judge([claim], rows)
+    with pytest.raises(ValueError, match="of different queries"):
+        average_seeds([*rows["good"], *rows["elsewhere"]])
+    with pytest.raises(ValueError, match="none came"):
+        average_seeds([])
+
+
+def test_no_claims_no_verdicts(rows):
+    assert judge([], rows) == []

@@ -1,0 +1,186 @@
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ssi_core.evaluation import evaluate as module
+from ssi_core.evaluation.candidates import draw_tuples
+from ssi_core.evaluation.evaluate import (
+    Validator,
+    evaluate,
+    training_rank_loss,
+    validation_rank_loss,
+)
+from ssi_core.evaluation.measures import MEASURES
+from ssi_core.types import Pairs
+from tests.evaluation import naive
+from tests.evaluation.toy import Lookup, csr, random_task, texts
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    side=st.sampled_from(["valid", "test"]),
+    pool=st.sampled_from([None, 0, 7]),
+    dense=st.booleans(),
+)
+def test_measures_equal_those_of_the_definitions(seed, side, pool, dense):
+    task = random_task(np.random.default_rng(seed), pool=pool)
+    scores = task.queries.matrix("counts").toarray()
+    expected = {
+        q: naive.measures(scores[q], *lists) for q, lists in naive.protocol(task, side).items()
+    }
+
+    report = evaluate(Lookup(dense), task, side=side, tuples=0)
+
+    assert report.per_query["query"].to_list() == sorted(expected)
+    for row in report.per_query.to_dicts():
+        for name in MEASURES:
+            assert row[name] == pytest.approx(expected[row["query"]][name], abs=1e-12), name
+
+
+def test_blocks_and_threads_change_nothing(monkeypatch):
+    task = random_task(np.random.default_rng(1), queries=40, documents=60, pool=30)
+    whole = evaluate(Lookup(), task, tuples=500)
+    monkeypatch.setattr(module, "BLOCK_BYTES", 4 * 60 * 7)
+    parts = evaluate(Lookup(), task, tuples=500, threads=3)
+    assert whole.per_query.equals(parts.per_query)
+    assert whole.means == parts.means
+    assert whole.errors == parts.errors
+
+
+def test_queries_are_drawn_once_whatever_the_model():
+    task = random_task(np.random.default_rng(2), queries=50)
+    one = evaluate(Lookup(), task, queries=10, tuples=0)
+    other = evaluate(Lookup(dense=True), task, queries=10, tuples=0)
+    different = evaluate(Lookup(), task, queries=10, tuples=0, seed=1)
+    assert len(one.per_query) == 10
+    assert one.per_query["query"].equals(other.per_query["query"])
+    assert not one.per_query["query"].equals(different.per_query["query"])
+
+
+def test_report_says_errors_bounds_and_slices():
+    task = random_task(np.random.default_rng(3))
+    report = evaluate(Lookup(), task, tuples=0)
+    frame = report.per_query
+    ap = frame["map"].to_numpy()
+    assert report.means["map"] == pytest.approx(ap.mean())
+    assert report.errors["map"] == pytest.approx(np.sqrt(ap.var(ddof=1) / len(ap)))
+    assert report.bounds["p_at_10"] == pytest.approx(frame["relevant"].clip(0, 10).mean() / 10)
+    counts = task.queries.matrix("counts").toarray()[frame["query"].to_numpy()]
+    assert frame["query_words"].to_list() == np.count_nonzero(counts, axis=1).tolist()
+    assert frame["id"].to_list() == [f"a query {q:02}" for q in frame["query"]]
+
+
+@pytest.mark.parametrize("pool", [None, 9])
+def test_tuples_are_uniform_over_queries_then_relevant_then_irrelevant(pool):
+    task = random_task(np.random.default_rng(4), queries=6, documents=12, pool=pool)
+    lists = naive.protocol(task, "test")
+    lists = {q: both for q, both in lists.items() if both[1]}
+    n = 60_000
+    expected = {
+        (q, r, i): n / len(lists) / len(own) / len(others)
+        for q, (own, others) in lists.items()
+        for r in own
+        for i in others
+    }
+    drawn = np.column_stack(draw_tuples(task, "test", n, seed=0))
+    kinds, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert {tuple(k) for k in kinds.tolist()} == set(expected)
+    wanted = np.array([expected[tuple(k)] for k in kinds.tolist()])
+    chi2 = np.sum((counts - wanted) ** 2 / wanted)
+    freedom = len(wanted) - 1
+    assert abs(chi2 - freedom) < 5 * np.sqrt(2 * freedom)
+
+
+def test_the_tuples_estimate_the_rank_loss_over_all_queries():
+    task = random_task(np.random.default_rng(5), queries=60, documents=40)
+    report = evaluate(Lookup(), task, queries=1000, tuples=50_000)
+    values = report.per_query["rank_loss"]
+    assert report.means["rank_loss_tuples"] == pytest.approx(values.mean(), abs=0.01)
+    # Few queries and many tuples: nearly all of the error comes from the queries.
+    assert report.errors["rank_loss_tuples"] == pytest.approx(report.errors["rank_loss"], rel=0.15)
+
+
+def test_a_perfect_ranker_reaches_every_bound():
+    task = random_task(np.random.default_rng(6))
+    grade = np.zeros((len(task.queries), len(task.documents)))
+    grade[tuple(task.test.rows.T)] = task.test.grade
+    perfect = dataclasses.replace(task, queries=texts(csr(grade), "q"))
+    report = evaluate(Lookup(), perfect)
+    for name, bound in {"map": 1, "mrr": 1, "p_at_1": 1, "ndcg_at_10": 1, "rank_loss": 0}.items():
+        assert report.means[name] == pytest.approx(bound), name
+    assert report.means["rank_loss_tuples"] == 0
+    assert report.means["p_at_10"] == pytest.approx(report.bounds["p_at_10"])
+
+
+def test_empty_texts_are_all_ties():
+    task = random_task(np.random.default_rng(7))
+    empty = texts(csr(np.zeros((12, 20))), "q")
+    report = evaluate(Lookup(), dataclasses.replace(task, queries=empty))
+    assert set(report.per_query["rank_loss"]) == {0.5}
+    assert report.means["rank_loss_tuples"] == 0.5
+    assert set(report.per_query["query_words"]) == {0}
+
+
+def test_a_diverged_model_has_half_the_pairs_wrong():
+    class Diverged(Lookup):
+        def embed_queries(self, queries):
+            vectors = super().embed_queries(queries)
+            vectors.dense[:] = np.nan
+            return vectors
+
+    task = random_task(np.random.default_rng(8))
+    report = evaluate(Diverged(dense=True), task)
+    assert report.means["rank_loss"] == 0.5
+    assert report.means["rank_loss_tuples"] == 0.5
+
+
+def test_queries_whose_candidates_are_all_relevant_have_no_wrong_pair():
+    task = random_task(np.random.default_rng(9), queries=1, documents=3)
+    nothing = Pairs.of(np.zeros((0, 2)))
+    all_three = Pairs.of([[0, 0], [0, 1], [0, 2]])
+    exclude = csr(np.zeros((1, 3))).astype(bool)
+    task = dataclasses.replace(task, train=nothing, valid=nothing, test=all_three, exclude=exclude)
+    report = evaluate(Lookup(), task)
+    assert report.means["rank_loss"] == 0
+    assert report.means["map"] == 1
+    assert np.isnan(report.errors["map"])
+    assert "rank_loss_tuples" not in report.means
+
+
+@pytest.mark.parametrize("side", ["train", "valid"])
+def test_the_validator_equals_the_definition_and_the_evaluation(side):
+    task = random_task(np.random.default_rng(10), pool=8)
+    scores = task.queries.matrix("counts").toarray()
+    lists = naive.protocol(task, side)
+    expected = np.mean([naive.measures(scores[q], *x)["rank_loss"] for q, x in lists.items()])
+    validator = Validator(task, side)
+    assert validator.rank_loss(Lookup()) == pytest.approx(expected)
+    assert validator.rank_loss(Lookup()) == validator.rank_loss(Lookup())
+    report = evaluate(Lookup(), task, side=side)
+    assert validator.measures(Lookup()) == pytest.approx(
+        {name: report.means[name] for name in MEASURES}
+    )
+    once = training_rank_loss if side == "train" else validation_rank_loss
+    assert once(Lookup(), task) == validator.rank_loss(Lookup())
+
+
+def test_a_side_without_pairs_and_an_unknown_side_are_refused():
+    task = random_task(np.random.default_rng(11))
+    with pytest.raises(ValueError, match="no query with a relevant document"):
+        evaluate(Lookup(), dataclasses.replace(task, test=Pairs.of(np.zeros((0, 2)))))
+    with pytest.raises(ValueError, match="expected one of train, valid, test"):
+        Validator(task, "tset")
+
+
+def test_progress_rises_to_one():
+    told = []
+    task = random_task(np.random.default_rng(12))
+    evaluate(Lookup(), task, progress=lambda fraction, message: told.append((fraction, message)))
+    fractions = [fraction for fraction, _ in told]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1
+    assert all(message for _, message in told)

@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+from ssi_core.evaluation.scorer import Scorer, length, score_pairs, take
+from ssi_core.types import Vectors
+from tests.evaluation.toy import csr
+
+
+def random_vectors(rng, rows, parts, width=30, dimensions=5):
+    values = rng.standard_normal((rows, width)) * (rng.random((rows, width)) < 0.3)
+    values[rows // 2] = 0
+    dense = rng.standard_normal((rows, dimensions)).astype(np.float32)
+    return Vectors(csr(values) if "sparse" in parts else None, dense if "dense" in parts else None)
+
+
+def by_numpy(queries, documents):
+    scores = np.zeros((length(queries), length(documents)))
+    if queries.sparse is not None:
+        scores += queries.sparse.toarray().astype(float) @ documents.sparse.toarray().T
+    if queries.dense is not None:
+        scores += queries.dense.astype(float) @ documents.dense.T
+    return scores
+
+
+@pytest.mark.parametrize("parts", [("sparse",), ("dense",), ("sparse", "dense")])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_scores_are_the_sum_of_inner_products(parts, threads):
+    rng = np.random.default_rng(0)
+    queries, documents = (random_vectors(rng, rows, parts) for rows in (17, 23))
+    expected = by_numpy(queries, documents)
+    scores = Scorer(documents, threads=threads).score(queries)
+    assert scores.dtype == np.float32
+    assert scores.flags.c_contiguous
+    np.testing.assert_allclose(scores, expected, atol=1e-5)
+
+    rows = np.argwhere(np.ones((17, 23))).astype(np.int32)
+    rng.shuffle(rows)
+    pairs = score_pairs(queries, documents, rows, threads=threads)
+    np.testing.assert_allclose(pairs, expected[tuple(rows.T)], atol=1e-5)
+
+
+def test_pairs_without_rows_are_row_by_row():
+    rng = np.random.default_rng(1)
+    queries, documents = (random_vectors(rng, 9, ("sparse", "dense")) for _ in range(2))
+    expected = np.diag(by_numpy(queries, documents))
+    np.testing.assert_allclose(score_pairs(queries, documents), expected, atol=1e-5)
+    with pytest.raises(ValueError, match="8 rows, expected 9"):
+        score_pairs(queries, take(documents, slice(0, 8)))
+
+
+def test_equal_documents_score_equal_and_inputs_stay():
+    rng = np.random.default_rng(2)
+    documents = take(random_vectors(rng, 6, ("sparse",)), np.array([0, 1, 0, 2, 0]))
+    queries = random_vectors(rng, 5, ("sparse",))
+    before = documents.sparse.data.copy()
+    scores = Scorer(documents).score(queries)
+    assert (scores[:, 0] == scores[:, 2]).all()
+    assert (scores[:, 0] == scores[:, 4]).all()
+    assert (documents.sparse.data == before).all()
+
+
+def test_nothing_to_score_is_no_error():
+    rng = np.random.default_rng(3)
+    vectors = random_vectors(rng, 4, ("sparse", "dense"))
+    nothing = take(vectors, slice(0, 0))
+    assert Scorer(vectors).score(nothing).shape == (0, 4)
+    assert Scorer(nothing).score(vectors).shape == (4, 0)
+    assert score_pairs(vectors, vectors, np.zeros((0, 2), np.int32)).shape == (0,)
+
+
+def test_vectors_that_do_not_fit_are_refused():
+    rng = np.random.default_rng(4)
+    vectors = random_vectors(rng, 4, ("sparse", "dense"))
+    narrow = random_vectors(rng, 4, ("sparse", "dense"), dimensions=3)
+    with pytest.raises(ValueError, match="dense width 3, expected 5"):
+        Scorer(vectors).score(narrow)
+    with pytest.raises(ValueError, match="dense width None, expected 5"):
+        Scorer(vectors).score(Vectors(vectors.sparse, None))
+    with pytest.raises(ValueError, match="expected one number of rows"):
+        Scorer(Vectors(vectors.sparse, vectors.dense[:2]))
+    with pytest.raises(ValueError, match="expected one number of rows"):
+        Scorer(Vectors(None, None))

@@ -1,0 +1,298 @@
+"""A comparison: the rows of a table side by side, with errors, tests, and what the paper prints."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from flows import tracking
+from flows.report import markdown, render
+from ssi_core.evaluation.claims import Verdict, average_seeds, judge
+from ssi_core.evaluation.measures import LOWER_IS_BETTER
+from ssi_core.evaluation.significance import holm, paired_randomisation, paired_t
+from ssi_core.experiment import Row, Table
+from ssi_core.types import BadInput, Report
+
+__all__ = ["Loaded", "best_row", "compare", "load", "render", "results", "summarise"]
+
+TESTED = ("rank_loss", "map", "p_at_10")
+"""Measures that every row is tested in against the baseline."""
+
+_TESTS = {"randomisation": paired_randomisation, "t": paired_t}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The finished rows of a comparison.
+
+    Attributes
+    ----------
+    table : as it was when the rows were computed
+    runs : in the order of the table, then by seed
+    reports : label -> the reports of its seeds
+    means : label -> frame of id and measures, averaged over seeds
+    """
+
+    experiment: str
+    comparison: str
+    table: Table
+    runs: Sequence[tracking.FinishedRow]
+    reports: Mapping[str, Sequence[Report]]
+    means: Mapping[str, pl.DataFrame]
+
+    @property
+    def rows(self) -> list[Row]:
+        """Rows of the table that have a finished run."""
+        return [row for row in self.table.rows if row.label in self.reports]
+
+
+def load(experiment: str, comparison: str | None = None) -> Loaded:
+    """Read the finished rows of a comparison; of the latest one unless it is named.
+
+    Raises
+    ------
+    BadInput
+        There is no such experiment or comparison, or no row of it is finished.
+    """
+    comparison = comparison or tracking.latest_comparison(experiment)
+    found = tracking.finished_rows(experiment, comparison)
+    if not found:
+        raise BadInput(f"comparison {comparison!r} of {experiment!r} has no finished row yet.")
+    table = tracking.run_table(found[0].run_id)
+    order = {row.label: n for n, row in enumerate(table.rows)}
+    runs = sorted(
+        (run for run in found if run.label in order), key=lambda run: (order[run.label], run.seed)
+    )
+    reports: dict[str, list[Report]] = {}
+    for run in runs:
+        reports.setdefault(run.label, []).append(tracking.run_report(run.run_id))
+    try:
+        means = {label: average_seeds(own) for label, own in reports.items()}
+    except ValueError as error:
+        raise BadInput(f"comparison {comparison!r}: {error}") from error
+    return Loaded(experiment, comparison, table, runs, reports, means)
+
+
+def compare(experiment: str, comparison: str | None = None) -> dict[str, Any]:
+    """Compare the rows of a comparison; see `results`."""
+    return results(load(experiment, comparison))
+
+
+def results(loaded: Loaded) -> dict[str, Any]:
+    """Return a comparison as one JSON object.
+
+    ``rows``: a run each, with its metrics. ``summary``: a row of the table each, averaged over
+    seeds query by query, with standard errors over queries and sd over seeds, and the printed
+    values. ``tests``: every row against the baseline, and the pairs of the claims; ``difference``
+    is mean of a minus mean of b, ``p_adjusted`` is by Holm over its family. ``claims``: verdicts of
+    the randomisation test. ``missing``: labels without a finished run.
+    """
+    table = loaded.table
+    there = set(loaded.reports)
+    claims = [claim for claim in table.claims if {claim.above, claim.below} <= there]
+    try:
+        verdicts = judge(claims, loaded.reports, test="randomisation")
+        by_t = judge(claims, loaded.reports, test="t")
+    except ValueError as error:
+        raise BadInput(f"comparison {loaded.comparison!r}: {error}") from error
+    reports = [report for own in loaded.reports.values() for report in own]
+    return {
+        "experiment": loaded.experiment,
+        "comparison": loaded.comparison,
+        "title": table.title,
+        "source": table.source,
+        "note": table.note,
+        "baseline": baseline_of(loaded, loaded.rows[0]).label,
+        "bounds": dict(reports[0].bounds),
+        "rows": [
+            {"label": r.label, "seed": r.seed, "run_id": r.run_id, "metrics": dict(r.metrics)}
+            for r in loaded.runs
+        ],
+        "summary": [_summary(loaded, row) for row in loaded.rows],
+        "tests": _against_baseline(loaded) + [_test_of(verdict) for verdict in verdicts + by_t],
+        "claims": [_claim_of(verdict) for verdict in verdicts],
+        "missing": [row.label for row in table.rows if row.label not in there],
+    }
+
+
+def baseline_of(loaded: Loaded, row: Row) -> Row:
+    """Return the row that a row is tested against: the table's baseline, or its task's first."""
+    rows = [other for other in loaded.rows if other.task == row.task]
+    named = [other for other in rows if other.label == loaded.table.baseline]
+    return (named or rows)[0]
+
+
+def _summary(loaded: Loaded, row: Row) -> dict[str, Any]:
+    reports, frame = loaded.reports[row.label], loaded.means[row.label]
+    name = "perf/row_seconds"
+    own = [run.metrics for run in loaded.runs if run.label == row.label]
+    seconds = [metrics[name] for metrics in own if name in metrics]
+    measures = {}
+    for name in reports[0].means:
+        seeds = [report.means[name] for report in reports]
+        if name in frame.columns:
+            values = frame[name].to_numpy()
+            error = np.std(values, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else None
+        else:
+            error = reports[0].errors.get(name)
+        measures[name] = {
+            "mean": float(np.mean(seeds)),
+            "se": float(error) if error is not None and math.isfinite(error) else None,
+            "sd_seeds": float(np.std(seeds, ddof=1)) if len(seeds) > 1 else None,
+        }
+    return {
+        "label": row.label,
+        "seeds": len(reports),
+        "queries": len(frame),
+        "seconds": float(np.mean(seconds)) if seconds else None,
+        "measures": measures,
+        "paper": {k: v for k, v in asdict(row.paper).items() if v is not None},
+        "note": row.note,
+    }
+
+
+def _against_baseline(loaded: Loaded) -> list[dict[str, Any]]:
+    pairs = [
+        (row.label, base.label)
+        for row in loaded.rows
+        if (base := baseline_of(loaded, row)).label != row.label
+    ]
+    found = []
+    for name, test in _TESTS.items():
+        for measure in TESTED:
+            family = []
+            for a, b in pairs:
+                ours, theirs = (loaded.means[label][measure].to_numpy() for label in (a, b))
+                difference = float(np.mean(ours - theirs))
+                family.append((a, b, difference, test(ours, theirs), len(ours)))
+            adjusted = holm([p for *_, p, _ in family])
+            found += [
+                _test(a, b, measure, difference, p, float(after), name, n, "baseline")
+                for (a, b, difference, p, n), after in zip(family, adjusted, strict=True)
+            ]
+    return found
+
+
+def _test(
+    a: str,
+    b: str,
+    measure: str,
+    difference: float,
+    p: float,
+    p_adjusted: float,
+    test: str,
+    n: int,
+    family: str,
+) -> dict[str, Any]:
+    return {
+        "a": a,
+        "b": b,
+        "metric": f"test/{measure}",
+        "difference": difference,
+        "p": p,
+        "p_adjusted": p_adjusted,
+        "test": test,
+        "n": n,
+        "family": family,
+    }
+
+
+def _test_of(verdict: Verdict) -> dict[str, Any]:
+    claim = verdict.claim
+    return _test(
+        claim.above,
+        claim.below,
+        claim.measure,
+        verdict.difference,
+        verdict.p,
+        verdict.p_adjusted,
+        verdict.test,
+        verdict.n,
+        "claims",
+    )
+
+
+def _claim_of(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "claim": str(verdict.claim),
+        "verdict": verdict.verdict,
+        "p": verdict.p,
+        "p_adjusted": verdict.p_adjusted,
+        **asdict(verdict.claim),
+    }
+
+
+def best_row(found: Mapping[str, Any], measure: str = "map") -> str:
+    """Return the label of the row that is best in a measure."""
+    sign = -1 if measure in LOWER_IS_BETTER else 1
+    best = max(found["summary"], key=lambda row: sign * row["measures"][measure]["mean"])
+    return str(best["label"])
+
+
+def summarise(
+    experiment: str, comparison: str | None = None, found: Mapping[str, Any] | None = None
+) -> str:
+    """Write the summary run of a comparison: the JSON, a page to read, and pictures.
+
+    Parameters
+    ----------
+    experiment, comparison : as in `compare`
+    found : what `compare` returned, if it was called
+
+    Returns
+    -------
+    id of the run
+    """
+    from flows import plots  # takes a second to load
+
+    loaded = load(experiment, comparison)
+    found = found or results(loaded)
+    summary, base = found["summary"], found["baseline"]
+    measures = [name for name in TESTED if name in summary[0]["measures"]]
+    series = {
+        name: [_number(row["measures"][name]["mean"]) for row in summary] for name in measures
+    }
+    errors = {name: [_number(row["measures"][name]["se"]) for row in summary] for name in measures}
+    labels = [row["label"] for row in summary]
+    figures = {"plots/measures.png": plots.bars(labels, series, errors, baseline=base)}
+    curves = {
+        run.label: tracking.run_curve(run.run_id)
+        for run in reversed(loaded.runs)  # the first seed of a row stays
+    }
+    if trained := {label: curves[label] for label in labels if curves[label]}:
+        figures["plots/training.png"] = plots.training_curves(trained)
+    best = best_row(found)
+    if best != base and loaded.means[best]["id"].equals(loaded.means[base]["id"]):
+        x, y = (loaded.means[label]["map"].to_numpy() for label in (base, best))
+        figures["plots/average_precision.png"] = plots.scatter(x, y, base, best)
+    verdicts = [claim["verdict"] for claim in found["claims"]]
+    page = markdown(found)
+    return tracking.log_summary(
+        experiment,
+        loaded.comparison,
+        title=f"summary: {len(labels)} rows",
+        note=page,
+        metrics={
+            **{f"best/{n}": series[n][labels.index(best_row(found, n))] for n in measures},
+            **{
+                f"claims/{verdict.replace(' ', '_')}": float(verdicts.count(verdict))
+                for verdict in ("holds", "reversed", "not decided")
+            },
+        },
+        series={f"rows/{name}": values for name, values in series.items()},
+        files={
+            "comparison.json": json.dumps(found, indent=1, ensure_ascii=False),
+            "comparison.md": page,
+        },
+        figures=figures,
+    )
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

@@ -1,0 +1,149 @@
+"""Pictures of rows and comparisons; each function returns a figure of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ssi_core.types import Float64
+
+# Okabe and Ito's colours, which the colour-blind can tell apart.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C")
+_DASHES = ("-", "--", ":")
+_GREY, _INK = "#D9D9D9", "#333333"
+
+NAMES = {
+    "rank_loss": "rank loss (%)",
+    "map": "MAP",
+    "p_at_10": "P@10",
+    "mrr": "MRR",
+    "p_at_1": "P@1",
+    "ndcg_at_10": "nDCG@10",
+}
+
+
+def _figure(columns: int = 1, *, width: float = 7.0, height: float = 4.2) -> tuple[Figure, Any]:
+    # No pyplot: it keeps every figure in a list that all threads share.
+    figure = Figure(figsize=(width, height), dpi=150, layout="constrained", facecolor="white")
+    axes = figure.subplots(1, columns, squeeze=False)[0]
+    for one in axes:
+        one.spines[["top", "right"]].set_visible(False)
+        one.spines[["left", "bottom"]].set_color(_GREY)
+        one.tick_params(colors=_INK, labelsize=9, length=0)
+        one.grid(color=_GREY, linewidth=0.5)
+        one.set_axisbelow(True)
+    return figure, axes
+
+
+def training_curves(
+    curves: Mapping[str, Sequence[tuple[int, Mapping[str, float]]]],
+) -> Figure:
+    """Draw validation rank loss against the triples seen, a line per row.
+
+    Parameters
+    ----------
+    curves : row -> (step, metrics) by step; the metric ``val/rank_loss`` is drawn
+    """
+    figure, (axes,) = _figure()
+    for n, (row, curve) in enumerate(curves.items()):
+        points = [(step, m["val/rank_loss"]) for step, m in curve if "val/rank_loss" in m]
+        if points:
+            steps, values = np.array(points, dtype=float).T
+            dash = _DASHES[n // len(COLOURS) % len(_DASHES)]
+            colour = COLOURS[n % len(COLOURS)]
+            axes.plot(steps, 100 * values, dash, color=colour, linewidth=1.8, label=row)
+    axes.set_xlabel("triples", color=_INK)
+    axes.xaxis.set_major_formatter(lambda x, _: _short(x))
+    axes.set_ylabel("validation rank loss (%)", color=_INK)
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(left=0)
+    axes.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def _short(count: float) -> str:
+    # 50000 -> 50k, 1500000 -> 1.5M
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:g}{letter}"
+    return f"{count:g}"
+
+
+def bars(
+    rows: Sequence[str],
+    values: Mapping[str, Sequence[float]],
+    errors: Mapping[str, Sequence[float]],
+    *,
+    baseline: str | None = None,
+) -> Figure:
+    """Draw a panel per measure, a bar per row with its standard error.
+
+    Parameters
+    ----------
+    rows : labels, from the top
+    values, errors : measure -> a value per row (fractions); rank loss is drawn in per cent
+    baseline : the row whose bar is grey
+    """
+    figure, panels = _figure(
+        len(values), width=3.1 * len(values) + 1.2, height=0.32 * len(rows) + 1
+    )
+    places = np.arange(len(rows))
+    for n, (axes, (measure, numbers)) in enumerate(zip(panels, values.items(), strict=True)):
+        scale = 100 if measure == "rank_loss" else 1
+        found = scale * np.asarray(numbers, dtype=float)
+        error = scale * np.nan_to_num(np.asarray(errors[measure], dtype=float))
+        colours = ["#A6A6A6" if row == baseline else COLOURS[0] for row in rows]
+        axes.barh(
+            places,
+            found,
+            0.68,
+            xerr=error,
+            color=colours,
+            error_kw={"ecolor": _INK, "elinewidth": 1},
+        )
+        for place, value, width in zip(places, found, error, strict=True):
+            text = f"{value:.2f}" if measure == "rank_loss" else f"{value:.3f}"
+            axes.annotate(
+                text,
+                (value + width, place),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8,
+                color=_INK,
+            )
+        axes.set_yticks(places, rows if n == 0 else [])
+        axes.invert_yaxis()
+        axes.margins(x=0.18)
+        axes.set_xlim(left=0)
+        axes.grid(visible=False, axis="y")
+        better = ", lower is better" if measure == "rank_loss" else ""
+        axes.set_title(NAMES.get(measure, measure) + better, fontsize=10, color=_INK, loc="left")
+    return figure
+
+
+def scatter(x: Float64, y: Float64, x_name: str, y_name: str) -> Figure:
+    """Draw the average precision of each query under two rows (Figure 1 of Bai et al. 2010)."""
+    figure, (axes,) = _figure(width=4.8, height=4.8)
+    axes.plot([0, 1], [0, 1], color="#8C8C8C", linewidth=1)
+    axes.scatter(x, y, s=14, color=COLOURS[0], alpha=0.35, linewidths=0)
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+    axes.set_xlabel(f"average precision, {x_name}", color=_INK)
+    axes.set_ylabel(f"average precision, {y_name}", color=_INK)
+    above, below = int(np.sum(y > x)), int(np.sum(y < x))
+    places = ((0.03, 0.97, "left", "top", above), (0.97, 0.03, "right", "bottom", below))
+    for horizontal, vertical, ha, va, count in places:
+        axes.text(
+            horizontal,
+            vertical,
+            f"{count} queries better",
+            transform=axes.transAxes,
+            ha=ha,
+            va=va,
+            fontsize=9,
+            color=_INK,
+        )
+    return figure

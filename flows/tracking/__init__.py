@@ -1,0 +1,40 @@
+"""Everything that is said to MLflow, in one place.
+
+Runs are flat, one per row and seed, grouped by the tag ``comparison_id``, with one summary run:
+MLflow's pages collapse nested runs. A run is always named by its id, never by what is "active", so
+that threads and processes can write side by side.
+"""
+
+from flows.tracking.database import client, ready, tracking_uri
+from flows.tracking.models import model_directory
+from flows.tracking.rows import Curve, RowRun, row_run
+from flows.tracking.runs import (
+    FinishedRow,
+    finished_rows,
+    finished_run,
+    latest_comparison,
+    log_summary,
+    new_comparison_id,
+    run_curve,
+    run_report,
+    run_table,
+)
+
+__all__ = [
+    "Curve",
+    "FinishedRow",
+    "RowRun",
+    "client",
+    "finished_rows",
+    "finished_run",
+    "latest_comparison",
+    "log_summary",
+    "model_directory",
+    "new_comparison_id",
+    "ready",
+    "row_run",
+    "run_curve",
+    "run_report",
+    "run_table",
+    "tracking_uri",
+]

@@ -1,0 +1,145 @@
+"""Where MLflow keeps its runs: one database, opened once, and how runs are found in it."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import mlflow
+from mlflow import MlflowClient
+from mlflow.entities import Run, ViewType
+
+from flows import environment
+from ssi_core.types import BadInput
+
+
+def tracking_uri() -> str:
+    """Address of MLflow's store: ``MLFLOW_TRACKING_URI``, else a database under the root.
+
+    The address of a database file that is not absolute is taken from the root, so that a command
+    started elsewhere does not open a second one.
+    """
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or "sqlite:///mlruns/mlflow.db"
+    if uri.startswith(("/", ".", "file:")):
+        raise BadInput(
+            f"MLFLOW_TRACKING_URI={uri}: MLflow no longer keeps runs in folders. Use "
+            "sqlite:///mlruns/mlflow.db, or the http:// address of a server."
+        )
+    prefix = "sqlite:///"
+    if uri.startswith(prefix) and not uri.startswith(prefix + "/"):
+        return prefix + str(environment.root() / uri.removeprefix(prefix))
+    return uri
+
+
+def ready() -> None:
+    """Create the database, if there is none; processes may call this side by side."""
+    client()
+
+
+def client() -> MlflowClient:
+    """Open the store, and make it the one that MLflow's own functions use in this process."""
+    uri = tracking_uri()
+    opened = _open(uri)
+    if mlflow.get_tracking_uri() != uri:
+        mlflow.set_tracking_uri(uri)
+    return opened
+
+
+@cache
+def _open(uri: str) -> MlflowClient:
+    with locked(), quiet():
+        opened = MlflowClient(uri)
+        opened.search_experiments(max_results=1)
+    return opened
+
+
+@contextmanager
+def locked() -> Iterator[None]:
+    """Keep other processes of this root out until the body is done; waits for its turn."""
+    # A new database migrates itself, and two processes in it at once break it.
+    path = environment.root() / "mlruns" / ".lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep MLflow's logs and warnings out of ours while the body runs."""
+    # It tells of every migration, and asks for type hints that would break ``predict``.
+    loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def experiment_id(name: str) -> str:
+    """Return the id of an experiment, which is created when it is not there."""
+    found = client().get_experiment_by_name(name)
+    if found is None:
+        with locked():
+            found = client().get_experiment_by_name(name)
+            if found is None:
+                served = tracking_uri().startswith("http")
+                place = None if served else environment.root() / "mlruns" / "artifacts" / name
+                return str(client().create_experiment(name, place and str(place)))
+    if found.lifecycle_stage == "deleted":
+        raise BadInput(
+            f"experiment {name!r} is in MLflow's bin; restore it, or remove it for good."
+        )
+    return str(found.experiment_id)
+
+
+def known_experiment(name: str) -> str:
+    """Return the id of an experiment; `BadInput` names those that there are."""
+    found = client().get_experiment_by_name(name)
+    if found is None:
+        known = sorted(e.name for e in client().search_experiments() if e.name != "Default")
+        raise BadInput(f"no experiment {name!r} in {tracking_uri()}; there are: {known}.")
+    return str(found.experiment_id)
+
+
+def row_runs(experiment: str, comparison: str, status: str) -> list[Run]:
+    """Return the row runs of a comparison that have a status, the newest first."""
+    return search(
+        experiment,
+        f'tags.kind = "row" and tags.comparison_id = "{comparison}" '
+        f'and attributes.status = "{status}"',
+    )
+
+
+def search(experiment: str, where: str, limit: int = 0) -> list[Run]:
+    """Return the runs of an experiment id that fulfil a filter, the newest first; 0: all."""
+    found: list[Run] = []
+    token: str | None = None
+    while True:
+        page = client().search_runs(
+            [experiment],
+            where,
+            ViewType.ACTIVE_ONLY,
+            limit or 1000,
+            ["attributes.start_time DESC"],
+            token,
+        )
+        found += page
+        token = page.token
+        if limit or not token:
+            return found
+
+
+def plain(name: str) -> str:
+    """Replace the characters that MLflow does not take in the name of a metric."""
+    return "".join(c if c.isalnum() or c in "_-. /:" else "_" for c in name)

@@ -1,0 +1,270 @@
+"""Runs of rows while they are written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import resource
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any, TypeAlias
+
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
+
+import flows
+import ssi_core
+from flows.tracking.database import client, experiment_id, plain, row_runs
+from flows.tracking.models import log_model
+from ssi_core import store
+from ssi_core.evaluation.report import save_report
+from ssi_core.experiment import Row, Table
+from ssi_core.features.task import open_task
+from ssi_core.models.base import FittedModel
+from ssi_core.serving.index import build_index
+from ssi_core.types import Report
+
+Curve: TypeAlias = list[tuple[int, dict[str, float]]]
+
+_LARGEST_INDEX = 1 << 30
+"""Bytes of an index that a logged model carries; a larger one is named by its key."""
+
+_SECONDS_BETWEEN_SENDS = 1.0
+
+
+class RowRun:
+    """The run of one row with one seed, while it is written."""
+
+    def __init__(self, run: Run, task: Path) -> None:
+        self.run_id = str(run.info.run_id)
+        self._experiment = run.info.experiment_id
+        self._name = str(run.info.run_name)
+        self._task = task
+        self._model_id: str | None = None
+        self._curve: Curve = []
+        self._buffer: list[Metric] = []
+        self._sent = self._began = time.monotonic()
+        self._memory_from_here = _forget_peak_memory()
+
+    def watch(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Take a point of the curves; points are sent together, about once a second."""
+        self._curve.append((step, dict(metrics)))
+        self._add(metrics, step)
+        if time.monotonic() - self._sent > _SECONDS_BETWEEN_SENDS:
+            self._send()
+
+    def facts(self, facts: Mapping[str, Any]) -> None:
+        """Record what a training found: numbers as metrics, all of it as ``facts.json``."""
+        numbers = {
+            name if "/" in name else f"{_section(name)}/{name}": float(value)
+            for name, value in facts.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+        self._add(numbers)
+        client().log_dict(self.run_id, dict(facts), "facts.json")
+
+    def finish_model(self, fitted: FittedModel, model_dir: Path) -> None:
+        """Log a model with an index of the task's documents, so that it ranks raw text alone.
+
+        Parameters
+        ----------
+        fitted : the trained model
+        model_dir : where it is saved
+        """
+        self.facts(fitted.facts)
+        with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
+            # The names of the folders are those under which the model keeps them.
+            model, index = Path(folder) / "model", Path(folder) / "index"
+            model.symlink_to(model_dir.resolve(), target_is_directory=True)
+            task = open_task(self._task)
+            parents = {"task": task.key, "run": self.run_id}
+            artefact = build_index(fitted, task.documents, index, parents=parents)
+            artifacts = {"model": str(model), "index": str(index)}
+            size = sum(file.stat().st_size for file in index.rglob("*") if file.is_file())
+            if size > _LARGEST_INDEX:
+                del artifacts["index"]
+                client().set_tag(self.run_id, "index", artefact.key)
+            self._model_id = log_model(self._experiment, self.run_id, artifacts)
+
+    def report(self, report: Report) -> None:
+        """Record a report: ``test/NAME``, ``test/NAME_se``, and the values per query."""
+        found = {
+            **{f"test/{name}": value for name, value in report.means.items()},
+            **{f"test/{name}_se": value for name, value in report.errors.items()},
+            **{f"test/{name}_bound": value for name, value in report.bounds.items()},
+        }
+        self._add(found)
+        with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
+            save_report(report, Path(folder))
+            client().log_artifacts(self.run_id, folder, "report")
+
+    def _add(self, metrics: Mapping[str, float], step: int = 0) -> None:
+        now = int(time.time() * 1000)
+        self._buffer += [
+            Metric(plain(name), value, now, step, model_id=self._model_id, run_id=self.run_id)
+            for name, value in metrics.items()
+            if math.isfinite(value)
+        ]
+
+    def _send(self) -> None:
+        if self._buffer:
+            client().log_batch(self.run_id, metrics=self._buffer)
+        self._buffer, self._sent = [], time.monotonic()
+
+    def _finish(self) -> None:
+        self._add({"perf/row_seconds": time.monotonic() - self._began})
+        self._add({"perf/peak_memory_mib": _peak_memory(self._memory_from_here)})
+        self._send()
+        if self._curve:
+            # Drawing takes a second to load, which rows without a training need not wait for.
+            from flows import plots
+
+            figure = plots.training_curves({self._name: self._curve})
+            client().log_figure(self.run_id, figure, "plots/training.png")
+
+
+@contextmanager
+def row_run(table: Table, row: Row, seed: int, comparison: str, task: Path) -> Iterator[RowRun]:
+    """Open the run of a row; it ends FINISHED, FAILED on an error, or KILLED on a signal.
+
+    Parameters
+    ----------
+    table, row, seed : what is computed
+    comparison : groups the runs of one table
+    task : directory of the task
+    """
+    experiment = experiment_id(table.name)
+    _end_abandoned(experiment, comparison, row.label, seed)
+    made = store.read(task, "task")
+    name = row.label if seed == 0 else f"{row.label}, seed {seed}"
+    tags = {
+        "comparison_id": comparison,
+        "kind": "row",
+        "table": table.name,
+        "row": row.label,
+        "seed": str(seed),
+        "model": row.model,
+        "task": made.key,
+        "task_path": str(Path(task).resolve()),
+        "corpus": str(made.parents.get("corpus", "")),
+        "code": _code(),
+        "mlflow.source.name": "ssi",
+        "mlflow.note.content": _note(table, row),
+    }
+    created = client().create_run(experiment, run_name=name, tags=tags)
+    run = RowRun(created, task)
+    try:
+        with _terminable():
+            _describe(run.run_id, table, row, seed, made)
+            yield run
+            run._finish()
+    except BaseException as error:
+        stopped = isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit)
+        reason = f"{type(error).__name__}: {error}".rstrip(": ")
+        client().set_tag(run.run_id, "reason", reason[:4000])
+        client().set_terminated(run.run_id, "KILLED" if stopped else "FAILED")
+        raise
+    client().set_terminated(run.run_id, "FINISHED")
+
+
+def _describe(run_id: str, table: Table, row: Row, seed: int, task: store.Artefact) -> None:
+    # Parameters, the data set and the table, all before the work, so that a failed run has them.
+    client().log_dict(run_id, table.to_dict(), "table.json")
+    ranker = row.ranker()
+    values = {f.name: getattr(ranker, f.name) for f in fields(ranker)}
+    said = {"model": row.model, "task": row.task, "seed": seed, **values}
+    parameters = [
+        Param(name, json.dumps(value) if isinstance(value, tuple) else str(value))
+        for name, value in said.items()
+    ]
+    client().log_batch(run_id, params=parameters)
+    data = Dataset(
+        name=f"{table.name} {row.task}",
+        digest=task.key[:32],  # MLflow has room for 36 characters
+        source_type="local",
+        source=json.dumps({"uri": str(Path(task.path).resolve())}),
+        profile=json.dumps(dict(task.counts)),
+    )
+    tags = [InputTag("mlflow.data.context", "training")]
+    client().log_inputs(run_id, datasets=[DatasetInput(data, tags)])
+
+
+def _note(table: Table, row: Row) -> str:
+    # The description that MLflow shows on the page of a run.
+    paper = row.paper
+    printed = [
+        f"{name} {value:g}" for name in ("rank_loss", "map", "p_at_10")
+        if (value := paper.measure(name)) is not None
+    ]  # fmt: skip
+    lines = [f"**{row.label}** of *{table.title}*", row.note, table.note]
+    if printed:
+        lines.append(f"Printed: {', '.join(printed)}. {paper.note or ''}")
+    return "\n\n".join(line for line in lines if line)
+
+
+def _end_abandoned(experiment: str, comparison: str, label: str, seed: int) -> None:
+    # A process that was killed outright left its run RUNNING.
+    for run in row_runs(experiment, comparison, "RUNNING"):
+        if run.data.tags.get("row") == label and run.data.tags.get("seed") == str(seed):
+            client().set_tag(run.info.run_id, "reason", "its process ended; the row runs again")
+            client().set_terminated(run.info.run_id, "KILLED")
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    # A terminated process says so in its run. Signals belong to the main thread.
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+
+
+def _section(name: str) -> str:
+    return "perf" if "second" in name or "memory" in name else "train"
+
+
+@cache
+def _code() -> str:
+    digest = hashlib.sha256()
+    for package in (ssi_core, flows):
+        base = Path(next(iter(package.__path__)))
+        for file in sorted(base.rglob("*.py")):
+            digest.update(str(file.relative_to(base)).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+_PROCESS = Path("/proc/self")
+
+
+def _forget_peak_memory() -> bool:
+    # A worker does many rows; Linux can begin the peak anew. Elsewhere it is that of the process.
+    try:
+        (_PROCESS / "clear_refs").write_text("5")
+    except OSError:
+        return False
+    return True
+
+
+def _peak_memory(from_here: bool) -> float:
+    # MiB.
+    if from_here:
+        for line in (_PROCESS / "status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -1,0 +1,155 @@
+"""Runs that were written: rows of a comparison, their reports, and its summary."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mlflow.entities import Metric, RunTag
+from mlflow.exceptions import MlflowException
+
+from flows.tracking.database import (
+    client,
+    experiment_id,
+    known_experiment,
+    plain,
+    row_runs,
+    search,
+)
+from flows.tracking.rows import Curve
+from ssi_core.evaluation.report import load_report
+from ssi_core.experiment import Table, parse_table
+from ssi_core.types import BadInput, Report
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class FinishedRow:
+    """A finished run of a row, as MLflow has it."""
+
+    label: str
+    seed: int
+    run_id: str
+    metrics: Mapping[str, float]
+
+
+def new_comparison_id(table: Table) -> str:
+    """Make the id of a new comparison: the time, and four random digits."""
+    return f"{table.name}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+
+def latest_comparison(experiment: str) -> str:
+    """Return the id of the comparison whose row began last; `BadInput` when there is none."""
+    found = search(known_experiment(experiment), 'tags.kind = "row"', limit=1)
+    if not found:
+        raise BadInput(f"experiment {experiment!r} has no rows yet. Run 'ssi pipeline' first.")
+    return str(found[0].data.tags["comparison_id"])
+
+
+def finished_run(experiment: str, comparison: str, label: str, seed: int) -> str | None:
+    """Return the id of the finished run of a row with a seed; None: it is still to be done."""
+    if client().get_experiment_by_name(experiment) is None:
+        return None
+    for row in finished_rows(experiment, comparison):
+        if row.label == label and row.seed == seed:
+            return row.run_id
+    return None
+
+
+def finished_rows(experiment: str, comparison: str) -> list[FinishedRow]:
+    """Return the finished rows of a comparison, the newest run of each row and seed."""
+    found: dict[tuple[str, int], FinishedRow] = {}
+    for run in row_runs(known_experiment(experiment), comparison, "FINISHED"):
+        label, seed = run.data.tags["row"], int(run.data.tags["seed"])
+        row = FinishedRow(label, seed, run.info.run_id, dict(run.data.metrics))
+        found.setdefault((label, seed), row)
+    return list(found.values())
+
+
+def run_table(run_id: str) -> Table:
+    """Return the table that a run was a row of, as it was then."""
+    with _downloaded(run_id, "table.json") as path:
+        return parse_table(json.loads(path.read_text(encoding="utf-8")), f"run {run_id}")
+
+
+def run_report(run_id: str) -> Report:
+    """Return the report of a finished run."""
+    with _downloaded(run_id, "report") as path:
+        return load_report(path)
+
+
+def run_curve(run_id: str) -> Curve:
+    """Return the curves of a run: (step, metrics) by step; final values are no part of them."""
+    points: dict[int, dict[str, float]] = {}
+    names = [n for n in client().get_run(run_id).data.metrics if n.startswith(("train/", "val/"))]
+    for name in names:
+        for metric in client().get_metric_history(run_id, name):
+            if metric.step > 0:
+                points.setdefault(metric.step, {})[name] = metric.value
+    return sorted(points.items())
+
+
+def log_summary(
+    experiment: str,
+    comparison: str,
+    *,
+    title: str,
+    note: str,
+    metrics: Mapping[str, float],
+    series: Mapping[str, list[float]],
+    files: Mapping[str, str],
+    figures: Mapping[str, Figure],
+) -> str:
+    """Write the summary run of a comparison, in place of an earlier one; return its id.
+
+    Parameters
+    ----------
+    metrics : single values
+    series : name -> a value per row of the table, in its order
+    files, figures : path in the run's artifacts -> content
+    """
+    where = experiment_id(experiment)
+    earlier = search(where, f'tags.kind = "summary" and tags.comparison_id = "{comparison}"')
+    tags = {
+        "comparison_id": comparison,
+        "kind": "summary",
+        "table": experiment,
+        "mlflow.source.name": "ssi",
+        "mlflow.note.content": note,
+    }
+    run_id = str(client().create_run(where, run_name=title, tags=tags).info.run_id)
+    now = int(time.time() * 1000)
+    points = [Metric(plain(name), value, now, 0) for name, value in metrics.items()]
+    for name, values in series.items():
+        points += [Metric(plain(name), v, now, n) for n, v in enumerate(values) if v == v]
+    client().log_batch(run_id, metrics=points, tags=[RunTag("rows", str(_longest(series)))])
+    for path, text in files.items():
+        client().log_text(run_id, text, path)
+    for path, figure in figures.items():
+        client().log_figure(run_id, figure, path)
+    client().set_terminated(run_id, "FINISHED")
+    for run in earlier:
+        client().delete_run(run.info.run_id)
+    return run_id
+
+
+def _longest(series: Mapping[str, list[float]]) -> int:
+    return max((len(values) for values in series.values()), default=0)
+
+
+@contextmanager
+def _downloaded(run_id: str, path: str) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
+        try:
+            yield Path(client().download_artifacts(run_id, path, folder))
+        except (MlflowException, OSError) as error:
+            raise BadInput(f"run {run_id} has no {path}: {error}") from error

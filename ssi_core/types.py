@@ -137,6 +137,7 @@ class Task:
     exclude : CSR bool (queries, documents): never sampled and never candidates (the query itself,
         its mate, the source of a keyword query)
     pool : int32 document rows that are every query's candidates, ascending; None: all documents
+    valid_pool : the same for the validation queries
     key : digest of configuration, parents and code
     """
 
@@ -148,6 +149,7 @@ class Task:
     exclude: sparse.csr_array
     key: str
     pool: Int32 | None = None
+    valid_pool: Int32 | None = None
     also: Mapping[str, Task] = field(default_factory=dict)
     path: Path | None = None
 

@@ -1,0 +1,162 @@
+"""Bags of words of many texts, counted on their UTF-8 bytes.
+
+Gives the words of `ssi_core.text.tokenizer.tokenize`. Most of a text is ASCII: a chunk of ASCII
+between separators is a word. A chunk with other characters is tokenised in Python the first time
+that it is met, and by its number from then on. Cutting a text into chunks before it is normalised
+loses nothing: NFKC joins no letter or digit with a separator of ASCII.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ssi_core.kernels import words as kernels
+from ssi_core.text.tokenizer import is_spaced, tokenize
+from ssi_core.types import Int32, Int64
+
+BATCH_BYTES = 1 << 24
+"""Bytes of text that are worked on at a time: what bounds the memory, beside the words."""
+
+
+def batches(texts: Iterable[bytes], most: int = BATCH_BYTES) -> Iterator[list[bytes]]:
+    """Gather texts until they are about ``most`` bytes; a longer text is a batch of its own.
+
+    >>> list(batches([b"aa", b"b", b"cccc"], most=3))
+    [[b'aa', b'b'], [b'cccc']]
+    """
+    batch: list[bytes] = []
+    size = 0
+    for text in texts:
+        if batch and size + len(text) > most:
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += len(text)
+    if batch:
+        yield batch
+
+
+def _lower_table() -> NDArray[np.uint64]:
+    table = np.arange(256, dtype=np.uint64)
+    for byte in range(128):
+        kept = chr(byte).isalnum()
+        table[byte] = ord(chr(byte).lower()) if kept else 0
+    return table
+
+
+_LOWER = _lower_table()
+
+
+class Lexicon:
+    """A growing list of words, each with a number, and the counter of words of texts.
+
+    Parameters
+    ----------
+    language : code of a Wikipedia, see `tokenize`
+    words : get the numbers 0, 1, ... in this order; each must be a word of `tokenize`
+    """
+
+    def __init__(self, language: str, words: Iterable[str] = ()) -> None:
+        self.language = language
+        self._slots = np.zeros((1 << 12, 2), np.uint64)
+        self._starts = np.zeros(1 << 12, np.int64)
+        self._pool = np.zeros(1 << 14, np.uint8)
+        self._state = np.zeros(6, np.int64)
+        self._word_of = np.zeros(0, np.int32)
+        self._more = np.zeros(0, np.int32)
+        self._more_ends = np.zeros(1, np.int64)
+        given = list(words)
+        self._scan([word.encode() for word in given])
+        self._resolve()
+        if len(self) != len(given) or not np.array_equal(self._word_of, np.arange(len(given))):
+            raise ValueError("words: expected distinct words as `tokenize` gives them")
+
+    def __len__(self) -> int:
+        """Numbers given so far, to words and to chunks that are none."""
+        return int(self._state[kernels.KNOWN])
+
+    def count(self, texts: Sequence[bytes]) -> tuple[Int64, Int32, Int32]:
+        """Bags of words of texts in UTF-8, which together are a few times `BATCH_BYTES` at most.
+
+        Returns
+        -------
+        indptr, words, counts : int64 (n + 1,), int32, int32; the words of a text are in the order
+            of their first occurrence
+        """
+        if not is_spaced(self.language):
+            texts = [" ".join(tokenize(t.decode(), self.language)).encode() for t in texts]
+        ids, ends = self._scan(texts)
+        self._resolve()
+        room = self._words_in(ids)
+        words, counts = np.empty(room, np.int32), np.empty(room, np.int32)
+        indptr = np.empty(len(texts) + 1, np.int64)
+        seen = np.zeros(len(self), np.int32)
+        n = kernels.bags(
+            ids, ends, self._word_of, self._more_ends, self._more, seen, words, counts, indptr
+        )
+        return indptr, words[:n], counts[:n]
+
+    def words(self, numbers: Int32 | Int64) -> pl.Series:
+        """Words (or chunks) of these numbers."""
+        starts, pool = self._starts, self._pool
+        spans = zip(starts[numbers].tolist(), starts[numbers + 1].tolist(), strict=True)
+        return pl.Series([pool[a:b].tobytes().decode() for a, b in spans], dtype=pl.String)
+
+    def _scan(self, texts: Sequence[bytes]) -> tuple[Int32, Int64]:
+        """Numbers of the chunks of all texts, and where each text's end."""
+        data = np.frombuffer(b"\n".join(texts) + b"\n", np.uint8)
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(text) + 1 for text in texts], out=offsets[1:])
+        ids = np.empty(len(data) // 2 + 1, np.int32)
+        ends = np.empty(len(texts), np.int64)
+        self._state[: kernels.KNOWN] = 0
+        while not kernels.scan(
+            data, offsets, _LOWER, self._slots, self._starts, self._pool, self._state, ids, ends
+        ):
+            self._grow()
+        return ids[: self._state[kernels.WRITTEN]], ends
+
+    def _grow(self) -> None:
+        """Enlarge whatever was too full for the next chunk."""
+        if kernels.is_full(len(self), len(self._slots), len(self._starts)):
+            slots = np.zeros((2 * len(self._slots), 2), np.uint64)
+            kernels.refill(self._slots, slots)
+            self._slots = slots
+            self._starts = np.concatenate([self._starts, np.zeros_like(self._starts)])
+        needed = int(self._state[kernels.POOLED] + self._state[kernels.NEEDED])
+        if needed > len(self._pool):
+            extra = np.zeros(max(len(self._pool), needed), np.uint8)
+            self._pool = np.concatenate([self._pool, extra])
+
+    def _resolve(self) -> None:
+        """Find the words of the chunks that came since the last call."""
+        known, new = len(self._word_of), len(self)
+        if known == new:
+            return
+        starts = self._starts[known : new + 1]
+        largest = np.maximum.reduceat(self._pool[starts[0] : starts[-1]], starts[:-1] - starts[0])
+        chunks = known + np.flatnonzero(largest >= 128)
+        found = [tokenize(chunk, self.language) for chunk in self.words(chunks)]
+        words, ends = self._scan([" ".join(one).encode() for one in found])
+        lengths = np.diff(ends, prepend=0)
+        single = lengths == 1
+        word_of = np.arange(known, len(self), dtype=np.int32)
+        word_of[chunks[single] - known] = words[ends[single] - 1]
+        others = np.flatnonzero(~single)
+        first = len(self._more_ends) - 1
+        word_of[chunks[others] - known] = -1 - (first + np.arange(len(others)))
+        self._word_of = np.concatenate([self._word_of, word_of])
+        kept = words[np.repeat(~single, lengths)]
+        more_ends = self._more_ends[-1] + np.cumsum(lengths[others])
+        self._more = np.concatenate([self._more, kept])
+        self._more_ends = np.concatenate([self._more_ends, more_ends])
+
+    def _words_in(self, ids: Int32) -> int:
+        """Words that a run of chunks stands for."""
+        words = self._word_of[ids]
+        several = -1 - words[words < 0]
+        return len(words) - len(several) + int(np.diff(self._more_ends)[several].sum())

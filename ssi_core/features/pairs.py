@@ -1,0 +1,70 @@
+"""Relevant pairs and candidates of a task, on the sides of a split."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ssi_core import store
+from ssi_core.features.split import SIDES, TEST, TRAIN, VALID, Sides, side_of_links
+from ssi_core.types import BadInput, Int32, Pairs
+
+
+def link_rows(links: pl.DataFrame, ids: pl.Series, where: Path) -> NDArray[np.int64]:
+    """Rows of the two ends of each link, (links, 2), sorted; `BadInput` for an unknown end."""
+    rows = pl.DataFrame({"id": ids, "row": np.arange(len(ids))})
+    joined = links.join(rows, left_on="source", right_on="id").join(
+        rows, left_on="target", right_on="id", suffix="_target"
+    )
+    if len(joined) != len(links):
+        raise BadInput(
+            f"{where}: {len(links) - len(joined)} links have an end that is no document, or one "
+            "that is there twice. Ingest the corpus again."
+        )
+    return joined.select("row", "row_target").sort("row", "row_target").to_numpy()
+
+
+def sides_of_pairs(
+    rows: NDArray[np.int64], titles: pl.Series, documents: Sides | None, *, seed: int
+) -> Sides:
+    """Side of each pair, int8; -1 for one that is on none.
+
+    Parameters
+    ----------
+    rows : (n, 2) query and document
+    documents : side of each document, or None for a split by links. Training pairs have both ends
+        on the training side and test pairs on the test side; a validation pair has a validation
+        document as its query and any but a test document as its answer.
+    """
+    if documents is None:
+        return side_of_links(titles[rows[:, 0]], titles[rows[:, 1]], seed=seed)
+    source, target = documents[rows[:, 0]], documents[rows[:, 1]]
+    sides = np.full(len(rows), -1, np.int8)
+    sides[(source == TRAIN) & (target == TRAIN)] = TRAIN
+    sides[(source == VALID) & (target != TEST)] = VALID
+    sides[(source == TEST) & (target == TEST)] = TEST
+    return sides
+
+
+def write_pairs(directory: Path, rows: NDArray[np.int64], sides: Sides) -> dict[str, int]:
+    """Write the pairs of each side; returns how many there are."""
+    directory.mkdir()
+    for side, name in enumerate(SIDES):
+        np.save(directory / f"{name}.npy", rows[sides == side].astype(np.int32))
+    return {name: int(np.count_nonzero(sides == side)) for side, name in enumerate(SIDES)}
+
+
+def load_pairs(directory: Path, side: str) -> Pairs:
+    """Load the pairs of a side, all of weight and grade 1."""
+    rows = store.load_array(directory / f"{side}.npy")
+    return Pairs(rows, np.ones(len(rows), np.float32), np.ones(len(rows), np.int8))
+
+
+def candidates(rows: Int32, most: int, everything: int, *, seed: int) -> Int32 | None:
+    """At most ``most`` of some document rows, ascending; None if that is all of ``everything``."""
+    if len(rows) > most:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
+    return None if len(rows) == everything else rows.astype(np.int32)

@@ -1,0 +1,255 @@
+"""From a corpus directory to a task directory, and back into memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from ssi_core import store
+from ssi_core.features import counting, csr_writer, lexicon, pairs, split, tfidf, views, vocabulary
+from ssi_core.features.counting import matrix_path, write_counts, write_views
+from ssi_core.features.lexicon import batches
+from ssi_core.features.pairs import (
+    candidates,
+    link_rows,
+    load_pairs,
+    sides_of_pairs,
+    write_pairs,
+)
+from ssi_core.features.split import SIDES, TEST, Sides, side_of_documents
+from ssi_core.features.tfidf import COUNTS, Weighting
+from ssi_core.features.views import TextView, load_view
+from ssi_core.kernels import rows as row_kernels
+from ssi_core.kernels import words as word_kernels
+from ssi_core.text import tokenizer
+from ssi_core.types import BadInput, Int32, Progress, Task, Texts
+
+SPLITS = ("links", "documents")
+
+_MATRICES, _VIEW, _PAIRS = "matrices", "view", "pairs"
+_DOCUMENTS, _POOL, _VALID_POOL = "documents.parquet", "pool.npy", "valid_pool.npy"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a task is made with, beside the corpus; its fields are the artefact's configuration.
+
+    Attributes
+    ----------
+    words : size of the vocabulary; None: every word
+    split : "links": each link is on a side of its own. "documents": each document is; test queries
+        and their candidates are test documents, no link of theirs is trained on, and vocabulary
+        and idf come from the others
+    views : names, `Weighting`; "counts" is added
+    split_seed : key of the hash that gives the sides
+    pool : candidates of every query, if there are more documents than that
+    """
+
+    words: int | None
+    split: str
+    views: tuple[str, ...]
+    split_seed: int
+    pool: int
+
+    def __post_init__(self) -> None:
+        if self.words is not None and self.words < 1:
+            raise ValueError(f"words={self.words}: expected a number >= 1, or None for all")
+        if self.split not in SPLITS:
+            raise ValueError(f"split={self.split!r}: expected one of {', '.join(SPLITS)}")
+        if self.pool < 1:
+            raise ValueError(f"pool={self.pool}: expected a number of documents >= 1")
+        names = {str(Weighting.parse(name)) for name in self.views} - {COUNTS}
+        object.__setattr__(self, "views", (COUNTS, *sorted(names)))
+
+    def configuration(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {**self.__dict__, "views": list(self.views)}
+
+
+def build_task(
+    corpus: Path,
+    out: Path,
+    *,
+    words: int | None = 30_000,
+    split: str = "links",
+    views: Sequence[str] = ("counts", "raw", "sublinear"),
+    split_seed: int = 0,
+    pool: int = 10_000,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> store.Artefact:
+    """Make the task directory of a corpus, or find it up to date; see `Settings`.
+
+    Raises
+    ------
+    BadInput
+        The corpus has no documents, too few links for three sides, or no word that tells its
+        documents apart.
+    Refused
+        Another artefact is at ``out``, or another process is writing it.
+    ValueError
+        A setting is none; the message lists what there is.
+    """
+    settings = Settings(words, split, tuple(views), split_seed, pool)
+    corpus, out = Path(corpus), Path(out)
+    source = store.read(corpus, "corpus")
+    configuration, parents = settings.configuration(), {"corpus": source.key}
+    key = store.key_of("task", configuration, parents, _code())
+    found = store.up_to_date(out, "task", key, force=force)
+    if found is not None:
+        return found
+    with store.create(
+        out, kind="task", key=key, configuration=configuration, parents=parents
+    ) as building:
+        _write_task(corpus, settings, building, progress or _quiet)
+    return store.read(out, "task")
+
+
+def open_task(path: Path) -> Task:
+    """Open a task directory; its matrices are memory mapped and read when they are used."""
+    artefact = store.read(Path(path), "task")
+    path = artefact.path
+    texts = pl.read_parquet(path / _DOCUMENTS)
+    base = load_view(path / _VIEW)
+    names = artefact.configuration["views"]
+    documents = Texts(
+        texts["id"],
+        texts["title"],
+        {name: store.load_csr(matrix_path(path / _MATRICES, name)) for name in names},
+        {name: base.named(name) for name in names},
+    )
+    n = len(documents)
+    itself = sparse.csr_array(
+        (np.ones(n, np.bool_), np.arange(n, dtype=np.int32), np.arange(n + 1, dtype=np.int32)),
+        shape=(n, n),
+    )
+    return Task(
+        queries=documents,
+        documents=documents,
+        train=load_pairs(path / _PAIRS, "train"),
+        valid=load_pairs(path / _PAIRS, "valid"),
+        test=load_pairs(path / _PAIRS, "test"),
+        exclude=itself,
+        key=artefact.key,
+        pool=_load_pool(path / _POOL),
+        valid_pool=_load_pool(path / _VALID_POOL),
+        path=path,
+    )
+
+
+def _quiet(fraction: float, message: str) -> None:
+    pass
+
+
+def _code() -> str:
+    rooms = (counting, csr_writer, lexicon, pairs, split, tfidf, views, vocabulary)
+    this = sys.modules[__name__]
+    return store.digest_code(tokenizer, word_kernels, row_kernels, *rooms, this)
+
+
+def _write_task(
+    corpus: Path, settings: Settings, building: store.Building, progress: Progress
+) -> None:
+    path, counts = building.path, building.counts
+    texts = pl.scan_parquet(_parts(corpus, "documents")).select("id", "title", "language").collect()
+    if texts.is_empty():
+        raise BadInput(f"{corpus}: the corpus has no documents. Ingest one that has.")
+    language = _one_language(corpus, texts["language"])
+    texts.select("id", "title").write_parquet(path / _DOCUMENTS)
+    counts["documents"] = len(texts)
+    sides = None
+    if settings.split == "documents":
+        sides = side_of_documents(texts["title"], seed=settings.split_seed)
+    _write_pairs(corpus, texts, sides, settings, building)
+    _write_pools(path, sides, len(texts), settings)
+    words, idf, facts = write_counts(
+        path / _MATRICES,
+        _texts(corpus),
+        language=language,
+        fitting=np.ones(len(texts), np.bool_) if sides is None else sides != TEST,
+        words=settings.words,
+        progress=progress,
+    )
+    counts.update(facts)
+    if not (idf > 0).any():
+        raise BadInput(
+            f"{corpus}: its documents have no word that is in some and not in all of them "
+            f"({len(words)} words), so nothing can be weighed. Ingest a larger corpus."
+        )
+    view = TextView(language, words, idf, Weighting(COUNTS))
+    view.save(path / _VIEW)
+    weightings = [Weighting.parse(name) for name in settings.views if name != COUNTS]
+    nonzeros = write_views(path / _MATRICES, idf, weightings, progress)
+    counts["nonzeros"] = {COUNTS: facts["nonzeros"], **nonzeros}
+
+
+def _parts(corpus: Path, table: str) -> list[Path]:
+    parts = sorted((corpus / table).glob("part-*.parquet"))
+    if not parts:
+        raise BadInput(f"{corpus / table}: no part-*.parquet in it. Ingest the corpus again.")
+    return parts
+
+
+def _texts(corpus: Path) -> Iterator[list[bytes]]:
+    """Texts in UTF-8, in batches; one part of the corpus is held at a time."""
+    for part in _parts(corpus, "documents"):
+        texts = pl.read_parquet(part, columns=["text"]).cast(pl.Binary)
+        pieces = (piece["text"].to_list() for piece in texts.iter_slices(1024))
+        yield from batches(text for piece in pieces for text in piece)
+
+
+def _one_language(corpus: Path, languages: pl.Series) -> str:
+    found = languages.unique().sort().to_list()
+    if len(found) > 1:
+        raise BadInput(
+            f"{corpus}: documents in {len(found)} languages ({', '.join(map(str, found[:5]))}); "
+            "a task has one. Ingest each language into a corpus of its own."
+        )
+    return str(found[0])
+
+
+def _write_pairs(
+    corpus: Path,
+    texts: pl.DataFrame,
+    sides: Sides | None,
+    settings: Settings,
+    building: store.Building,
+) -> None:
+    links = pl.read_parquet(_parts(corpus, "links"), columns=["source", "target"])
+    rows = link_rows(links, texts["id"], corpus / "links")
+    of_pairs = sides_of_pairs(rows, texts["title"], sides, seed=settings.split_seed)
+    pairs = write_pairs(building.path / _PAIRS, rows, of_pairs)
+    missing = [name for name, n in pairs.items() if n == 0]
+    if missing:
+        raise BadInput(
+            f"{corpus}: of its {len(links)} links none is left for {', '.join(missing)} when split "
+            f"by {settings.split}. Ingest a larger corpus, or try another split_seed."
+        )
+    building.counts["pairs"] = pairs
+    building.counts["queries"] = {
+        name: len(np.unique(rows[of_pairs == side, 0])) for side, name in enumerate(SIDES)
+    }
+    building.skipped["links_across_the_split"] = int(np.count_nonzero(of_pairs < 0))
+
+
+def _write_pools(path: Path, sides: Sides | None, texts: int, settings: Settings) -> None:
+    """Candidates of the test and of validation: with a split by documents, those of the side."""
+    everything = np.arange(texts, dtype=np.int32)
+    test, valid = everything, everything
+    if sides is not None:
+        test, valid = everything[sides == TEST], everything[sides != TEST]
+    for name, rows in ((_POOL, test), (_VALID_POOL, valid)):
+        chosen = candidates(rows, settings.pool, texts, seed=settings.split_seed)
+        if chosen is not None:
+            np.save(path / name, chosen)
+
+
+def _load_pool(path: Path) -> Int32 | None:
+    return store.load_array(path) if path.exists() else None

@@ -1,0 +1,130 @@
+"""Views: fitted transforms from raw texts to weighted rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from ssi_core import store
+from ssi_core.features.lexicon import Lexicon, batches
+from ssi_core.features.tfidf import Weighting, weigh
+from ssi_core.features.vocabulary import Vocabulary, to_columns
+from ssi_core.text import tokenizer
+from ssi_core.types import BadInput, Float32, TextMatrix
+
+# Unknown words of transformed texts are numbered too; past so many, numbering starts afresh.
+_MOST_UNKNOWN = 1 << 20
+
+
+class _Counter:
+    """Counts the words of a vocabulary in texts; one is shared by the views on the same words."""
+
+    def __init__(self, language: str, words: Vocabulary) -> None:
+        self._language, self._words = language, words
+        self._lexicon: Lexicon | None = None
+        self._lock = Lock()
+
+    def counts(self, texts: Sequence[str]) -> Iterator[TextMatrix]:
+        """Count the words of texts, in blocks of rows."""
+        for block in batches(text.encode(errors="replace") for text in texts):
+            with self._lock:
+                if self._lexicon is None or len(self._lexicon) > len(self._words) + _MOST_UNKNOWN:
+                    self._lexicon = Lexicon(self._language, self._words)
+                indptr, words, counts = self._lexicon.count(block)
+            yield to_columns(indptr, words, counts, len(self._words))
+
+
+@dataclass(frozen=True, eq=False)
+class TextView:
+    """Rows of weighted words, one column per word of the vocabulary (implements `types.View`).
+
+    Attributes
+    ----------
+    language : code that picks the rule of the tokenizer
+    words : `Vocabulary`
+    idf : float32 (words,)
+    weighting : `Weighting`, whose spelling is the name of the view
+    """
+
+    language: str
+    words: Vocabulary
+    idf: Float32
+    weighting: Weighting
+    _counter: _Counter = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_counter", _Counter(self.language, self.words))
+
+    @property
+    def name(self) -> str:
+        """``WEIGHTING[:CUT]``."""
+        return str(self.weighting)
+
+    @cached_property
+    def space(self) -> str:
+        """Digest of what the columns mean: tokenizer, language, words in their order."""
+        said = f"{tokenizer.VERSION} {self.language} {self.words.digest()}"
+        return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+    def named(self, name: str) -> TextView:
+        """Return the view of another name on the same words."""
+        other = TextView(self.language, self.words, self.idf, Weighting.parse(name))
+        object.__setattr__(other, "_counter", self._counter)
+        return other
+
+    def transform(self, texts: Sequence[str]) -> TextMatrix:
+        """Rows of raw texts, bit by bit those of a task; words not in the vocabulary are left out.
+
+        Returns
+        -------
+        CSR float32 (len(texts), len(words))
+        """
+        blocks = [weigh(counts, self.idf, self.weighting) for counts in self._counter.counts(texts)]
+        nothing = sparse.csr_array((0, len(self.words)), dtype=np.float32)
+        return blocks[0] if len(blocks) == 1 else sparse.vstack([nothing, *blocks], format="csr")
+
+    def save(self, directory: Path) -> None:
+        """Write ``view.json``, ``words.parquet`` and ``idf.npy``."""
+        directory.mkdir(parents=True, exist_ok=True)
+        self.words.series.to_frame().write_parquet(directory / "words.parquet")
+        np.save(directory / "idf.npy", self.idf, allow_pickle=False)
+        store.write_json(
+            directory / "view.json",
+            {
+                "name": self.name,
+                "language": self.language,
+                "tokenizer": tokenizer.VERSION,
+                "space": self.space,
+            },
+        )
+
+
+def load_view(directory: Path) -> TextView:
+    """Load a saved view; `BadInput` if it is damaged or of another tokenizer."""
+    said = directory / "view.json"
+    try:
+        facts = json.loads(said.read_text(encoding="utf-8"))
+        series = pl.read_parquet(directory / "words.parquet")["word"]
+        weighting = Weighting.parse(facts["name"])
+        language, version, space = facts["language"], facts["tokenizer"], facts["space"]
+    except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
+        raise BadInput(f"{said}: not a view ({error}). Make its task or model again.") from error
+    if version != tokenizer.VERSION:
+        raise BadInput(
+            f"{said}: its texts were split by version {version} of the tokenizer, this is version "
+            f"{tokenizer.VERSION}. Make its task or model again."
+        )
+    idf = store.load_array(directory / "idf.npy", mapped=False)
+    view = TextView(language, Vocabulary(series), idf, weighting)
+    if view.space != space or len(idf) != len(series):
+        raise BadInput(f"{said}: its words were changed. Make its task or model again.")
+    return view

@@ -41,6 +41,9 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+_CONSOLE = "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"
+
+
 def variables() -> dict[str, str]:
     """Return the settings of Prefect and MLflow that a project which calls nobody wants."""
     return {
@@ -59,8 +62,13 @@ def variables() -> dict[str, str]:
 
 
 def prepare() -> None:
-    """Set the variables that the user did not set; call it before Prefect or MLflow load."""
-    for name, value in variables().items():
+    """Set the variables that the user did not set; call it before Prefect or MLflow load.
+
+    What Prefect says goes to the page of the run; the terminal belongs to the command.
+    """
+    # Prefect makes its own directory, but not the one above.
+    home().mkdir(parents=True, exist_ok=True)
+    for name, value in {**variables(), _CONSOLE: "CRITICAL"}.items():
         os.environ.setdefault(name, value)
 
 
@@ -68,8 +76,8 @@ def main(command: Sequence[str]) -> None:
     """Become another command, under the prepared environment."""
     if not command:
         sys.exit("usage: python -m flows.environment COMMAND [ARGUMENT ...]")
-    prepare()
-    os.execvp(command[0], list(command))
+    home().mkdir(parents=True, exist_ok=True)
+    os.execvpe(command[0], list(command), {**variables(), **os.environ})
 
 
 if __name__ == "__main__":

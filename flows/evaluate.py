@@ -17,7 +17,7 @@ from flows.steps import progress
 class EvaluateSettings(BaseModel):
     """Which model is measured on which task."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str = Field(description="A directory, an MLflow run id, or models:/NAME@ALIAS")
     task: str = Field(description="Directory that 'features' wrote")

@@ -16,7 +16,7 @@ from ssi_core import store
 class FeaturesSettings(BaseModel):
     """How a task is made from a corpus."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     corpus: str = Field(description="Directory that 'ingest' wrote")
     words: Annotated[int, Field(ge=1)] | Literal["all"] = Field(

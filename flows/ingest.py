@@ -19,13 +19,13 @@ from flows.steps import (
     worth_retrying,
 )
 from ssi_core import store
-from ssi_core.types import BadInput
+from ssi_core.types import BadInput, Progress
 
 
 class IngestSettings(BaseModel):
     """Where documents come from."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     source: Literal["sample", "wikipedia", "wikispeedia"] = Field(
         default="sample",
@@ -61,15 +61,28 @@ class IngestSettings(BaseModel):
     )
 
 
+def sample_place(documents: int, seed: int) -> tuple[str, str]:
+    """Return the directory of a sample, and its key."""
+    key = artefact_key("sample", {"documents": documents, "seed": seed}, {}, "corpus")
+    return str(environment.store_path("sample", key)), key
+
+
+def make_sample(documents: int, seed: int, tell: Progress | None = None) -> str:
+    """Write the sample encyclopedia unless it is there; no Prefect here."""
+    from ssi_core.corpus.sample import write_sample
+
+    out, key = sample_place(documents, seed)
+    if store.up_to_date(Path(out), "sample", key) is None:
+        how = {"documents": documents, "seed": seed}
+        with store.create(Path(out), kind="sample", key=key, configuration=how, parents={}) as made:
+            made.counts |= write_sample(made.path, **how, progress=tell)
+    return out
+
+
 @task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
 def generate_sample(documents: int, seed: int, out: str, key: str) -> str:
     """Write the sample encyclopedia."""
-    from ssi_core.corpus.sample import write_sample
-
-    said = {"documents": documents, "seed": seed}
-    with store.create(Path(out), kind="sample", key=key, configuration=said, parents={}) as made:
-        made.counts |= write_sample(made.path, **said, progress=progress("sample"))
-    return out
+    return make_sample(documents, seed, progress("sample"))
 
 
 @task(retries=5, retry_delay_seconds=[10, 60, 300, 900, 3600], retry_condition_fn=worth_retrying)
@@ -134,8 +147,7 @@ def _inputs(settings: IngestSettings) -> list[str]:
 
 
 def _sample_dump(documents: int, seed: int) -> str:
-    key = artefact_key("sample", {"documents": documents, "seed": seed}, {}, "corpus")
-    out = str(environment.store_path("sample", key))
+    out, key = sample_place(documents, seed)
     directory = checked(generate_sample, out, own_place=True)(documents, seed, out, key)
     return str(english_dump(Path(directory)))
 
@@ -148,11 +160,14 @@ def english_dump(sample: Path) -> Path:
     return found[0]
 
 
+_DEFAULTS = IngestSettings()
+
+
 @flow(name="ingest")
-def ingest(settings: IngestSettings | None = None) -> str:
+def ingest(settings: IngestSettings = _DEFAULTS) -> str:
     """Turn dumps, or another source, into a corpus directory; every drop is counted.
 
     Returns the path of the corpus. What is already there is not made again.
     """
     environment.prepare()
-    return ingest_source(settings or IngestSettings())
+    return ingest_source(settings)

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from prefect import flow, task
 from prefect.artifacts import create_table_artifact
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 class PipelineSettings(BaseModel):
     """A table, what it is computed on, and how much of it."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     table: str = Field(
         default="demo", description="Name of a shipped table, or path of a TOML file"
@@ -89,18 +89,20 @@ class Job:
         return f"{self.row.label} seed {self.seed}"
 
 
+_DEFAULTS = PipelineSettings()
+
+
 @flow(
     name="pipeline",
     flow_run_name="{settings.table}",
     task_runner=ThreadPoolTaskRunner(max_workers=environment.cores()),  # type: ignore[arg-type]
 )
-def pipeline(settings: PipelineSettings | None = None) -> dict[str, Any]:
+def pipeline(settings: PipelineSettings = _DEFAULTS) -> dict[str, Any]:
     """Compute a table: ingest, features, every row with every seed, comparison.
 
     Returns the comparison, as ``ssi compare --json`` prints it.
     """
     environment.prepare()
-    settings = settings or PipelineSettings()
     declared = find_table(settings.table)
     table = declared.select(settings.rows) if settings.rows else declared
     tasks = make_tasks(table, settings)
@@ -156,7 +158,8 @@ def _features(table: Table, name: str, corpus: str) -> FeaturesSettings:
 def comparison_id(table: Table, tasks: Mapping[str, str]) -> str:
     """Name the comparison of a table on tasks, so that the same work finds its finished rows."""
     keys = {name: store.read(Path(path)).key for name, path in tasks.items()}
-    return store.key_of("comparison", table.to_dict(), keys, code_digest(*_ROW_ROOMS))[:12]
+    key = store.key_of("comparison", table.to_dict(), keys, code_digest(*_ROW_ROOMS))
+    return f"{table.name}-{key[:12]}"
 
 
 _ROW_ROOMS = ("features", "kernels", "training", "models", "evaluation")
@@ -183,10 +186,12 @@ def run_jobs(
             for job in in_turn(jobs, n)
         }
         for done, future in enumerate(as_completed(list(futures)), 1):
-            error: Any = future.result(raise_on_failure=False)
+            name, error = str(futures[future]), cast(Any, future).result(raise_on_failure=False)
             if isinstance(error, BaseException):
-                logger.error("%s failed: %s", futures[future], error)
-                failed[str(futures[future])] = error
+                logger.error("%s failed: %s", name, error)
+                failed[name] = error
+            else:
+                logger.info("%s is done, %d of %d", name, done, len(jobs))
             tell(done / len(jobs), f"{done} done, {len(failed)} failed")
     return failed
 

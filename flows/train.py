@@ -20,7 +20,7 @@ __all__ = ["TrainSettings", "form_of", "run_row", "train", "train_row"]
 class TrainSettings(BaseModel):
     """Which row of which table is trained on which task."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     table: str = Field(
         default="demo", description="Name of a shipped table, or path of a TOML file"

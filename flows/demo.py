@@ -1,0 +1,97 @@
+"""The demonstration: the main job on the sample encyclopedia, then a search that needs it.
+
+The text is synthetic. Pages on one subject use different words for one thing, so that a search for
+a word finds a page that never says it only if the links have taught that the two words belong
+together.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from flows.server import Server
+from ssi_core.types import BadInput
+
+logger = logging.getLogger(__name__)
+
+QUERY, SYNONYM = "automobile", "car"
+BASELINE = "TF-IDF"
+
+
+def demo(
+    documents: int = 2000,
+    seed: int = 0,
+    *,
+    table: str = "demo",
+    threads: int = 1,
+    k: int = 10,
+) -> dict[str, Any]:
+    """Generate the sample, compute the demo's table on it, and search it.
+
+    The Prefect server starts while the sample is being generated.
+
+    Returns
+    -------
+    the comparison (``experiment``, ``rows``, ...) with ``search``: ``query``, ``synonym``,
+    ``labels`` of the two models, and for each of them ``results`` with ``id``, ``title``,
+    ``score``, ``says`` (which of the two words the page says)
+    """
+    from flows.ingest import IngestSettings, ingest, make_sample
+    from flows.pipeline import PipelineSettings, pipeline
+
+    with Server() as server:
+        logger.info(
+            "generating a sample encyclopedia of %d pages; its text is synthetic", documents
+        )
+        make_sample(documents, seed)
+        logger.info("starting Prefect at %s", server.url)
+        server.ready()
+        corpus = ingest(IngestSettings(documents=documents, seed=seed))
+        found = pipeline(PipelineSettings(table=table, corpus=corpus, threads=threads))
+    return {**found, "search": _search(found["rows"], Path(corpus), k)}
+
+
+def _search(rows: Sequence[Mapping[str, Any]], corpus: Path, k: int) -> dict[str, Any]:
+    """Search with words alone and with the best trained row."""
+    from flows.tracking import model_directory
+    from ssi_core.serving.searcher import open_searcher
+
+    best = max(rows, key=lambda row: float(row["metrics"]["test/map"]))
+    labels = list(dict.fromkeys((BASELINE, str(best["label"]))))
+    runs = {row["label"]: str(row["run_id"]) for row in reversed(rows)}
+    if BASELINE not in runs:
+        raise BadInput(f"the table of the demo has no row {BASELINE!r} to compare with.")
+    results = {}
+    for label in labels:
+        searcher = open_searcher(model_directory(runs[label]))
+        hits = searcher.search([QUERY], k=k)[0].hits
+        said = _says(corpus, [hit.id for hit in hits])
+        results[label] = [
+            {"id": hit.id, "title": hit.title, "score": hit.score, "says": said[hit.id]}
+            for hit in hits
+        ]
+    return {
+        "query": QUERY,
+        "synonym": SYNONYM,
+        "labels": labels,
+        "runs": {label: runs[label] for label in labels},
+        "results": results,
+    }
+
+
+def _says(corpus: Path, ids: Sequence[str]) -> dict[str, list[str]]:
+    """Which of the two words each document says."""
+    from ssi_core.corpus.tables import open_corpus
+
+    texts = open_corpus(corpus).documents.filter(pl.col("id").is_in(list(ids)))
+    words = pl.col("text").str.to_lowercase().str.extract_all(r"\w+")
+    found = texts.select("id", words.alias("words")).collect()
+    return {
+        document: [word for word in (QUERY, SYNONYM) if word in set(said)]
+        for document, said in found.iter_rows()
+    }

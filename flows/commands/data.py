@@ -113,10 +113,11 @@ def ingest_wikipedia(
     """Read *-pages-articles*.xml(.bz2) dumps, multistream or not."""
     if bool(dumps) == bool(download):
         raise click.UsageError("Give DUMPS, or --download WIKI, not both and not neither.")
-    from ssi_core.corpus.download import download_dump
     from ssi_core.corpus.mediawiki import ingest_wikipedia as read
 
     if download:
+        from ssi_core.corpus.download import download_dump
+
         with progress(f"download {download}") as tell:
             there = environment.home() / "dumps"
             dumps = (download_dump(download, there, date=date, progress=tell),)

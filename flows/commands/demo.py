@@ -9,12 +9,9 @@ import click
 
 from flows.command import Outcome, Verb, settings
 from flows.commands.runs import comparison_outcome
-from flows.commands.search import directory_of
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-_QUERY = "automobile"
 
 
 @click.command(cls=Verb, examples=("ssi demo", "ssi demo --documents 500 --seed 7"))
@@ -26,48 +23,43 @@ def demo(documents: int, seed: int) -> Outcome:
     It takes about two minutes, and ends with a search for "automobile", by words alone and by what
     was learned, side by side.
     """
-    from flows.pipeline import run_pipeline
+    from flows.demo import demo as run
 
-    found = run_pipeline(
-        table="demo", sample=documents, sample_seed=seed, threads=settings().threads
-    )
-    runs = {row["label"]: row["run_id"] for row in found["rows"]}
-    labels = ("TF-IDF", _best(found["rows"]))
-    results = {label: _titles(runs[label]) for label in labels}
-    table = comparison_outcome(found)
+    found = run(documents, seed, threads=settings().threads)
 
     def show(console: Console) -> None:
-        table.show(console)
-        _show_side_by_side(console, results)
-        console.print(
-            f"\nLook further:\n  ssi search {runs[labels[1]]} {_QUERY}\n"
-            f"  ssi neighbours {runs[labels[1]]} {_QUERY}\n  ssi ui",
-            markup=False,
-        )
+        comparison_outcome(found).show(console)
+        _show_search(console, found["search"])
 
-    return Outcome({**found, "search": {"query": _QUERY, "results": results}}, show)
+    return Outcome(found, show)
 
 
-def _best(rows: list[dict[str, Any]]) -> str:
-    return str(max(rows, key=lambda row: row["metrics"]["test/map"])["label"])
-
-
-def _titles(run: str) -> list[str]:
-    from ssi_core.serving.searcher import open_searcher
-
-    answer = open_searcher(directory_of(run)).search([_QUERY], k=10)[0]
-    return [hit.title for hit in answer.hits]
-
-
-def _show_side_by_side(console: Console, results: Mapping[str, list[str]]) -> None:
+def _show_search(console: Console, search: Mapping[str, Any]) -> None:
     from rich.table import Table
 
-    table = Table(title=f'search "{_QUERY}"', box=None, pad_edge=False, title_justify="left")
+    query, synonym, labels = search["query"], search["synonym"], search["labels"]
+    table = Table(title=f'\nsearch "{query}"', box=None, pad_edge=False, title_justify="left")
     table.add_column("", justify="right")
-    for label in results:
+    for label in labels:
         table.add_column(label)
-    places = max(len(titles) for titles in results.values())
-    for place in range(places):
-        row = [titles[place] if place < len(titles) else "" for titles in results.values()]
+        table.add_column("it says")
+    columns = [search["results"][label] for label in labels]
+    for place in range(max(map(len, columns))):
+        row = []
+        for hits in columns:
+            hit = hits[place] if place < len(hits) else {"title": "", "says": []}
+            row += [hit["title"], " and ".join(hit["says"])]
         table.add_row(str(place + 1), *row)
     console.print(table)
+    found = {label: _only(hits, synonym) for label, hits in search["results"].items()}
+    for label, count in found.items():
+        console.print(f'{label} finds {count} pages that say "{synonym}" only', markup=False)
+    run = search["runs"][labels[-1]]
+    console.print(
+        f"\nLook further:\n  ssi search {run} {query}\n  ssi neighbours {run} {query}\n  ssi ui",
+        markup=False,
+    )
+
+
+def _only(hits: list[Mapping[str, Any]], word: str) -> int:
+    return sum(hit["says"] == [word] for hit in hits)

@@ -59,6 +59,17 @@ def pipeline(
     given = [name for name, value in (("corpus", corpus), ("dump", dumps), ("task", task)) if value]
     if len(given) != 1:
         raise click.UsageError("Give one of --corpus, --dump and --task.")
+    from flows.rows import find_table
+    from ssi_core import store
+
+    # What is wrong with the arguments is said before a server is started.
+    labels = [label.strip() for label in rows.split(",")] if rows else []
+    declared = find_table(table)
+    if labels:
+        declared.select(labels)
+    for kind, place in (("corpus", corpus), ("task", task)):
+        if place is not None:
+            store.read(place, kind)
     from flows.pipeline import run_pipeline
 
     found = run_pipeline(
@@ -66,7 +77,7 @@ def pipeline(
         corpus=str(corpus.resolve()) if corpus else None,
         dumps=[str(dump.resolve()) for dump in dumps],
         task=str(task.resolve()) if task else None,
-        rows=[label.strip() for label in rows.split(",")] if rows else [],
+        rows=labels,
         seeds=seeds,
         threads=settings().threads,
     )
@@ -167,7 +178,9 @@ def export_trec(run: str, out: Path, task: Path | None) -> Outcome:
     from ssi_core.serving.searcher import model_in
 
     fitted = load_model(model_in(directory_of(run)))
-    opened = open_task(task if task is not None else tracking.run_task(run))
+    if task is None:
+        task = Path(tracking.client().get_run(run).data.tags["task_path"])
+    opened = open_task(task)
     ranking, relevant = write_trec(fitted, opened, out, threads=settings().threads, name=run[:32])
     value = {"run": str(ranking), "qrels": str(relevant)}
 

@@ -21,7 +21,8 @@ K = 10
 def signature() -> Any:
     """Return the signature: a column ``query``; a row of three lists per query; ``k``."""
     from mlflow.models import ModelSignature
-    from mlflow.types import Array, ColSpec, DataType, ParamSchema, ParamSpec, Schema
+    from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
+    from mlflow.types.schema import Array
 
     lists = {"ids": DataType.string, "titles": DataType.string, "scores": DataType.double}
     return ModelSignature(

@@ -6,10 +6,12 @@ at most 64 MiB.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from ssi_core.evaluation.candidates import Candidates, Side, candidates, draw_tuples
 from ssi_core.evaluation.measures import (
@@ -37,20 +39,21 @@ from ssi_core.types import (
 BLOCK_BYTES = 64 << 20
 
 
-def rank(scorer: Scorer, queries: Vectors, chosen: Candidates) -> Ranks:
+def rank(score: Callable[[int, int], Float32], chosen: Candidates) -> Ranks:
     """Rank the relevant documents of all queries, in blocks.
 
     Parameters
     ----------
-    scorer : of the documents that are the columns of ``chosen``, in that order
-    queries : `Vectors`, a row for each of ``chosen.queries``
+    score : ``score(first, last)`` gives the scores of some of ``chosen.queries`` with
+        ``chosen.documents``, which are overwritten
+    chosen : `Candidates`
     """
     parts = []
-    for first, last in blocks(length(queries), scorer.documents):
+    for first, last in blocks(len(chosen.queries), len(chosen.documents)):
         relevant = chosen.relevant.part(first, last)
         own = slice(chosen.relevant.start[first], chosen.relevant.start[last])
-        scores = scorer.score(take(queries, slice(first, last)))
         barred = chosen.barred.part(first, last)
+        scores = score(first, last)
         parts.append(count(scores, chosen.outside, barred, relevant, chosen.grade[own]))
     names = ("rank", "above", "tied", "grade", "irrelevant")
     joined = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
@@ -65,6 +68,9 @@ def blocks(rows: int, columns: int) -> list[tuple[int, int]]:
 
 class Validator:
     """An evaluation that is called again and again: queries and candidates are fixed once.
+
+    Where the sparse part is the same as in the call before (an identity term while only U and V
+    learn), its scores are kept from there, at most `BLOCK_BYTES` of them.
 
     Parameters
     ----------
@@ -93,11 +99,36 @@ class Validator:
         self._queries = _texts(task.queries, self._chosen.queries)
         self._documents = _texts(task.documents, self._chosen.documents)
         self._threads = threads
+        self._held: tuple[list[NDArray[Any]], Float32] | None = None
 
     def ranks(self, fitted: Fitted) -> Ranks:
         """Return the counts that all measures follow from."""
-        scorer = Scorer(fitted.embed_documents(self._documents), threads=self._threads)
-        return rank(scorer, fitted.embed_queries(self._queries), self._chosen)
+        queries = fitted.embed_queries(self._queries)
+        documents = fitted.embed_documents(self._documents)
+        one_block = len(blocks(length(queries), length(documents))) == 1
+        if queries.sparse is None or documents.sparse is None or not one_block:
+            return rank(_scores(queries, documents, self._threads), self._chosen)
+        scores = self._sparse_scores(queries, documents)
+        if queries.dense is None:
+            return rank(lambda first, last: scores[first:last].copy(), self._chosen)
+        dense = _scores(Vectors(None, queries.dense), Vectors(None, documents.dense), self._threads)
+        return rank(lambda first, last: dense(first, last) + scores[first:last], self._chosen)
+
+    def _sparse_scores(self, queries: Vectors, documents: Vectors) -> Float32:
+        parts = [
+            getattr(matrix, name)
+            for matrix in (queries.sparse, documents.sparse)
+            for name in ("indptr", "indices", "data")
+        ]
+        if self._held is not None and all(map(np.array_equal, self._held[0], parts)):
+            return self._held[1]
+        score = _scores(
+            Vectors(queries.sparse, None), Vectors(documents.sparse, None), self._threads
+        )
+        scores = score(0, length(queries))
+        # Copies: a model may write into its own matrices while it learns.
+        self._held = ([part.copy() for part in parts], scores)
+        return scores
 
     def rank_loss(self, fitted: Fitted) -> float:
         """Return the mean rank loss; one half for a model whose scores are all NaN."""
@@ -111,7 +142,7 @@ class Validator:
     def rank_loss_of(self, scores: Float32) -> float:
         """Return the mean rank loss of what `scores` gave, or of a sum of such."""
         chosen = self._chosen
-        ranks = count(scores, chosen.outside, chosen.barred, chosen.relevant, chosen.grade)
+        ranks = count(scores.copy(), chosen.outside, chosen.barred, chosen.relevant, chosen.grade)
         return float(rank_loss(ranks).mean())
 
     def measures(self, fitted: Fitted) -> dict[str, float]:
@@ -183,8 +214,12 @@ def evaluate(
     vectors = fitted.embed_queries(_texts(task.queries, query_rows))
 
     tell(0.4, f"ranking {len(chosen.documents)} documents for {len(chosen.queries)} queries")
-    scorer = Scorer(_rows(documents, document_rows, chosen.documents), threads=threads)
-    ranks = rank(scorer, _rows(vectors, query_rows, chosen.queries), chosen)
+    score = _scores(
+        _rows(vectors, query_rows, chosen.queries),
+        _rows(documents, document_rows, chosen.documents),
+        threads,
+    )
+    ranks = rank(score, chosen)
     values = {name: measure(ranks) for name, measure in MEASURES.items()}
     means = {name: float(v.mean()) for name, v in values.items()}
     errors = {name: standard_error(v) for name, v in values.items()}
@@ -207,6 +242,11 @@ def evaluate(
     tell(1.0, "evaluated")
     bounds = {"p_at_10": float(np.minimum(ranks.relevant, 10).mean() / 10)}
     return Report(_per_query(task, chosen, ranks, values), means, errors, bounds)
+
+
+def _scores(queries: Vectors, documents: Vectors, threads: int) -> Callable[[int, int], Float32]:
+    scorer = Scorer(documents, threads=threads)
+    return lambda first, last: scorer.score(take(queries, slice(first, last)))
 
 
 def _tuple_losses(better: Float32, worse: Float32) -> Float64:

@@ -14,7 +14,7 @@ from ssi_core.evaluation.evaluate import (
     validation_rank_loss,
 )
 from ssi_core.evaluation.measures import MEASURES
-from ssi_core.types import Pairs
+from ssi_core.types import Pairs, Vectors
 from tests.evaluation import naive
 from tests.evaluation.toy import Lookup, csr, random_task, texts
 
@@ -166,6 +166,36 @@ def test_the_validator_equals_the_definition_and_the_evaluation(side):
     )
     once = training_rank_loss if side == "train" else validation_rank_loss
     assert once(Lookup(), task) == validator.rank_loss(Lookup())
+
+
+def test_the_validator_follows_a_model_that_learns(monkeypatch):
+    """Sparse scores that are kept from the call before are kept only while they are true."""
+
+    class Learning(Lookup):
+        diagonal = csr(np.eye(20))
+        dense_query = np.zeros((12, 1), np.float32)
+
+        def embed_documents(self, documents):
+            return Vectors(self.diagonal, np.arange(20, dtype=np.float32)[:, None] % 7)
+
+        def embed_queries(self, queries):
+            rows = [int(name[-2:]) for name in queries.ids]
+            return Vectors(queries.matrix("counts"), self.dense_query[rows])
+
+    rng = np.random.default_rng(13)
+    task, model, kept = random_task(rng), Learning(), None
+    validator = Validator(task)
+    for what in ("nothing", "diagonal", "dense", "dense", "both", "nothing"):
+        if what in ("diagonal", "both"):
+            model.diagonal.data[:] = rng.random(20)
+        if what in ("dense", "both"):
+            model.dense_query[:] = rng.random((12, 1))
+        fresh = Validator(task).rank_loss(model)
+        assert validator.rank_loss(model) == fresh
+        assert kept is None or (fresh == kept) == (what == "nothing")
+        kept = fresh
+    monkeypatch.setattr(module, "BLOCK_BYTES", 4 * 20 * 3)
+    assert Validator(task).rank_loss(model) == kept
 
 
 def test_a_side_without_pairs_and_an_unknown_side_are_refused():

@@ -60,7 +60,8 @@ def training_curves(
     axes.set_ylabel("validation rank loss (%)", color=_INK)
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
-    axes.legend(frameon=False, fontsize=9)
+    if axes.lines:
+        axes.legend(framealpha=0.9, edgecolor="none", fontsize=9)
     return figure
 
 
@@ -134,16 +135,20 @@ def scatter(x: Float64, y: Float64, x_name: str, y_name: str) -> Figure:
     axes.set_xlabel(f"average precision, {x_name}", color=_INK)
     axes.set_ylabel(f"average precision, {y_name}", color=_INK)
     above, below = int(np.sum(y > x)), int(np.sum(y < x))
-    places = ((0.03, 0.97, "left", "top", above), (0.97, 0.03, "right", "bottom", below))
-    for horizontal, vertical, ha, va, count in places:
+    corners = (
+        (0.03, 0.97, "left", "top", above, "above"),
+        (0.97, 0.03, "right", "bottom", below, "below"),
+    )
+    for horizontal, vertical, ha, va, count, side in corners:
         axes.text(
             horizontal,
             vertical,
-            f"{count} queries better",
+            f"{count} queries {side}",
             transform=axes.transAxes,
             ha=ha,
             va=va,
             fontsize=9,
             color=_INK,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 2},
         )
     return figure

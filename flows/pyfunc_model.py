@@ -44,8 +44,10 @@ class RankedSearch(PythonModel):  # type: ignore[misc]
         paths = {name: Path(path) for name, path in context.artifacts.items()}
         self._searcher = Searcher(load_model(paths["model"]), open_index(paths["index"]))
 
-    # Parameters without annotations: MLflow takes them for the signature, and then drops ``k``.
-    def predict(self, context, model_input, params=None) -> pd.DataFrame:  # type: ignore[no-untyped-def]
+    # A hint such as list[str] would replace the signature, and then ``k`` is dropped.
+    def predict(
+        self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None
+    ) -> pd.DataFrame:
         """Rank the documents for each query.
 
         Parameters

@@ -40,7 +40,7 @@ def _table(comparison: Mapping[str, Any]) -> Any:
     from rich.text import Text
 
     head, lines = cells(comparison)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
     for n, name in enumerate(head):
         table.add_column(
             name, justify="left" if n == 0 else "right", no_wrap=n > 0, overflow="fold"
@@ -48,7 +48,11 @@ def _table(comparison: Mapping[str, Any]) -> Any:
     best = _best(comparison)
     for row, line in zip(comparison["summary"], lines, strict=True):
         styles = ["bold" if _column(name) in best.get(row["label"], ()) else "" for name in head]
-        table.add_row(*(Text(c, style=s) for c, s in zip(line, styles, strict=True)))
+        # One more blank, so that a sign does not seem to belong to the printed value before it.
+        spaced = [
+            f" {cell}" if _column(name) else cell for cell, name in zip(line, head, strict=True)
+        ]
+        table.add_row(*(Text(c, style=s) for c, s in zip(spaced, styles, strict=True)))
         if row["seeds"] > 1:
             spread = _spread(row, head)
             table.add_row(*(Text(cell, style="dim") for cell in spread))
@@ -72,8 +76,8 @@ def cells(comparison: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
         line = [row["label"] + mark]
         for name in _SHOWN:
             found = row["measures"][name]
-            star = better.get((row["label"], name), " ")
-            line.append(_value(name, found["mean"], found["se"]) + star)
+            sign = better.get((row["label"], name), "")
+            line.append(sign + _value(name, found["mean"], found["se"]))
             if name in printed:
                 paper = row["paper"]
                 line.append(_value(name, paper.get(name), paper.get(f"{name}_se")))
@@ -183,7 +187,9 @@ def _value(name: str, mean: float | None, error: float | None) -> str:
     text = f"{100 * mean:.2f}" if name == "rank_loss" else f"{mean:.3f}"
     if error is None:
         return text
-    return f"{text} ±{100 * error:.2f}" if name == "rank_loss" else f"{text} ±{error:.3f}"
+    # ±.010: the zero before the point would cost the width that labels need.
+    spread = f"{100 * error:.2f}" if name == "rank_loss" else f"{error:.3f}".removeprefix("0")
+    return f"{text} ±{spread}"
 
 
 def _duration(seconds: float | None) -> str:
@@ -199,10 +205,10 @@ def _probability(p: float) -> str:
 def _spread(row: Mapping[str, Any], head: Sequence[str]) -> list[str]:
     # The sd over seeds, under the values.
     own = {
-        title: _value(name, row["measures"][name]["sd_seeds"], None) + " "
+        title: _value(name, row["measures"][name]["sd_seeds"], None)
         for name, title in _SHOWN.items()
     }
-    return [f"  sd of {row['seeds']} seeds", *(own.get(title, "") for title in head[1:])]
+    return [f"  sd, {row['seeds']} seeds", *(own.get(title, "") for title in head[1:])]
 
 
 def _column(title: str) -> str:
@@ -221,7 +227,7 @@ def _best(comparison: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _better_than_baseline(comparison: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    # (label, measure) -> "*" or "°".
+    # (label, measure) -> sign.
     found = {}
     for test in comparison["tests"]:
         if test["family"] != "baseline" or test["test"] != "randomisation":
@@ -229,5 +235,5 @@ def _better_than_baseline(comparison: Mapping[str, Any]) -> dict[tuple[str, str]
         name = test["metric"].removeprefix("test/")
         gain = -test["difference"] if name == "rank_loss" else test["difference"]
         if test["p_adjusted"] < _LEVEL:
-            found[test["a"], name] = "*" if gain > 0 else "°"
+            found[test["a"], name] = "* " if gain > 0 else "° "
     return found

@@ -78,7 +78,8 @@ def quiet() -> Iterator[None]:
     for logger in loggers:
         logger.setLevel(logging.ERROR)
     try:
-        with warnings.catch_warnings():
+        # Kept in a list, and not only ignored: MLflow sets filters of its own.
+        with warnings.catch_warnings(record=True):
             warnings.simplefilter("ignore")
             yield
     finally:

@@ -33,19 +33,19 @@ def log_model(experiment: str, run_id: str, artifacts: Mapping[str, str]) -> str
     # Created first: left to itself, MLflow puts a logged model into the default experiment.
     model = client().create_logged_model(experiment, name="model", source_run_id=run_id)
     with quiet():
-        from flows.pyfunc_model import signature
+        from flows import pyfunc_model
 
         Model.log(
             None,
             mlflow.pyfunc,
             run_id=run_id,
             model_id=model.model_id,
-            python_model=str(Path(__file__).parent / "pyfunc_model.py"),
+            python_model=pyfunc_model.__file__,
             artifacts=dict(artifacts),
             code_paths=[str(next(iter(package.__path__))) for package in (flows, ssi_core)],
             # Given, so that MLflow does not start a process to find them out.
             pip_requirements=[f"{name}=={version(name)}" for name in _PACKAGES],
-            signature=signature(),
+            signature=pyfunc_model.signature(),
             input_example=(pd.DataFrame({"query": ["an old car"]}), {"k": 3}),
         )
     return str(model.model_id)

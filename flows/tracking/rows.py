@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import resource
+import shutil
 import signal
 import tempfile
 import threading
@@ -22,7 +23,7 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
 
 import flows
 import ssi_core
-from flows.tracking.database import client, experiment_id, plain, row_runs
+from flows.tracking.database import client, experiment_id, locked, plain, row_runs
 from flows.tracking.models import log_model
 from ssi_core import store
 from ssi_core.evaluation.report import save_report
@@ -83,7 +84,7 @@ class RowRun:
         with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
             # The names of the folders are those under which the model keeps them.
             model, index = Path(folder) / "model", Path(folder) / "index"
-            model.symlink_to(model_dir.resolve(), target_is_directory=True)
+            shutil.copytree(model_dir, model)
             task = open_task(self._task)
             parents = {"task": task.key, "run": self.run_id}
             artefact = build_index(fitted, task.documents, index, parents=parents)
@@ -194,7 +195,9 @@ def _describe(run_id: str, table: Table, row: Row, seed: int, task: store.Artefa
         profile=json.dumps(dict(task.counts)),
     )
     tags = [InputTag("mlflow.data.context", "training")]
-    client().log_inputs(run_id, datasets=[DatasetInput(data, tags)])
+    # Two rows that are the first to name a data set would both insert it.
+    with locked():
+        client().log_inputs(run_id, datasets=[DatasetInput(data, tags)])
 
 
 def _note(table: Table, row: Row) -> str:

@@ -72,7 +72,8 @@ class Lexicon:
         given = list(words)
         self._scan([word.encode() for word in given])
         self._resolve()
-        if len(self) != len(given) or not np.array_equal(self._word_of, np.arange(len(given))):
+        kept = self._pool[: self._state[kernels.POOLED]].tobytes()
+        if len(self) != len(given) or kept != "".join(given).encode():
             raise ValueError("words: expected distinct words as `tokenize` gives them")
 
     def __len__(self) -> int:
@@ -114,10 +115,12 @@ class Lexicon:
         ids = np.empty(len(data) // 2 + 1, np.int32)
         ends = np.empty(len(texts), np.int64)
         self._state[: kernels.KNOWN] = 0
-        while not kernels.scan(
-            data, offsets, _LOWER, self._slots, self._starts, self._pool, self._state, ids, ends
-        ):
-            self._grow()
+        tables = (self._slots, self._starts, self._pool)
+        # Hashes wrap around; numpy warns of it where the kernels run uncompiled.
+        with np.errstate(over="ignore"):
+            while not kernels.scan(data, offsets, _LOWER, *tables, self._state, ids, ends):
+                self._grow()
+                tables = (self._slots, self._starts, self._pool)
         return ids[: self._state[kernels.WRITTEN]], ends
 
     def _grow(self) -> None:

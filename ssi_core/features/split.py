@@ -1,58 +1,70 @@
-"""Sides of a split by keyed hash: a link keeps its side for ever, whatever is added later."""
+"""Sides of a split by keyed hash: a link, or a document, keeps its side whatever is added later.
+
+65 % are for training, 5 % for validation, 30 % for testing. The hash is blake2b of a title, keyed
+by the seed, and splitmix64 for the two ends of a link: equal on every machine and version.
+"""
 
 from __future__ import annotations
 
-from hashlib import blake2b
+import hashlib
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-TRAIN, VALID, TEST = 0, 1, 2
 SIDES = ("train", "valid", "test")
-
-# Shares of all: 70 for training, of which 5 are validation; 30 for the test.
-_ENDS = np.array([0.65, 0.70])
+TRAIN, VALID, TEST = range(3)
+_BOUNDS = (0.65, 0.70)
 
 Sides = NDArray[np.int8]
+UInt64 = NDArray[np.uint64]
 
 
-def side_of_links(sources: pl.Series, targets: pl.Series, *, seed: int) -> Sides:
-    """Side of each link from the titles of its ends and the seed alone, int8 (n,).
-
-    The links from a to b and from b to a fall independently of each other.
-    """
-    if len(sources) != len(targets):
-        raise ValueError(
-            f"targets: expected as many as sources, {len(sources)}, got {len(targets)}"
-        )
-    return _side(_mix(_hashes(sources, seed) * _ODD + _hashes(targets, seed)))
-
-
-def side_of_documents(titles: pl.Series, *, seed: int) -> Sides:
-    """Side of each document from its title and the seed alone, int8 (n,)."""
-    return _side(_mix(_hashes(titles, seed)))
-
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+def _hash_titles(titles: pl.Series, seed: int, use: bytes, argument: str) -> UInt64:
+    """Return uint64 (n,); each distinct title is hashed once."""
+    if titles.null_count():
+        raise ValueError(f"{argument}: {titles.null_count()} titles are null, expected strings")
+    key = int(seed).to_bytes(16, "little", signed=True)
+    distinct = titles.unique()
+    digests = b"".join(
+        hashlib.blake2b(title.encode(), digest_size=8, key=key, person=use).digest()
+        for title in distinct
+    )
+    hashed = pl.DataFrame({"title": distinct, "hash": np.frombuffer(digests, "<u8")})
+    joined = titles.to_frame("title").join(hashed, on="title", how="left", maintain_order="left")
+    hashes: UInt64 = joined["hash"].to_numpy()
+    return hashes
 
 
-def _hashes(titles: pl.Series, seed: int) -> NDArray[np.uint64]:
-    """Keyed 64-bit hash of each title; equal titles are hashed once."""
-    key = f"ssi split {seed}".encode()
-    codes = titles.rank("dense").to_numpy().astype(np.int64) - 1
-    distinct = titles.unique().sort().to_list()
-    hashed = b"".join(blake2b(t.encode(), digest_size=8, key=key).digest() for t in distinct)
-    result: NDArray[np.uint64] = np.frombuffer(hashed, "<u8").astype(np.uint64)[codes]
-    return result
-
-
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Finish of splitmix64 (Steele, Lea and Flood 2014): every bit depends on every other."""
+def _mix(x: UInt64) -> UInt64:
+    """Finish as splitmix64 does (Steele, Lea and Flood 2014)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
-def _side(hashes: NDArray[np.uint64]) -> Sides:
-    return np.searchsorted(_ENDS, hashes / 2.0**64, side="right").astype(np.int8)
+def _sides(hashes: UInt64) -> Sides:
+    fractions = (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return np.digitize(fractions, _BOUNDS).astype(np.int8)
+
+
+def side_of_links(sources: pl.Series, targets: pl.Series, *, seed: int) -> Sides:
+    """Return the side of each link: int8 (n,), 0 train, 1 valid, 2 test.
+
+    Parameters
+    ----------
+    sources, targets : titles (strings), row by row the two ends of a link; direction matters
+    seed : split seed
+
+    >>> side_of_links(pl.Series(["Car"] * 3), pl.Series(["Engine", "Road", "Sky"]), seed=0)
+    array([1, 2, 0], dtype=int8)
+    """
+    if len(sources) != len(targets):
+        raise ValueError(f"{len(sources)} sources and {len(targets)} targets, expected as many")
+    ends = _hash_titles(targets, seed, b"target", "targets")
+    return _sides(_mix(_hash_titles(sources, seed, b"source", "sources") ^ _mix(ends)))
+
+
+def side_of_documents(titles: pl.Series, *, seed: int) -> Sides:
+    """Return the side of each document by its title: int8 (n,), 0 train, 1 valid, 2 test."""
+    return _sides(_hash_titles(titles, seed, b"document", "titles"))

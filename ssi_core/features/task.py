@@ -212,7 +212,7 @@ def _one_language(corpus: Path, languages: pl.Series) -> str:
             f"{corpus}: documents in {len(found)} languages ({', '.join(map(str, found[:5]))}); "
             "a task has one. Ingest each language into a corpus of its own."
         )
-    return str(found[0])
+    return found[0] or ""
 
 
 def _write_pairs(

@@ -7,6 +7,8 @@ once per distinct chunk and not once per occurrence.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -88,11 +90,11 @@ def _cut(
 
 @jit
 def _same(
-    data: Bytes, begin: int, length: int, lower: Words64, starts: Longs, pool: Bytes, number: int
+    data: Bytes, begin: int, length: int, lower: Words64, starts: Longs, pool: Bytes, known: Any
 ) -> bool:
-    """Tell whether the chunk at ``begin``, of more than 8 bytes, is the known one."""
-    first = starts[number]
-    if starts[number + 1] - first != abs(length):
+    """Tell whether the chunk at ``begin``, of more than 8 bytes, is a known one."""
+    first = starts[known]
+    if starts[known + 1] - first != abs(length):
         return False
     for i in range(abs(length)):
         byte = data[begin + i]
@@ -151,7 +153,7 @@ def scan(
             hashed, length = hashes[c], lengths[c]
             begin = places[c] - abs(length)
             is_long = np.uint64(abs(length) > 8)
-            found = -1
+            found: Any = -1
             slot = hashed & mask
             while slots[slot, 1] != _NONE:
                 if slots[slot, 0] == hashed and slots[slot, 1] & _ONE == is_long:

@@ -18,11 +18,12 @@ VERSION = 1
 Rule = Callable[[str], list[str]]
 
 _RUN = re.compile(r"[^\W_]+")
-_KATAKANA_IDEOGRAPHS_OR_OTHER = re.compile(
-    r"(?P<katakana>[ァ-ヺー]+)"
-    r"|(?P<ideographs>[々〆㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff]+)"
-    r"|(?P<hiragana>[ぁ-ゟ]+)"
-    r"|(?P<other>[^\W_ぁ-ゟァ-ヺー々〆㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff]+)"
+_KATAKANA = r"\u30a1-\u30fa\u30fc"
+_HIRAGANA = r"\u3041-\u309f"
+_IDEOGRAPHS = r"\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_SCRIPTS = re.compile(
+    rf"(?P<katakana>[{_KATAKANA}]+)|(?P<ideographs>[{_IDEOGRAPHS}]+)|(?P<hiragana>[{_HIRAGANA}]+)"
+    rf"|(?P<other>[^\W_{_KATAKANA}{_IDEOGRAPHS}{_HIRAGANA}]+)"
 )
 
 
@@ -63,7 +64,7 @@ def _ideographs(text: str) -> list[str]:
     """
     words: list[str] = []
     syllables: list[str] = []
-    for match in _KATAKANA_IDEOGRAPHS_OR_OTHER.finditer(text):
+    for match in _SCRIPTS.finditer(text):
         run = match.group()
         if match.lastgroup == "ideographs":
             words += _pairs(run)
@@ -72,15 +73,6 @@ def _ideographs(text: str) -> list[str]:
         else:
             words += _words(run)
     return words or syllables
-
-
-def _letter_pairs(text: str) -> list[str]:
-    """Pairs of neighbouring letters, each with the marks that sit on it."""
-    words: list[str] = []
-    for run in _marked_run().findall(text):
-        letters = _marked_letter().findall(run.lower())
-        words += _pairs(letters)
-    return words
 
 
 def _pairs(units: str | list[str]) -> list[str]:
@@ -96,13 +88,17 @@ def _pairs(units: str | list[str]) -> list[str]:
 
 @cache
 def _marks() -> str:
-    marks = (chr(c) for c in range(0x300, 0x20000) if unicodedata.category(chr(c))[0] == "M")
-    return "".join(map(re.escape, marks))
+    """Return the marks of Unicode as ranges of a character class."""
+    marks = [c for c in range(0x300, 0x20000) if unicodedata.category(chr(c))[0] == "M"]
+    known = set(marks)
+    first = [c for c in marks if c - 1 not in known]
+    last = [c for c in marks if c + 1 not in known]
+    return "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(first, last, strict=True))
 
 
 @cache
 def _marked_run() -> re.Pattern[str]:
-    return re.compile(rf"[^\W_][^\W_{_marks()}]*(?:[{_marks()}]+[^\W_]*)*")
+    return re.compile(rf"[^\W_](?:[^\W_]|[{_marks()}])*")
 
 
 @cache
@@ -112,9 +108,15 @@ def _marked_letter() -> re.Pattern[str]:
 
 def _marked_words(text: str) -> list[str]:
     """Maximal runs of letters, digits and the vowel signs between them."""
-    return [
-        word for run in _marked_run().findall(text) for word in _marked_run().findall(run.lower())
-    ]
+    runs = _marked_run().findall(text)
+    # The small form of a letter can join with a mark that the capital did not join with.
+    small = (unicodedata.normalize("NFKC", run.lower()) for run in runs)
+    return [word for run in small for word in _marked_run().findall(run)]
+
+
+def _letter_pairs(text: str) -> list[str]:
+    """Pairs of neighbouring letters, each with the marks that sit on it."""
+    return [pair for run in _marked_words(text) for pair in _pairs(_marked_letter().findall(run))]
 
 
 LANGUAGES: dict[str, Rule] = {

@@ -1,0 +1,25 @@
+"""A small corpus and its task, for every room that needs one."""
+
+import pytest
+from hypothesis import settings
+
+from ssi_core.features.task import build_task
+from tests.corpora import topical, write_corpus
+
+# The first example of a kernel compiles it.
+settings.register_profile("ssi", deadline=None)
+settings.load_profile("ssi")
+
+
+@pytest.fixture(scope="session")
+def corpus_dir(tmp_path_factory):
+    """200 documents on eight subjects, about 1,500 links within them."""
+    return write_corpus(tmp_path_factory.mktemp("corpus") / "corpus", *topical())
+
+
+@pytest.fixture(scope="session")
+def task_dir(tmp_path_factory, corpus_dir):
+    """The task of `corpus_dir`, split by links; views counts, raw, sublinear, sublinear:10."""
+    out = tmp_path_factory.mktemp("task") / "task"
+    build_task(corpus_dir, out, views=("counts", "raw", "sublinear", "sublinear:10"))
+    return out

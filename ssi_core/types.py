@@ -192,7 +192,7 @@ class Ranker(Protocol):
         task: Task,
         rng: np.random.Generator,
         *,
-        start: Fitted | None = None,
+        start: Any = None,  # a fitted model of its own kind
         watch: Watch | None = None,
         threads: int = 1,
         checkpoint: Path | None = None,

@@ -13,7 +13,6 @@ from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.extmath import randomized_svd
 
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
@@ -26,6 +25,9 @@ _ALPHAS = tuple(round(0.05 * i, 2) for i in range(21))
 
 def word_vectors(matrix: TextMatrix, dimensions: int, rng: np.random.Generator) -> Float32:
     """Leading right singular vectors of a matrix: float32 (D, N), N bounded by its rank's bound."""
+    # Loaded here: a search needs no factorisation, and should not wait for the import.
+    from sklearn.utils.extmath import randomized_svd
+
     rank = max(1, min(dimensions, min(matrix.shape) - 1))
     seed = int(rng.integers(2**31))
     _, _, transposed = randomized_svd(

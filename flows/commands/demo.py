@@ -45,10 +45,10 @@ def _show_search(console: Console, search: Mapping[str, Any]) -> None:
         table.add_column("it says")
     columns = [search["results"][label] for label in labels]
     for place in range(max(map(len, columns))):
-        row = []
+        row: list[str] = []
         for hits in columns:
             hit = hits[place] if place < len(hits) else {"title": "", "says": []}
-            row += [hit["title"], " and ".join(hit["says"])]
+            row += [str(hit["title"]), " and ".join(hit["says"])]
         table.add_row(str(place + 1), *row)
     console.print(table)
     found = {label: _only(hits, synonym) for label, hits in search["results"].items()}

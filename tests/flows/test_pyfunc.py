@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flows.pyfunc_model import RankedSearch, texts_of
+from ssi_core.serving.searcher import open_searcher
+from tests.flows.project import make
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("project"))
+
+
+class Context:
+    def __init__(self, project):
+        self.artifacts = {
+            "model": str(project / "model"),
+            "index": str(project / "model" / "index"),
+        }
+
+
+@pytest.fixture(scope="module")
+def model(project):
+    loaded = RankedSearch()
+    loaded.load_context(Context(project))
+    return loaded
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pd.DataFrame({"query": ["moon rocket", "bread"]}),
+        {"query": ["moon rocket", "bread"]},
+        {"query": np.array(["moon rocket", "bread"], dtype=object)},
+        ["moon rocket", "bread"],
+        np.array(["moon rocket", "bread"], dtype=object),
+        pd.Series(["moon rocket", "bread"]),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_any_way_of_giving_queries_finds_what_the_searcher_finds(given, model, project):
+    found = model.predict(None, given, {"k": 3})
+    expected = open_searcher(project / "model").search(["moon rocket", "bread"], k=3)
+    assert found["titles"].tolist() == [[hit.title for hit in a.hits] for a in expected]
+    assert found["ids"].tolist() == [[hit.id for hit in a.hits] for a in expected]
+    assert found["scores"].tolist() == [[hit.score for hit in a.hits] for a in expected]
+
+
+def test_k_is_ten_unless_said_and_an_unknown_query_finds_nothing(model):
+    assert len(model.predict(None, ["moon"])["titles"][0]) == 10
+    assert model.predict(None, "xyzzy")["titles"].tolist() == [[]]
+    assert model.predict(None, [])["titles"].tolist() == []
+
+
+@pytest.mark.parametrize("wrong", [{"text": ["moon"]}, pd.DataFrame({"q": ["moon"]}), [1], [None]])
+def test_what_is_no_query_is_an_error_that_says_so(wrong):
+    with pytest.raises(ValueError, match="expected"):
+        texts_of(wrong)
+
+
+LOAD = """
+import json, sys
+import mlflow, pandas as pd
+model = mlflow.pyfunc.load_model(sys.argv[1])
+frame = pd.DataFrame({"query": ["moon rocket", "xyzzy"]})
+few = model.predict(frame, params={"k": 2})
+many = model.predict(frame)
+import ssi_core, flows
+print(json.dumps({
+    "titles": few["titles"].tolist(),
+    "many": [len(titles) for titles in many["titles"]],
+    "code": [next(iter(package.__path__)) for package in (ssi_core, flows)],
+}))
+"""
+
+
+@pytest.mark.slow
+def test_a_logged_model_ranks_raw_text_in_a_fresh_process_with_its_own_code(project, tmp_path):
+    code = f"""
+import mlflow, sys
+from flows.pyfunc_model import signature
+mlflow.pyfunc.save_model(
+    sys.argv[1], python_model={str(ROOT / "flows" / "pyfunc_model.py")!r},
+    artifacts={Context(project).artifacts!r}, signature=signature(),
+    code_paths=[{str(ROOT / "flows")!r}, {str(ROOT / "ssi_core")!r}], pip_requirements=[])
+"""
+    saved = tmp_path / "saved"
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+    } | {"MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+
+    def python(text: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", text, str(saved)],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env=environment,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    python(code)
+    assert not [f for f in saved.rglob("*") if f.suffix in {".pkl", ".pickle", ".joblib"}]
+    found = json.loads(python(LOAD).splitlines()[-1])
+    expected = open_searcher(project / "model").search(["moon rocket"], k=2)[0]
+    assert found["titles"] == [[hit.title for hit in expected.hits], []]
+    assert found["many"] == [10, 0]
+    assert all(Path(path).is_relative_to(saved) for path in found["code"])

@@ -188,21 +188,22 @@ def _pieces_in_order(path: Path, size: int) -> Iterator[Piece]:
                 continue
             inside, start = True, first.start()
             del buffer[:start]
-        if len(buffer) < size:
-            continue
-        cut = buffer.rfind(b"</page>", searched)
-        if cut < 0:
-            searched = len(buffer) - len(b"</page>")
-            if len(buffer) > _LARGEST_PAGE:
-                raise BadInput(
-                    f"{path}: the page at byte {start} of the XML is larger than "
-                    f"{_LARGEST_PAGE >> 20} MiB. This is no dump of current articles."
-                )
-            continue
-        cut, searched = cut + len(b"</page>"), 0
-        yield Piece(path, start, start + cut, bytes(buffer[:cut]), False, done)
-        del buffer[:cut]
-        start += cut
+        while len(buffer) >= size:
+            cut = buffer.rfind(b"</page>", 0, size)
+            if cut < 0:
+                cut = buffer.find(b"</page>", searched)
+            if cut < 0:
+                searched = max(0, len(buffer) - len(b"</page>"))
+                if len(buffer) > _LARGEST_PAGE:
+                    raise BadInput(
+                        f"{path}: the page at byte {start} of the XML is larger than "
+                        f"{_LARGEST_PAGE >> 20} MiB. This is no dump of current articles."
+                    )
+                break
+            cut, searched = cut + len(b"</page>"), 0
+            yield Piece(path, start, start + cut, bytes(buffer[:cut]), False, done)
+            del buffer[:cut]
+            start += cut
     cut = buffer.rfind(b"</page>")
     cut = cut + len(b"</page>") if cut >= 0 else 0
     _check_end(path, bytes(buffer[cut:]) if inside else b"</mediawiki>", start + cut, last=True)

@@ -97,14 +97,14 @@ class _PieceTables:
             (str(page.id), title, self.site.language, page.revision, page.timestamp, words)
         )
 
-    def _add_links(self, row: int, found: Iterable[tuple[str, str]]) -> None:
+    def _add_links(self, row: int, found: Iterable[str]) -> None:
         targets: Counter[str] = Counter()
-        for raw, _ in found:
+        for raw, n in Counter(found).items():
             category, title = self._read_target(raw)
             if category == "page":
-                targets[title] += 1
+                targets[title] += n
             else:
-                self.counts[f"link_{category}"] += 1
+                self.counts[f"link_{category}"] += n
         self.found.extend((row, title, n) for title, n in targets.items())
 
 
@@ -234,10 +234,11 @@ def _build(
     building.counts.update(
         pages=total["pages"], **settled.counts, links=kept, links_found=total["links_found"]
     )
+    for name, n in categories.items():
+        total[f"link_{name}"] += n
     building.skipped.update(settled.skipped)
-    building.skipped.update({f"link_{name}": n for name, n in sorted(categories.items()) if n})
     building.skipped.update(
-        {name: n for name, n in sorted(total.items()) if name.startswith(("page_", "link_"))}
+        {name: n for name, n in sorted(total.items()) if n and name.startswith(("page_", "link_"))}
     )
 
 

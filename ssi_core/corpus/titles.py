@@ -114,6 +114,10 @@ def clean_title(raw: str) -> str:
     return unicodedata.normalize("NFC", _BIDI.sub("", title)).strip()
 
 
+def _too_long(title: str) -> bool:
+    return len(title.encode(errors="replace")) > 255
+
+
 def read_target(raw: str, site: Site) -> tuple[str, str]:
     """Return (category, title) of a link's target.
 
@@ -129,7 +133,7 @@ def read_target(raw: str, site: Site) -> tuple[str, str]:
     if title.startswith("#"):
         return "section_only", ""
     title = title.partition("#")[0].lstrip(": ").rstrip()
-    if not title or _FORBIDDEN.search(title) or len(title.encode(errors="replace")) > 255:
+    if not title or _FORBIDDEN.search(title) or (len(title) > 63 and _too_long(title)):
         return "malformed", ""
     prefix, colon, rest = title.partition(":")
     if colon:

@@ -26,11 +26,13 @@ def _tags(names: Iterable[str]) -> str:
 
 _RAW_TAG = re.compile("<!--|" + _tags(_KEPT_RAW + _CUT_RAW + _CUT_HIDDEN), re.IGNORECASE)
 _CUT_TAG = re.compile(_tags(_CUT), re.IGNORECASE)
+_REF = re.compile(r"<ref(?:\s[^<>]*+)?+(?<!/)>[^<]*+</ref\s*+>")
 _TEMPLATE = re.compile(r"\{\{[^{}]*+\}\}")
 _BRACES = re.compile(r"(\{\{)|\}\}")
 _TABLE = re.compile(r"\n[ \t:]*+(?:(\{\|)|\|\})")
 _PREFIXED = re.compile(r"\[\[([^\[\]|:\n]*+):")
 _BRACKETS = re.compile(r"(\[\[)|\]\]")
+_TARGET = re.compile(r"\[\[([^\[\]|\n]*+)(?:\]\]|\|)")
 _LINK = re.compile(r"\[\[([^\[\]|\n]*+)(?:\]\]|\|([^\[\]]*+))")
 _BREAK = re.compile(
     r"</?(?:br|p|div|li|ul|ol|dl|dt|dd|tr|td|th|hr|blockquote|center|h[1-6]|poem)\b[^<>]*+>",
@@ -51,8 +53,9 @@ _GOES: tuple[tuple[str, re.Pattern[str], str], ...] = (
     ("----", re.compile(r"----++"), ""),
     ("__", re.compile(r"__[A-Z]++__"), ""),
 )
+_LINE_START = re.compile(r"\n[\s*#:;]*+")
 # A bar at the start of a line is a cell or an argument of what was never closed.
-_LINE_START = re.compile(r"(?:\n[\s*#:;]*+(?:\|[^\n]*+)?+)++")
+_BAR_LINE = re.compile(r"\n\|[^\n]*+")
 _BLANKS = re.compile("  ++")
 
 # Markup inside nowiki is text: as entities it passes every later step and comes back at the end.
@@ -167,11 +170,12 @@ def _visible(text: str) -> str:
 
 
 def _cut_tags(text: str) -> str:
+    # As with templates below: what holds no other goes in a quick pass, the scan takes the rest.
+    text = _REF.sub(" ", text)
     return _without(text, (whole for whole, _, _ in _tagged(text, _CUT_TAG)))
 
 
 def _cut_templates(text: str) -> str:
-    # Most templates hold no other: two quick passes leave little to the scan.
     for _ in range(2):
         text = _TEMPLATE.sub(" ", text)
     return _without(text, _nested(text, _BRACES)) if "{{" in text else text
@@ -193,16 +197,11 @@ def _words(text: str, hidden: Set[str]) -> str:
             text = pattern.sub(instead, text)
     for bracket in "[]{}":
         text = text.replace(bracket, "")
-    text = _LINE_START.sub("\n", "\n" + text)
+    text = _BAR_LINE.sub("", _LINE_START.sub("\n", "\n" + text))
     if "&" in text:
         text = html.unescape(text)
     text = _BLANKS.sub(" ", text.replace("\t", " ").replace("\xa0", " "))
     return text.replace(" \n", "\n").strip()
-
-
-def _links(text: str) -> Iterator[tuple[str, str]]:
-    for target, anchor in _LINK.findall(text):
-        yield target, anchor or target
 
 
 def strip_markup(text: str, *, hidden: Set[str] = HIDDEN) -> str:
@@ -236,10 +235,11 @@ def links(text: str) -> Iterator[tuple[str, str]]:
     >>> list(links("[[A]] [[b|c]] <!-- [[d]] --> {{e|[[f]]}}"))
     [('A', 'A'), ('b', 'c'), ('f', 'f')]
     """
-    return _links(_visible(text))
+    for target, anchor in _LINK.findall(_visible(text)):
+        yield target, anchor or target
 
 
-def read_wikitext(text: str, *, hidden: Set[str] = HIDDEN) -> tuple[str, list[tuple[str, str]]]:
-    """Return `strip_markup` and `links` of a text, at less than the price of both."""
+def read_wikitext(text: str, *, hidden: Set[str] = HIDDEN) -> tuple[str, list[str]]:
+    """Return `strip_markup` of a text and the targets of `links`, at less than both cost."""
     visible = _visible(text)
-    return _words(visible, hidden), list(_links(visible))
+    return _words(visible, hidden), _TARGET.findall(visible)

@@ -1,0 +1,190 @@
+"""Wikispeedia: 4,598 articles of the 2007 Wikipedia for Schools and the links between them.
+
+West, Pineau and Precup (2009), Wikispeedia: an online game for inferring semantic distances between
+concepts. Files as published by SNAP: plain texts in a tar archive, articles and links as TSV.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import lzma
+import re
+import sys
+import tarfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import polars as pl
+
+from ssi_core import store
+from ssi_core.corpus import inputs, links, tables
+from ssi_core.corpus.links import DOCUMENT, resolve_links, settle_pages
+from ssi_core.store import Artefact, Building
+from ssi_core.types import BadInput, Progress
+
+TEXTS = "articles_plaintext.tar.xz"
+ARTICLES = "articles.tsv.gz"
+LINKS = "links.tsv.gz"
+_MEMBER = re.compile(r"plaintext_articles/([^/]+)\.txt")
+_NOTICE = re.compile(r"\s*#copyright\s*\n")
+_SUBJECTS = re.compile(r"^2007 Schools Wikipedia Selection\..*(?:\n.*\S.*)*", re.MULTILINE)
+
+
+def _rows(path: Path, columns: int) -> Iterator[list[str]]:
+    """Rows of a TSV file; lines that begin with # are comments."""
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                row = line.rstrip("\r\n").split("\t")
+                if not line.strip() or line.startswith("#"):
+                    continue
+                if len(row) != columns:
+                    raise BadInput(
+                        f"{path}: line {number} has {len(row)} columns, expected {columns}. "
+                        "Restore the published file."
+                    )
+                yield row
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: {error}. Restore the published file.") from None
+
+
+def _texts(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield (article name, text) straight from the archive; nothing is unpacked to disk."""
+    try:
+        with tarfile.open(path, "r|xz") as archive:
+            for member in archive:
+                if member.isdir():
+                    continue
+                name = _MEMBER.fullmatch(member.name)
+                file = archive.extractfile(member) if member.isfile() and name else None
+                if name is None or file is None:
+                    raise BadInput(
+                        f"{path}: the member {member.name!r} isn't a file "
+                        "plaintext_articles/NAME.txt. Restore the published archive."
+                    )
+                yield name[1], file.read().decode("utf-8")
+    except (OSError, EOFError, tarfile.TarError, lzma.LZMAError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: {error}. Restore the published archive.") from None
+
+
+def clean_text(text: str) -> str:
+    r"""Return an article without the copyright notice and the selection's list of subjects.
+
+    >>> clean_text("   #copyright\n\nAsteroid\n\n2007 Schools Wikipedia Selection. Related: X\n\nA")
+    'Asteroid\n\nA'
+    """
+    text = _SUBJECTS.sub("", _NOTICE.sub("", text, count=1), count=1)
+    lines = (line.strip() for line in text.split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def title_of(name: str) -> str:
+    """Return the title of an article's URL-encoded name.
+
+    >>> title_of("%C3%89douard_Manet")
+    'Édouard Manet'
+    """
+    return unquote(name, errors="replace").replace("_", " ")
+
+
+def _read_texts(directory: Path, listed: list[str], progress: Progress | None) -> dict[str, str]:
+    known = set(listed)
+    texts: dict[str, str] = {}
+    for name, text in _texts(directory / TEXTS):
+        if name not in known:
+            raise BadInput(
+                f"{directory / TEXTS}: the text {name!r} isn't in {ARTICLES}. Both files must be "
+                "of one release."
+            )
+        texts[name] = clean_text(text)
+        if progress is not None and not len(texts) % 500:
+            progress(0.9 * len(texts) / len(listed), f"{len(texts):,} texts read")
+    return texts
+
+
+def _build(building: Building, directory: Path, progress: Progress | None) -> None:
+    listed = [name for (name,) in _rows(directory / ARTICLES, 1)]
+    texts = _read_texts(directory, listed, progress)
+    names = [name for name in dict.fromkeys(listed) if texts.get(name)]
+    pages = pl.DataFrame(
+        {
+            "row": range(len(names)),
+            "id": names,
+            "title": names,
+            "kind": [DOCUMENT] * len(names),
+            "target": pl.Series([None] * len(names), dtype=pl.String),
+            "digest": [hashlib.blake2b(texts[n].encode(), digest_size=16).digest() for n in names],
+        }
+    )
+    settled = settle_pages(pages)
+    kept = settled.sources.filter(pl.col("fate") == "document")["id"].to_list()
+    documents = pl.DataFrame(
+        {
+            "id": kept,
+            "title": [title_of(name) for name in kept],
+            "language": ["en"] * len(kept),
+            "revision": pl.Series([None] * len(kept), dtype=pl.Int64),
+            "timestamp": pl.Series([None] * len(kept), dtype=pl.Datetime("us", "UTC")),
+            "text": [texts[name] for name in kept],
+        }
+    )
+    with tables.document_writer(building.path) as writer:
+        writer.write(documents)
+    rows = {name: row for row, name in enumerate(names)}
+    pairs = Counter((source, target) for source, target in _rows(directory / LINKS, 2))
+    found = [(rows[s], t, n) for (s, t), n in pairs.items() if s in rows]
+    schema = {"row": pl.Int64, "title": pl.String, "n": pl.UInt32}
+    resolved, categories = resolve_links(pl.DataFrame(found, schema=schema, orient="row"), settled)
+    with tables.link_writer(building.path) as writer:
+        writer.write(resolved)
+    total = sum(pairs.values())
+    building.counts.update(
+        pages=len(listed), **settled.counts, links=categories.pop("kept"), links_found=total
+    )
+    building.skipped.update(settled.skipped)
+    building.skipped["page_without_text"] = len(listed) - len(names)
+    building.skipped["link_from_missing_page"] = total - sum(n for _, _, n in found)
+    building.skipped.update({f"link_{name}": n for name, n in sorted(categories.items()) if n})
+
+
+def ingest_wikispeedia(
+    directory: Path, out: Path, *, force: bool = False, progress: Progress | None = None
+) -> Artefact:
+    """Make a corpus of the published files of Wikispeedia.
+
+    Documents are the articles with a text: id is the URL-encoded name of ``articles.tsv``, title
+    its decoded form. Articles with the same text are one document, the first, and links to the
+    others lead to it. The manifest accounts for every article and link as for a Wikipedia.
+
+    Parameters
+    ----------
+    directory : has ``articles_plaintext.tar.xz``, ``articles.tsv.gz`` and ``links.tsv.gz``
+    out : directory of the corpus; up to date when it bears the key of these files
+    force : replace a corpus made from something else
+
+    Raises
+    ------
+    BadInput
+        A file is missing, damaged, or not of the published form.
+    Refused
+        ``out`` holds something else, or is being written.
+    """
+    directory, out = Path(directory), Path(out)
+    files = [directory / name for name in (TEXTS, ARTICLES, LINKS)]
+    parents = inputs.digest_inputs(files, progress=progress)
+    configuration = {"source": "wikispeedia"}
+    code = store.digest_code(sys.modules[__name__], links, tables)
+    key = store.key_of(tables.KIND, configuration, parents, code)
+    found = store.up_to_date(out, tables.KIND, key, force=force)
+    if found is not None:
+        return found
+    with store.create(
+        out, kind=tables.KIND, key=key, configuration=configuration, parents=parents
+    ) as building:
+        _build(building, directory, progress)
+    if progress is not None:
+        progress(1.0, f"{building.counts['documents']:,} documents")
+    return store.read(out, tables.KIND)

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,7 +121,9 @@ def up_to_date(path: Path, kind: str, key: str, *, force: bool = False) -> Artef
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return None
     if not (path / MANIFEST).exists():
-        raise Refused(f"{path} is there and is not an artefact of ssi; it is left alone. Name another.")
+        raise Refused(
+            f"{path} is there and is not an artefact of ssi; it is left alone. Name another."
+        )
     found = read(path)
     if found.kind == kind and found.key == key:
         return found
@@ -236,8 +238,8 @@ def load_array(path: Path, *, mapped: bool = True) -> NDArray[Any]:
     """Load a ``.npy`` array, memory mapped read-only unless told otherwise; never a pickle."""
     try:
         # An empty array cannot be mapped.
-        if mapped and path.stat().st_size > 128:
-            return np.load(path, mmap_mode="r", allow_pickle=False)
-        return np.load(path, allow_pickle=False)
+        mode: Literal["r"] | None = "r" if mapped and path.stat().st_size > 128 else None
+        array: NDArray[Any] = np.load(path, mmap_mode=mode, allow_pickle=False)
+        return array
     except (OSError, ValueError) as error:
         raise BadInput(f"{path}: {error}. Remove its directory and make it again.") from error

@@ -48,13 +48,27 @@ class View(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name by which rows of a table ask for it."""
+        ...
+
     @property
-    def space(self) -> str: ...
+    def space(self) -> str:
+        """Digest of what the columns mean."""
+        ...
+
     @property
-    def words(self) -> Sequence[str]: ...
-    def transform(self, texts: Sequence[str]) -> TextMatrix: ...
-    def save(self, directory: Path) -> None: ...
+    def words(self) -> Sequence[str]:
+        """Words of the columns."""
+        ...
+
+    def transform(self, texts: Sequence[str]) -> TextMatrix:
+        """Rows of raw texts."""
+        ...
+
+    def save(self, directory: Path) -> None:
+        """Write a directory from which it can be loaded."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -95,7 +109,8 @@ class _Rows(Mapping[str, TextMatrix]):
         self._whole, self._rows = whole, rows
 
     def __getitem__(self, view: str) -> TextMatrix:
-        return self._whole[view][self._rows]
+        rows: TextMatrix = self._whole[view][self._rows]
+        return rows
 
     def __iter__(self) -> Any:
         return iter(self._whole)
@@ -174,14 +189,31 @@ class Fitted(Protocol):
     """A trained ranker: two maps from texts to `Vectors`, and a directory."""
 
     @property
-    def model(self) -> Ranker: ...
+    def model(self) -> Ranker:
+        """Hyper-parameters."""
+        ...
+
     @property
-    def query_views(self) -> Mapping[str, View]: ...
+    def query_views(self) -> Mapping[str, View]:
+        """Views that queries are read through."""
+        ...
+
     @property
-    def document_views(self) -> Mapping[str, View]: ...
-    def embed_queries(self, queries: Texts) -> Vectors: ...
-    def embed_documents(self, documents: Texts) -> Vectors: ...
-    def save(self, directory: Path) -> None: ...
+    def document_views(self) -> Mapping[str, View]:
+        """Views that documents are read through."""
+        ...
+
+    def embed_queries(self, queries: Texts) -> Vectors:
+        """Queries as vectors."""
+        ...
+
+    def embed_documents(self, documents: Texts) -> Vectors:
+        """Documents as vectors."""
+        ...
+
+    def save(self, directory: Path) -> None:
+        """Write a directory from which it can be loaded."""
+        ...
 
 
 class Ranker(Protocol):
@@ -196,7 +228,19 @@ class Ranker(Protocol):
         watch: Watch | None = None,
         threads: int = 1,
         checkpoint: Path | None = None,
-    ) -> Fitted: ...
+    ) -> Fitted:
+        """Train on the task's training pairs.
+
+        Parameters
+        ----------
+        task : `Task`
+        rng : every random choice; the same state, the same arrays with one thread
+        start : a fitted model whose values are the first ones
+        watch : told the curves
+        threads : 1 is exact; more may share the parameters without a lock
+        checkpoint : directory to save the state in and to go on from
+        """
+        ...
 
 
 @dataclass(frozen=True)

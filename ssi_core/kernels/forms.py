@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ssi_core.kernels import jit, jit_fast
 from ssi_core.kernels.sparse import clear, dot, dot_spread, gather, scatter, spread
 
@@ -46,7 +48,10 @@ class Data(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Scratch of one thread: ``query`` (N,), ``documents`` (2, N), ``spread`` (words,), ``dots`` (2,)."""
+    """Scratch of one thread, float32.
+
+    ``query`` (N,), ``documents`` (2, N), ``spread`` (words,), ``dots`` (2,).
+    """
 
     query: Any
     documents: Any
@@ -58,36 +63,42 @@ class Work(NamedTuple):
 
 
 @jit
-def zero_query(parameters, data, work, q):
+def zero_query(parameters: Parameters, data: Data, work: Work, q: int) -> None:
     """``W = 0``: nothing to do."""
 
 
 @jit
-def zero_document(parameters, data, work, d, slot):
+def zero_document(parameters: Parameters, data: Data, work: Work, d: int, slot: int) -> np.float32:
     """``W = 0``: no score."""
-    return work.dots.dtype.type(0)
+    return np.float32(0)
 
 
 @jit
-def zero_step(parameters, data, work, q, p, n, rate):
+def zero_step(
+    parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
+) -> None:
     """``W = 0``: nothing to learn."""
 
 
 @jit
-def low_rank_query(parameters, data, work, q):
+def low_rank_query(parameters: Parameters, data: Data, work: Work, q: int) -> None:
     """``work.query = U q``."""
     gather(parameters.U, data.queries, q, work.query)
 
 
 @jit
-def low_rank_document(parameters, data, work, d, slot):
+def low_rank_document(
+    parameters: Parameters, data: Data, work: Work, d: int, slot: int
+) -> np.float32:
     """Score ``(U q)' (V d)``; keeps ``V d``."""
     gather(parameters.V, data.documents, d, work.documents[slot])
     return dot(work.query, work.documents[slot])
 
 
 @jit_fast
-def low_rank_step(parameters, data, work, q, p, n, rate):
+def low_rank_step(
+    parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
+) -> None:
     """``U += rate V (d+ - d-) q'``, ``V += rate U q (d+ - d-)'``."""
     difference = work.documents[1]
     for r in range(difference.shape[0]):
@@ -101,56 +112,65 @@ def low_rank_step(parameters, data, work, q, p, n, rate):
 
 
 @jit
-def no_diagonal_query(parameters, data, work, q):
+def no_diagonal_query(parameters: Parameters, data: Data, work: Work, q: int) -> None:
     """No diagonal: nothing to do."""
 
 
 @jit
-def no_diagonal_document(parameters, data, work, d, slot):
+def no_diagonal_document(
+    parameters: Parameters, data: Data, work: Work, d: int, slot: int
+) -> np.float32:
     """No diagonal: no score."""
-    return work.dots.dtype.type(0)
+    return np.float32(0)
 
 
 @jit
-def no_diagonal_step(parameters, data, work, q, p, n, rate):
+def no_diagonal_step(
+    parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
+) -> None:
     """No diagonal: nothing to learn."""
 
 
 @jit
-def no_diagonal_clear(data, work, q):
+def no_diagonal_clear(data: Data, work: Work, q: int) -> None:
     """No diagonal: nothing was written."""
 
 
 @jit
-def spread_query(parameters, data, work, q):
+def spread_query(parameters: Parameters, data: Data, work: Work, q: int) -> None:
     """Spread the query over the scratch, for products with documents."""
     spread(data.diagonal_queries, q, work.spread)
 
 
 @jit
-def spread_clear(data, work, q):
+def spread_clear(data: Data, work: Work, q: int) -> None:
     """Clear the scratch."""
     clear(data.diagonal_queries, q, work.spread)
 
 
 @jit
-def alpha_document(parameters, data, work, d, slot):
+def alpha_document(parameters: Parameters, data: Data, work: Work, d: int, slot: int) -> np.float32:
     """Score ``alpha q'd``."""
     work.dots[slot] = dot_spread(data.diagonal_documents, d, work.spread)
-    return parameters.diagonal[0] * work.dots[slot]
+    score: np.float32 = parameters.diagonal[0] * work.dots[slot]
+    return score
 
 
 @jit
-def alpha_step(parameters, data, work, q, p, n, rate):
+def alpha_step(
+    parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
+) -> None:
     """``alpha += rate q'(d+ - d-)``."""
     parameters.diagonal[0] += rate * (work.dots[0] - work.dots[1])
 
 
 @jit_fast
-def weights_document(parameters, data, work, d, slot):
+def weights_document(
+    parameters: Parameters, data: Data, work: Work, d: int, slot: int
+) -> np.float32:
     """Score ``sum_i D_i q_i d_i``."""
     documents = data.diagonal_documents
-    total = work.dots.dtype.type(0)
+    total = np.float32(0)
     for t in range(documents.indptr[d], documents.indptr[d + 1]):
         i = documents.indices[t]
         total += parameters.diagonal[i] * work.spread[i] * documents.data[t]
@@ -158,7 +178,9 @@ def weights_document(parameters, data, work, d, slot):
 
 
 @jit
-def weights_step(parameters, data, work, q, p, n, rate):
+def weights_step(
+    parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
+) -> None:
     """``D_i += rate q_i (d+_i - d-_i)``."""
     documents = data.diagonal_documents
     for t in range(documents.indptr[p], documents.indptr[p + 1]):

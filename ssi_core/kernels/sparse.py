@@ -46,7 +46,7 @@ def padded(dimensions: int) -> int:
 
 
 @jit_fast
-def gather(embedding, matrix, row, out):
+def gather(embedding: Any, matrix: Csr, row: int, out: Any) -> None:
     """Compute ``out = sum_w x_w embedding[w]`` over the non-zeros of one row.
 
     Four rows are read at a time, which halves the traffic of ``out``.
@@ -75,7 +75,7 @@ def gather(embedding, matrix, row, out):
 
 
 @jit_fast
-def scatter(embedding, matrix, row, scale, direction):
+def scatter(embedding: Any, matrix: Csr, row: int, scale: np.float32, direction: Any) -> None:
     """Add ``scale x_w direction`` to ``embedding[w]`` for every non-zero of one row."""
     n = direction.shape[0]
     for t in range(matrix.indptr[row], matrix.indptr[row + 1]):
@@ -85,7 +85,7 @@ def scatter(embedding, matrix, row, scale, direction):
 
 
 @jit_fast
-def dot(a, b):
+def dot(a: Any, b: Any) -> np.float32:
     """Inner product of two dense vectors."""
     total = np.float32(0)
     for r in range(a.shape[0]):
@@ -94,21 +94,21 @@ def dot(a, b):
 
 
 @jit
-def spread(matrix, row, scratch):
+def spread(matrix: Csr, row: int, scratch: Any) -> None:
     """Write one row into a dense scratch that holds zeros."""
     for t in range(matrix.indptr[row], matrix.indptr[row + 1]):
         scratch[matrix.indices[t]] = matrix.data[t]
 
 
 @jit
-def clear(matrix, row, scratch):
+def clear(matrix: Csr, row: int, scratch: Any) -> None:
     """Put back the zeros that `spread` wrote over."""
     for t in range(matrix.indptr[row], matrix.indptr[row + 1]):
         scratch[matrix.indices[t]] = 0
 
 
 @jit_fast
-def dot_spread(matrix, row, scratch):
+def dot_spread(matrix: Csr, row: int, scratch: Any) -> np.float32:
     """Inner product of one row with a dense scratch."""
     total = np.float32(0)
     for t in range(matrix.indptr[row], matrix.indptr[row + 1]):
@@ -117,7 +117,7 @@ def dot_spread(matrix, row, scratch):
 
 
 @jit
-def contains(indptr, indices, row, column):
+def contains(indptr: Any, indices: Any, row: int, column: int) -> bool:
     """Whether a row of a CSR pattern with sorted indices has a column: binary search."""
     low, high = indptr[row], indptr[row + 1]
     while low < high:
@@ -126,4 +126,4 @@ def contains(indptr, indices, row, column):
             low = middle + 1
         else:
             high = middle
-    return low < indptr[row + 1] and indices[low] == column
+    return bool(low < indptr[row + 1] and indices[low] == column)

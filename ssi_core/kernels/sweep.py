@@ -11,9 +11,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssi_core.kernels import jit
-from ssi_core.kernels.forms import DIAGONALS, FORMS
+from ssi_core.kernels.forms import DIAGONALS, FORMS, Data, Parameters, Work
 from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import contains
 
@@ -33,7 +34,7 @@ class Settings(NamedTuple):
 
 
 @jit
-def draw_negative(data, n_documents, q, state):
+def draw_negative(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) -> int:
     """Draw a uniform document that is not barred for query ``q``; -1 when none is found."""
     for _ in range(_DRAWS):
         d = below(state, n_documents)
@@ -55,7 +56,16 @@ def sweep_of(form: str, diagonal: str) -> Callable[..., Any]:
     diagonal_query, diagonal_document, diagonal_step, diagonal_clear = DIAGONALS[diagonal]
 
     @jit
-    def sweep(parameters, data, work, n_documents, state, settings, steps, totals):
+    def sweep(
+        parameters: Parameters,
+        data: Data,
+        work: Work,
+        n_documents: int,
+        state: NDArray[np.uint64],
+        settings: Settings,
+        steps: int,
+        totals: NDArray[np.float64],
+    ) -> None:
         for _ in range(steps):
             pair = below(state, data.pairs.shape[0])
             q, p = data.pairs[pair, 0], data.pairs[pair, 1]

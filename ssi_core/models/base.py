@@ -164,13 +164,15 @@ def load(directory: Path, models: Mapping[str, type[Model]]) -> FittedModel:
     try:
         said = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise BadInput(f"{directory} holds no model: it has no model.json. Check the path.") from None
+        raise BadInput(
+            f"{directory} holds no model: it has no model.json. Check the path."
+        ) from None
     except ValueError as error:
         raise BadInput(f"{file}: not JSON ({error}). Train the model again.") from None
     if said.get("format") != FORMAT or said.get("model") not in models:
         raise BadInput(
-            f"{file}: model {said.get('model')!r} of format {said.get('format')}; this version reads "
-            f"format {FORMAT} of: {', '.join(sorted(models))}. Train the model again."
+            f"{file}: model {said.get('model')!r} of format {said.get('format')}; this version "
+            f"reads format {FORMAT} of: {', '.join(sorted(models))}. Train the model again."
         )
     model = parse(models[said["model"]], said["parameters"])
     arrays = {n: store.load_array(directory / "arrays" / f"{n}.npy") for n in said["arrays"]}

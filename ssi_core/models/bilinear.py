@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -20,7 +20,6 @@ from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.sparse import aligned_empty, padded
 from ssi_core.kernels.sweep import Settings
 from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
-from ssi_core.models.tfidf import TfIdf
 from ssi_core.training.descend import descend
 from ssi_core.training.search import Trial, search
 from ssi_core.training.sgd import Sgd, training_data
@@ -52,8 +51,10 @@ class Bilinear(Model):
     view, diagonal_view : what W and the diagonal read; None: the same
     init_std : standard deviation of U and V at the start, or several to choose from
     rates : learning rates; the one with the lowest training rank loss after ``search_budget``
-        triples is taken. alpha and init_std, where there are several, by validation rank loss
-    margin : of the hinge
+        triples is taken. alpha, margin and init_std, where there are several, by validation rank
+        loss
+    margin : of the hinge, or several to choose from; a margin of 1 / alpha with the identity is
+        alpha with a margin of 1
     negatives : documents d- tried per positive until one violates
     epoch, budget, patience : triples between validations, triples at most, validations without
         improvement before the end
@@ -73,7 +74,7 @@ class Bilinear(Model):
     diagonal_view: str | None = None
     init_std: float | tuple[float, ...] = 0.1
     rates: tuple[float, ...] = (0.3, 0.1, 0.03, 0.01, 0.003)
-    margin: float = 1.0
+    margin: float | tuple[float, ...] = 1.0
     negatives: int = 1
     epoch: int = 50_000
     budget: int = 1_000_000
@@ -112,7 +113,7 @@ class Bilinear(Model):
         threads: int = 1,
         checkpoint: Path | None = None,
     ) -> FittedModel:
-        """Search the rate (alpha, init std), then train with early stopping.
+        """Search the rate (alpha, margin, init std), then train with early stopping.
 
         ``start`` gives the first values of the rows of words that both vocabularies have; its
         training then needs no init std. One thread makes the same bits from the same ``rng``;
@@ -215,10 +216,10 @@ class _Training:
         self.train = _Judge(model, task, "train", threads)
 
     def settle(self) -> tuple[Mapping[str, Any], list[Trial]]:
-        """Choose rate, alpha and init std; no trial where there is no choice."""
+        """Choose rate, alpha, margin and init std; no trial where there is no choice."""
         model = self.model
-        grid = {"init_std": _several(model.init_std), "alpha": _several(model.alpha)}
-        if len(grid["init_std"]) == len(grid["alpha"]) == len(model.rates) == 1:
+        grid = {name: _several(getattr(model, name)) for name in ("init_std", "alpha", "margin")}
+        if len(model.rates) == 1 and all(len(values) == 1 for values in grid.values()):
             return {n: v[0] for n, v in grid.items()} | {"rate": model.rates[0]}, []
 
         def attempt(settings: Mapping[str, Any]) -> tuple[float, float]:
@@ -244,7 +245,7 @@ class _Training:
             self.initial(settings),
             self.data,
             Settings(
-                np.float32(model.margin),
+                np.float32(settings["margin"]),
                 rate,
                 diagonal_rate.get(model.diagonal, np.float32(0)),
                 np.int64(model.negatives),
@@ -262,7 +263,9 @@ class _Training:
         if model.form == "zero":
             U = V = aligned_empty(0, padded(1))
         else:
-            shapes = [t.matrix(model.view).shape[1] for t in (self.task.queries, self.task.documents)]
+            shapes = [
+                t.matrix(model.view).shape[1] for t in (self.task.queries, self.task.documents)
+            ]
             U = _normal(shapes[0], model.dimensions, settings["init_std"], rng)
             V = U if model.tied else _normal(shapes[1], model.dimensions, settings["init_std"], rng)
         size = self.words if model.diagonal == "learned" else 1
@@ -274,30 +277,16 @@ class _Training:
 
 
 class _Judge:
-    """Rank loss of parameters on one side of the split.
-
-    Scores of a diagonal that is a multiple of the identity are counted once and scaled.
-    """
+    """Rank loss of parameters on one side of the split."""
 
     def __init__(self, model: Bilinear, task: Task, side: Literal["train", "valid"], threads: int):
         self.model, self.task = model, task
-        self.validator = Validator(
-            task, side=side, queries=model.validation_queries, threads=threads
-        )
-        self._identity: Any = None
+        self.validator = Validator(task, side, model.validation_queries, threads=threads)
 
     def __call__(self, parameters: Parameters) -> float:
-        model, validator = self.model, self.validator
-        if model.diagonal not in ("identity", "alpha"):
-            return validator.rank_loss(fitted(model, self.task, model.arrays(parameters)))
-        if self._identity is None:
-            cosine = TfIdf(model.diagonal_view or model.view)
-            self._identity = validator.scores(fitted(cosine, self.task, {}))
-        scores = parameters.diagonal[0] * self._identity
-        if model.form != "zero":
-            plain = replace(model, diagonal="none")
-            scores += validator.scores(fitted(plain, self.task, plain.arrays(parameters)))
-        return validator.rank_loss_of(scores)
+        return self.validator.rank_loss(
+            fitted(self.model, self.task, self.model.arrays(parameters))
+        )
 
 
 def warm_start(model: Bilinear, start: FittedModel, task: Task, parameters: Parameters) -> None:
@@ -342,7 +331,9 @@ def _normal(rows: int, dimensions: int, std: float, rng: np.random.Generator) ->
     """Normal entries in rows padded with zeros, which stay zero through every step."""
     embedding = aligned_empty(rows, padded(dimensions))
     embedding[:, dimensions:] = 0
-    embedding[:, :dimensions] = rng.standard_normal((rows, dimensions), np.float32) * np.float32(std)
+    embedding[:, :dimensions] = rng.standard_normal((rows, dimensions), np.float32) * np.float32(
+        std
+    )
     return embedding
 
 

@@ -17,9 +17,10 @@ from ssi_core.types import Task, Texts, Vectors, View, Watch
 class Bm25(Model):
     """Score by word counts that saturate.
 
-    ``f(q, d) = sum_i  (k3 + 1) q_i / (k3 + q_i)  *  idf_i (k1 + 1) d_i / (k1 (1 - b + b |d|/avg) + d_i)``
+    ``f(q, d) = sum_i (k3 + 1) q_i / (k3 + q_i) * idf_i (k1 + 1) d_i / (k1 (1 - b + b L) + d_i)``
     with counts ``q_i, d_i`` and ``idf_i = ln(1 + (n - df_i + 0.5) / (df_i + 0.5))``, which is never
-    negative. ``|d|`` counts the words of the vocabulary.
+    negative. ``L`` is the document's length
+    (words of the vocabulary) over the mean length.
 
     Parameters
     ----------

@@ -39,7 +39,8 @@ def word_vectors(matrix: TextMatrix, dimensions: int, rng: np.random.Generator) 
 def unit(rows: Float32) -> Float32:
     """Rows divided by their length; a row of zeros stays."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    scaled: Float32 = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return scaled
 
 
 @dataclass(frozen=True)
@@ -75,13 +76,13 @@ class Lsi(Model):
         """Factor once at the largest N; keep the N of the lowest training rank loss."""
         tried = _grid(self.dimensions)
         vectors = word_vectors(task.documents.matrix(self.view), max(tried), rng)
-        tried = sorted({min(n, vectors.shape[1]) for n in tried})
+        bounded = sorted({min(n, vectors.shape[1]) for n in tried})
         losses = {}
-        if len(tried) > 1:
+        if len(bounded) > 1:
             validator = Validator(task, side="train", queries=self.tuning_queries)
-            for n in tried:
+            for n in bounded:
                 losses[n] = validator.rank_loss(fitted(self, task, {"V": vectors[:, :n].copy()}))
-        chosen = min(losses, key=losses.__getitem__) if losses else tried[0]
+        chosen = min(losses, key=losses.__getitem__) if losses else bounded[0]
         facts = {"dimensions": chosen, "training_rank_loss": {str(n): v for n, v in losses.items()}}
         return fitted(self, task, {"V": vectors[:, :chosen].copy()}, facts)
 

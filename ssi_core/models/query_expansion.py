@@ -13,7 +13,7 @@ from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.kernels.topk import top_k
 from ssi_core.models.base import FittedModel, Model, Side, fitted
-from ssi_core.types import Int32, Task, TextMatrix, Texts, Vectors, View, Watch
+from ssi_core.types import Task, TextMatrix, Texts, Vectors, View, Watch
 
 _BLOCK = 128  # queries scored against the whole collection at a time
 
@@ -22,8 +22,8 @@ _BLOCK = 128  # queries scored against the whole collection at a time
 class QueryExpansion(Model):
     """``f(q, d) = (q + beta / E sum_i d_{r_i})' d``, the sum over the top E documents for q.
 
-    The print lacks the 1/E of its mean. A query that is itself a document of the collection is not
-    among its own top documents. beta and E have the lowest rank loss on training pairs. The
+    The print lacks the 1/E of its mean. Only documents that share a word with q are averaged; a
+    query that is itself a document of the collection is not among its own top documents. beta and E have the lowest rank loss on training pairs. The
     collection is part of the model: expansion needs it.
 
     Parameters
@@ -54,7 +54,7 @@ class QueryExpansion(Model):
         threads: int = 1,
         checkpoint: Path | None = None,
     ) -> FittedModel:
-        """Try every (E, beta) on training pairs; scores are linear in beta, so E costs, beta not."""
+        """Try every (E, beta) on training pairs; scores are linear in beta: only E costs."""
         collection = task.documents.matrix(self.view)
         arrays = {
             "indptr": np.asarray(collection.indptr),
@@ -71,7 +71,11 @@ class QueryExpansion(Model):
                 loss = validator.rank_loss_of(plain + np.float32(beta) * added)
                 losses[expansion, beta] = loss
         expansion, beta = min(losses, key=losses.__getitem__)
-        facts = {"expansion": expansion, "beta": beta, "training_rank_loss": losses[expansion, beta]}
+        facts = {
+            "expansion": expansion,
+            "beta": beta,
+            "training_rank_loss": losses[expansion, beta],
+        }
         return replace(_with(self, task, arrays, expansion, beta), facts=facts)
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
@@ -81,14 +85,9 @@ class QueryExpansion(Model):
         if side == "document" or expansion == 0 or beta == 0:
             return Vectors(queries, None)
         collection = _collection(fitted, queries.shape[1])
-        top = top_documents(queries, collection, texts.ids.to_numpy(), fitted.arrays["ids"], expansion)
-        n, found = top.shape
-        weights = np.full(top.size, beta / max(1, found), np.float32)
-        chosen = sparse.csr_array(
-            (weights, top.ravel(), np.arange(0, top.size + 1, max(1, found))[: n + 1]),
-            shape=(n, collection.shape[0]),
-        )
-        expanded = sparse.csr_array(queries + chosen @ collection, dtype=np.float32)
+        ids = texts.ids.to_numpy()
+        top = top_documents(queries, collection, ids, fitted.arrays["ids"], expansion)
+        expanded = sparse.csr_array(queries + beta * _mean(top) @ collection, dtype=np.float32)
         expanded.sort_indices()
         return Vectors(expanded, None)
 
@@ -99,12 +98,17 @@ class QueryExpansion(Model):
 
 def top_documents(
     queries: TextMatrix, collection: TextMatrix, query_ids: object, ids: object, count: int
-) -> Int32:
-    """Rows of the ``count`` best documents by inner product, int32 (n, count), itself left out."""
+) -> TextMatrix:
+    """Find the best documents for each query by inner product.
+
+    Returns
+    -------
+    CSR float32 (queries, documents) of scores: at most ``count`` a row, all positive, the query
+    itself left out
+    """
     scorer = Scorer(Vectors(collection, None))
     rows = {document: row for row, document in enumerate(np.asarray(ids).tolist())}
     itself = [rows.get(query, -1) for query in np.asarray(query_ids).tolist()]
-    count = max(0, min(count, collection.shape[0] - 1))
     top = np.empty((queries.shape[0], count), np.int32)
     value = np.empty(top.shape, np.float32)
     for low in range(0, queries.shape[0], _BLOCK):
@@ -114,7 +118,18 @@ def top_documents(
             if row >= 0:
                 scores[i, row] = -np.inf
         top_k(scores, top[block], value[block])
-    return top
+    found = value > 0
+    ends = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
+    return sparse.csr_array(
+        (value[found], top[found], ends), shape=(queries.shape[0], collection.shape[0])
+    )
+
+
+def _mean(top: TextMatrix) -> TextMatrix:
+    """Weights that average the documents found for each query."""
+    lengths = np.diff(top.indptr)
+    data = np.repeat(1 / np.maximum(lengths, 1), lengths).astype(np.float32)
+    return sparse.csr_array((data, top.indices, top.indptr), shape=top.shape)
 
 
 def _with(

@@ -25,12 +25,20 @@ log = logging.getLogger(__name__)
 
 
 class Trainee(Protocol):
-    """What the loop trains: live arrays (parameters and the state of the sampler), swept in place."""
+    """What the loop trains."""
 
     @property
-    def arrays(self) -> Mapping[str, NDArray[Any]]: ...
-    def sweep(self, triples: int) -> Mapping[str, float]: ...
-    def error(self) -> float: ...
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """Live arrays, changed in place: parameters and the state of the sampler."""
+        ...
+
+    def sweep(self, triples: int) -> Mapping[str, float]:
+        """Train on so many triples; ``train/...`` metrics."""
+        ...
+
+    def error(self) -> float:
+        """Validation error now."""
+        ...
 
 
 @dataclass
@@ -116,8 +124,9 @@ def _save(
     progress: Progress,
 ) -> None:
     """Write the state beside the last one, then swap: a kill leaves one of the two whole."""
-    new, old = checkpoint.with_name(checkpoint.name + ".new"), checkpoint.with_name(
-        checkpoint.name + ".old"
+    new, old = (
+        checkpoint.with_name(checkpoint.name + ".new"),
+        checkpoint.with_name(checkpoint.name + ".old"),
     )
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)

@@ -130,8 +130,9 @@ class Sgd:
         }
 
     def error(self) -> float:
-        """Validation error now."""
-        return self._judge(self.parameters)
+        """Validation error now; a training that diverges shows in it, not in warnings."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._judge(self.parameters)
 
 
 def _work(width: int, words: int) -> Work:

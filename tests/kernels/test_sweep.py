@@ -71,12 +71,8 @@ def one_triple(form, tied, diagonal, rate, margin=1e6, seed=0):
     )  # fmt: skip
     totals = np.zeros(4)
     scratch = work()
-    settings = Settings(
-        np.float32(margin), np.float32(rate), np.float32(rate), np.int64(1)
-    )
-    sweep_of(form, diagonal)(
-        p, data, scratch, 3, np.array([seed], np.uint64), settings, 1, totals
-    )
+    settings = Settings(np.float32(margin), np.float32(rate), np.float32(rate), np.int64(1))
+    sweep_of(form, diagonal)(p, data, scratch, 3, np.array([seed], np.uint64), settings, 1, totals)
     assert not scratch.spread.any()
     return before, p, view.toarray(), diagonal_view.toarray(), totals
 
@@ -219,9 +215,7 @@ def test_query_linked_to_everything_is_skipped_and_counted():
     )  # fmt: skip
     totals = np.zeros(4)
     settings = Settings(np.float32(1), np.float32(1), np.float32(0), np.int64(2))
-    sweep_of("low_rank", "alpha")(
-        p, data, work(), 3, np.array([1], np.uint64), settings, 4, totals
-    )
+    sweep_of("low_rank", "alpha")(p, data, work(), 3, np.array([1], np.uint64), settings, 4, totals)
     assert totals[SKIPPED] == totals[TRIPLES] == 4
     assert np.array_equal(before, p.U)
 

@@ -1,0 +1,111 @@
+"""TF-IDF, BM25, query expansion and LSI against plain computations."""
+
+import numpy as np
+import pytest
+
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.scorer import Scorer
+from ssi_core.features.task import open_task
+from ssi_core.models import Bm25, Lsi, LsiMixture, QueryExpansion, TfIdf
+from ssi_core.models.query_expansion import top_documents
+
+
+@pytest.fixture(scope="module")
+def task(task_dir):
+    return open_task(task_dir)
+
+
+def all_scores(fit, task):
+    return Scorer(fit.embed_documents(task.documents)).score(fit.embed_queries(task.queries))
+
+
+def cosines(task, view):
+    x = task.queries.matrix(view).toarray().astype(np.float64)
+    return x @ x.T
+
+
+def test_tfidf_is_the_cosine(task):
+    fit = TfIdf("sublinear").fit(task, np.random.default_rng(0))
+    scores = all_scores(fit, task)
+    np.testing.assert_allclose(scores, cosines(task, "sublinear"), atol=1e-6)
+    np.testing.assert_allclose(np.diag(scores), 1, atol=1e-5)
+
+
+def test_bm25_is_the_formula(task):
+    model = Bm25(k1=1.5, b=0.6, k3=7.0)
+    counts = task.documents.matrix("counts").toarray()
+    n, words = counts.shape
+    expected = np.zeros((5, n))
+    lengths = counts.sum(axis=1)
+    for q in range(5):
+        for d in range(n):
+            for w in range(words):
+                tf, qtf = counts[d, w], counts[q, w]
+                if tf and qtf:
+                    df = np.count_nonzero(counts[:, w])
+                    idf = np.log(1 + (n - df + 0.5) / (df + 0.5))
+                    floor = 1.5 * (1 - 0.6 + 0.6 * lengths[d] / lengths.mean())
+                    expected[q, d] += idf * 2.5 * tf / (floor + tf) * 8 * qtf / (7 + qtf)
+    scores = all_scores(model.fit(task, np.random.default_rng(0)), task)
+    np.testing.assert_allclose(scores[:5], expected, rtol=1e-4)
+
+
+def test_query_expansion_is_the_formula(task):
+    model = QueryExpansion(expansions=(3,), betas=(0.7,))
+    fit = model.fit(task, np.random.default_rng(0))
+    fit.arrays["expansion"][:], fit.arrays["beta"][:] = 3, 0.7
+    x = task.queries.matrix("raw").toarray().astype(np.float64)
+    plain = cosines(task, "raw")
+    np.fill_diagonal(plain, -np.inf)
+    expected = np.empty_like(plain)
+    for q, row in enumerate(plain):
+        top = np.argsort(-row, kind="stable")[:3]
+        expected[q] = (x[q] + 0.7 * x[top].mean(axis=0)) @ x.T
+    np.testing.assert_allclose(all_scores(fit, task), expected, atol=1e-5)
+
+
+def test_query_expansion_chooses_by_training_loss(task):
+    model = QueryExpansion(expansions=(2, 5), betas=(0.1, 1.0))
+    fit = model.fit(task, np.random.default_rng(0))
+    validator = Validator(task, side="train", queries=model.tuning_queries)
+    chosen = validator.rank_loss(fit)
+    assert fit.facts["training_rank_loss"] == pytest.approx(chosen, abs=1e-4)
+    assert chosen <= validator.rank_loss(TfIdf("raw").fit(task, np.random.default_rng(0))) + 1e-6
+
+
+def test_a_document_is_not_among_its_own_top(task):
+    x, ids = task.queries.matrix("raw"), task.queries.ids.to_numpy()
+    top = top_documents(x, x, ids, ids, 4)
+    assert (np.diff(top.indptr) == 4).all()
+    assert not top.diagonal().any()
+    plain = cosines(task, "raw")
+    np.fill_diagonal(plain, 0)
+    best = np.sort(plain, axis=1)[:, -4:].sum(axis=1)
+    np.testing.assert_allclose(top.sum(axis=1), best, rtol=1e-4)
+
+
+def test_lsi_is_the_cosine_in_the_span_of_the_leading_singular_vectors(task):
+    fit = Lsi(dimensions=6).fit(task, np.random.default_rng(0))
+    x = task.documents.matrix("raw").toarray().astype(np.float64)
+    _, _, vt = np.linalg.svd(x, full_matrices=False)
+    latent = x @ vt[:6].T
+    latent /= np.linalg.norm(latent, axis=1, keepdims=True)
+    np.testing.assert_allclose(all_scores(fit, task), latent @ latent.T, atol=0.02)
+
+
+def test_lsi_takes_no_more_dimensions_than_the_corpus_has(task):
+    fit = Lsi(dimensions=(8, 100_000)).fit(task, np.random.default_rng(0))
+    assert fit.arrays["V"].shape[1] < min(task.documents.matrix("raw").shape)
+
+
+def test_lsi_mixture_is_the_weighted_sum_and_the_best_of_its_grid(task):
+    model = LsiMixture(dimensions=(4, 8), alphas=(0.0, 0.3, 1.0))
+    fit = model.fit(task, np.random.default_rng(0))
+    n, alpha = fit.facts["dimensions"], fit.facts["alpha"]
+    lsi = Lsi(dimensions=n).fit(task, np.random.default_rng(0))
+    validator = Validator(task, side="train", queries=model.tuning_queries)
+    assert fit.facts["training_rank_loss"] == pytest.approx(validator.rank_loss(fit), abs=1e-4)
+    expected = alpha * all_scores(lsi, task) + (1 - alpha) * cosines(task, "raw")
+    np.testing.assert_allclose(all_scores(fit, task), expected, atol=0.03)
+    ends = [validator.rank_loss(m.fit(task, np.random.default_rng(0))) for m in (TfIdf("raw"),)]
+    assert fit.facts["training_rank_loss"] <= min(ends) + 1e-6

@@ -1,0 +1,200 @@
+"""What is particular to the bilinear family."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ssi_core.evaluation.scorer import Scorer
+from ssi_core.features.task import build_task, open_task
+from ssi_core.features.views import TextView
+from ssi_core.features.vocabulary import Vocabulary
+from ssi_core.models import Bilinear, TfIdf
+from ssi_core.types import BadInput, Pairs, Texts
+
+SMALL = Bilinear(dimensions=8, rates=(0.1,), epoch=500, budget=2000, margin=0.3)
+
+
+@pytest.fixture(scope="module")
+def task(task_dir):
+    return open_task(task_dir)
+
+
+def all_scores(fit, task):
+    return Scorer(fit.embed_documents(task.documents)).score(fit.embed_queries(task.queries))
+
+
+@pytest.mark.parametrize("diagonal", ["none", "identity", "alpha", "learned"])
+@pytest.mark.parametrize(
+    ("form", "tied"), [("zero", False), ("low_rank", False), ("low_rank", True)]
+)
+def test_score_is_the_formula(form, tied, diagonal, task):
+    """f = sum_i diag_i q_i d_i + q' U' V d in float64, views of W and of the diagonal differ."""
+    if (form, diagonal) == ("zero", "none"):
+        with pytest.raises(ValueError, match="scores nothing"):
+            Bilinear(form=form, diagonal=diagonal)
+        return
+    model = dataclasses.replace(
+        SMALL, form=form, tied=tied, diagonal=diagonal, alpha=2.5, alpha_rate=0.1, budget=600,
+        view="sublinear", diagonal_view="raw",
+    )  # fmt: skip
+    fit = model.fit(task, np.random.default_rng(0))
+    x = task.queries.matrix("sublinear").toarray().astype(np.float64)
+    xd = task.queries.matrix("raw").toarray().astype(np.float64)
+    expected = np.zeros((len(x), len(x)))
+    if form == "low_rank":
+        U = np.asarray(fit.arrays["U"], np.float64)
+        V = U if tied else np.asarray(fit.arrays["V"], np.float64)
+        expected += (x @ U) @ (x @ V).T
+    if diagonal != "none":
+        weights = {"identity": 1.0}.get(diagonal)
+        expected += (xd * (fit.arrays["diagonal"] if weights is None else weights)) @ xd.T
+    np.testing.assert_allclose(all_scores(fit, task), expected, atol=2e-5)
+    if tied:
+        np.testing.assert_allclose(expected, expected.T, atol=1e-9)
+
+
+def test_start_without_a_step_is_tfidf(task):
+    """W = D starts at the identity: with a rate of nearly 0 it stays the cosine."""
+    model = Bilinear(form="zero", diagonal="learned", rates=(1e-12,), epoch=10, budget=10)
+    cosine = TfIdf("raw").fit(task, np.random.default_rng(0))
+    fit = model.fit(task, np.random.default_rng(0))
+    np.testing.assert_allclose(all_scores(fit, task), all_scores(cosine, task), atol=1e-6)
+
+
+def test_alpha_and_margin_are_one_knob(task):
+    """alpha I, margin 1, std s is I, margin 1 / alpha, std s / sqrt(alpha), at the same rate."""
+    one = dataclasses.replace(SMALL, diagonal="alpha", alpha=4.0, margin=1.0, init_std=0.2)
+    other = dataclasses.replace(SMALL, diagonal="identity", margin=0.25, init_std=0.1)
+    a, b = (m.fit(task, np.random.default_rng(3)) for m in (one, other))
+    np.testing.assert_allclose(all_scores(a, task), 4 * all_scores(b, task), rtol=1e-3, atol=1e-3)
+
+
+def test_learning_lowers_the_validation_loss_and_watch_sees_it(task):
+    seen = []
+    model = dataclasses.replace(SMALL, diagonal="none", budget=5000)
+    fit = model.fit(task, np.random.default_rng(0), watch=lambda s, m: seen.append((s, dict(m))))
+    losses = [m["val/rank_loss"] for _, m in seen]
+    assert [s for s, _ in seen][:3] == [0, 500, 1000]
+    assert fit.facts["validation_rank_loss"] == min(losses) < losses[0] / 2
+    assert fit.facts["best_at"] == seen[int(np.argmin(losses))][0]
+
+
+def test_best_parameters_are_restored(task):
+    """A rate that destroys the model leaves the start, which is the best."""
+    model = dataclasses.replace(SMALL, rates=(1e4,), init_std=1e-6)
+    fit = model.fit(task, np.random.default_rng(0))
+    assert fit.facts["best_at"] == 0
+    assert np.isfinite(fit.arrays["U"]).all()
+    assert np.abs(fit.arrays["U"]).max() < 1e-4
+
+
+def test_search_takes_the_rate_of_the_lowest_training_loss(task):
+    model = dataclasses.replace(SMALL, rates=(1e-7, 0.1), search_budget=2000, diagonal="none")
+    facts = model.fit(task, np.random.default_rng(0)).facts
+    assert facts["rate"] == 0.1
+    losses = {t["settings"]["rate"]: t["training"] for t in facts["trials"]}
+    assert losses[0.1] < losses[1e-7]
+
+
+def test_search_of_alpha_margin_and_start_is_by_validation(task):
+    model = dataclasses.replace(
+        SMALL, diagonal="alpha", alpha=(1.0, 4.0), margin=(0.1, 1.0), init_std=(0.01, 1.0)
+    )
+    facts = model.fit(task, np.random.default_rng(0)).facts
+    assert len(facts["trials"]) == 8
+    best = min(facts["trials"], key=lambda t: t["validation"])["settings"]
+    assert (facts["init_std"], facts["margin"]) == (best["init_std"], best["margin"])
+
+
+def test_kill_and_resume_gives_the_same_bits(task, tmp_path):
+    """Training that is cut off after a validation goes on from its checkpoint, bit by bit."""
+    whole = SMALL.fit(task, np.random.default_rng(5))
+
+    class Cut(Exception):
+        pass
+
+    def cut(step, metrics):
+        if step == 1000:
+            raise Cut
+
+    checkpoint = tmp_path / "checkpoint"
+    with pytest.raises(Cut):
+        SMALL.fit(task, np.random.default_rng(5), watch=cut, checkpoint=checkpoint)
+    steps = []
+    again = SMALL.fit(
+        task, np.random.default_rng(5), checkpoint=checkpoint, watch=lambda s, m: steps.append(s)
+    )
+    assert steps[0] == 1000  # the validation that was cut off is repeated, no other
+    for name, array in whole.arrays.items():
+        np.testing.assert_array_equal(array, again.arrays[name])
+
+
+def test_many_threads_learn_as_well(task):
+    model = dataclasses.replace(SMALL, diagonal="none", budget=5000)
+    one, two = (model.fit(task, np.random.default_rng(0), threads=t) for t in (1, 2))
+    assert two.facts["threads"] == 2
+    assert abs(two.facts["validation_rank_loss"] - one.facts["validation_rank_loss"]) < 0.05
+
+
+def test_training_never_sees_test_links(task):
+    """Other test and validation pairs, same training pairs: the same steps."""
+    other = dataclasses.replace(task, test=task.valid)
+    a, b = (SMALL.fit(t, np.random.default_rng(2)) for t in (task, other))
+    np.testing.assert_array_equal(a.arrays["U"], b.arrays["U"])
+    both = np.concatenate([task.train.rows, task.test.rows])
+    leaky = dataclasses.replace(task, train=Pairs.of(both))
+    c = SMALL.fit(leaky, np.random.default_rng(2))
+    assert not np.array_equal(a.arrays["U"], c.arrays["U"])
+
+
+def test_warm_start_maps_rows_by_word(corpus_dir, task, tmp_path):
+    """The rows of words that both vocabularies have are copied, wherever they stand."""
+    first = SMALL.fit(task, np.random.default_rng(0))
+    build_task(corpus_dir, tmp_path / "small", words=60)
+    small = open_task(tmp_path / "small")
+    still = dataclasses.replace(SMALL, rates=(1e-12,), epoch=1, budget=1)
+    second = still.fit(small, np.random.default_rng(9), start=first)
+    old = {w: i for i, w in enumerate(task.queries.views["raw"].words)}
+    for name in ("U", "V"):
+        rows = [old[w] for w in small.queries.views["raw"].words]
+        np.testing.assert_allclose(second.arrays[name], first.arrays[name][rows], atol=1e-9)
+    with pytest.raises(ValueError, match="form and diagonal"):
+        dataclasses.replace(still, tied=True).fit(small, np.random.default_rng(9), start=first)
+
+
+def test_vocabularies_of_equal_size_are_not_confused(task):
+    """A diagonal, or U'U, between two languages of equally many words is refused."""
+    view = task.queries.views["raw"]
+    foreign = Vocabulary(view.words.series.reverse())
+    other = TextView("ja", foreign, view.idf, view.weighting)
+    documents = Texts(
+        task.documents.ids, task.documents.titles, task.documents.matrices, {"raw": other}
+    )
+    crossed = dataclasses.replace(task, documents=documents)
+    assert crossed.queries.matrix("raw").shape == crossed.documents.matrix("raw").shape
+    for model in (SMALL, dataclasses.replace(SMALL, diagonal="none", tied=True)):
+        with pytest.raises(BadInput, match="needs the same words on both sides"):
+            model.fit(crossed, np.random.default_rng(0))
+    free = dataclasses.replace(SMALL, diagonal="none", budget=500)
+    assert free.fit(crossed, np.random.default_rng(0)).arrays["V"].shape[1] == 8
+
+
+def test_no_training_pair_is_bad_input(task):
+    empty = dataclasses.replace(task, train=Pairs.of([]))
+    with pytest.raises(BadInput, match="no training pair"):
+        SMALL.fit(empty, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"form": "dense9"}, "form='dense9'"),
+        ({"diagonal": "half"}, "diagonal='half'"),
+        ({"dimensions": 0}, "dimensions=0"),
+        ({"rates": ()}, "rates="),
+    ],
+)
+def test_wrong_values_are_named(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        Bilinear(**wrong)

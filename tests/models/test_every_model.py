@@ -1,0 +1,157 @@
+"""The contract of a model, over every registered one."""
+
+import dataclasses
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.scorer import Scorer, score_pairs
+from ssi_core.features.task import open_task
+from ssi_core.models import MODELS, load_model
+from ssi_core.models.base import parse
+from ssi_core.types import BadInput, Texts
+
+SMALL = dict(dimensions=8, rates=(0.1,), epoch=500, budget=1500, search_budget=200, margin=0.3)
+ROWS = {
+    "tfidf": {},
+    "bm25": {},
+    "query_expansion": {"expansions": (2, 5), "betas": (0.3, 1.0)},
+    "lsi": {"dimensions": (4, 8)},
+    "lsi_mixture": {"dimensions": (4, 8), "alphas": (0.0, 0.5, 1.0), "tfidf_view": "sublinear"},
+    "bilinear D": {"form": "zero", "diagonal": "learned"} | SMALL,
+    "bilinear U'U + I": {"tied": True} | SMALL,
+    "bilinear U'V + I": SMALL | {"view": "sublinear:10", "diagonal_view": "raw"},
+    "bilinear U'V + D": {"diagonal": "learned"} | SMALL,
+    "bilinear U'V": {"diagonal": "none"} | SMALL,
+    "bilinear U'V + alpha I": {"diagonal": "alpha", "alpha": 3.0, "alpha_rate": 0.5} | SMALL,
+}
+
+
+def build(row):
+    name = row.split(" ")[0]
+    return MODELS[name](**ROWS[row])
+
+
+@pytest.fixture(scope="module")
+def task(task_dir):
+    return open_task(task_dir)
+
+
+@pytest.fixture(scope="module")
+def fits(task):
+    return {row: build(row).fit(task, np.random.default_rng(7)) for row in ROWS}
+
+
+every = pytest.mark.parametrize("row", ROWS)
+
+
+def test_every_registered_model_has_a_row():
+    assert {row.split(" ")[0] for row in ROWS} == set(MODELS)
+
+
+@every
+def test_ranks_pages_of_its_subject_first(row, fits, task):
+    """Links stay within a subject, and each subject has words of its own: a toy with an answer."""
+    report = evaluate(fits[row], task, tuples=2000)
+    assert report.means["rank_loss"] < 0.12
+    chance = report.per_query["relevant"].mean() / len(task.documents)
+    assert report.means["map"] > 3 * chance
+
+
+@every
+def test_save_then_load_is_the_identity(row, fits, task, tmp_path):
+    fit = fits[row]
+    fit.save(tmp_path)
+    loaded = load_model(tmp_path)
+    assert loaded.model == fit.model
+    assert json.loads(json.dumps(fit.facts)) == loaded.facts
+    for side in (
+        lambda f: f.embed_queries(task.queries),
+        lambda f: f.embed_documents(task.documents),
+    ):
+        a, b = side(fit), side(loaded)
+        if a.sparse is not None:
+            assert (a.sparse != b.sparse).nnz == 0
+        if a.dense is not None:
+            np.testing.assert_array_equal(a.dense, b.dense)
+    assert not list(tmp_path.rglob("*.pkl"))
+
+
+@every
+def test_same_seed_same_arrays(row, fits, task):
+    again = build(row).fit(task, np.random.default_rng(7))
+    assert again.arrays.keys() == fits[row].arrays.keys()
+    for name, array in fits[row].arrays.items():
+        np.testing.assert_array_equal(array, again.arrays[name])
+
+
+@every
+def test_reads_raw_text_with_its_own_views(row, fits, task, tmp_path):
+    """A saved model ranks raw text without the task; unknown and empty texts survive."""
+    fits[row].save(tmp_path)
+    model = load_model(tmp_path)
+    raw = ["boats1 boats2 boats3 common1", "", "never seen before"]
+    ids = pl.Series(["x", "y", "z"])
+    matrices = {n: v.transform(raw) for n, v in model.query_views.items()}
+    queries = Texts(ids, ids, matrices, model.query_views)
+    scores = Scorer(model.embed_documents(task.documents)).score(model.embed_queries(queries))
+    assert np.isfinite(scores).all()
+    subjects = task.documents.ids[np.argsort(-scores[0], kind="stable")[:5].tolist()].to_list()
+    assert [int(i[1:]) % 8 for i in subjects].count(0) >= 4
+    assert not scores[1:].any()
+
+
+@every
+def test_inputs_are_not_changed(row, task):
+    before = {n: m.data.copy() for n, m in task.documents.matrices.items()}
+    build(row).fit(task, np.random.default_rng(1))
+    for name, data in before.items():
+        np.testing.assert_array_equal(data, task.documents.matrices[name].data)
+
+
+@every
+def test_score_is_the_sum_of_its_words(row, fits, task):
+    """dense = weights @ embedding, columns of both parts are words of the model's own views."""
+    fit = fits[row]
+    for side, embed in (("query", fit.embed_queries), ("document", fit.embed_documents)):
+        vectors = embed(task.documents)
+        words = fit.dense_words(task.documents, side)
+        assert (words is None) == (vectors.dense is None)
+        if words is not None:
+            np.testing.assert_allclose(
+                words.weights @ words.embedding, vectors.dense, rtol=1e-4, atol=1e-6
+            )
+            assert len(words.view.words) == words.embedding.shape[0]
+        view = fit.sparse_view(side)
+        assert (view is None) == (vectors.sparse is None)
+        if view is not None:
+            assert len(view.words) == vectors.sparse.shape[1]
+
+
+@every
+def test_pairs_score_like_blocks(row, fits, task):
+    fit = fits[row]
+    queries, documents = fit.embed_queries(task.queries), fit.embed_documents(task.documents)
+    pairs = np.array([[0, 5], [3, 2], [7, 7]], np.int32)
+    block = Scorer(documents).score(queries)
+    np.testing.assert_allclose(
+        score_pairs(queries, documents, pairs),
+        block[pairs[:, 0], pairs[:, 1]],
+        rtol=1e-4,
+        atol=1e-6,
+    )
+
+
+@every
+def test_hyper_parameters_survive_json(row):
+    model = build(row)
+    said = json.loads(json.dumps(dataclasses.asdict(model)))
+    assert parse(type(model), said) == model
+
+
+def test_unknown_hyper_parameter_names_the_known_ones():
+    with pytest.raises(BadInput, match=r"no 'dimension'.*dimensions"):
+        parse(MODELS["bilinear"], {"dimension": 3})

@@ -23,8 +23,9 @@ class QueryExpansion(Model):
     """``f(q, d) = (q + beta / E sum_i d_{r_i})' d``, the sum over the top E documents for q.
 
     The print lacks the 1/E of its mean. Only documents that share a word with q are averaged; a
-    query that is itself a document of the collection is not among its own top documents. beta and E have the lowest rank loss on training pairs. The
-    collection is part of the model: expansion needs it.
+    query that is itself a document of the collection is not among its own top documents. beta and
+    E have the lowest rank loss on training pairs. The collection is part of the model: expansion
+    needs it.
 
     Parameters
     ----------

@@ -17,6 +17,8 @@ from mlflow.entities import Run, ViewType
 from flows import environment
 from ssi_core.types import BadInput
 
+_VARIABLE = "MLFLOW_TRACKING_URI"
+
 
 def tracking_uri() -> str:
     """Address of MLflow's store: ``MLFLOW_TRACKING_URI``, else a database under the root.
@@ -24,7 +26,7 @@ def tracking_uri() -> str:
     The address of a database file that is not absolute is taken from the root, so that a command
     started elsewhere does not open a second one.
     """
-    uri = os.environ.get("MLFLOW_TRACKING_URI") or "sqlite:///mlruns/mlflow.db"
+    uri = os.environ.get(_VARIABLE) or "sqlite:///mlruns/mlflow.db"
     if uri.startswith(("/", ".", "file:")):
         raise BadInput(
             f"MLFLOW_TRACKING_URI={uri}: MLflow no longer keeps runs in folders. Use "
@@ -46,7 +48,12 @@ def client() -> MlflowClient:
     uri = tracking_uri()
     opened = _open(uri)
     if mlflow.get_tracking_uri() != uri:
+        said = os.environ.get(_VARIABLE)
         mlflow.set_tracking_uri(uri)
+        # MLflow writes the address into the environment, where it would outlive a change of root.
+        del os.environ[_VARIABLE]
+        if said is not None:
+            os.environ[_VARIABLE] = said
     return opened
 
 

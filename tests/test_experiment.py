@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from ssi_core.evaluation.measures import LOWER_IS_BETTER
+from ssi_core.experiment import load_table, parse_table
+from ssi_core.models.bilinear import Bilinear
+from ssi_core.types import BadInput
+
+TABLES = Path(__file__).parents[1] / "flows" / "tables"
+PACKAGED = sorted(path.stem for path in TABLES.glob("*.toml"))
+
+SMALL = """
+name = "small"
+title = "A small table"
+seeds = 3
+
+[tasks.links]
+words = "all"
+
+[defaults.bilinear]
+view = "sublinear"
+budget = 1000
+
+[[rows]]
+label = "TF-IDF"
+model = "tfidf"
+seeds = 1
+paper = { rank_loss = 0.0162, map = 0.329, map_se = 0.010, parameters = "0" }
+
+[[rows]]
+label = "U'V + I"
+model = "bilinear"
+alpha = [1, 5.0]
+rates = [0.1]
+budget = 2000
+
+[[claims]]
+above = "U'V + I"
+below = "TF-IDF"
+measure = ["map", "rank_loss"]
+"""
+
+
+@pytest.fixture
+def table(tmp_path):
+    def read(text=SMALL):
+        path = tmp_path / "small.toml"
+        path.write_text(text, encoding="utf-8")
+        return load_table(path)
+
+    return read
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_a_shipped_table_is_whole_and_survives_the_round_trip(name):
+    found = load_table(name, TABLES)
+    assert found.name == name
+    assert parse_table(found.to_dict()) == found
+    assert found.source
+    for task in found.tasks:
+        assert found.views(task)
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_a_claim_of_a_shipped_table_is_one_that_the_print_makes(name):
+    found = load_table(name, TABLES)
+    assert found.claims
+    for claim in found.claims:
+        above, below = found.row(claim.above).paper, found.row(claim.below).paper
+        better, worse = above.measure(claim.measure), below.measure(claim.measure)
+        assert better is not None, claim
+        assert worse is not None, claim
+        if claim.measure in LOWER_IS_BETTER:
+            assert (worse - better) / better > 0.05, claim
+        else:
+            errors = [row.measure(f"{claim.measure}_se") or 0.0 for row in (above, below)]
+            assert better - worse > 2 * math.hypot(*errors), claim
+
+
+def test_defaults_of_a_model_hold_unless_the_row_says_otherwise(table):
+    ranker = table().row("U'V + I").ranker()
+    assert ranker == Bilinear(view="sublinear", budget=2000, alpha=(1.0, 5.0), rates=(0.1,))
+    assert isinstance(ranker.alpha[0], float)
+
+
+def test_views_of_a_task_are_those_that_its_rows_read(table):
+    assert table().views("links") == ("raw", "sublinear")
+
+
+def test_seeds_are_the_rows_own_else_those_asked_for_else_the_tables(table):
+    found = table()
+    tfidf, trained = found.rows
+    assert list(found.seeds_of(tfidf, 5)) == [0]
+    assert list(found.seeds_of(trained, 5)) == [0, 1, 2, 3, 4]
+    assert list(found.seeds_of(trained)) == [0, 1, 2]
+
+
+def test_a_claim_of_two_measures_is_two_claims(table):
+    assert [claim.measure for claim in table().claims] == ["map", "rank_loss"]
+
+
+def test_selected_rows_keep_the_claims_between_them(table):
+    found = table()
+    assert found.select(["U'V + I", "TF-IDF"]) == found
+    alone = found.select(["U'V + I"])
+    assert (alone.claims, alone.baseline) == ((), "U'V + I")
+    with pytest.raises(BadInput, match=r"no row \"U'V \+ J\"\. Did you mean \"U'V \+ I\"\?"):
+        found.select(["U'V + J"])
+    with pytest.raises(BadInput, match="at least one"):
+        found.select([])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("seeds = 3", "seed = 3", r"no key 'seed'\. Did you mean 'seeds'\? Known: name, title"),
+        ("seeds = 3", "seeds = 0", "seeds = 0, expected at least 1"),
+        ("seeds = 3", "seeds = true", "seeds: True is of the wrong kind, expected a whole number"),
+        ('title = "A small table"', "", "title is missing, expected text"),
+        ('title = "A', 'baseline = "none"\ntitle = "A', r"baseline: no row 'none'\."),
+        ('words = "all"', 'words = "al"', "expected a whole number or 'all'"),
+        ('words = "all"', 'wrods = "all"', r"tasks\.links\].* Did you mean 'words'\?"),
+        ('words = "all"', 'split = "random"', r"no choice 'random'\. Known: links, documents"),
+        ("[tasks.links]", "[tasks.a]\n[tasks.links]", r"'TF-IDF'.*which task\? .* a, links"),
+        ("[defaults.bilinear]", "[defaults.bilinaer]", r"Did you mean 'bilinear'\?"),
+        ("map_se = 0.010", "map_sd = 0.010", r"'TF-IDF': paper: no key 'map_sd'\. Did you mean"),
+        ("map = 0.329", 'map = ".329"', "paper: map: '.329' is of the wrong kind, expected a num"),
+        ('label = "TF-IDF"', 'label = "U\'V + I"', "two rows are labelled"),
+        ('label = "TF-IDF"', 'label = "TF,IDF"', "has no comma"),
+        ('"tfidf"', '"tfidf"\ntask = "lnks"', r"no task 'lnks'\. Did you mean 'links'\?"),
+        ('"tfidf"\nseeds = 1', '"tfidf"\nseeds = -1', "seeds = -1"),
+        ('below = "TF-IDF"', 'below = "TFIDF"', r"claim 1: no row 'TFIDF'\. Did you mean"),
+        ('"map", "rank', '"maps", "rank', r"claim 1: no measure 'maps'\. Did you mean 'map'\?"),
+        ('above = "U\'V + I"', "", "claim 1: above is missing"),
+        ("[[rows]]", "[[row]]", "at least one"),
+        ('name = "small"', "name = small", "not TOML"),
+    ],
+)
+def test_a_wrong_table_is_refused_with_the_file_the_place_and_the_known_names(
+    old, new, said, table
+):
+    assert old in SMALL
+    with pytest.raises(BadInput, match=said) as error:
+        table(SMALL.replace(old, new))
+    assert "small.toml" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"tfidf"\n', '"tfdif"\n', r"'TF-IDF': no model 'tfdif'\. Did you mean 'tfidf'\?"),
+        ("rates =", "rate =", r"\"U'V \+ I\": no key 'rate'\. Did you mean 'rates'\?"),
+        ("rates = [0.1]", 'rates = ["0.1"]', "rates: '0.1' is of the wrong kind, expected a num"),
+        ("rates = [0.1]", "rates = 0.1", "expected a list, each of it a number"),
+        ("rates = [0.1]", "rates = []", "expected positive numbers"),
+        ("rates = [0.1]", 'form = "dense"', "no choice 'dense'. Known: zero, low_rank"),
+        ("alpha = [1, 5.0]", 'alpha = "1"', "a number or a list, each of it a number"),
+        ("budget = 2000", "budget = 2000.5", "expected a whole number"),
+    ],
+)
+def test_a_wrong_hyperparameter_is_refused_when_the_models_are_checked(old, new, said, table):
+    assert old in SMALL
+    wrong = table(SMALL.replace(old, new))
+    with pytest.raises(BadInput, match=said) as error:
+        wrong.views("links")
+    assert "small.toml" in str(error.value)
+
+
+def test_an_unknown_table_names_the_shipped_ones():
+    with pytest.raises(BadInput, match=r"no table 'dmeo'\. Did you mean 'demo'\? Known: demo"):
+        load_table("dmeo", TABLES)
+
+
+def test_a_claim_across_tasks_cannot_be_paired(table):
+    two = SMALL.replace("[tasks.links]", "[tasks.other]\n[tasks.links]")
+    two = two.replace('"tfidf"', '"tfidf"\ntask = "other"')
+    two = two.replace('"bilinear"\nalpha', '"bilinear"\ntask = "links"\nalpha')
+    with pytest.raises(BadInput, match="different tasks"):
+        table(two)

@@ -17,20 +17,26 @@ def ui(mlflow_port: int, prefect_port: int) -> Outcome:
     They are for this machine alone. Ctrl-C ends both.
     """
     from flows import tracking
+    from flows.server import chosen_url
     from flows.ui import Page, pages, serve
 
-    root = environment.root()
+    root, tracked = environment.root(), tracking.tracking_uri()
+    # A server of the user's own is not started a second time.
+    own = {"MLflow": tracked if tracked.startswith("http") else "", "Prefect": chosen_url()}
+    for name, address in own.items():
+        if address:
+            click.echo(f"{name}: {address} (yours; it is left alone)", err=True)
     tracking.ready()
-    servers = pages(
-        root, tracking.tracking_uri(), mlflow_port=mlflow_port, prefect_port=prefect_port
-    )
+    every = pages(root, tracked, mlflow_port=mlflow_port, prefect_port=prefect_port)
+    servers = [page for page in every if not own[page.name]]
 
     def ready(page: Page) -> None:
         click.echo(f"{page.name}: {page.address}", err=True)
 
-    serve(servers, ready, environment=environment.variables(), logs=environment.home() / "logs")
-    value = {page.name.lower(): page.address for page in servers}
-    return Outcome(value, lambda console: console.print("both servers are ended"))
+    if servers:
+        serve(servers, ready, environment=environment.variables(), logs=environment.home() / "logs")
+    value = {page.name.lower(): own[page.name] or page.address for page in every}
+    return Outcome(value, lambda console: console.print(f"{len(servers)} servers ended"))
 
 
 @click.command(cls=Verb, examples=("ssi doctor", "ssi doctor --json"))

@@ -1,0 +1,108 @@
+"""The verbs that write runs, and those that read them; no Prefect server takes part."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import httpx
+import pytest
+
+from flows.cli import cli
+from flows.command import run
+from flows.server import free_port
+from tests.flows.project import make
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture
+def _root(project, monkeypatch):
+    for name in list(os.environ):
+        if name.startswith(("SSI_", "PREFECT_", "MLFLOW_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("SSI_ROOT", str(project))
+
+
+@pytest.mark.usefixtures("_root")
+def test_train_compare_export_and_search_a_run(project, tiny, tmp_path, capsys):
+    def ssi(*arguments: object) -> dict:
+        assert run(cli, [*map(str, arguments), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    how = ("--task", project / "task", "--row", "TF-IDF", "--comparison", "once")
+    trained = ssi("train", tiny, *how)
+    assert (trained["experiment"], trained["label"], trained["seed"]) == ("tiny", "TF-IDF", 0)
+
+    compared = ssi("compare", "tiny")
+    assert set(compared) >= {"experiment", "rows", "tests", "claims"}
+    (row,) = compared["rows"]
+    assert set(row) >= {"label", "seed", "run_id", "metrics"}
+    assert row["run_id"] == trained["run_id"]
+    assert row["metrics"]["test/map"] == pytest.approx(trained["metrics"]["test/map"])
+    assert ssi("compare", "tiny", "--comparison", "once")["rows"] == compared["rows"]
+
+    found = ssi("search", trained["run_id"], "moon", "-k", 3)
+    assert found == ssi("search", project / "tfidf", "moon", "-k", 3)
+    measured = ssi("evaluate", trained["run_id"], "--task", project / "task")
+    assert measured["metrics"]["test/map"] == pytest.approx(trained["metrics"]["test/map"])
+
+    files = ssi("export-trec", trained["run_id"], "--out", tmp_path / "trec")
+    lines = (tmp_path / "trec" / "run.trec").read_text().splitlines()
+    assert files["run"] == str(tmp_path / "trec" / "run.trec")
+    assert {len(line.split()) for line in lines} == {6}
+    assert (tmp_path / "trec" / "qrels.trec").read_text()
+
+    for arguments in (["compare", "nix"], ["search", "0123", "moon"], ["compare", "tiny", "-h"]):
+        code = run(cli, arguments)
+        assert code == (0 if "-h" in arguments else 3)
+    assert "'nix'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_ui_starts_both_pages_and_ends_them_on_interrupt(tmp_path):
+    ports = {"mlflow": free_port(), "prefect": free_port()}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("SSI_", "PREFECT_", "MLFLOW_"))
+    }
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "flows.cli", "--root", str(tmp_path), "ui", "--json"),
+            *(f"--{name}-port={port}" for name, port in ports.items()),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    killer = threading.Timer(240, process.kill)
+    killer.start()
+    try:
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if line.startswith("Prefect:"):
+                break
+        assert any("?workflowType=machine_learning" in line for line in said), "".join(said)
+        for port in ports.values():
+            assert httpx.get(f"http://127.0.0.1:{port}/", follow_redirects=True).status_code == 200
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    finally:
+        killer.cancel()
+        process.kill()
+        process.wait()
+    assert process.returncode == 0
+    assert set(json.loads(out)) == {"mlflow", "prefect"}
+    for port in ports.values():
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"http://127.0.0.1:{port}/")

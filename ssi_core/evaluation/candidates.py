@@ -70,7 +70,7 @@ class Candidates:
 def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candidates:
     """Fix the queries of a side and what each is ranked over.
 
-    Candidates are all documents (with a pool: the pool, and the query's own relevant documents),
+    Candidates are all documents (with a pool of the side: the pool, and the query's own relevant documents),
     without those that the task excludes for the query, and without the query's pairs of training;
     on the test side also without those of validation. A relevant pair that the task excludes does
     not count. On the training side the training pairs are the relevant ones.
@@ -110,12 +110,13 @@ def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candid
     barred = barred[_contains(chosen, barred // width)]
     barred = barred[~_contains(relevant, barred)]
 
-    if task.pool is None:
+    pool = task.pool if side == "test" else task.valid_pool
+    if pool is None:
         documents = np.arange(width, dtype=np.int32)
         outside = np.zeros(0, np.int32)
     else:
-        documents = np.union1d(task.pool, relevant % width).astype(np.int32)
-        outside = np.flatnonzero(~np.isin(documents, task.pool)).astype(np.int32)
+        documents = np.union1d(pool, relevant % width).astype(np.int32)
+        outside = np.flatnonzero(~np.isin(documents, pool)).astype(np.int32)
         barred = barred[_contains(documents, barred % width)]
     return Candidates(
         chosen.astype(np.int32),

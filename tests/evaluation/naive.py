@@ -15,7 +15,8 @@ def protocol(task, side):
     for (q, d), grade in zip(pairs.rows.tolist(), pairs.grade.tolist(), strict=True):
         if (q, d) not in excluded:
             relevant.setdefault(q, {})[d] = grade
-    common = range(len(task.documents)) if task.pool is None else task.pool.tolist()
+    pool = task.pool if side == "test" else task.valid_pool
+    common = range(len(task.documents)) if pool is None else pool.tolist()
     return {
         q: (own, [d for d in common if d not in own and (q, d) not in barred])
         for q, own in relevant.items()

@@ -31,16 +31,18 @@ def random_task(rng, queries=12, documents=20, pool=None, levels=4):
     pairs = [Pairs.of(np.argwhere(side == s)) for s in range(3)]
     grades = [Pairs(p.rows, p.weight, rng.integers(1, 4, len(p)).astype(np.int8)) for p in pairs]
     exclude = sparse.csr_array(rng.random((queries, documents)) < 0.1)
-    chosen = None
+    pools = [None, None]
     if pool is not None:
-        chosen = np.sort(rng.choice(documents, pool, replace=False)).astype(np.int32)
+        pools = [
+            np.sort(rng.choice(documents, pool, replace=False)).astype(np.int32) for _ in range(2)
+        ]
     return Task(
         texts(csr(table), "a query"),
         texts(csr(np.eye(documents)), "50% document"),
         *grades,
         exclude,
         "toy",
-        chosen,
+        *pools,
     )
 
 

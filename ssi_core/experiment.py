@@ -3,20 +3,6 @@
 A table names its tasks, its rows (a model and its hyper-parameters), the numbers that were printed
 and the claims of order that they make. Strict means: an unknown key or a value of the wrong kind
 is an error that names the file, the key and what is known.
-
-```toml
-name = "example"
-title = "One row"
-
-[defaults.tfidf]                 # for every row of this model that does not say otherwise
-seeds = 1
-
-[[rows]]
-label = "TF-IDF"
-model = "tfidf"
-view = "raw"
-paper = { rank_loss = 0.0162, map = 0.329, map_se = 0.010 }
-```
 """
 
 from __future__ import annotations
@@ -89,11 +75,6 @@ class TaskSpec:
     split: Literal["links", "documents"] = "links"
     split_seed: int = 0
     pool: int = 10_000
-
-    @property
-    def vocabulary(self) -> int | None:
-        """``words`` as the features take it: None is all words."""
-        return None if self.words == "all" else self.words
 
 
 @dataclass(frozen=True)

@@ -170,6 +170,7 @@ def row_run(table: Table, row: Row, seed: int, comparison: str, task: Path) -> I
     except BaseException as error:
         stopped = isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit)
         reason = f"{type(error).__name__}: {error}".rstrip(": ")
+        run._send()
         client().set_tag(run.run_id, "reason", reason[:4000])
         client().set_terminated(run.run_id, "KILLED" if stopped else "FAILED")
         raise

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mlflow.entities import Metric, RunTag
+from mlflow.entities import Metric
 from mlflow.exceptions import MlflowException
 
 from flows.tracking.database import (
@@ -131,7 +131,7 @@ def log_summary(
     points = [Metric(plain(name), value, now, 0) for name, value in metrics.items()]
     for name, values in series.items():
         points += [Metric(plain(name), v, now, n) for n, v in enumerate(values) if v == v]
-    client().log_batch(run_id, metrics=points, tags=[RunTag("rows", str(_longest(series)))])
+    client().log_batch(run_id, metrics=points)
     for path, text in files.items():
         client().log_text(run_id, text, path)
     for path, figure in figures.items():
@@ -140,10 +140,6 @@ def log_summary(
     for run in earlier:
         client().delete_run(run.info.run_id)
     return run_id
-
-
-def _longest(series: Mapping[str, list[float]]) -> int:
-    return max((len(values) for values in series.values()), default=0)
 
 
 @contextmanager

@@ -1,0 +1,109 @@
+import contextlib
+
+import pytest
+
+from flows import environment
+from flows.workers import Workers
+from tests.flows.project import write_dump
+
+TINY = """
+name = "tiny"
+title = "Three rows on fifty pages"
+
+[tasks.links]
+words = "all"
+
+[[rows]]
+label = "TF-IDF"
+model = "tfidf"
+seeds = 1
+
+[[rows]]
+label = "U'V + I"
+model = "bilinear"
+dimensions = 8
+rates = [0.1]
+budget = 1000
+epoch = 500
+search_budget = 100
+
+[[claims]]
+above = "U'V + I"
+below = "TF-IDF"
+measure = "map"
+"""
+
+
+@pytest.fixture(scope="session")
+def root(tmp_path_factory):
+    """A root of its own for all flow tests."""
+    path = tmp_path_factory.mktemp("root")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSI_ROOT", str(path))
+        for name, value in environment.variables().items():
+            patch.setenv(name, value)
+        environment.home().mkdir()
+        yield path
+
+
+@pytest.fixture(scope="session")
+def row_worker(root):
+    """One worker for all tests: to start one, and to compile in it, takes longer than the rows."""
+    workers = Workers(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_DISABLE_JIT", "1")
+        workers.__enter__()
+    with contextlib.ExitStack() as stack:
+        stack.push(workers)
+        yield workers
+
+
+@pytest.fixture(scope="session")
+def prefect_server(root, row_worker):
+    """An embedded Prefect server."""
+    from prefect.settings import PREFECT_HOME, temporary_settings
+    from prefect.testing.utilities import prefect_test_harness
+
+    from flows import pipeline, train
+
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        temporary_settings({PREFECT_HOME: root / ".ssi" / "prefect"}),
+        prefect_test_harness(server_startup_timeout=180),
+    ):
+        for module in (pipeline, train):
+            patch.setattr(module, "Workers", lambda *sizes: contextlib.nullcontext(row_worker))
+        yield root
+
+
+@pytest.fixture(scope="session")
+def dump(tmp_path_factory):
+    return write_dump(tmp_path_factory.mktemp("dump") / "tiny.xml.bz2")
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory):
+    path = tmp_path_factory.mktemp("table") / "tiny.toml"
+    path.write_text(TINY)
+    return path
+
+
+@pytest.fixture(scope="session")
+def mlflow_store(tmp_path_factory):
+    """A root with an MLflow database; making one takes seconds."""
+    root = tmp_path_factory.mktemp("mlflow")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSI_ROOT", str(root))
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        from flows import tracking
+
+        tracking.ready()
+    return root
+
+
+@pytest.fixture
+def mlflow_root(mlflow_store, monkeypatch):
+    """That root as the root of one test."""
+    monkeypatch.setenv("SSI_ROOT", str(mlflow_store))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return mlflow_store

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from flows import compare, report, tracking
+from ssi_core.evaluation.significance import holm, paired_t
+from ssi_core.types import BadInput
+from tests.flows import comparisons
+
+EXPERIMENT = comparisons.TABLE["name"]
+
+
+@pytest.fixture(scope="module")
+def rows(mlflow_store, task_dir):
+    """Run ids of the comparison "first"; its table has one more row, which is not done."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSI_ROOT", str(mlflow_store))
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        yield comparisons.write(task_dir)
+
+
+@pytest.fixture(scope="module")
+def found(rows):
+    return compare.compare(EXPERIMENT, "first")
+
+
+def printed(comparison, **console):
+    file = io.StringIO()
+    compare.render(comparison, Console(file=file, width=100, highlight=False, **console))
+    return file.getvalue()
+
+
+def test_the_object_is_json_with_the_agreed_keys(found, rows):
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert {"experiment", "comparison", "rows", "tests", "claims"} <= set(found)
+    assert (found["experiment"], found["comparison"]) == (EXPERIMENT, "first")
+    assert [(row["label"], row["seed"]) for row in found["rows"]] == [
+        ("TF-IDF", 0), ("BM25", 0), ("U'V + I", 0), ("U'V + I", 1)
+    ]  # fmt: skip
+    assert [row["run_id"] for row in found["rows"]] == rows
+    for row in found["rows"]:
+        assert set(row) == {"label", "seed", "run_id", "metrics"}
+        assert {"test/map", "test/rank_loss", "test/p_at_10_se"} <= set(row["metrics"])
+    wanted = {"a", "b", "metric", "difference", "p", "p_adjusted", "test", "n"}
+    assert all(wanted <= set(test) for test in found["tests"])
+    assert all({"claim", "verdict", "p"} <= set(claim) for claim in found["claims"])
+    assert found["missing"] == ["LSI"]
+
+
+def test_values_are_averaged_over_seeds_query_by_query(found):
+    summary = found["summary"][2]
+    frames = [comparisons.report(0.2, seed=seed).per_query["map"].to_numpy() for seed in (2, 3)]
+    means = [values.mean() for values in frames]
+    of_queries = np.mean(frames, axis=0)
+    measure = summary["measures"]["map"]
+    assert (summary["label"], summary["seeds"], summary["queries"]) == ("U'V + I", 2, 60)
+    assert measure["mean"] == pytest.approx(np.mean(means))
+    assert measure["se"] == pytest.approx(of_queries.std(ddof=1) / math.sqrt(60))
+    assert measure["sd_seeds"] == pytest.approx(np.std(means, ddof=1))
+    assert found["summary"][0]["measures"]["map"]["sd_seeds"] is None
+
+
+def test_every_row_is_tested_against_the_baseline_with_holm_over_the_rows(found):
+    assert found["baseline"] == "TF-IDF"
+    tests = [t for t in found["tests"] if t["family"] == "baseline" and t["test"] == "t"]
+    assert {(t["a"], t["b"]) for t in tests} == {("BM25", "TF-IDF"), ("U'V + I", "TF-IDF")}
+    assert {t["metric"] for t in tests} == {"test/rank_loss", "test/map", "test/p_at_10"}
+    by_map = [t for t in tests if t["metric"] == "test/map"]
+    base = comparisons.report(0.0, seed=0).per_query["map"].to_numpy()
+    other = comparisons.report(0.0, seed=1).per_query["map"].to_numpy()
+    assert by_map[0]["p"] == pytest.approx(paired_t(other, base))
+    assert by_map[0]["difference"] == pytest.approx(float(np.mean(other - base)))
+    assert [t["p_adjusted"] for t in by_map] == pytest.approx(holm([t["p"] for t in by_map]))
+    assert all(t["n"] == 60 for t in found["tests"])
+    assert {t["test"] for t in found["tests"]} == {"randomisation", "t"}
+
+
+def test_claims_hold_are_reversed_or_not_decided_and_those_of_missing_rows_are_left(found):
+    verdicts = {claim["claim"]: claim["verdict"] for claim in found["claims"]}
+    assert list(verdicts.values()) == ["holds", "holds", "reversed", "not decided"]
+    assert not any("LSI" in claim for claim in verdicts)
+    pairs = {(t["a"], t["b"], t["metric"]) for t in found["tests"] if t["family"] == "claims"}
+    assert ("U'V + I", "TF-IDF", "test/map") in pairs
+
+
+def test_the_page_fits_100_columns_and_says_what_a_reader_needs(found):
+    text = printed(found)
+    assert max(len(line) for line in text.splitlines()) <= 100
+    assert "\x1b" not in text
+    mean, error = (found["summary"][0]["measures"]["map"][key] for key in ("mean", "se"))
+    spread = f"{error:.3f}".removeprefix("0")
+    assert f"{mean:.3f} ±{spread} 0.329 ±.010" in text
+    loss = found["summary"][0]["measures"]["rank_loss"]
+    assert f"{100 * loss['mean']:.2f} ±{100 * loss['se']:.2f}" in text
+    assert "sd, 2 seeds" in text
+    assert "BM25 [1]" in text
+    assert "[1] not in the paper" in text
+    assert "P@10 can reach 0.62 here" in text
+    assert "The values are made up." in text
+    assert "not finished: LSI" in text
+    assert "2 of 4 claims of order hold, 1 reversed, 1 not decided" in text
+
+
+def test_signs_say_what_is_better_and_worse_than_the_baseline(found):
+    worse = json.loads(json.dumps(found))
+    for test in worse["tests"]:
+        test["difference"] = -test["difference"]
+    (line,) = (line for line in printed(found).splitlines() if line.startswith("U'V + I  "))
+    assert line.count("* ") == 3
+    (line,) = (line for line in printed(worse).splitlines() if line.startswith("U'V + I  "))
+    assert line.count("° ") == 3
+
+
+def test_a_terminal_gets_colours(found):
+    assert "\x1b[" in printed(found, force_terminal=True)
+
+
+def test_a_table_without_printed_numbers_has_no_column_for_them(found):
+    bare = {**found, "summary": [{**row, "paper": {}} for row in found["summary"]], "claims": []}
+    text = printed(bare)
+    assert "paper" not in text.splitlines()[1]
+    assert "claims" not in text
+
+
+def test_the_page_in_markdown_has_a_line_for_every_row_and_claim(found):
+    page = report.markdown(found)
+    lines = page.splitlines()
+    assert sum(line.startswith("| ") for line in lines) == (2 + 3) + (2 + 3)
+    widths = {line.replace("\\|", "").count("|") for line in lines if line.startswith("| row")}
+    assert widths == {1 + len(report.cells(found)[0])}
+    assert "## Rows of made-up reports" in page
+
+
+def test_the_summary_run_holds_the_object_the_page_and_pictures_and_replaces_the_last(found):
+    first = compare.summarise(EXPERIMENT, "first", found)
+    second = compare.summarise(EXPERIMENT, "first")
+    client = tracking.client()
+    experiment = client.get_experiment_by_name(EXPERIMENT).experiment_id
+    runs = client.search_runs([experiment], 'tags.kind = "summary"')
+    assert [run.info.run_id for run in runs] == [second]
+    assert first != second
+    (run,) = runs
+    assert run.data.tags["comparison_id"] == "first"
+    assert run.data.metrics["claims/holds"] == 2
+    assert run.data.metrics["best/map"] == found["summary"][2]["measures"]["map"]["mean"]
+    series = client.get_metric_history(second, "rows/map")
+    assert [point.value for point in series] == [
+        row["measures"]["map"]["mean"] for row in found["summary"]
+    ]
+    files = {file.path for file in client.list_artifacts(second)}
+    plots = {file.path for file in client.list_artifacts(second, "plots")}
+    assert files == {"comparison.json", "comparison.md", "plots"}
+    assert plots == {f"plots/{n}.png" for n in ("measures", "training", "average_precision")}
+    with tracking.runs._downloaded(second, "comparison.json") as path:
+        assert json.loads(path.read_text()) == found
+
+
+def test_the_latest_comparison_is_taken_unless_one_is_named(rows, task_dir):
+    comparisons.write(task_dir, "second", gains=[("TF-IDF", 0.0)])
+    assert compare.compare(EXPERIMENT)["comparison"] == "second"
+    assert compare.compare(EXPERIMENT, "first")["comparison"] == "first"
+    with pytest.raises(BadInput, match="no finished row"):
+        compare.compare(EXPERIMENT, "third")
+
+
+def test_a_single_row_is_a_comparison_without_tests(rows, task_dir):
+    comparisons.write(task_dir, "alone", gains=[("U'V + I", 0.1)])
+    found = compare.compare(EXPERIMENT, "alone")
+    assert (found["tests"], found["claims"], found["baseline"]) == ([], [], "U'V + I")
+    assert "claims" not in printed(found)
+    assert compare.summarise(EXPERIMENT, "alone", found)
+
+
+def test_rows_of_other_tasks_are_tested_against_the_first_of_their_own(rows):
+    loaded = compare.load(EXPERIMENT, "first")
+    two = tuple(
+        dataclasses.replace(row, task="default" if row.label == "TF-IDF" else "other")
+        for row in loaded.table.rows
+    )
+    apart = dataclasses.replace(
+        loaded, table=dataclasses.replace(loaded.table, rows=two, claims=())
+    )
+    tests = compare.results(apart)["tests"]
+    assert {(test["a"], test["b"]) for test in tests} == {("U'V + I", "BM25")}

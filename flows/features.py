@@ -61,7 +61,9 @@ def make_task(settings: FeaturesSettings) -> str:
     key = artefact_key("task", said, {"corpus": corpus.key}, "features", "kernels")
     out = settings.out or str(environment.store_path("task", key))
     own_place = settings.out is None
-    return checked(build, out, own_place=own_place, force=settings.force)(settings, out, key)
+    # In a place of its own only an earlier state of the same artefact can be in the way.
+    settings = settings.model_copy(update={"force": settings.force or own_place})
+    return checked(build, out, own_place=own_place)(settings, out, key)
 
 
 @flow(name="features")

@@ -126,12 +126,14 @@ def ingest_source(settings: IngestSettings) -> str:
     said = {"source": settings.source, "language": settings.language}
     key = artefact_key("corpus", said, parents, "corpus")
     out = settings.out or str(environment.store_path("corpus", key))
-    own = {"own_place": settings.out is None, "force": settings.force}
+    own_place = settings.out is None
+    # In a place of its own only an earlier state of the same artefact can be in the way.
+    force = settings.force or own_place
     if settings.source == "wikispeedia":
-        return checked(read_wikispeedia, out, **own)(paths[0], out, key, settings.force)
-    return checked(read_wikipedia, out, **own)(
-        paths, out, key, settings.language, settings.processes, settings.force
-    )
+        read = checked(read_wikispeedia, out, own_place=own_place)
+        return read(paths[0], out, key, force)
+    read_dumps = checked(read_wikipedia, out, own_place=own_place)
+    return read_dumps(paths, out, key, settings.language, settings.processes, force)
 
 
 def _inputs(settings: IngestSettings) -> list[str]:

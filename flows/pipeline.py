@@ -220,7 +220,7 @@ def compare_rows(experiment: str, comparison: str) -> dict[str, Any]:
     from flows.compare import compare, summarise
 
     found: dict[str, Any] = compare(experiment, comparison)
-    summarise(experiment, comparison)
+    summarise(experiment, comparison, found)
     rows = [{"row": r["label"], "seed": r["seed"], **r["metrics"]} for r in found["rows"]]
     create_table_artifact(rows, key="comparison", description=f"{experiment} {comparison}")
     return found

@@ -66,13 +66,13 @@ def result_key(context: TaskRunContext, parameters: dict[str, Any]) -> str:
     return key_of(context.task.name, {"out": parameters["out"]}, {"": parameters["key"]})
 
 
-def checked(task: AnyTask, out: str, *, own_place: bool, force: bool = False) -> AnyTask:
+def checked(task: AnyTask, out: str, *, own_place: bool) -> AnyTask:
     """Give a task whose kept result counts only while its directory is there.
 
     A place that the user named (``own_place`` is off) may hold something else by now, which the
     task itself finds out at no cost.
     """
-    trusted = own_place and not force and (Path(out) / MANIFEST).is_file()
+    trusted = own_place and (Path(out) / MANIFEST).is_file()
     told: AnyTask = cast(Any, task).with_options(refresh_cache=not trusted)
     return told
 

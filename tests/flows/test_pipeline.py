@@ -1,0 +1,106 @@
+import functools
+import shutil
+
+import pytest
+
+from flows import environment
+from ssi_core import store
+from ssi_core.types import BadInput, Refused
+
+pytestmark = pytest.mark.flow
+
+
+def noted(body, names):
+    @functools.wraps(body)
+    def inner(*args, **kwargs):
+        names.append(body.__name__)
+        return body(*args, **kwargs)
+
+    return inner
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """Names of the tasks whose body ran."""
+    from flows import features, ingest
+
+    names = []
+    for task in (ingest.read_wikipedia, features.build):
+        monkeypatch.setattr(task, "fn", noted(task.fn, names))
+    return names
+
+
+def test_a_table_from_a_dump_and_again(prefect_server, dump, tiny, seen):
+    from flows.pipeline import run_pipeline
+
+    first = run_pipeline(table=str(tiny), dumps=[str(dump)], seeds=2)
+
+    assert {(row["label"], row["seed"]) for row in first["rows"]} == {
+        ("TF-IDF", 0), ("U'V + I", 0), ("U'V + I", 1),
+    }  # fmt: skip
+    assert all(0 < row["metrics"]["test/map"] <= 1 for row in first["rows"])
+    assert [claim["verdict"] for claim in first["claims"]]
+    assert sorted(seen) == ["build", "read_wikipedia"]
+    assert list((environment.home() / "checkpoints").glob("*")) == []
+
+    seen.clear()
+    again = run_pipeline(table=str(tiny), dumps=[str(dump)], seeds=2)
+    assert seen == []
+    assert again["comparison"] == first["comparison"]
+    assert {row["run_id"] for row in again["rows"]} == {row["run_id"] for row in first["rows"]}
+
+    # A kept result counts only while its directory is there.
+    shutil.rmtree(environment.home() / "store" / "task")
+    run_pipeline(table=str(tiny), dumps=[str(dump)], rows=["TF-IDF"])
+    assert seen == ["build"]
+
+
+def test_a_row_that_fails_fails_alone(prefect_server, task_dir, tmp_path):
+    from flows import tracking
+    from flows.pipeline import PipelineSettings, pipeline
+
+    table = tmp_path / "wrong.toml"
+    table.write_text(
+        'name = "wrong"\ntitle = "One row asks for a view that the task lacks"\n'
+        '[[rows]]\nlabel = "wrong"\nmodel = "tfidf"\nview = "raw:7"\n'
+        '[[rows]]\nlabel = "right"\nmodel = "tfidf"\nview = "raw"\n'
+    )
+    with pytest.raises(Exception, match=r"1 of 2 rows failed: wrong seed 0: .*raw:7") as caught:
+        pipeline(PipelineSettings(table=str(table), task=str(task_dir)))
+
+    assert not isinstance(caught.value, BadInput)
+    done = tracking.finished_rows("wrong", tracking.latest_comparison("wrong"))
+    assert [row.label for row in done] == ["right"]
+
+
+def test_single_steps(prefect_server, dump, tiny, tmp_path):
+    from flows.evaluate import EvaluateSettings, evaluate
+    from flows.features import FeaturesSettings, features
+    from flows.ingest import IngestSettings, ingest
+    from flows.train import TrainSettings, train
+
+    corpus = ingest(IngestSettings(source="wikipedia", paths=[str(dump)], out=str(tmp_path / "c")))
+    task = features(FeaturesSettings(corpus=corpus, words=20, out=str(tmp_path / "t")))
+    assert corpus == str(tmp_path / "c")
+    assert store.read(tmp_path / "t", "task").configuration["words"] == 20
+    # The same place with other settings is refused, and no attempt more is made.
+    with pytest.raises(Refused, match="--force"):
+        features(FeaturesSettings(corpus=corpus, words=10, out=str(tmp_path / "t")))
+
+    run = train(TrainSettings(table=str(tiny), row="TF-IDF", task=task))
+    found = evaluate(EvaluateSettings(model=run, task=task, queries=20))
+    assert 0 < found["map"] <= 1
+    assert found["map_se"] > 0
+
+
+def test_errors_keep_their_type(prefect_server, tmp_path):
+    from flows.pipeline import PipelineSettings, pipeline
+
+    for settings, message in (
+        ({"table": "no such table"}, "no table"),
+        ({"dumps": [str(tmp_path / "absent.xml")]}, "is not there"),
+        ({"corpus": "a", "dumps": ["b"]}, "corpus and dumps are given"),
+        ({"rows": ["no such row"]}, "no row"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            pipeline(PipelineSettings(**settings))

@@ -1,0 +1,90 @@
+import os
+
+import pytest
+
+from flows.rows import find_table
+from ssi_core.experiment import Row
+from ssi_core.types import BadInput, Refused
+
+prefect = pytest.importorskip("prefect")
+
+from flows import ingest, pipeline, steps  # noqa: E402
+
+
+def test_a_changed_file_changes_its_key(tmp_path):
+    dump = tmp_path / "dump.xml"
+    dump.write_text("one")
+    before = steps.file_key(dump)
+    assert steps.file_key(dump) == before == steps.file_key(tmp_path / "." / "dump.xml")
+    os.utime(dump, ns=(0, 1))
+    assert steps.file_key(dump) != before
+    with pytest.raises(BadInput, match=r"absent\.xml is not there"):
+        steps.file_key(tmp_path / "absent.xml")
+
+
+def test_a_key_has_settings_parents_and_code():
+    keys = {
+        steps.artefact_key("task", {"words": 1}, {"corpus": "a"}, "features"),
+        steps.artefact_key("task", {"words": 2}, {"corpus": "a"}, "features"),
+        steps.artefact_key("task", {"words": 1}, {"corpus": "b"}, "features"),
+        steps.artefact_key("task", {"words": 1}, {"corpus": "a"}, "features", "kernels"),
+    }
+    assert len(keys) == 4
+
+
+@pytest.mark.parametrize(
+    ("error", "worth"),
+    [(OSError("lost"), True), (BadInput("x"), False), (Refused("x"), False), (ValueError(), False)],
+)
+def test_only_what_may_pass_is_tried_again(error, worth):
+    state = prefect.states.Failed(data=error)
+    assert steps.worth_retrying(None, None, state) is worth
+
+
+def rows(*forms):
+    return [
+        pipeline.Job(Row(str(n), "bilinear", "t", parameters={"form": form}), 0, "task")
+        for n, form in enumerate(forms)
+    ]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 7])
+def test_each_worker_mostly_meets_one_form(workers):
+    jobs = rows(*"abababab")
+    ordered = pipeline.in_turn(jobs, workers)
+
+    assert sorted(map(str, ordered)) == sorted(map(str, jobs))
+    if workers == 2:
+        forms = [job.row.parameters["form"] for job in ordered]
+        assert forms[::2] == ["a"] * 4
+        assert forms[1::2] == ["b"] * 4
+
+
+@pytest.mark.parametrize(
+    ("errors", "kind"),
+    [
+        ((BadInput("p"), BadInput("q")), BadInput),
+        ((Refused("p"),), Refused),
+        ((Refused("p"), BadInput("q")), pipeline.RowsFailed),
+        ((OSError("p"),), pipeline.RowsFailed),
+    ],
+)
+def test_failed_rows_are_one_failure(errors, kind):
+    failed = {f"row {n}": error for n, error in enumerate(errors)}
+    found = pipeline.failure(failed, 9)
+    assert type(found) is kind
+    assert str(found).startswith(f"{len(errors)} of 9 rows failed: row 0: p")
+
+
+def test_every_form_says_what_it_wants():
+    for flow in (ingest.ingest, pipeline.pipeline):
+        (form,) = flow.parameters.definitions.values()
+        assert all(field.get("description") for field in form["properties"].values())
+    fields = pipeline.pipeline.parameters.definitions["PipelineSettings"]["properties"]
+    assert (fields["sample"]["minimum"], fields["sample"]["default"]) == (20, 2000)
+    source = ingest.ingest.parameters.definitions["IngestSettings"]["properties"]["source"]
+    assert source["enum"] == ["sample", "wikipedia", "wikispeedia"]
+
+
+def test_the_shipped_table_is_found_by_name():
+    assert find_table("demo").name == "demo"

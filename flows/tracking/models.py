@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import mlflow
 import pandas as pd
@@ -19,6 +20,17 @@ from ssi_core.types import BadInput
 
 _PACKAGES = ("numpy", "scipy", "numba", "polars", "threadpoolctl", "mlflow")
 """What a logged model needs to rank text."""
+
+
+class _Unrehearsed:
+    """MLflow's Python flavour, without the rehearsal of the example.
+
+    The rehearsal would compile the kernels of the search in every process that trains a row.
+    """
+
+    @staticmethod
+    def save_model(*, validate_serving_input: bool, **given: Any) -> None:
+        mlflow.pyfunc.save_model(**given)
 
 
 def log_model(experiment: str, run_id: str, artifacts: Mapping[str, str]) -> str:
@@ -37,7 +49,8 @@ def log_model(experiment: str, run_id: str, artifacts: Mapping[str, str]) -> str
 
         Model.log(
             None,
-            mlflow.pyfunc,
+            _Unrehearsed,
+            validate_serving_input=False,
             run_id=run_id,
             model_id=model.model_id,
             python_model=pyfunc_model.__file__,

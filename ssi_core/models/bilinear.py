@@ -50,9 +50,10 @@ class Bilinear(Model):
     diagonal_rate : with diagonal "learned": rate of D as a multiple of W's rate
     view, diagonal_view : what W and the diagonal read; None: the same
     init_std : standard deviation of U and V at the start, or several to choose from
-    rates : learning rates; the one with the lowest training rank loss after ``search_budget``
-        triples is taken. alpha, margin and init_std, where there are several, by validation rank
-        loss
+    rates : learning rates; the one with the lowest rank loss after ``search_budget`` triples is
+        taken
+    rate_by : "training" (the paper) or "validation" rank loss chooses the rate; alpha, margin and
+        init_std, where there are several, are chosen by validation rank loss
     margin : of the hinge, or several to choose from; a margin of 1 / alpha with the identity is
         alpha with a margin of 1
     negatives : documents d- tried per positive until one violates
@@ -74,6 +75,7 @@ class Bilinear(Model):
     diagonal_view: str | None = None
     init_std: float | tuple[float, ...] = 0.1
     rates: tuple[float, ...] = (0.3, 0.1, 0.03, 0.01, 0.003)
+    rate_by: Literal["training", "validation"] = "training"
     margin: float | tuple[float, ...] = 1.0
     negatives: int = 1
     epoch: int = 50_000
@@ -92,6 +94,8 @@ class Bilinear(Model):
             )
         if self.form == "zero" and self.diagonal == "none":
             raise ValueError("form='zero' with diagonal='none' scores nothing")
+        if self.rate_by not in ("training", "validation"):
+            raise ValueError(f"rate_by={self.rate_by!r}; expected 'training' or 'validation'")
         for name in ("dimensions", "negatives", "epoch", "budget", "patience", "search_budget"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}; expected at least 1")
@@ -229,7 +233,7 @@ class _Training:
                 return float("inf"), float("inf")
             return self.train(sgd.parameters), self.valid(sgd.parameters)
 
-        best, trials = search(grid, model.rates, attempt)
+        best, trials = search(grid, model.rates, attempt, model.rate_by)
         return best.settings, trials
 
     def begin(self, settings: Mapping[str, Any]) -> Sgd:

@@ -1,7 +1,9 @@
 """Search of the learning rate, and of other settings, on a small budget.
 
-The paper takes the fixed rate with the lowest *training* error (section 2.3.1). Settings that a
-larger training error may serve better (alpha, the spread of the start) are then compared by
+The paper takes the fixed rate with the lowest *training* error (section 2.3.1). On a small corpus
+that rate overfits: on Wikispeedia a rate of 0.2 has a quarter of the violations of 0.05, and 1.5
+times its validation loss; so the rate may be chosen by validation instead. Settings that a larger
+training error may serve better (alpha, margin, the spread of the start) are always compared by
 validation error, each at its own best rate.
 """
 
@@ -11,7 +13,7 @@ import itertools
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +31,7 @@ def search(
     grid: Mapping[str, Iterable[Any]],
     rates: Iterable[float],
     train: Callable[[Mapping[str, Any]], tuple[float, float]],
+    rate_by: Literal["training", "validation"] = "training",
 ) -> tuple[Trial, list[Trial]]:
     """Try every setting of the grid with every rate; return the best trial and all of them.
 
@@ -37,6 +40,7 @@ def search(
     grid : name -> values to try
     rates : learning rates to try
     train : settings, with the key "rate" among them -> (training error, validation error)
+    rate_by : error that chooses the rate
 
     Raises
     ------
@@ -49,7 +53,7 @@ def search(
         settings = dict(zip(names, values, strict=True))
         tried = [Trial(s, *train(s)) for s in (settings | {"rate": rate} for rate in rates)]
         trials += tried
-        winners.append(min(tried, key=lambda t: t.training))
+        winners.append(min(tried, key=lambda t: getattr(t, rate_by)))
         log.info("tried %s", winners[-1])
     best = min(winners, key=lambda t: t.validation)
     if not best.validation < float("inf"):

@@ -5,8 +5,7 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
+from contextlib import closing
 from pathlib import Path
 
 import mlflow
@@ -21,8 +20,6 @@ from ssi_core.models import load_model
 from ssi_core.serving.searcher import open_searcher
 from ssi_core.types import BadInput
 from tests.flows import comparisons
-
-REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -231,22 +228,8 @@ def test_ids_of_comparisons_differ(table):
     assert first.startswith(table.name)
 
 
-def test_processes_may_create_the_database_side_by_side(tmp_path):
-    # The one file alone, since the rest takes longer to import than the database to make.
-    file = Path(tracking.database.__file__)
-    code = (
-        "from importlib.util import module_from_spec, spec_from_file_location\n"
-        f"spec = spec_from_file_location('database', {str(file)!r})\n"
-        "spec.loader.exec_module(database := module_from_spec(spec))\n"
-        "database.ready()"
-    )
-    environment = {k: v for k, v in os.environ.items() if k != "MLFLOW_TRACKING_URI"}
-    environment |= {"SSI_ROOT": str(tmp_path), "MLFLOW_DISABLE_TELEMETRY": "true"}
-    processes = [
-        subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY, env=environment)
-        for _ in range(2)
-    ]
-    assert [process.wait(timeout=180) for process in processes] == [0, 0]
-    with sqlite3.connect(tmp_path / "mlruns" / "mlflow.db") as database:
-        assert database.execute("SELECT count(*) FROM experiments").fetchone() == (1,)
-    database.close()
+def test_processes_that_create_the_database_side_by_side_make_one(mlflow_store):
+    assert {path.name for path in (mlflow_store / "mlruns").glob("*.db")} == {"mlflow.db"}
+    with closing(sqlite3.connect(mlflow_store / "mlruns" / "mlflow.db")) as database:
+        named = database.execute("SELECT name FROM experiments WHERE name = 'Default'").fetchall()
+    assert named == [("Default",)]

@@ -121,11 +121,13 @@ def announce(chosen: Settings) -> None:
     click.echo(f"ssi: root {environment.root()}", err=True)
     level = logging.INFO if chosen.verbose or sys.stderr.isatty() else logging.WARNING
     handler = logging.StreamHandler(sys.stderr)
+    handler.setLevel(level)
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     for name in ("ssi_core", "flows"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(level)
+        # Prefect keeps what the terminal need not show.
+        logger.setLevel(min(level, logging.INFO))
 
 
 @contextmanager

@@ -10,8 +10,7 @@ from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict, Field
 
-from flows import environment
-from flows.steps import progress
+from flows.steps import begin, progress
 
 
 class EvaluateSettings(BaseModel):
@@ -45,7 +44,7 @@ def measure(settings: EvaluateSettings) -> dict[str, float]:
 @flow(name="evaluate")
 def evaluate(settings: EvaluateSettings) -> dict[str, float]:
     """Measure a saved model on a task; the table of measures is on the page of the run."""
-    environment.prepare()
+    begin()
     found = measure(settings)
     rows = [
         {"measure": name, "mean": value, "error": found.get(f"{name}_se")}

@@ -9,7 +9,15 @@ from prefect import flow, task
 from pydantic import BaseModel, ConfigDict, Field
 
 from flows import environment
-from flows.steps import artefact_key, checked, progress, result_key, show_counts, worth_retrying
+from flows.steps import (
+    artefact_key,
+    begin,
+    checked,
+    progress,
+    result_key,
+    show_counts,
+    worth_retrying,
+)
 from ssi_core import store
 
 
@@ -72,5 +80,5 @@ def features(settings: FeaturesSettings) -> str:
 
     Returns the path of the task. What is already there is not made again.
     """
-    environment.prepare()
+    begin()
     return make_task(settings)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from flows import environment
 from flows.steps import (
     artefact_key,
+    begin,
     checked,
     file_key,
     progress,
@@ -171,5 +172,5 @@ def ingest(settings: IngestSettings = _DEFAULTS) -> str:
 
     Returns the path of the corpus. What is already there is not made again.
     """
-    environment.prepare()
+    begin()
     return ingest_source(settings)

@@ -25,14 +25,15 @@ from flows.features import FeaturesSettings, make_task
 from flows.ingest import IngestSettings, ingest_source
 from flows.rows import find_table
 from flows.server import Server
-from flows.steps import code_digest, progress
+from flows.steps import begin, code_digest, progress
 from flows.train import form_of, train_row
 from flows.workers import Workers
 from ssi_core import store
 from ssi_core.experiment import Row, Table
 from ssi_core.types import BadInput, Refused
 
-logger = logging.getLogger(__name__)
+# By its own name: a deployment loads this file under another.
+logger = logging.getLogger("flows.pipeline")
 
 
 class PipelineSettings(BaseModel):
@@ -102,7 +103,7 @@ def pipeline(settings: PipelineSettings = _DEFAULTS) -> dict[str, Any]:
 
     Returns the comparison, as ``ssi compare --json`` prints it.
     """
-    environment.prepare()
+    begin()
     declared = find_table(settings.table)
     table = declared.select(settings.rows) if settings.rows else declared
     tasks = make_tasks(table, settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
 from functools import cache
@@ -19,12 +20,22 @@ from prefect.client.schemas.objects import State, TaskRun
 from prefect.context import TaskRunContext
 
 import ssi_core
+from flows import environment
 from ssi_core.store import MANIFEST, Artefact, key_of
 from ssi_core.types import BadInput, Progress, Refused
 
 AnyTask = TypeVar("AnyTask", bound=Task[Any, Any])
 
 _SECONDS_BETWEEN_UPDATES = 2.0
+
+
+def begin() -> None:
+    """Begin a flow: the settings, and what our rooms say in the log of its run."""
+    environment.prepare()
+    for name in ("ssi_core", "flows"):
+        # Prefect listens to these loggers, but leaves them at the level of warnings.
+        if logging.getLogger(name).level == logging.NOTSET:
+            logging.getLogger(name).setLevel(logging.INFO)
 
 
 def worth_retrying(task: Task[Any, Any], run: TaskRun, state: State[Any]) -> bool:

@@ -8,9 +8,9 @@ from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict, Field
 
-from flows import environment, tracking
+from flows import tracking
 from flows.rows import find_table, run_row
-from flows.steps import worth_retrying
+from flows.steps import begin, worth_retrying
 from flows.workers import Workers
 from ssi_core.experiment import Row
 
@@ -57,7 +57,7 @@ def train_row(
 @flow(name="train", flow_run_name="{settings.row} seed {settings.seed}")
 def train(settings: TrainSettings) -> str:
     """Train one row, measure it on the test side; return the id of its MLflow run."""
-    environment.prepare()
+    begin()
     table = find_table(settings.table)
     table.row(settings.row)
     tracking.ready()

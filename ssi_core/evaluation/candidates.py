@@ -70,10 +70,10 @@ class Candidates:
 def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candidates:
     """Fix the queries of a side and what each is ranked over.
 
-    Candidates are all documents (with a pool of the side: the pool, and the query's own relevant documents),
-    without those that the task excludes for the query, and without the query's pairs of training;
-    on the test side also without those of validation. A relevant pair that the task excludes does
-    not count. On the training side the training pairs are the relevant ones.
+    Candidates are all documents (with a pool of the side: the pool, and the query's own relevant
+    documents), without those that the task excludes for the query, and without the query's pairs
+    of training; on the test side also without those of validation. A relevant pair that the task
+    excludes does not count. On the training side the training pairs are the relevant ones.
 
     Parameters
     ----------

@@ -1,0 +1,73 @@
+"""The training loop with a trainee whose errors are written down."""
+
+import numpy as np
+import pytest
+
+from ssi_core.training.descend import descend
+from ssi_core.training.search import search
+
+
+class Scripted:
+    """Its one parameter counts sweeps; its validation errors are a list."""
+
+    def __init__(self, errors, hinges=None):
+        self.arrays = {"x": np.zeros(1)}
+        self.errors, self.hinges = errors, hinges or [1.0] * len(errors)
+        self.swept = []
+
+    def sweep(self, triples):
+        self.swept.append(triples)
+        self.arrays["x"] += 1
+        return {"train/hinge": self.hinges[int(self.arrays["x"][0])]}
+
+    def error(self):
+        return self.errors[int(self.arrays["x"][0])]
+
+
+def test_stops_after_patience_and_restores_the_best():
+    trainee = Scripted([0.5, 0.4, 0.2, 0.3, 0.25, 0.1])
+    progress = descend(trainee, epoch=10, budget=100, patience=2)
+    assert trainee.swept == [10, 10, 10, 10]
+    assert (progress.best, progress.best_at, progress.triples) == (0.2, 20, 40)
+    assert trainee.arrays["x"][0] == 2
+
+
+def test_the_last_epoch_is_what_the_budget_leaves():
+    trainee = Scripted([0.5, 0.4, 0.3, 0.2])
+    progress = descend(trainee, epoch=10, budget=25, patience=9)
+    assert trainee.swept == [10, 10, 5]
+    assert progress.triples == 25
+
+
+def test_the_start_is_a_candidate():
+    trainee = Scripted([0.1, 0.4, 0.3])
+    assert descend(trainee, epoch=1, budget=2, patience=9).best_at == 0
+    assert trainee.arrays["x"][0] == 0
+
+
+def test_a_training_that_diverges_ends_and_keeps_the_best():
+    trainee = Scripted([0.5, 0.4, 0.3, 0.2], hinges=[1, 1, float("nan"), 1])
+    progress = descend(trainee, epoch=1, budget=3, patience=9)
+    assert (progress.best, progress.triples) == (0.4, 2)
+    assert trainee.arrays["x"][0] == 1
+
+
+@pytest.mark.parametrize(("rate_by", "expected"), [("training", 1.0), ("validation", 0.1)])
+def test_search_chooses_the_rate_as_told(rate_by, expected):
+    errors = {0.1: (0.3, 0.2), 1.0: (0.1, 0.4)}
+    best, trials = search({}, errors, lambda s: errors[s["rate"]], rate_by)
+    assert best.settings["rate"] == expected
+    assert len(trials) == 2
+
+
+def test_search_compares_the_grid_by_validation():
+    def train(settings):
+        return settings["rate"] * settings["alpha"], 1 - settings["alpha"]
+
+    best, _ = search({"alpha": (0.1, 0.9)}, (2.0, 1.0), train)
+    assert best.settings == {"alpha": 0.9, "rate": 1.0}
+
+
+def test_a_search_where_everything_diverges_says_so():
+    with pytest.raises(ValueError, match="every training diverged"):
+        search({}, (1.0,), lambda s: (float("inf"), float("inf")))

@@ -82,7 +82,7 @@ def write_sample(
             counts["english_pages"] += 1
             meter.step(page)
             if page.mate is not None:
-                if page.id % 3 == 0:
+                if page.id % 5 == 0:
                     links.add(page.id, "fr", f"L'article « {page.title} »")
                 links.add(page.id, JAPANESE, page.mate)
                 counts["mates"] += 1

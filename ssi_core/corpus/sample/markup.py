@@ -48,7 +48,8 @@ WORDS = {
             "foreign": "There is {foreign} for it.",
             "inline": "It was found {inline} from here.",
             "external label": "public records", "self label": "above", "foreign label": "a word",
-            "strong": "strong", "old": "old", "works": "works", "caption": "A picture of the",
+            "name": "name", "strong": "strong", "old": "old", "works": "works",
+            "caption": "A picture of the",
         },
     ),
     "ja": Words(
@@ -65,7 +66,7 @@ WORDS = {
             "foreign": "これには{foreign}がある。",
             "inline": "これはここから{inline}のところにある。",
             "external label": "公開記録", "self label": "上", "foreign label": "外国語",
-            "strong": "強力", "old": "古風", "works": "工場", "caption": "写真：",
+            "name": "名前", "strong": "強力", "old": "古風", "works": "工場", "caption": "写真：",
         },
     ),
 }  # fmt: skip
@@ -115,7 +116,7 @@ def _piece(name: str, world: World, page: int, language: str, dice: Dice) -> Anc
     number = str(dice.below(90) + 10)
     return {
         "external": Markup(label, f"[https://example.org/r/{number}?a=1&b=2 {label}]"),
-        "nowiki": Markup("[[name]]", "<nowiki>[[name]]</nowiki>"),
+        "nowiki": Markup(f"[[{said['name']}]]", f"<nowiki>[[{said['name']}]]</nowiki>"),
         "math": Markup("", "<math>x^{2} < \\alpha y_{[1]}</math>"),
         "self": Markup(label, f"[[#{words.history}|{label}]]"),
         "entity": Markup(f"{number}\u00a0kg – & 7", f"{number}&nbsp;kg &ndash; &amp; 7"),

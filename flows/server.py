@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from typing import IO
@@ -34,6 +35,7 @@ class Server:
         self._patience = patience
         self._keeper: subprocess.Popen[bytes] | None = None
         self._inside = contextlib.ExitStack()
+        self._is_ready = False
         self.log = environment.home() / "prefect" / "server.log"
         self.url = ""
 
@@ -67,13 +69,14 @@ class Server:
         RuntimeError
             It ended, or did not answer in time; the message has the end of its log.
         """
-        if self._keeper is not None and "PREFECT_API_URL" not in os.environ:
+        if self._keeper is not None and not self._is_ready:
             self._wait(self._keeper)
             from prefect.settings import PREFECT_API_URL, temporary_settings
 
             os.environ["PREFECT_API_URL"] = self.url
             self._inside.callback(os.environ.pop, "PREFECT_API_URL", None)
             self._inside.enter_context(temporary_settings({PREFECT_API_URL: self.url}))
+            self._is_ready = True
         return self.url
 
     def _wait(self, keeper: subprocess.Popen[bytes]) -> None:
@@ -92,7 +95,7 @@ class Server:
         if self._keeper is None:
             return
         try:
-            if "prefect" in sys.modules:
+            if self._is_ready:
                 _settle(self.url)
         finally:
             self._inside.close()
@@ -142,13 +145,21 @@ def _settle(url: str, *, patience: float = 20.0) -> None:
         time.sleep(0.4)
 
 
+def _read_all(ended: threading.Event) -> None:
+    sys.stdin.buffer.read()
+    ended.set()
+
+
 def keep(command: Sequence[str], *, grace: float = 10.0) -> None:
     """Run a command until standard input ends, then end it and all that it started.
 
     The operating system closes the pipe of a parent that dies, so that no server is left behind.
     """
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
-    sys.stdin.buffer.read()
+    ended = threading.Event()
+    threading.Thread(target=_read_all, args=(ended,), daemon=True).start()
+    while process.poll() is None and not ended.wait(0.2):
+        pass
     for sign in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, sign)

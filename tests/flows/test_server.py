@@ -1,0 +1,102 @@
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from flows.server import Server, free_port
+
+TWENTY_TASKS = """
+import sys
+import time
+from flows.server import Server
+with Server() as server:
+    from prefect import flow, task
+    server.ready()
+
+    @task
+    def one(n):
+        return n
+
+    @flow
+    def all_of_them():
+        return [future.result() for future in one.map(range(20))]
+
+    all_of_them()
+    print(server.url, flush=True)
+    while sys.argv[1:] == ["stay"]:
+        time.sleep(0.1)
+"""
+
+
+def start(root, *arguments):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("SSI_", "PREFECT_"))}
+    return subprocess.Popen(
+        [sys.executable, "-c", TWENTY_TASKS, *arguments],
+        cwd=Path(__file__).parents[2],
+        env=clean | {"SSI_ROOT": str(root)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def answers(url):
+    port = int(url.split(":")[2].split("/")[0])
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.slow
+def test_records_of_tasks_are_there_afterwards(tmp_path):
+    with start(tmp_path) as command:
+        url = command.communicate(timeout=300)[0].split()[-1]
+    assert command.returncode == 0
+    assert not answers(url)
+    with sqlite3.connect(tmp_path / ".ssi" / "prefect" / "prefect.db") as database:
+        asked = "select state_name, count(*) from task_run group by state_name"
+        assert database.execute(asked).fetchall() == [("Completed", 20)]
+    database.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
+def test_no_server_is_left_behind(tmp_path, sign):
+    with start(tmp_path, "stay") as command:
+        line = command.stdout.readline()
+        url = line.split()[-1]
+        assert answers(url)
+        command.send_signal(sign)
+        command.wait(60)
+        end = time.monotonic() + 30
+        while answers(url) and time.monotonic() < end:
+            time.sleep(0.2)
+        assert not answers(url)
+
+
+def test_the_server_of_the_user_is_used(monkeypatch, tmp_path):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    monkeypatch.setattr("flows.server.chosen_url", lambda: "http://127.0.0.1:4200/api")
+    with Server() as server:
+        assert server.ready() == "http://127.0.0.1:4200/api"
+    assert not server.log.exists()
+
+
+def test_a_server_that_cannot_start_says_why(monkeypatch, tmp_path):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    monkeypatch.setattr("flows.server.chosen_url", lambda: "")
+    fails = [sys.executable, "-c", "import sys; sys.exit('no room for a database')"]
+    monkeypatch.setattr("flows.server.server_command", lambda port: fails)
+    with pytest.raises(RuntimeError, match="no room for a database"), Server(patience=60) as server:
+        server.ready()
+
+
+def test_a_free_port_is_free():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", free_port()))

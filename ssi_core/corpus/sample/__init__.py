@@ -8,7 +8,6 @@ learns from the links finds out which.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from ssi_core.corpus.sample.clicks import (
 from ssi_core.corpus.sample.dumps import DumpWriter, LanglinksWriter, whole_file
 from ssi_core.corpus.sample.pages import SamplePage, pages_of, sample_pages
 from ssi_core.corpus.sample.world import ENGLISH, JAPANESE, World, plan_world
+from ssi_core.types import Progress
 
 __all__ = [
     "EXAMINATION",
@@ -44,8 +44,6 @@ CLICKS, ADS, TRUTH = "clicks.tsv.gz", "ads.tsv.gz", "clicks-truth.json"
 README = "README.txt"
 _REPORT_EVERY = 100
 
-Progress = Callable[[int, int], None]
-
 
 def write_sample(
     directory: Path, *, documents: int = 2000, seed: int = 0, progress: Progress | None = None
@@ -62,7 +60,7 @@ def write_sample(
     seed
         Same seed and size, same bytes.
     progress
-        Called with the articles written, both editions together, and their expected number.
+        Called with the fraction of the articles of both editions that is written, and a message.
 
     Returns
     -------
@@ -110,7 +108,8 @@ class _Meter:
             return
         self._done += 1
         if self._done % _REPORT_EVERY == 0 or self._done == self._total:
-            self._progress(self._done, self._total)
+            said = f"{self._done:,} of {self._total:,} articles"
+            self._progress(self._done / self._total, said)
 
 
 def _write_clicks(directory: Path, world: World) -> dict[str, int]:

@@ -76,6 +76,24 @@ def test_failed_rows_are_one_failure(errors, kind):
     assert str(found).startswith(f"{len(errors)} of 9 rows failed: row 0: p")
 
 
+def test_one_input_is_enough(task_dir, tmp_path):
+    table = find_table("demo")
+    with pytest.raises(BadInput, match="corpus and dumps are given; name one"):
+        pipeline.make_tasks(table, pipeline.PipelineSettings(corpus="a", dumps=["b"]))
+    with pytest.raises(BadInput, match=r"is no artefact"):
+        pipeline.make_tasks(table, pipeline.PipelineSettings(task=str(tmp_path)))
+    made = pipeline.make_tasks(table, pipeline.PipelineSettings(task=str(task_dir)))
+    assert made == {"links": str(task_dir)}
+
+
+def test_the_same_work_has_the_same_comparison(task_dir):
+    table, tasks = find_table("demo"), {"links": str(task_dir)}
+    first = pipeline.comparison_id(table, tasks)
+
+    assert first == pipeline.comparison_id(table, tasks)
+    assert first != pipeline.comparison_id(table.select(["TF-IDF", "W = D"]), tasks)
+
+
 def test_every_form_says_what_it_wants():
     for flow in (ingest.ingest, pipeline.pipeline):
         (form,) = flow.parameters.definitions.values()

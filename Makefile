@@ -8,7 +8,8 @@ demo: .venv/.stamp
 	$(BIN)/ssi demo
 
 test: .venv/.stamp
-	$(BIN)/pytest --cov --cov-report=term:skip-covered --cov-fail-under=90
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n 2 --cov --cov-report= tests/kernels
+	$(BIN)/pytest -q -n 2 --dist loadfile --cov --cov-append --cov-report=term:skip-covered --cov-fail-under=90
 
 slow: .venv/.stamp
 	$(BIN)/pytest -m slow

@@ -278,14 +278,13 @@ def summarise(
         loaded.comparison,
         title=f"summary: {len(labels)} rows",
         note=page,
-        metrics={
-            **{f"best/{n}": series[n][labels.index(best_row(found, n))] for n in measures},
-            **{
-                f"claims/{verdict.replace(' ', '_')}": float(verdicts.count(verdict))
+        facts={
+            **{f"best_{name}": best_row(found, name) for name in measures},
+            "claims": ", ".join(
+                f"{verdicts.count(verdict)} {verdict}"
                 for verdict in ("holds", "reversed", "not decided")
-            },
+            ),
         },
-        series={f"rows/{name}": values for name, values in series.items()},
         files={
             "comparison.json": json.dumps(found, indent=1, ensure_ascii=False),
             "comparison.md": page,

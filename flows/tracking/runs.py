@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mlflow.entities import Metric
 from mlflow.exceptions import MlflowException
 
 from flows.tracking.database import (
     client,
     experiment_id,
     known_experiment,
-    plain,
     row_runs,
     search,
 )
@@ -104,8 +102,7 @@ def log_summary(
     *,
     title: str,
     note: str,
-    metrics: Mapping[str, float],
-    series: Mapping[str, list[float]],
+    facts: Mapping[str, str],
     files: Mapping[str, str],
     figures: Mapping[str, Figure],
 ) -> str:
@@ -113,8 +110,7 @@ def log_summary(
 
     Parameters
     ----------
-    metrics : single values
-    series : name -> a value per row of the table, in its order
+    facts : tags of the run; not metrics, whose charts would push those of the rows off the page
     files, figures : path in the run's artifacts -> content
     """
     where = experiment_id(experiment)
@@ -125,13 +121,9 @@ def log_summary(
         "table": experiment,
         "mlflow.source.name": "ssi",
         "mlflow.note.content": note,
+        **facts,
     }
     run_id = str(client().create_run(where, run_name=title, tags=tags).info.run_id)
-    now = int(time.time() * 1000)
-    points = [Metric(plain(name), value, now, 0) for name, value in metrics.items()]
-    for name, values in series.items():
-        points += [Metric(plain(name), v, now, n) for n, v in enumerate(values) if v == v]
-    client().log_batch(run_id, metrics=points)
     for path, text in files.items():
         client().log_text(run_id, text, path)
     for path, figure in figures.items():

@@ -178,9 +178,10 @@ def test_langlinks_are_a_mysql_dump_whose_rows_join_pages_of_both_editions(sampl
     assert "CREATE TABLE `langlinks`" in sql
     inserts = [line for line in sql.splitlines() if line.startswith("INSERT INTO")]
     for line in inserts:
-        assert ROW.sub("", line).strip(",") == "INSERT INTO `langlinks` VALUES " + "," * (
-            len(ROW.findall(line)) - 1
-        ) + ";"
+        assert (
+            ROW.sub("", line).strip(",")
+            == "INSERT INTO `langlinks` VALUES " + "," * (len(ROW.findall(line)) - 1) + ";"
+        )
     rows = [row for line in inserts for row in ROW.findall(line)]
     assert len(rows) > counts["mates"], "other languages are in it as well"
     assert any("\\'" in title for _, _, title in rows)

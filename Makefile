@@ -26,12 +26,9 @@ clean:
 .venv/.stamp: requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "ssi needs Python 3.11, 3.12 or 3.13: make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
-	if command -v uv >/dev/null 2>&1; then \
-	  uv pip install -q --python $(BIN)/python --require-hashes -r requirements.lock; \
-	else \
+	uv pip install -q --python $(BIN)/python --require-hashes -r requirements.lock 2>/dev/null || { \
 	  $(BIN)/python -m pip install -q --upgrade pip && \
-	  $(BIN)/python -m pip install -q --require-hashes -r requirements.lock; \
-	fi
+	  $(BIN)/python -m pip install -q --require-hashes -r requirements.lock; }
 	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
 	touch $@
 

@@ -29,7 +29,7 @@ clean:
 	uv pip install -q --python $(BIN)/python --require-hashes -r requirements.lock 2>/dev/null || { \
 	  $(BIN)/python -m pip install -q --upgrade pip && \
 	  $(BIN)/python -m pip install -q --require-hashes -r requirements.lock; }
-	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
 	touch $@
 
 requirements.lock: | pyproject.toml

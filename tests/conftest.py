@@ -1,10 +1,17 @@
 """A small corpus and its task, for every room that needs one."""
 
+import os
+
 import pytest
 from hypothesis import settings
 
 from ssi_core.features.task import build_task
 from tests.corpora import topical, write_corpus
+
+# Libraries read these when they are imported.
+os.environ.setdefault("DO_NOT_TRACK", "1")
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
 
 # The first example of a kernel compiles it.
 settings.register_profile("ssi", deadline=None)

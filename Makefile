@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint slow clean
+.PHONY: demo test lint slow bench clean
 
 demo: .venv/.stamp
 	$(BIN)/ssi demo
@@ -13,6 +13,9 @@ test: .venv/.stamp
 
 slow: .venv/.stamp
 	$(BIN)/pytest -m slow
+
+bench: .venv/.stamp
+	$(BIN)/python -m benchmarks
 
 lint: .venv/.stamp
 	$(BIN)/ruff check .

@@ -1,0 +1,1 @@
+"""Speed beside that of peers on the same work: ``python -m benchmarks``."""

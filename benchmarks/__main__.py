@@ -1,0 +1,76 @@
+"""Run benchmarks and print their table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks import ingest, metrics, sweep, tokenise
+from benchmarks.timing import Row, surroundings
+
+BENCHMARKS = {
+    "sweep": sweep.rows,
+    "ingest": ingest.rows,
+    "tokenise": tokenise.rows,
+    "metrics": metrics.rows,
+}
+_LINE = "{:42} {:>13} {:>8} {:>7} {:>6} {:>6} {:>8}"
+
+
+def short(value: float | None) -> str:
+    """Three digits, or a dash."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def reached(row: Row) -> str:
+    """Whether the ratio is at least the floor, and the goal."""
+    if row.ratio is None:
+        return "skipped"
+    words = [
+        "-" if least is None else ("yes" if row.ratio >= least else "no")
+        for least in (row.floor, row.goal)
+    ]
+    return "/".join(words)
+
+
+def line(row: Row) -> str:
+    """One line of the table, and its note below."""
+    numbers = (row.peer, row.ratio, row.floor, row.goal)
+    ours = f"{short(row.ours)} {row.unit}" if row.ours is not None else "-"
+    text = _LINE.format(row.benchmark, ours, *map(short, numbers), reached(row))
+    return f"{text}\n    {row.note}" if row.note else text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+    arguments = parser.parse_args()
+    names = arguments.names or list(BENCHMARKS)
+    unknown = sorted(set(names) - set(BENCHMARKS))
+    if unknown:
+        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+    before = surroundings()
+    print(", ".join(f"{name} {said}" for name, said in before.items()))
+    print(_LINE.format("benchmark", "ours", "peer", "ratio", "floor", "goal", "reached"))
+    found: list[Row] = []
+    with threadpool_limits(1):
+        for name in names:
+            for row in BENCHMARKS[name]():
+                found.append(row)
+                print(line(row), flush=True)
+    after = surroundings()
+    print(f"load after: {after['load']}")
+    if arguments.json:
+        results = {"before": before, "after": after, "rows": [asdict(row) for row in found]}
+        arguments.json.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

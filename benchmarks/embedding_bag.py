@@ -1,0 +1,90 @@
+"""The peer of the sweep: U and V as EmbeddingBag of PyTorch, sparse gradients, plain SGD."""
+
+from __future__ import annotations
+
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+
+from ssi_core.kernels.forms import Data, Parameters
+from ssi_core.kernels.sparse import Csr
+
+_PREPARED = 2048
+
+
+def bags(torch: Any, matrix: Csr, rows: Any) -> tuple[Any, Any, Any]:
+    """Rows of a CSR matrix as what EmbeddingBag takes: indices, offsets, weights."""
+    first, last = matrix.indptr[rows], matrix.indptr[rows + 1]
+    ends = np.cumsum(last - first)
+    offsets = ends - (last - first)
+    places = np.repeat(first - offsets, last - first) + np.arange(ends[-1])
+    indices, weights = matrix.indices[places].astype(np.int64), matrix.data[places]
+    return tuple(map(torch.from_numpy, (indices, offsets, weights)))
+
+
+class Peer:
+    """Steps of PyTorch on batches of triples.
+
+    Parameters
+    ----------
+    torch : the module
+    parameters, dimensions : U and V, copied; the padding is left off
+    batch : triples a step
+    batches : steps a run
+    prepared : the batches are made beforehand, at least `_PREPARED` triples, so that drawing and
+        gathering them is not counted; else they are new ones, as in a training
+    margin, rate : as in the sweep; the losses of a batch are summed
+    """
+
+    def __init__(
+        self,
+        torch: Any,
+        data: Data,
+        parameters: Parameters,
+        dimensions: int,
+        *,
+        batch: int,
+        batches: int,
+        prepared: bool,
+        margin: float,
+        rate: float,
+    ) -> None:
+        self._torch, self._margin, self._batch = torch, margin, batch
+        self.triples = batch * batches
+        self._u, self._v = (
+            torch.nn.EmbeddingBag.from_pretrained(
+                torch.from_numpy(array[:, :dimensions].copy()),
+                freeze=False,
+                mode="sum",
+                sparse=True,
+            )
+            for array in (parameters.U, parameters.V)
+        )
+        self._optimizer = torch.optim.SGD([self._u.weight, self._v.weight], lr=rate)
+        self._count, self._data, self._rng = batches, data, np.random.default_rng(2)
+        made = [self._draw() for _ in range(_PREPARED // batch)] if prepared else []
+        self._batches = cycle(made) if prepared else iter(self._draw, None)
+
+    def _draw(self) -> tuple[Any, Any]:
+        """Bags of the queries, and of documents: first all d+, then all d-."""
+        data, rng = self._data, self._rng
+        pairs = data.pairs[rng.integers(0, len(data.pairs), self._batch)]
+        negatives = rng.integers(0, len(data.documents.indptr) - 1, self._batch)
+        documents = np.concatenate([pairs[:, 1], negatives])
+        return (
+            bags(self._torch, data.queries, pairs[:, 0]),
+            bags(self._torch, data.documents, documents),
+        )
+
+    def run(self) -> None:
+        """Take one step on each of the next batches."""
+        for _ in range(self._count):
+            (q, q_offsets, q_weights), (d, d_offsets, d_weights) = next(self._batches)
+            self._optimizer.zero_grad()
+            query = self._u(q, q_offsets, per_sample_weights=q_weights)
+            both = self._v(d, d_offsets, per_sample_weights=d_weights)
+            difference = both[: self._batch] - both[self._batch :]
+            hinge = self._torch.relu(self._margin - (query * difference).sum(1))
+            hinge.sum().backward()
+            self._optimizer.step()

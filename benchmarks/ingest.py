@@ -1,0 +1,45 @@
+"""A dump to parquet, against plain bz2 decompression of the same file; one process each."""
+
+from __future__ import annotations
+
+import bz2
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.dumps import dump
+from benchmarks.timing import Contestant, Row, row, speeds
+from ssi_core.corpus.mediawiki import ingest_wikipedia
+
+
+def decompress(path: Path) -> int:
+    """Read a bz2 file to its end; returns the bytes in it."""
+    with bz2.open(path) as file:
+        return sum(map(len, iter(lambda: file.read(1 << 20), b"")))
+
+
+def rows() -> Iterator[Row]:
+    with TemporaryDirectory() as name:
+        directory = Path(name)
+        kind, path = dump(directory)
+        out = directory / "corpus"
+
+        def ours() -> None:
+            shutil.rmtree(out, ignore_errors=True)
+            ingest_wikipedia([path], out, processes=1)
+
+        megabytes = decompress(path) / 1e6
+        found = speeds(
+            {
+                "ours": Contestant(ours, megabytes),
+                "bz2": Contestant(lambda: decompress(path), megabytes),
+            }
+        )
+        yield row(
+            f"dump to parquet, {kind} {megabytes:.0f} MB / bz2",
+            "MB/s",
+            found["ours"],
+            found["bz2"],
+            floor=1 / 3,
+        )

@@ -1,0 +1,160 @@
+"""The low-rank sweep: against the memory, against PyTorch, and two threads against one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks.embedding_bag import Peer
+from benchmarks.probe import probe
+from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
+from benchmarks.triples import DOCUMENTS, WORDS, parameters, training_data, work
+from ssi_core.kernels.forms import Data, Parameters
+from ssi_core.kernels.sweep import Settings, sweep_of
+from ssi_core.training.sgd import Sgd
+
+_TRIPLES = 6000
+_BATCHES = {1: 96, 16: 40, 128: 10}  # size -> steps in a round
+_ALL_VIOLATE = Settings(np.float32(1e6), np.float32(1e-5), np.float32(0), np.int64(1))
+_TRAINING = Settings(np.float32(1), np.float32(0.1), np.float32(0), np.int64(1))
+_LEARNT = 200_000  # triples before a training run is measured
+
+
+def ours(data: Data, p: Parameters, dimensions: int, settings: Settings) -> Contestant:
+    sweep, scratch = sweep_of("low_rank", "none"), work(dimensions)
+    state, totals = np.array([1], np.uint64), np.zeros(4)
+
+    def run() -> None:
+        sweep(p, data, scratch, DOCUMENTS, state, settings, _TRIPLES, totals)
+
+    return Contestant(run, _TRIPLES)
+
+
+def memory(data: Data, p: Parameters) -> Contestant:
+    state, out = np.array([1], np.uint64), np.zeros(p.U.shape[1], np.float32)
+
+    def run() -> None:
+        probe(p, data, out, DOCUMENTS, state, _TRIPLES, np.float32(1e-9))
+
+    return Contestant(run, _TRIPLES)
+
+
+def peers(
+    torch: Any, data: Data, p: Parameters, dimensions: int, settings: Settings, *, prepared: bool
+) -> dict[str, Contestant]:
+    """PyTorch at each size of a batch; see `Peer` for what is prepared."""
+    torch.set_num_threads(1)
+    found = {}
+    for batch, batches in _BATCHES.items():
+        one = Peer(
+            torch,
+            data,
+            p,
+            dimensions,
+            batch=batch,
+            batches=batches,
+            prepared=prepared,
+            margin=float(settings.margin),
+            rate=float(settings.rate),
+        )
+        found[f"{batch}"] = Contestant(one.run, one.triples)
+    return found
+
+
+def against_torch(
+    name: str, found: dict[str, list[float]], floor: float, goal: float, note: str = ""
+) -> Row:
+    """Ours against the best size of a batch; the others are in the note."""
+    medians = {batch: median(found[batch]) for batch in map(str, _BATCHES)}
+    best = max(medians, key=medians.__getitem__)
+    said = ", ".join(f"{batch}: {speed:,.0f}" for batch, speed in medians.items())
+    return row(
+        f"{name} / PyTorch",
+        "triples/s",
+        found["ours"],
+        found[best],
+        floor=floor,
+        goal=goal,
+        note=f"{note}PyTorch by batch: {said} triples/s",
+    )
+
+
+def training_run(torch: Any, data: Data) -> Row:
+    """Go on from where most triples have been learnt, with margin 1 and the same rate."""
+    p = parameters(100)
+    sgd = trainee(data, p, _TRAINING, threads=1)
+    sgd.sweep(_LEARNT)
+    contestants = {"ours": ours(data, p, 100, _TRAINING)}
+    found = speeds(contestants | peers(torch, data, p, 100, _TRAINING, prepared=False))
+    violated = sgd.sweep(_TRIPLES)["train/violated"]
+    note = f"{violated:.0%} of the triples violate; "
+    return against_torch("training run N=100", found, 10, 10, note)
+
+
+def trainee(data: Data, p: Parameters, settings: Settings, threads: int) -> Sgd:
+    return Sgd(
+        "low_rank",
+        "none",
+        p,
+        data,
+        settings,
+        n_documents=DOCUMENTS,
+        words=WORDS,
+        seed=0,
+        threads=threads,
+        judge=lambda parameters: 0.0,
+    )
+
+
+def two_threads(data: Data) -> Row:
+    """By the wall clock, which needs two idle cores; what CPU time says is in the note."""
+    triples, p = 20_000, parameters(100)
+    one, two = (trainee(data, p, _ALL_VIOLATE, threads=n) for n in (1, 2))
+    contestants = {
+        "one": Contestant(lambda: one.sweep(triples), triples),
+        "two": Contestant(lambda: two.sweep(triples), triples),
+    }
+    by_cpu = speeds(contestants, rounds=5)
+    found = speeds(contestants, rounds=11, clock=time.perf_counter, warm=False)
+    twice = 2 * median(by_cpu["two"]) / median(by_cpu["one"])
+    return row(
+        "sweep N=100, two threads / one",
+        "triples/s",
+        found["two"],
+        found["one"],
+        floor=1.5,
+        goal=1.6,
+        note=f"wall clock; {twice:.2f} by CPU time, that is with two cores of its own",
+    )
+
+
+def rows() -> Iterator[Row]:
+    data = training_data()
+    try:
+        torch = peer("torch")
+    except PeerMissing as missing:
+        torch = None
+        yield Row("sweep / PyTorch", "triples/s", floor=5, goal=5, note=str(missing))
+    for n in (50, 100, 200):
+        p = parameters(n)
+        contestants = {"ours": ours(data, p, n, _ALL_VIOLATE), "memory": memory(data, p)}
+        if torch:
+            contestants |= peers(torch, data, p, n, _ALL_VIOLATE, prepared=True)
+        found = speeds(contestants)
+        yield row(
+            f"sweep N={n} / gather + write probe",
+            "triples/s",
+            found["ours"],
+            found["memory"],
+            floor=0.7,
+            goal=0.8,
+        )
+        if torch:
+            yield against_torch(f"sweep N={n}", found, 5, 5)
+    if torch:
+        yield training_run(torch, data)
+    yield two_threads(data)

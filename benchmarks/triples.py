@@ -1,0 +1,73 @@
+"""A generated task for the sweep: words by Zipf's law, linked documents share a subject."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ssi_core.features.tfidf import Weighting, inverse_document_frequency, weigh
+from ssi_core.kernels.forms import Data, Parameters, Work
+from ssi_core.kernels.sparse import aligned_empty, csr, padded
+
+DOCUMENTS, WORDS = 20_000, 30_000
+_TOKENS, _SUBJECTS, _OWN_WORDS, _LINKS = 150, 200, 150, 5
+
+
+def documents(rng: np.random.Generator, subject: Any) -> Any:
+    """Rows of tf-idf, about 100 non-zeros each; a fifth of the tokens belong to the subject."""
+    chances = 1 / np.arange(1, WORDS + 1)
+    words = rng.choice(WORDS, (DOCUMENTS, _TOKENS), p=chances / chances.sum())
+    own = rng.integers(100, WORDS, (_SUBJECTS, _OWN_WORDS))
+    few = _TOKENS // 5
+    words[:, :few] = own[subject[:, None], rng.integers(0, _OWN_WORDS, (DOCUMENTS, few))]
+    indptr = np.arange(0, words.size + 1, _TOKENS)
+    ones = np.ones(words.size, np.float32)
+    counts = sparse.csr_array((ones, words.ravel(), indptr), shape=(DOCUMENTS, WORDS))
+    counts.sum_duplicates()
+    frequency = np.maximum(1, np.bincount(counts.indices, minlength=WORDS))
+    return weigh(counts, inverse_document_frequency(frequency, DOCUMENTS), Weighting("raw"))
+
+
+def training_data() -> Data:
+    """Rows, links within subjects, and for each document itself and its links barred."""
+    rng = np.random.default_rng(0)
+    subject = np.sort(rng.integers(0, _SUBJECTS, DOCUMENTS))
+    rows = csr(documents(rng, subject))
+    start = np.searchsorted(subject, np.arange(_SUBJECTS + 1))
+    size = np.diff(start)[subject]
+    other = start[subject][:, None] + rng.integers(0, size[:, None], (DOCUMENTS, _LINKS))
+    source = np.repeat(np.arange(DOCUMENTS), _LINKS)
+    pairs = np.column_stack([source, other.ravel()])
+    pairs = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
+    loops = np.column_stack([np.arange(DOCUMENTS)] * 2)
+    barred = np.unique(np.concatenate([pairs, loops]), axis=0)
+    indptr = np.searchsorted(barred[:, 0], np.arange(DOCUMENTS + 1)).astype(np.int64)
+    return Data(
+        rows, rows, rows, rows, pairs.astype(np.int32), indptr, barred[:, 1].astype(np.int32)
+    )
+
+
+def parameters(dimensions: int) -> Parameters:
+    """Random U and V, the rows aligned and padded as in a training."""
+    rng = np.random.default_rng(1)
+
+    def embedding() -> Any:
+        made = aligned_empty(WORDS, padded(dimensions))
+        made[:] = 0
+        made[:, :dimensions] = rng.normal(0, dimensions**-0.5, (WORDS, dimensions))
+        return made
+
+    return Parameters(embedding(), embedding(), np.ones(1, np.float32))
+
+
+def work(dimensions: int) -> Work:
+    """Scratch of one thread."""
+    width = padded(dimensions)
+    return Work(
+        np.zeros(width, np.float32),
+        np.zeros((2, width), np.float32),
+        np.zeros(WORDS, np.float32),
+        np.zeros(2, np.float32),
+    )

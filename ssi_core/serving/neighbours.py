@@ -8,7 +8,7 @@ import numpy as np
 
 from ssi_core.models.base import FittedModel
 from ssi_core.serving.searcher import texts_of
-from ssi_core.types import BadInput
+from ssi_core.types import BadInput, Float32
 
 
 @dataclass(frozen=True)
@@ -20,12 +20,14 @@ class Neighbour:
 
 
 def neighbours(fitted: FittedModel, word: str, k: int = 10) -> list[Neighbour]:
-    """Return the words ``t`` of documents with the largest ``cos(U_s, V_t)``, ``s`` the given word.
+    """Return the words nearest to the given word ``s``, which is itself left out.
 
-    For a low-rank ``W = U'V`` this is ``W_st`` with rows of unit length: without that, words of
-    long rows, which are the frequent ones, are near to everything. For LSI it is the cosine of the
-    words' vectors. Several words are taken together as one text. The words themselves are left
-    out; ties come by ascending column.
+    Where queries and documents have the same words, two words are related if they act alike on
+    both sides: the score of ``t`` is the mean of ``cos(U_s, U_t)`` and ``cos(V_s, V_t)``. (The
+    entry ``W_st`` alone says which documents a query's word asks for, and is noisy for words that
+    few links trained.) Across two languages it is ``cos(U_s, V_t)``. For LSI and ``U'U`` it is the
+    cosine of the words' vectors. Several words are taken together as one text; ties come by
+    ascending column.
 
     Raises
     ------
@@ -44,14 +46,23 @@ def neighbours(fitted: FittedModel, word: str, k: int = 10) -> list[Neighbour]:
             f"{word!r} is not a word that the model knows (or it is in every document). "
             "Try another spelling."
         )
-    vector = np.asarray(asked.weights @ asked.embedding)[0]
-    lengths = np.sqrt(np.einsum("ij,ij->i", there.embedding, there.embedding))
-    dots = there.embedding @ vector
-    scores = np.divide(
-        dots, lengths * np.linalg.norm(vector), out=np.zeros_like(dots), where=lengths > 0
-    )
+    if asked.view.space != there.view.space:
+        scores = cosines(asked.weights @ asked.embedding, there.embedding)
+    elif asked.embedding is there.embedding:
+        scores = cosines(asked.weights @ asked.embedding, asked.embedding)
+    else:
+        sides = [cosines(asked.weights @ side.embedding, side.embedding) for side in (asked, there)]
+        scores = np.mean(sides, axis=0, dtype=np.float32)
     itself = {asked.view.words[column] for column in asked.weights.indices.tolist()}
     order = np.argsort(-scores, kind="stable")[: k + len(itself)].tolist()
     words = there.view.words
     found = [Neighbour(words[t], float(scores[t])) for t in order if words[t] not in itself]
     return found[:k]
+
+
+def cosines(row: Float32, rows: Float32) -> Float32:
+    """Cosine of a row (1, N) with each of rows (n, N); 0 where one is all zeros."""
+    lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(row)
+    dots = rows @ np.ravel(row)
+    scores: Float32 = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
+    return scores

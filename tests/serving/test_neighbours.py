@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
+from ssi_core.features.views import TextView
 from ssi_core.serving.neighbours import neighbours
 from ssi_core.types import BadInput
 from tests.serving.models import WORDS, random_models
@@ -14,11 +17,26 @@ def test_neighbours_have_the_largest_cosine(which):
     u = fitted.arrays.get("U", fitted.arrays.get("V")).astype(float)
     v = fitted.arrays.get("V", fitted.arrays.get("U")).astype(float)
     s = WORDS.index("moon")
-    cosines = v @ u[s] / (np.linalg.norm(v, axis=1) * np.linalg.norm(u[s]))
+    u, v = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (u, v))
+    cosines = (u @ u[s] + v @ v[s]) / 2
     expected = [WORDS[t] for t in np.argsort(-cosines) if t != s]
     found = neighbours(fitted, "moon", k=5)
     assert [n.word for n in found] == expected[:5]
     assert [n.score for n in found] == pytest.approx([cosines[WORDS.index(n.word)] for n in found])
+
+
+def test_across_two_vocabularies_a_query_word_is_compared_with_document_words():
+    fitted = next(m for m in random_models(1) if {"U", "V"} <= set(m.arrays))
+    foreign = {
+        name: TextView("de", view.words, view.idf, view.weighting)
+        for name, view in fitted.document_views.items()
+    }
+    crossed = dataclasses.replace(fitted, document_views=foreign)
+    u, v = fitted.arrays["U"].astype(float)[WORDS.index("moon")], fitted.arrays["V"].astype(float)
+    cosines = v @ u / (np.linalg.norm(v, axis=1) * np.linalg.norm(u))
+    best = neighbours(crossed, "moon", k=1)[0]
+    others = np.delete(cosines, WORDS.index("moon"))
+    assert best.score == pytest.approx(others.max())
 
 
 def test_more_neighbours_than_words_are_all_of_them():

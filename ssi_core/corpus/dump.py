@@ -75,7 +75,7 @@ def _read(path: Path, start: int = 0, stop: int | None = None) -> Iterator[bytes
 
 
 def _decompress(path: Path, blocks: Iterable[bytes], start: int = 0) -> Iterator[bytes]:
-    """Yield decompressed blocks of at most 4 MiB; streams may follow each other."""
+    """Yield decompressed blocks of at most 1 MiB; streams may follow each other."""
     place = start
     decompressor = bz2.BZ2Decompressor()
     begun = False
@@ -85,7 +85,7 @@ def _decompress(path: Path, blocks: Iterable[bytes], start: int = 0) -> Iterator
             if decompressor.eof:
                 decompressor = bz2.BZ2Decompressor()
             try:
-                xml = decompressor.decompress(raw, 4 * _BLOCK)
+                xml = decompressor.decompress(raw, _BLOCK)
             except OSError:
                 raise BadInput(
                     f"{path}: corrupt bz2 between bytes {place} and {place + len(block)}. Download "

@@ -184,20 +184,25 @@ def create(
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock of an artefact; `Refused` names the process that has it."""
     lock = path.parent / f".{path.name}.lock"
-    with lock.open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.seek(0)
-            other = file.read().strip() or "unknown"
-            raise Refused(f"{path} is being written by process {other}; wait for it.") from None
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
-        try:
-            yield
-        finally:
-            lock.unlink(missing_ok=True)
+    while True:
+        with lock.open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                file.seek(0)
+                other = file.read().strip() or "unknown"
+                raise Refused(f"{path} is being written by process {other}; wait for it.") from None
+            # The last holder may have removed the file between our opening and locking it.
+            if not (lock.exists() and os.path.samestat(lock.stat(), os.fstat(file.fileno()))):
+                continue
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+            try:
+                yield
+            finally:
+                lock.unlink(missing_ok=True)
+            return
 
 
 def _replace(partial: Path, path: Path) -> None:

@@ -1,0 +1,131 @@
+"""Artefact directories: whole or absent, one writer at a time."""
+
+import mmap
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ssi_core import store
+from ssi_core.types import BadInput, Refused
+
+
+def write(path, key="k1", text="whole"):
+    with store.create(path, kind="toy", key=key, configuration={"a": 1}, parents={}) as building:
+        (building.path / "text").write_text(text)
+        building.counts["lines"] = 1
+        building.skipped["empty"] = 0
+
+
+def hidden(path):
+    return [p.name for p in path.parent.iterdir() if p.name.startswith(".")]
+
+
+def test_a_whole_artefact_is_read_back_and_leaves_nothing_beside_it(tmp_path):
+    write(tmp_path / "toy")
+    found = store.read(tmp_path / "toy", "toy")
+    assert (found.kind, found.key, found.counts, found.skipped) == (
+        "toy", "k1", {"lines": 1}, {"empty": 0},
+    )  # fmt: skip
+    assert hidden(tmp_path / "toy") == []
+
+
+def test_same_key_is_up_to_date_another_is_refused_unless_forced(tmp_path):
+    path = tmp_path / "toy"
+    assert store.up_to_date(path, "toy", "k1") is None
+    write(path)
+    assert store.up_to_date(path, "toy", "k1").key == "k1"
+    with pytest.raises(Refused, match="--force"):
+        store.up_to_date(path, "toy", "k2")
+    assert store.up_to_date(path, "toy", "k2", force=True) is None
+    write(path, "k2", "new")
+    assert (path / "text").read_text() == "new"
+
+
+def test_a_directory_that_is_no_artefact_is_left_alone_even_by_force(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    with pytest.raises(Refused, match="left alone"):
+        store.up_to_date(tmp_path / "mine", "toy", "k1", force=True)
+    with pytest.raises(BadInput, match=r"no artefact\.json"):
+        store.read(tmp_path / "mine")
+
+
+def test_a_failure_keeps_the_old_artefact_and_no_half_one(tmp_path):
+    path = tmp_path / "toy"
+    write(path)
+    with pytest.raises(TypeError):
+        write(path, "k2", text=b"not text")
+    assert (path / "text").read_text() == "whole"
+    assert hidden(path) == []
+
+
+def test_a_kill_leaves_no_lock_and_the_next_call_clears_the_rest(tmp_path):
+    path = tmp_path / "toy"
+    code = (
+        "import os, pathlib, sys\n"
+        "from ssi_core import store\n"
+        "path = pathlib.Path(sys.argv[1])\n"
+        "with store.create(path, kind='toy', key='k', configuration={}, parents={}) as b:\n"
+        "    (b.path / 'half').write_text('half')\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    assert killed.returncode == -9
+    assert not path.exists()
+    write(path)
+    assert sorted(p.name for p in path.iterdir()) == ["artefact.json", "text"]
+    assert hidden(path) == []
+
+
+def test_a_second_writer_is_refused_and_told_of_the_first(tmp_path):
+    path = tmp_path / "toy"
+    with (
+        store.create(path, kind="toy", key="k1", configuration={}, parents={}),
+        pytest.raises(Refused, match=f"process {os.getpid()}"),
+    ):
+        write(path)
+
+
+def test_damage_and_other_kinds_are_named(tmp_path):
+    path = tmp_path / "toy"
+    write(path)
+    with pytest.raises(BadInput, match="expected 'task'"):
+        store.read(path, "task")
+    (path / "artefact.json").write_text("{")
+    with pytest.raises(BadInput, match="not JSON"):
+        store.read(path)
+    with pytest.raises(BadInput, match="make it again"):
+        store.load_array(path / "absent.npy")
+
+
+def test_pickles_are_never_loaded(tmp_path):
+    np.save(tmp_path / "evil.npy", np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(BadInput, match="pickle"):
+        store.load_array(tmp_path / "evil.npy")
+
+
+def test_matrices_come_back_mapped(tmp_path):
+    matrix = sparse.random_array((20, 30), density=0.5, rng=np.random.default_rng(0)).tocsr()
+    store.save_csr(tmp_path / "m", matrix)
+    loaded = store.load_csr(tmp_path / "m")
+    assert (loaded != matrix).nnz == 0
+    for array in (loaded.data, loaded.indices):
+        bottom = array
+        while getattr(bottom, "base", None) is not None:
+            bottom = bottom.base
+        assert isinstance(bottom, mmap.mmap)
+
+
+def test_keys_depend_on_everything():
+    keys = {
+        store.key_of("a", {"x": 1}, {"p": "q"}, "c"),
+        store.key_of("b", {"x": 1}, {"p": "q"}, "c"),
+        store.key_of("a", {"x": 2}, {"p": "q"}, "c"),
+        store.key_of("a", {"x": 1}, {"p": "r"}, "c"),
+        store.key_of("a", {"x": 1}, {"p": "q"}, "d"),
+    }
+    assert len(keys) == 5

@@ -181,3 +181,53 @@ def test_a_claim_across_tasks_cannot_be_paired(table):
     two = two.replace('"bilinear"\nalpha', '"bilinear"\ntask = "links"\nalpha')
     with pytest.raises(BadInput, match="different tasks"):
         table(two)
+
+
+def test_a_table_extends_another_key_by_key(table, tmp_path):
+    base = table(SMALL)
+    child = tmp_path / "child.toml"
+    child.write_text(
+        """
+extends = "small"
+name = "child"
+drop = ["TF-IDF"]
+[tasks.links]
+words = 500
+[defaults.bilinear]
+budget = 77
+[[rows]]
+label = "U'V + I"
+rates = [0.2, 0.4]
+[[rows]]
+label = "more"
+model = "bilinear"
+""",
+        encoding="utf-8",
+    )
+    found = load_table(child, tmp_path)
+    assert (found.name, found.title, found.seeds) == ("child", base.title, base.seeds)
+    assert [row.label for row in found.rows] == ["U'V + I", "more"]
+    assert found.claims == ()
+    assert found.tasks["links"].words == 500
+    ranker = found.rows[0].ranker()
+    assert (ranker.view, ranker.rates, ranker.budget) == ("sublinear", (0.2, 0.4), 2000)
+    assert ranker.alpha == (1.0, 5.0)
+    assert found.rows[1].ranker().budget == 77
+    assert parse_table(found.to_dict()) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('extends = "child"', "a table cannot hold itself"),
+        ('extends = "smal"', "Did you mean 'small'"),
+        ('extends = "small"\ndrop = ["x"]', r"drop: no row 'x'"),
+        ('extends = "small"\n[[rows]]\nlabel = "new"', "new"),
+    ],
+)
+def test_a_wrong_extension_is_refused(text, said, table, tmp_path):
+    table(SMALL)
+    child = tmp_path / "child.toml"
+    child.write_text(text, encoding="utf-8")
+    with pytest.raises(BadInput, match=said):
+        load_table(child, tmp_path)

@@ -1,0 +1,11 @@
+"""Published tables as data: TOML to frozen, strict dataclasses and back.
+
+A table names its tasks, its rows (a model and its hyper-parameters), the numbers that were printed
+and the claims of order that they make. Strict means: an unknown key or a value of the wrong kind
+is an error that names the file, the key and what is known.
+"""
+
+from ssi_core.experiment.tables import Published, Row, Table, TaskSpec
+from ssi_core.experiment.toml import load_table, parse_table
+
+__all__ = ["Published", "Row", "Table", "TaskSpec", "load_table", "parse_table"]

@@ -1,0 +1,170 @@
+"""Tables and rows as frozen dataclasses: what is compared, and what a paper prints for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from ssi_core.evaluation.claims import Claim
+from ssi_core.experiment.strict import instead, read
+from ssi_core.types import BadInput
+
+if TYPE_CHECKING:
+    from ssi_core.models.base import Model
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a paper prints for a row: fractions in 0..1, None where it prints nothing."""
+
+    rank_loss: float | None = None
+    map: float | None = None
+    map_se: float | None = None
+    mrr: float | None = None
+    mrr_se: float | None = None
+    p_at_1: float | None = None
+    p_at_1_se: float | None = None
+    p_at_10: float | None = None
+    p_at_10_se: float | None = None
+    ndcg_at_10: float | None = None
+    ndcg_at_10_se: float | None = None
+    parameters: str | None = None
+    note: str | None = None
+
+    def measure(self, name: str) -> float | None:
+        """Return the printed value of a measure or of its error: ``map``, ``map_se``."""
+        value = getattr(self, name, None)
+        return value if isinstance(value, float) else None
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """How a task directory is made from a corpus; the views follow from the rows.
+
+    Attributes
+    ----------
+    words : size of the vocabulary, the most frequent words; "all" of them
+    split : links fall on a side by themselves, or with their documents
+    split_seed : seed of the keyed hash
+    pool : candidates beside a query's own relevant documents, when the corpus has more
+    """
+
+    words: int | Literal["all"] = 30_000
+    split: Literal["links", "documents"] = "links"
+    split_seed: int = 0
+    pool: int = 10_000
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: a model with hyper-parameters on a task, and what is printed for it.
+
+    Attributes
+    ----------
+    label : name in the comparison and in MLflow
+    model : name in `ssi_core.models.MODELS`
+    task : name in the table's tasks
+    seeds : number of seeds; None: the table's, or what the caller asks for
+    parameters : hyper-parameters, as written
+    paper : the printed numbers
+    note : what a reader must know about the row
+    """
+
+    label: str
+    model: str
+    task: str
+    seeds: int | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    paper: Published = Published()
+    note: str | None = None
+    where: str = field(default="", compare=False, repr=False)
+
+    def ranker(self) -> Model:
+        """Build the model; `BadInput` names the row, the key and the known ones."""
+        # The models compile kernels; a table is also read where nothing is to be trained.
+        from ssi_core.models import MODELS
+
+        if self.model not in MODELS:
+            raise BadInput(f"{self.where}: no model {instead(self.model, MODELS)}")
+        return read(MODELS[self.model], self.parameters, self.where)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a paper, or of ours.
+
+    Attributes
+    ----------
+    name : name of the experiment in MLflow
+    tasks : name -> how the task is made
+    rows : in printed order, labels are unique
+    claims : orders that the source claims, tested together
+    baseline : label that every other row is tested against; the first row unless said
+    seeds : number of seeds of a row that does not say its own
+    source, note : citation, and what a reader must know
+    """
+
+    name: str
+    title: str
+    tasks: Mapping[str, TaskSpec]
+    rows: tuple[Row, ...]
+    claims: tuple[Claim, ...] = ()
+    baseline: str = ""
+    seeds: int = 1
+    source: str | None = None
+    note: str | None = None
+
+    def row(self, label: str) -> Row:
+        """Return the row of a label; `BadInput` names the rows there are."""
+        for row in self.rows:
+            if row.label == label:
+                return row
+        labels = [row.label for row in self.rows]
+        raise BadInput(f"table {self.name!r} has no row {instead(label, labels)}")
+
+    def seeds_of(self, row: Row, asked: int | None = None) -> range:
+        """Seeds of a row: its own number, else the number asked for, else the table's."""
+        own = row.seeds if row.seeds is not None else asked if asked is not None else self.seeds
+        return range(own)
+
+    def select(self, labels: Sequence[str]) -> Table:
+        """Return the table with some of its rows, and the claims between them."""
+        if not labels:
+            raise BadInput(f"table {self.name!r}: no row is selected; name at least one.")
+        wanted = {self.row(label).label for label in labels}
+        rows = tuple(row for row in self.rows if row.label in wanted)
+        claims = tuple(c for c in self.claims if {c.above, c.below} <= wanted)
+        baseline = self.baseline if self.baseline in wanted else rows[0].label
+        return replace(self, rows=rows, claims=claims, baseline=baseline)
+
+    def views(self, task: str) -> tuple[str, ...]:
+        """Names of the views that the rows of a task read, sorted; every such row is checked."""
+        rankers = [row.ranker() for row in self.rows if row.task == task]
+        return tuple(sorted({view for ranker in rankers for view in ranker.views()}))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what TOML would hold, with defaults written out; `parse_table` reads it back."""
+        written = {
+            **_written(self, "name", "title", "baseline", "seeds", "source", "note"),
+            "tasks": {name: _written(spec) for name, spec in self.tasks.items()},
+            "rows": [_written_row(row) for row in self.rows],
+        }
+        if self.claims:
+            written["claims"] = [_written(claim) for claim in self.claims]
+        return written
+
+
+def _written(value: Any, *names: str) -> dict[str, Any]:
+    # Fields of a dataclass as TOML holds them: TOML has no null.
+    names = names or tuple(f.name for f in fields(value))
+    said = {name: getattr(value, name) for name in names}
+    return {name: one for name, one in said.items() if one is not None}
+
+
+def _written_row(row: Row) -> dict[str, Any]:
+    said = _written(row, "label", "model", "task", "seeds", "note")
+    said |= {k: list(v) if isinstance(v, tuple) else v for k, v in row.parameters.items()}
+    if paper := _written(row.paper):
+        said["paper"] = paper
+    return said

@@ -1,0 +1,178 @@
+"""TOML -> `Table`: read, checked, every error with its place."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ssi_core.evaluation.claims import Claim
+from ssi_core.evaluation.measures import MEASURES
+from ssi_core.experiment.strict import instead, mapping, read, tables
+from ssi_core.experiment.tables import Published, Row, Table, TaskSpec
+from ssi_core.types import BadInput
+
+
+def load_table(name_or_path: str | Path, packaged: Path | None = None) -> Table:
+    """Read a table from a file, or by its name from a folder of packaged ones.
+
+    ``extends = "NAME"`` takes over another table: its values, tasks, defaults, rows and claims,
+    key by key (rows by label), where this one does not say otherwise; ``drop = [labels]`` leaves
+    rows out, and the claims about them.
+
+    Raises
+    ------
+    BadInput
+        There is no such table, it is not TOML, or something in it is unknown or of a wrong kind.
+    """
+    path = _find(name_or_path, packaged)
+    return parse_table(_extended(path, packaged, ()), str(path))
+
+
+def _find(name_or_path: str | Path, packaged: Path | None) -> Path:
+    path = Path(name_or_path)
+    if not path.is_file() and packaged is not None:
+        path = packaged / f"{name_or_path}.toml"
+    if not path.is_file():
+        known = sorted(p.stem for p in packaged.glob("*.toml")) if packaged else []
+        raise BadInput(f"no table {instead(str(name_or_path), known)} A path of a file does too.")
+    return path
+
+
+def _extended(path: Path, packaged: Path | None, seen: tuple[Path, ...]) -> dict[str, Any]:
+    try:
+        said = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: not TOML: {error}") from None
+    if "extends" not in said:
+        return said
+    base = _find(str(said.pop("extends")), packaged)
+    if base in (*seen, path):
+        raise BadInput(f"{path}: extends {base}, which extends it; a table cannot hold itself.")
+    return _merged(_extended(base, packaged, (*seen, path)), said, str(path))
+
+
+def _merged(base: dict[str, Any], own: dict[str, Any], where: str) -> dict[str, Any]:
+    # What is written in ``own`` over what is written in ``base``.
+    drop = list(own.pop("drop", []))
+    rows = {str(row.get("label")): row for row in tables(base.get("rows", []), where)}
+    for row in tables(own.pop("rows", []), f"{where}: [[rows]]"):
+        label = str(row.get("label"))
+        rows[label] = {**rows.get(label, {}), **row}
+    for label in drop:
+        if label not in rows:
+            raise BadInput(f"{where}: drop: no row {instead(str(label), rows)}")
+    kept = {label: row for label, row in rows.items() if label not in drop}
+    claims = tables(base.get("claims", []), where) + tables(own.pop("claims", []), where)
+    nested: dict[str, Any] = {
+        name: {
+            key: {
+                **mapping(base.get(name, {}).get(key, {}), where),
+                **own.get(name, {}).get(key, {}),
+            }
+            for key in {**base.get(name, {}), **own.get(name, {})}
+        }
+        for name in ("tasks", "defaults")
+        if name in base or name in own
+    }
+    return {
+        **base,
+        **own,
+        **nested,
+        "rows": list(kept.values()),
+        "claims": [c for c in claims if not {c.get("above"), c.get("below")} & set(drop)],
+    }
+
+
+def parse_table(said: Mapping[str, Any], where: str = "table") -> Table:
+    """Check a table as TOML gives it; ``where`` begins every error message."""
+    said = dict(said)
+    defaults = mapping(said.pop("defaults", {}), f"{where}: [defaults]")
+    rows = tables(said.pop("rows", []), f"{where}: [[rows]]")
+    claims = tables(said.pop("claims", []), f"{where}: [[claims]]")
+    tasks = mapping(said.pop("tasks", {"default": {}}), f"{where}: [tasks]")
+    if not rows:
+        raise BadInput(f"{where}: a table needs at least one [[rows]].")
+    for model in defaults:
+        used = sorted({str(row.get("model")) for row in rows})
+        if model not in used:
+            raise BadInput(
+                f"{where}: [defaults.{model}]: no row has the model {instead(model, used)}"
+            )
+    made = tuple(_row(row, n, defaults, tuple(tasks), where) for n, row in enumerate(rows, 1))
+    parsed = {
+        "tasks": {n: read(TaskSpec, spec, f"{where}: [tasks.{n}]") for n, spec in tasks.items()},
+        "rows": made,
+        "claims": tuple(
+            read(Claim, one, f"{where}: claim {n}")
+            for n, claim in enumerate(claims, 1)
+            for one in _each_measure(claim)
+        ),
+    }
+    said.setdefault("baseline", made[0].label)
+    table = read(Table, {**said, **parsed}, where)
+    _check(table, where)
+    return table
+
+
+def _each_measure(claim: Mapping[str, Any]) -> list[dict[str, Any]]:
+    # measure = ["map", "p_at_10"] is short for two claims.
+    measures = claim.get("measure")
+    each = measures if isinstance(measures, list) else [measures]
+    return [{**claim, "measure": measure} for measure in each]
+
+
+_OF_ROW = ("label", "model", "task", "seeds", "note", "paper")
+
+
+def _row(
+    said: Mapping[str, Any],
+    number: int,
+    defaults: Mapping[str, Any],
+    tasks: Sequence[str],
+    where: str,
+) -> Row:
+    where = f"{where}: row {said.get('label', number)!r}"
+    kind = str(said.get("model", ""))
+    said = {**mapping(defaults.get(kind, {}), f"{where}: [defaults.{kind}]"), **said}
+    own = {key: value for key, value in said.items() if key in _OF_ROW}
+    if "task" not in own:
+        if len(tasks) > 1:
+            raise BadInput(f"{where}: which task? The table has: {', '.join(tasks)}.")
+        own["task"] = tasks[0]
+    own["paper"] = read(Published, own.get("paper", {}), f"{where}: paper")
+    own["parameters"] = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in said.items()
+        if key not in _OF_ROW
+    }
+    return replace(read(Row, own, where), where=where)
+
+
+def _check(table: Table, where: str) -> None:
+    # What no single value can tell: names that refer to each other.
+    labels = [row.label for row in table.rows]
+    for row in table.rows:
+        if labels.count(row.label) > 1:
+            raise BadInput(f"{where}: two rows are labelled {row.label!r}; labels must differ.")
+        if "," in row.label or not row.label.strip():
+            raise BadInput(f"{row.where}: a label is not empty and has no comma (--rows A,B).")
+        if row.task not in table.tasks:
+            raise BadInput(f"{row.where}: no task {instead(row.task, table.tasks)}")
+        if row.seeds is not None and row.seeds < 1:
+            raise BadInput(f"{row.where}: seeds = {row.seeds}, expected at least 1.")
+    if table.seeds < 1:
+        raise BadInput(f"{where}: seeds = {table.seeds}, expected at least 1.")
+    if table.baseline not in labels:
+        raise BadInput(f"{where}: baseline: no row {instead(table.baseline, labels)}")
+    for number, claim in enumerate(table.claims, 1):
+        at = f"{where}: claim {number}"
+        for label in (claim.above, claim.below):
+            if label not in labels:
+                raise BadInput(f"{at}: no row {instead(label, labels)}")
+        if claim.measure not in MEASURES:
+            raise BadInput(f"{at}: no measure {instead(claim.measure, MEASURES)}")
+        if table.row(claim.above).task != table.row(claim.below).task:
+            raise BadInput(f"{at}: its rows are on different tasks, so queries cannot be paired.")

@@ -17,7 +17,7 @@ LINES = [
     {"evaluation"},
     {"features", "corpus"},
     {"text"},
-    {"store"},
+    {"store", "resources", "threads"},
     {"types"},
     {"kernels"},
 ]

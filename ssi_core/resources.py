@@ -1,0 +1,144 @@
+"""Memory and disk that a stage will take: said before it starts, refused where they do not fit."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import resource
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from ssi_core.types import BadInput, Refused
+
+log = logging.getLogger(__name__)
+
+_CGROUPS = Path("/sys/fs/cgroup")
+_V2 = ("memory.max", "memory.current", "inactive_file")
+_V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def memory_available() -> int:
+    """Bytes that this process can still take before something stops it.
+
+    The least of what the machine has left, what the control group (version 1 or 2, and those above
+    it) leaves, what RLIMIT_AS and RLIMIT_DATA leave, and ``SSI_MEMORY`` (bytes, or "4G").
+
+    Raises
+    ------
+    BadInput
+        ``SSI_MEMORY`` is not an amount of memory.
+    """
+    machine = int(psutil.virtual_memory().available)
+    found = [machine, *_left_by_groups(), *_left_by_limits()]
+    if said := os.environ.get("SSI_MEMORY"):
+        found.append(_parsed(said))
+    return max(0, min(found))
+
+
+def disk_free(directory: Path) -> int:
+    """Bytes free where a directory lies or will lie."""
+    place = Path(directory).absolute()
+    return shutil.disk_usage(next(p for p in (place, *place.parents) if p.exists())).free
+
+
+def require(
+    stage: str,
+    *,
+    memory: int,
+    directory: Path | None = None,
+    disk: int = 0,
+    remedy: str = "",
+) -> None:
+    """Say what a stage takes, and refuse it where that does not fit; call it before the stage.
+
+    Parameters
+    ----------
+    stage : its name, as a user knows it
+    memory : bytes that it will add at its peak
+    directory : where it writes
+    disk : bytes that it writes there
+    remedy : settings that would make it take less memory, as a sentence
+
+    Raises
+    ------
+    Refused
+        Memory or disk is too small; the message says by how much, and what helps.
+    """
+    free = memory_available()
+    takes, has = f"{amount(memory)} of memory", amount(free)
+    if memory > free:
+        least = "Close other programs, or run it where there is more memory."
+        raise Refused(f"{stage} takes about {takes}, and {has} are free. {remedy or least}")
+    if directory is not None:
+        room = disk_free(directory)
+        written = f"{amount(disk)} of disk at {directory}"
+        if disk > room:
+            raise Refused(
+                f"{stage} takes about {written}, and {amount(room)} are free there. Make room, or "
+                "name another directory."
+            )
+        takes, has = f"{takes} and {written}", f"{has}, {amount(room)}"
+    log.info("%s: takes about %s (free: %s)", stage, takes, has)
+
+
+def amount(size: int) -> str:
+    """Write a number of bytes for people: two digits at least, decimal units.
+
+    >>> amount(1_234_567_890), amount(34_000_000), amount(999), amount(1_000_000)
+    ('1.2 GB', '34 MB', '999 B', '1.0 MB')
+    """
+    value, unit = float(size), "B"
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if value < 999.5 or unit == "TB":
+            break
+        value /= 1000
+    return f"{value:.1f} {unit}" if value < 9.95 and unit != "B" else f"{value:.0f} {unit}"
+
+
+def _parsed(said: str) -> int:
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", said, re.IGNORECASE)
+    if found is None:
+        raise BadInput(f"SSI_MEMORY={said!r} is not an amount of memory; write bytes, or 4G.")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+def _left_by_limits() -> Iterator[int]:
+    taken = psutil.Process().memory_info()
+    for name, used in (("RLIMIT_AS", taken.vms), ("RLIMIT_DATA", getattr(taken, "data", 0))):
+        limit, _ = resource.getrlimit(getattr(resource, name))
+        if limit != resource.RLIM_INFINITY:
+            yield limit - used
+
+
+def _left_by_groups(
+    cgroups: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")
+) -> Iterator[int]:
+    # A group is bounded by every group above it; inside a container only its own may be visible.
+    if not own.exists():
+        return
+    for line in own.read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            base, names = cgroups, _V2
+        elif "memory" in controllers.split(","):
+            base, names = cgroups / "memory", _V1
+        else:
+            continue
+        group = base / path.lstrip("/")
+        for place in (group, *group.parents):
+            if place.is_relative_to(base) and (place / names[0]).is_file():
+                yield from _left_in(place, *names)
+
+
+def _left_in(group: Path, limit: str, usage: str, cache: str) -> Iterator[int]:
+    said = (group / limit).read_text().strip()
+    if said == "max":
+        return
+    # Pages of files that nobody uses are given back when memory is short.
+    stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+    yield int(said) - int((group / usage).read_text()) + int(stat.get(cache, 0))

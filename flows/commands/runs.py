@@ -34,7 +34,7 @@ def comparison_outcome(found: Mapping[str, Any]) -> Outcome:
     cls=Verb,
     examples=(
         "ssi pipeline demo --corpus corpus",
-        'ssi pipeline wikispeedia --task task --rows "TF-IDF,U\'V + I" --seeds 3',
+        'ssi pipeline wikispeedia-table1 --task task --rows "TF-IDF,U\'V + I" --seeds 3',
         "ssi pipeline my-table.toml --dump simplewiki-pages-articles.xml.bz2",
     ),
 )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
+from math import hypot
 from pathlib import Path
 from typing import Any
 
 from ssi_core.evaluation.claims import Claim
-from ssi_core.evaluation.measures import MEASURES
+from ssi_core.evaluation.measures import LOWER_IS_BETTER, MEASURES
 from ssi_core.experiment.strict import instead, mapping, read, tables
 from ssi_core.experiment.tables import Published, Row, Table, TaskSpec
 from ssi_core.types import BadInput
@@ -20,7 +22,7 @@ def load_table(name_or_path: str | Path, packaged: Path | None = None) -> Table:
 
     ``extends = "NAME"`` takes over another table: its values, tasks, defaults, rows and claims,
     key by key (rows by label), where this one does not say otherwise; ``drop = [labels]`` leaves
-    rows out, and the claims about them.
+    rows out, and the claims about them. Claims of its own stand in place of the other's.
 
     Raises
     ------
@@ -65,7 +67,11 @@ def _merged(base: dict[str, Any], own: dict[str, Any], where: str) -> dict[str, 
         if label not in rows:
             raise BadInput(f"{where}: drop: no row {instead(str(label), rows)}")
     kept = {label: row for label, row in rows.items() if label not in drop}
-    claims = tables(base.get("claims", []), where) + tables(own.pop("claims", []), where)
+    claims = own.pop("claims", base.get("claims", []))
+    if claims != "printed":
+        claims = [
+            c for c in tables(claims, where) if not {c.get("above"), c.get("below")} & {*drop}
+        ]
     nested: dict[str, Any] = {
         name: {
             key: {
@@ -82,7 +88,7 @@ def _merged(base: dict[str, Any], own: dict[str, Any], where: str) -> dict[str, 
         **own,
         **nested,
         "rows": list(kept.values()),
-        "claims": [c for c in claims if not {c.get("above"), c.get("below")} & set(drop)],
+        "claims": claims,
     }
 
 
@@ -91,7 +97,7 @@ def parse_table(said: Mapping[str, Any], where: str = "table") -> Table:
     said = dict(said)
     defaults = mapping(said.pop("defaults", {}), f"{where}: [defaults]")
     rows = tables(said.pop("rows", []), f"{where}: [[rows]]")
-    claims = tables(said.pop("claims", []), f"{where}: [[claims]]")
+    claims = said.pop("claims", [])
     tasks = mapping(said.pop("tasks", {"default": {}}), f"{where}: [tasks]")
     if not rows:
         raise BadInput(f"{where}: a table needs at least one [[rows]].")
@@ -105,16 +111,49 @@ def parse_table(said: Mapping[str, Any], where: str = "table") -> Table:
     parsed = {
         "tasks": {n: read(TaskSpec, spec, f"{where}: [tasks.{n}]") for n, spec in tasks.items()},
         "rows": made,
-        "claims": tuple(
-            read(Claim, one, f"{where}: claim {n}")
-            for n, claim in enumerate(claims, 1)
-            for one in _each_measure(claim)
-        ),
+        "claims": printed_claims(made) if claims == "printed" else _claims(claims, where),
     }
     said.setdefault("baseline", made[0].label)
     table = read(Table, {**said, **parsed}, where)
     _check(table, where)
     return table
+
+
+def printed_claims(rows: Sequence[Row]) -> tuple[Claim, ...]:
+    """Return every order that the printed numbers claim: ``claims = "printed"``.
+
+    Two rows of one task differ where their values do by more than two combined standard errors
+    (one that is not printed is taken from the other row), or, where neither is printed, as with
+    rank loss, by more than 5 % of the smaller value.
+    """
+    found = []
+    for measure in MEASURES:
+        for first, second in combinations(rows, 2):
+            values = first.paper.measure(measure), second.paper.measure(measure)
+            if first.task != second.task or None in values or not _differ(first, second, measure):
+                continue
+            lower_first = values[0] < values[1]  # type: ignore[operator]
+            better = lower_first == (measure in LOWER_IS_BETTER)
+            above, below = (first, second) if better else (second, first)
+            found.append(Claim(above.label, below.label, measure))
+    return tuple(found)
+
+
+def _differ(first: Row, second: Row, measure: str) -> bool:
+    a, b = (row.paper.measure(measure) or 0.0 for row in (first, second))
+    errors = [row.paper.measure(f"{measure}_se") for row in (first, second)]
+    known = [error for error in errors if error is not None]
+    if not known:
+        return abs(a - b) > 0.05 * min(a, b)
+    return abs(a - b) > 2 * hypot(*(known[0] if e is None else e for e in errors))
+
+
+def _claims(said: Any, where: str) -> tuple[Claim, ...]:
+    return tuple(
+        read(Claim, one, f"{where}: claim {n}")
+        for n, claim in enumerate(tables(said, f"{where}: [[claims]]"), 1)
+        for one in _each_measure(claim)
+    )
 
 
 def _each_measure(claim: Mapping[str, Any]) -> list[dict[str, Any]]:

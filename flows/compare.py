@@ -267,10 +267,11 @@ def summarise(
     }
     if trained := {label: curves[label] for label in labels if curves[label]}:
         figures["plots/training.png"] = plots.training_curves(trained)
-    best = best_row(found)
-    if best != base and loaded.means[best]["id"].equals(loaded.means[base]["id"]):
-        x, y = (loaded.means[label]["map"].to_numpy() for label in (base, best))
-        figures["plots/average_precision.png"] = plots.scatter(x, y, base, best)
+    if panels := _learning(loaded, curves):
+        figures["plots/learning.png"] = plots.learning_curves(panels)
+    for number, (label, against) in enumerate(_scattered(loaded, best_row(found), base), 1):
+        x, y = (loaded.means[one]["map"].to_numpy() for one in (against, label))
+        figures[f"plots/average_precision_{number}.png"] = plots.scatter(x, y, against, label)
     verdicts = [claim["verdict"] for claim in found["claims"]]
     page = markdown(found)
     return tracking.log_summary(
@@ -291,6 +292,29 @@ def summarise(
         },
         figures=figures,
     )
+
+
+def _learning(loaded: Loaded, curves: Mapping[str, tracking.Curve]) -> dict[str, Any]:
+    # Panel -> row -> curve, for rows that followed the test side: a panel per share of the pairs.
+    panels: dict[str, dict[str, Any]] = {}
+    for row in loaded.rows:
+        if any("test/rank_loss" in metrics for _, metrics in curves[row.label]):
+            share = 100 * float(row.parameters.get("pairs", 1))
+            panels.setdefault(f"{share:g} % of the pairs", {})[row.label] = curves[row.label]
+    return panels
+
+
+def _scattered(loaded: Loaded, best: str, base: str) -> list[tuple[str, str]]:
+    # Pairs of rows to draw query by query: those that the table names, else best and baseline.
+    pairs = loaded.table.scatter or ((best, base),)
+    frames = loaded.means
+    return [
+        (label, against)
+        for label, against in pairs
+        if label != against
+        and {label, against} <= set(frames)
+        and frames[label]["id"].equals(frames[against]["id"])
+    ]
 
 
 def _number(value: float | None) -> float:

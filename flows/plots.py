@@ -65,6 +65,35 @@ def training_curves(
     return figure
 
 
+def learning_curves(
+    panels: Mapping[str, Mapping[str, Sequence[tuple[int, Mapping[str, float]]]]],
+) -> Figure:
+    """Draw training and test rank loss against the triples seen (Figure 2 of Bai et al. 2010).
+
+    Parameters
+    ----------
+    panels : title -> row -> (step, metrics) by step; ``train/rank_loss`` is dashed,
+        ``test/rank_loss`` is not, and a circle marks where ``val/rank_loss`` is lowest
+    """
+    figure, each = _figure(len(panels), width=3.2 * len(panels) + 0.8, height=3.6)
+    for axes, (title, rows) in zip(each, panels.items(), strict=True):
+        for n, (row, curve) in enumerate(rows.items()):
+            for name, dash in (("train/rank_loss", "--"), ("test/rank_loss", "-")):
+                points = [(step, 100 * m[name]) for step, m in curve if name in m]
+                label = f"{row}, {name.split('/')[0]}"
+                axes.plot(*zip(*points, strict=True), dash, color=COLOURS[n], label=label)
+            stop = min((m["val/rank_loss"], step, m) for step, m in curve if "val/rank_loss" in m)
+            axes.plot(stop[1], 100 * stop[2]["test/rank_loss"], "o", color=COLOURS[n], markersize=5)
+        axes.set_title(title, fontsize=10, color=_INK, loc="left")
+        axes.set_xlabel("triples", color=_INK)
+        axes.xaxis.set_major_formatter(lambda x, _: _short(x))
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(left=0)
+    each[0].set_ylabel("rank loss (%)", color=_INK)
+    each[-1].legend(framealpha=0.9, edgecolor="none", fontsize=8)
+    return figure
+
+
 def _short(count: float) -> str:
     # 50000 -> 50k, 1500000 -> 1.5M
     for size, letter in ((1e6, "M"), (1e3, "k")):

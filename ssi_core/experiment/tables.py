@@ -103,6 +103,8 @@ class Table:
     baseline : label that every other row is tested against; the first row unless said
     seeds : number of seeds of a row that does not say its own
     source, note : citation, and what a reader must know
+    scatter : pairs of labels whose average precisions are drawn against each other, the better one
+        first; none: the best row and the baseline
     """
 
     name: str
@@ -114,6 +116,7 @@ class Table:
     seeds: int = 1
     source: str | None = None
     note: str | None = None
+    scatter: tuple[tuple[str, str], ...] = ()
 
     def row(self, label: str) -> Row:
         """Return the row of a label; `BadInput` names the rows there are."""
@@ -136,7 +139,8 @@ class Table:
         rows = tuple(row for row in self.rows if row.label in wanted)
         claims = tuple(c for c in self.claims if {c.above, c.below} <= wanted)
         baseline = self.baseline if self.baseline in wanted else rows[0].label
-        return replace(self, rows=rows, claims=claims, baseline=baseline)
+        scatter = tuple(pair for pair in self.scatter if {*pair} <= wanted)
+        return replace(self, rows=rows, claims=claims, baseline=baseline, scatter=scatter)
 
     def views(self, task: str) -> tuple[str, ...]:
         """Names of the views that the rows of a task read, sorted; every such row is checked."""
@@ -152,6 +156,8 @@ class Table:
         }
         if self.claims:
             written["claims"] = [_written(claim) for claim in self.claims]
+        if self.scatter:
+            written["scatter"] = [list(pair) for pair in self.scatter]
         return written
 
 

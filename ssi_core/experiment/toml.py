@@ -206,6 +206,8 @@ def _check(table: Table, where: str) -> None:
         raise BadInput(f"{where}: seeds = {table.seeds}, expected at least 1.")
     if table.baseline not in labels:
         raise BadInput(f"{where}: baseline: no row {instead(table.baseline, labels)}")
+    for label in {label for pair in table.scatter for label in pair} - set(labels):
+        raise BadInput(f"{where}: scatter: no row {instead(label, labels)}")
     for number, claim in enumerate(table.claims, 1):
         at = f"{where}: claim {number}"
         for label in (claim.above, claim.below):

@@ -11,6 +11,7 @@ from ssi_core.experiment import parse_table
 from ssi_core.types import Report
 
 QUERIES = 60
+SIDES = ("train", "val", "test")
 
 TABLE = {
     "name": "made-up",
@@ -27,6 +28,7 @@ TABLE = {
         {"label": "U'V + I", "model": "bilinear", "budget": 1000, "rates": [0.1, 0.03]},
         {"label": "LSI", "model": "lsi"},
     ],
+    "scatter": [["U'V + I", "BM25"], ["U'V + I", "LSI"], ["U'V + I", "TF-IDF"]],
     "claims": [
         {"above": "U'V + I", "below": "TF-IDF", "measure": ["map", "rank_loss"]},
         {"above": "TF-IDF", "below": "U'V + I", "measure": "p_at_10"},
@@ -59,7 +61,8 @@ def write(task, comparison="first", gains=(("TF-IDF", 0.0), ("BM25", 0.0), ("U'V
             with tracking.row_run(table, table.row(label), seed, comparison, task) as run:
                 if label == "U'V + I":
                     for step in (0, 500, 1000):
-                        run.watch(step, {"train/hinge": 1.0, "val/rank_loss": 0.1 / (1 + step)})
+                        losses = {f"{side}/rank_loss": 0.1 / (1 + step) for side in SIDES}
+                        run.watch(step, {"train/hinge": 1.0, **losses})
                 run.report(report(gain, seed=len(runs)))
             runs.append(run.run_id)
     return runs

@@ -1,0 +1,22 @@
+from flows import plots
+
+CURVE = [
+    (0, {"val/rank_loss": 0.50, "train/rank_loss": 0.50, "test/rank_loss": 0.51}),
+    (1000, {"val/rank_loss": 0.10, "train/rank_loss": 0.08, "test/rank_loss": 0.12}),
+    (2000, {"val/rank_loss": 0.20, "train/rank_loss": 0.01, "test/rank_loss": 0.19}),
+]
+
+
+def test_learning_curves_draw_both_sides_and_where_training_stops():
+    panels = {"1 %": {"N = 50": CURVE, "N = 100": CURVE[:2]}, "100 %": {"N = 50": CURVE}}
+    figure = plots.learning_curves(panels)
+    first, second = figure.axes
+    assert (first.get_title(loc="left"), second.get_title(loc="left")) == ("1 %", "100 %")
+    train, test, stop = first.lines[:3]
+    assert list(train.get_ydata()) == [50, 8, 1]
+    assert list(test.get_ydata()) == [51, 12, 19]
+    assert (list(stop.get_xdata()), list(stop.get_ydata())) == ([1000], [12])
+    assert len(first.lines) == 6
+    assert len(second.lines) == 3
+    labels = [text.get_text() for text in second.get_legend().get_texts()]
+    assert labels == ["N = 50, train", "N = 50, test"]

@@ -16,19 +16,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssi_core.kernels import jit, jit_fast
+from ssi_core.kernels import jit, jit_fast, pair_forms
 from ssi_core.kernels.sparse import clear, dot, dot_spread, gather, scatter, spread
 
 
 class Parameters(NamedTuple):
     """What is learnt: ``U``, ``V`` float32 (words, padded N), ``diagonal`` float32 (words or 1,).
 
-    ``U is V`` makes the symmetric form: `low_rank_step` then is the step of ``U'U``.
+    ``U is V`` makes the symmetric form: `low_rank_step` then is the step of ``U'U``. ``W`` is that
+    of a form of `pair_forms`, which has no U and V.
     """
 
     U: Any
     V: Any
     diagonal: Any
+    W: Any = None
 
 
 class Data(NamedTuple):
@@ -50,13 +52,16 @@ class Data(NamedTuple):
 class Work(NamedTuple):
     """Scratch of one thread, float32.
 
-    ``query`` (N,), ``documents`` (2, N), ``spread`` (words,), ``dots`` (2,).
+    ``query`` (N,), ``documents`` (2, N), ``spread`` (words,), ``dots`` (2,). For `pair_forms`:
+    ``held`` int64 (1,), the query; ``words`` (words of W's view,), zeros.
     """
 
     query: Any
     documents: Any
     spread: Any
     dots: Any
+    held: Any = None
+    words: Any = None
 
 
 # --- forms of W ----------------------------------------------------------------------------------
@@ -194,6 +199,10 @@ def weights_step(
 FORMS = {
     "zero": (zero_query, zero_document, zero_step),
     "low_rank": (low_rank_query, low_rank_document, low_rank_step),
+    "dense": (pair_forms.pairs_query, pair_forms.dense_document, pair_forms.dense_step),
+    "hollow": (pair_forms.pairs_query, pair_forms.dense_document, pair_forms.hollow_step),
+    "sparse": (pair_forms.pairs_query, pair_forms.sparse_document, pair_forms.sparse_step),
+    "hashed": (pair_forms.pairs_query, pair_forms.hashed_document, pair_forms.hashed_step),
 }
 """Form of W -> (query, document, step)."""
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from ssi_core.kernels import sweep as kernel
 from ssi_core.kernels.forms import Data, Parameters, Work
-from ssi_core.kernels.sparse import csr
+from ssi_core.kernels.sparse import Csr, csr
 from ssi_core.types import Task
 
 
@@ -62,7 +62,7 @@ class Sgd:
     data : `Data`
     settings : `kernels.sweep.Settings`
     n_documents : d- is drawn from 0..n_documents-1
-    words : width of the diagonal's view
+    words : width of the wider view
     seed : of the sampler; every thread has its own stream
     threads : 1 is exact; more share the parameters without a lock (Hogwild)
     judge : validation error of parameters
@@ -96,6 +96,8 @@ class Sgd:
         """Live arrays: parameters (V only where it is not U) and sampler states."""
         p = self.parameters
         arrays = {"U": p.U, "diagonal": p.diagonal, "states": self._states}
+        if p.W is not None:
+            arrays["W"] = p.W.data if isinstance(p.W, Csr) else p.W
         return arrays if p.V is p.U else arrays | {"V": p.V}
 
     def sweep(self, triples: int) -> Mapping[str, float]:
@@ -141,4 +143,6 @@ def _work(width: int, words: int) -> Work:
         np.zeros((2, width), np.float32),
         np.zeros(words, np.float32),
         np.zeros(2, np.float32),
+        np.zeros(1, np.int64),
+        np.zeros(words, np.float32),
     )

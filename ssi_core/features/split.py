@@ -20,7 +20,7 @@ Sides = NDArray[np.int8]
 UInt64 = NDArray[np.uint64]
 
 
-def _hash_titles(titles: pl.Series, seed: int, use: bytes, argument: str) -> UInt64:
+def hash_titles(titles: pl.Series, seed: int, use: bytes, argument: str) -> UInt64:
     """Return uint64 (n,); each distinct title is hashed once."""
     if titles.null_count():
         raise ValueError(f"{argument}: {titles.null_count()} titles are null, expected strings")
@@ -36,7 +36,7 @@ def _hash_titles(titles: pl.Series, seed: int, use: bytes, argument: str) -> UIn
     return hashes
 
 
-def _mix(x: UInt64) -> UInt64:
+def mix(x: UInt64) -> UInt64:
     """Finish as splitmix64 does (Steele, Lea and Flood 2014)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -61,10 +61,10 @@ def side_of_links(sources: pl.Series, targets: pl.Series, *, seed: int) -> Sides
     """
     if len(sources) != len(targets):
         raise ValueError(f"{len(sources)} sources and {len(targets)} targets, expected as many")
-    ends = _hash_titles(targets, seed, b"target", "targets")
-    return _sides(_mix(_hash_titles(sources, seed, b"source", "sources") ^ _mix(ends)))
+    ends = hash_titles(targets, seed, b"target", "targets")
+    return _sides(mix(hash_titles(sources, seed, b"source", "sources") ^ mix(ends)))
 
 
 def side_of_documents(titles: pl.Series, *, seed: int) -> Sides:
     """Return the side of each document by its title: int8 (n,), 0 train, 1 valid, 2 test."""
-    return _sides(_hash_titles(titles, seed, b"document", "titles"))
+    return _sides(hash_titles(titles, seed, b"document", "titles"))

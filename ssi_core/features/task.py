@@ -10,11 +10,22 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import sparse
 
 from ssi_core import store
-from ssi_core.features import counting, csr_writer, lexicon, pairs, split, tfidf, views, vocabulary
+from ssi_core.features import (
+    counting,
+    csr_writer,
+    keywords,
+    lexicon,
+    pairs,
+    queries,
+    split,
+    tfidf,
+    views,
+    vocabulary,
+)
 from ssi_core.features.counting import matrix_path, write_counts, write_views
+from ssi_core.features.keywords import write_keyword_queries
 from ssi_core.features.lexicon import batches
 from ssi_core.features.pairs import (
     candidates,
@@ -23,9 +34,11 @@ from ssi_core.features.pairs import (
     sides_of_pairs,
     write_pairs,
 )
+from ssi_core.features.queries import load_exclude, load_queries
 from ssi_core.features.split import SIDES, TEST, Sides, side_of_documents
 from ssi_core.features.tfidf import COUNTS, Weighting
 from ssi_core.features.views import TextView, load_view
+from ssi_core.kernels import keywords as keyword_kernels
 from ssi_core.kernels import rows as row_kernels
 from ssi_core.kernels import words as word_kernels
 from ssi_core.text import tokenizer
@@ -50,6 +63,8 @@ class Settings:
     views : names, `Weighting`; "counts" is added
     split_seed : key of the hash that gives the sides
     pool : candidates of every query, if there are more documents than that
+    query_words : a query is so many random words of its document; None: all of it
+    query_draws : with ``query_words``: queries that are drawn of a document for training
     """
 
     words: int | None
@@ -57,6 +72,8 @@ class Settings:
     views: tuple[str, ...]
     split_seed: int
     pool: int
+    query_words: int | None
+    query_draws: int
 
     def __post_init__(self) -> None:
         if self.words is not None and self.words < 1:
@@ -65,6 +82,10 @@ class Settings:
             raise ValueError(f"split={self.split!r}: expected one of {', '.join(SPLITS)}")
         if self.pool < 1:
             raise ValueError(f"pool={self.pool}: expected a number of documents >= 1")
+        if self.query_words is not None and self.query_words < 1:
+            raise ValueError(f"query_words={self.query_words}: expected a number >= 1, or None")
+        if self.query_draws < 1:
+            raise ValueError(f"query_draws={self.query_draws}: expected a number >= 1")
         names = {str(Weighting.parse(name)) for name in self.views} - {COUNTS}
         object.__setattr__(self, "views", (COUNTS, *sorted(names)))
 
@@ -82,6 +103,8 @@ def build_task(
     views: Sequence[str] = ("counts", "raw", "sublinear"),
     split_seed: int = 0,
     pool: int = 10_000,
+    query_words: int | None = None,
+    query_draws: int = 20,
     force: bool = False,
     progress: Progress | None = None,
 ) -> store.Artefact:
@@ -97,7 +120,7 @@ def build_task(
     ValueError
         A setting is none; the message lists what there is.
     """
-    settings = Settings(words, split, tuple(views), split_seed, pool)
+    settings = Settings(words, split, tuple(views), split_seed, pool, query_words, query_draws)
     corpus, out = Path(corpus), Path(out)
     source = store.read(corpus, "corpus")
     configuration, parents = settings.configuration(), {"corpus": source.key}
@@ -125,18 +148,13 @@ def open_task(path: Path) -> Task:
         {name: store.load_csr(matrix_path(path / _MATRICES, name)) for name in names},
         {name: base.named(name) for name in names},
     )
-    n = len(documents)
-    itself = sparse.csr_array(
-        (np.ones(n, np.bool_), np.arange(n, dtype=np.int32), np.arange(n + 1, dtype=np.int32)),
-        shape=(n, n),
-    )
     return Task(
-        queries=documents,
+        queries=load_queries(path, documents),
         documents=documents,
         train=load_pairs(path / _PAIRS, "train"),
         valid=load_pairs(path / _PAIRS, "valid"),
         test=load_pairs(path / _PAIRS, "test"),
-        exclude=itself,
+        exclude=load_exclude(path, len(documents)),
         key=artefact.key,
         pool=_load_pool(path / _POOL),
         valid_pool=_load_pool(path / _VALID_POOL),
@@ -149,9 +167,20 @@ def _quiet(fraction: float, message: str) -> None:
 
 
 def _code() -> str:
-    rooms = (counting, csr_writer, lexicon, pairs, split, tfidf, views, vocabulary)
-    this = sys.modules[__name__]
-    return store.digest_code(tokenizer, word_kernels, row_kernels, *rooms, this)
+    rooms = (
+        counting,
+        csr_writer,
+        keywords,
+        lexicon,
+        pairs,
+        queries,
+        split,
+        tfidf,
+        views,
+        vocabulary,
+    )
+    kernels = (word_kernels, row_kernels, keyword_kernels)
+    return store.digest_code(tokenizer, *kernels, *rooms, sys.modules[__name__])
 
 
 def _write_task(
@@ -175,6 +204,7 @@ def _write_task(
         language=language,
         fitting=np.ones(len(texts), np.bool_) if sides is None else sides != TEST,
         words=settings.words,
+        work=building.work("bags"),
         progress=progress,
     )
     counts.update(facts)
@@ -188,6 +218,17 @@ def _write_task(
     weightings = [Weighting.parse(name) for name in settings.views if name != COUNTS]
     nonzeros = write_views(path / _MATRICES, idf, weightings, progress)
     counts["nonzeros"] = {COUNTS: facts["nonzeros"], **nonzeros}
+    if settings.query_words is not None:
+        counts["keywords"] = write_keyword_queries(
+            path,
+            texts.select("id", "title"),
+            store.load_csr(matrix_path(path / _MATRICES, COUNTS)),
+            idf,
+            [Weighting(COUNTS), *weightings],
+            words=settings.query_words,
+            draws=settings.query_draws,
+            seed=settings.split_seed,
+        )
 
 
 def _parts(corpus: Path, table: str) -> list[Path]:

@@ -146,7 +146,7 @@ def fitted(
 ) -> FittedModel:
     """Put a fitted model together with the views of the task that it reads."""
     queries = {name: task.queries.views[name] for name in sorted(model.views())}
-    if task.queries is task.documents:
+    if task.queries.views is task.documents.views:
         return FittedModel(model, arrays, queries, queries, facts or {})
     documents = {name: task.documents.views[name] for name in sorted(model.views())}
     return FittedModel(model, arrays, queries, documents, facts or {})

@@ -178,6 +178,8 @@ def test_every_setting_is_in_the_key(corpus_dir, tmp_path):
         {"views": ("raw",)},
         {"split_seed": 1},
         {"pool": 5},
+        {"query_words": 3},
+        {"query_words": 3, "query_draws": 2},
     ]
     keys = {build_task(corpus_dir, tmp_path / str(i), **one).key for i, one in enumerate(settings)}
     assert len(keys) == len(settings)

@@ -1,0 +1,57 @@
+"""Random words of texts: what a keyword query is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssi_core.kernels import jit
+from ssi_core.kernels.random import below
+
+
+@jit
+def draw_entries(
+    indptr: NDArray[Any],
+    allowed: NDArray[np.bool_],
+    rows: NDArray[np.int32],
+    words: int,
+    states: NDArray[np.uint64],
+    ends: NDArray[np.int64],
+    entries: NDArray[np.int64],
+) -> None:
+    """Draw entries of CSR rows, uniformly and without replacement, from the allowed ones.
+
+    The first steps of a Fisher-Yates shuffle. A row with fewer gives what it has.
+
+    Parameters
+    ----------
+    indptr : of the matrix
+    allowed : bool (nonzeros,)
+    rows : (n,) row that each draw is from
+    words : entries of a draw, at most
+    states : (n,) seed of each draw
+    ends : (n + 1,), written: draw i is ``entries[ends[i]:ends[i + 1]]``, ascending
+    entries : room for n * words; written
+    """
+    longest = 0
+    for row in rows:
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    places = np.empty(longest, np.int64)
+    state = np.empty(1, np.uint64)
+    ends[0] = 0
+    for i in range(rows.shape[0]):
+        count = 0
+        for entry in range(indptr[rows[i]], indptr[rows[i] + 1]):
+            if allowed[entry]:
+                places[count] = entry
+                count += 1
+        taken = min(words, count)
+        state[0] = states[i]
+        for t in range(taken):
+            other = t + below(state, count - t)
+            places[t], places[other] = places[other], places[t]
+        first = ends[i]
+        entries[first : first + taken] = np.sort(places[:taken])
+        ends[i + 1] = first + taken

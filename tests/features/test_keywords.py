@@ -64,9 +64,8 @@ def test_candidates_are_those_of_the_document(both):
     earlier = {"train": (), "valid": ("train",), "test": ("train", "valid")}
     for side, before in earlier.items():
         for query in np.unique(getattr(task, side).rows[:, 0]):
-            links = [
-                d for name in before for q, d in getattr(whole, name).rows if q == source[query]
-            ]
+            links = np.concatenate([[(-1, -1)], *(getattr(whole, name).rows for name in before)])
+            own = links[links[:, 0] == source[query], 1]
             assert set(np.flatnonzero(exclude[query])) == {source[query], *own}
 
 

@@ -6,9 +6,8 @@ Trained on preferences (q, d+, d-) with the margin ranking loss
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -20,8 +19,9 @@ from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.sparse import aligned_empty, padded
 from ssi_core.kernels.sweep import Settings
 from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
-from ssi_core.training.descend import descend
-from ssi_core.training.search import Trial, search
+from ssi_core.training import fitting
+from ssi_core.training.embedding import normal, shared_words
+from ssi_core.training.fitting import several
 from ssi_core.training.sgd import Sgd, training_data
 from ssi_core.types import BadInput, Task, TextMatrix, Texts, Vectors, View, Watch
 
@@ -126,28 +126,11 @@ class Bilinear(Model):
         self._check(task)
         seed = int(rng.integers(2**63))
         training = _Training(self, task, seed, start, threads)
-        started = time.perf_counter()
-        settled, trials = training.settle()
-        searched = time.perf_counter() - started
-        sgd = training.begin(settled)
-        progress = descend(
-            sgd,
-            epoch=self.epoch,
-            budget=self.budget,
-            patience=self.patience,
-            watch=watch,
-            checkpoint=checkpoint,
+        grid = {name: several(getattr(self, name)) for name in ("init_std", "alpha", "margin")}
+        sgd, facts = fitting.fit(
+            self, grid, training.begin, training.errors, watch=watch, checkpoint=checkpoint
         )
-        facts: dict[str, Any] = dict(settled) | {
-            "triples": progress.triples,
-            "best_at": progress.best_at,
-            "validation_rank_loss": progress.best,
-            "seconds": progress.seconds,
-            "search_seconds": searched,
-            "triples_per_second": progress.triples / max(progress.seconds, 1e-9),
-            "threads": threads,
-            "trials": [asdict(trial) for trial in trials],
-        }
+        facts["threads"] = threads
         if self.diagonal == "alpha":
             facts["alpha"] = float(sgd.parameters.diagonal[0])
         return fitted(self, task, self.arrays(sgd.parameters), facts)
@@ -156,9 +139,9 @@ class Bilinear(Model):
         if len(task.train) == 0:
             raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
         if self.diagonal != "none":
-            _same_space(task, self.diagonal_view or self.view, "a diagonal")
+            same_space(task, self.diagonal_view or self.view, "a diagonal")
         if self.form != "zero" and self.tied:
-            _same_space(task, self.view, "U'U")
+            same_space(task, self.view, "U'U")
 
     def arrays(self, parameters: Parameters) -> dict[str, Any]:
         """Arrays that are kept of the parameters: the padding of the rows is cut off."""
@@ -219,22 +202,9 @@ class _Training:
         self.valid = _Judge(model, task, "valid", threads)
         self.train = _Judge(model, task, "train", threads)
 
-    def settle(self) -> tuple[Mapping[str, Any], list[Trial]]:
-        """Choose rate, alpha, margin and init std; no trial where there is no choice."""
-        model = self.model
-        grid = {name: _several(getattr(model, name)) for name in ("init_std", "alpha", "margin")}
-        if len(model.rates) == 1 and all(len(values) == 1 for values in grid.values()):
-            return {n: v[0] for n, v in grid.items()} | {"rate": model.rates[0]}, []
-
-        def attempt(settings: Mapping[str, Any]) -> tuple[float, float]:
-            sgd = self.begin(settings)
-            found = sgd.sweep(model.search_budget)
-            if not np.isfinite(found["train/hinge"]):
-                return float("inf"), float("inf")
-            return self.train(sgd.parameters), self.valid(sgd.parameters)
-
-        best, trials = search(grid, model.rates, attempt, model.rate_by)
-        return best.settings, trials
+    def errors(self, sgd: Sgd) -> tuple[float, float]:
+        """Training and validation rank loss as it stands."""
+        return self.train(sgd.parameters), self.valid(sgd.parameters)
 
     def begin(self, settings: Mapping[str, Any]) -> Sgd:
         """Return a training at its start."""
@@ -270,8 +240,8 @@ class _Training:
             shapes = [
                 t.matrix(model.view).shape[1] for t in (self.task.queries, self.task.documents)
             ]
-            U = _normal(shapes[0], model.dimensions, settings["init_std"], rng)
-            V = U if model.tied else _normal(shapes[1], model.dimensions, settings["init_std"], rng)
+            U = normal(shapes[0], model.dimensions, settings["init_std"], rng)
+            V = U if model.tied else normal(shapes[1], model.dimensions, settings["init_std"], rng)
         size = self.words if model.diagonal == "learned" else 1
         value = 1.0 if model.diagonal != "alpha" else settings["alpha"]
         parameters = Parameters(U, V, np.full(size, value, np.float32))
@@ -313,43 +283,21 @@ def warm_start(model: Bilinear, start: FittedModel, task: Task, parameters: Para
             ("V", parameters.V, "document", task.documents),
         ):
             if name in start.arrays:
-                old, new = _shared(start.view(model.view, side), texts.views[model.view])  # type: ignore[arg-type]
+                old, new = shared_words(start.view(model.view, side), texts.views[model.view])  # type: ignore[arg-type]
                 target[new, : model.dimensions] = start.arrays[name][old]
     if model.diagonal == "alpha":
         parameters.diagonal[0] = start.arrays["diagonal"][0]
     if model.diagonal == "learned":
         view = model.diagonal_view or model.view
-        old, new = _shared(start.view(view, "query"), task.queries.views[view])
+        old, new = shared_words(start.view(view, "query"), task.queries.views[view])
         parameters.diagonal[new] = start.arrays["diagonal"][old]
-
-
-def _shared(old: View, new: View) -> tuple[Any, Any]:
-    """Rows of the words that both views have."""
-    rows = {word: i for i, word in enumerate(old.words)}
-    both = [(rows[word], i) for i, word in enumerate(new.words) if word in rows]
-    pairs = np.array(both, dtype=np.int64).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]
-
-
-def _normal(rows: int, dimensions: int, std: float, rng: np.random.Generator) -> Any:
-    """Normal entries in rows padded with zeros, which stay zero through every step."""
-    embedding = aligned_empty(rows, padded(dimensions))
-    embedding[:, dimensions:] = 0
-    embedding[:, :dimensions] = rng.standard_normal((rows, dimensions), np.float32) * np.float32(
-        std
-    )
-    return embedding
-
-
-def _several(value: float | tuple[float, ...]) -> tuple[float, ...]:
-    return value if isinstance(value, tuple) else (value,)
 
 
 # The identity is an alpha of 1 that is not learnt.
 _KERNELS = {"none": "none", "identity": "alpha", "alpha": "alpha", "learned": "weights"}
 
 
-def _same_space(task: Task, view: str, what: str) -> None:
+def same_space(task: Task, view: str, what: str) -> None:
     """Equal shapes prove nothing: two languages may have 30,000 words each."""
     query, document = task.queries.views[view], task.documents.views[view]
     if query.space != document.space:

@@ -1,0 +1,29 @@
+"""First values of an embedding: noise, or the rows of words that another one already has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssi_core.kernels.sparse import aligned_empty, padded
+from ssi_core.types import View
+
+
+def normal(rows: int, dimensions: int, std: float, rng: np.random.Generator) -> Any:
+    """Normal entries in rows padded with zeros, which stay zero through every step."""
+    embedding = aligned_empty(rows, padded(dimensions))
+    embedding[:, dimensions:] = 0
+    embedding[:, :dimensions] = rng.standard_normal((rows, dimensions), np.float32) * np.float32(
+        std
+    )
+    return embedding
+
+
+def shared_words(old: View, new: View) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of the words that both views have, in the one and in the other."""
+    rows = {word: i for i, word in enumerate(old.words)}
+    both = [(rows[word], i) for i, word in enumerate(new.words) if word in rows]
+    pairs = np.array(both, dtype=np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]

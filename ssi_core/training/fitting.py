@@ -1,0 +1,107 @@
+"""Search the settings, then descend: what all models that learn from triples share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy as np
+
+from ssi_core.training.descend import Trainee, descend
+from ssi_core.training.search import Trial, search
+from ssi_core.types import Watch
+
+T = TypeVar("T", bound=Trainee)
+
+Settings = Mapping[str, Any]
+
+
+class Schedule(Protocol):
+    """Hyper-parameters of a training; see `models.bilinear.Bilinear`."""
+
+    @property
+    def rates(self) -> tuple[float, ...]: ...  # noqa: D102
+    @property
+    def rate_by(self) -> Literal["training", "validation"]: ...  # noqa: D102
+    @property
+    def epoch(self) -> int: ...  # noqa: D102
+    @property
+    def budget(self) -> int: ...  # noqa: D102
+    @property
+    def patience(self) -> int: ...  # noqa: D102
+    @property
+    def search_budget(self) -> int: ...  # noqa: D102
+
+
+def several(value: float | tuple[float, ...]) -> tuple[float, ...]:
+    """Values to choose from: those given, or the one."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def fit(
+    schedule: Schedule,
+    grid: Mapping[str, tuple[float, ...]],
+    begin: Callable[[Settings], T],
+    errors: Callable[[T], tuple[float, float]],
+    *,
+    watch: Watch | None = None,
+    checkpoint: Path | None = None,
+) -> tuple[T, dict[str, Any]]:
+    """Choose the rate and the settings of a grid by short trials, then train with early stopping.
+
+    Parameters
+    ----------
+    schedule : rates, budgets
+    grid : name -> values to choose from; no trial where there is no choice
+    begin : settings, with the key "rate" among them -> a training at its start
+    errors : training and validation error of a training as it stands
+    watch, checkpoint : see `descend`
+
+    Returns
+    -------
+    the training at its best parameters, and what was chosen and measured
+    """
+    started = time.perf_counter()
+    settled, trials = _settle(schedule, grid, begin, errors)
+    searched = time.perf_counter() - started
+    trained = begin(settled)
+    progress = descend(
+        trained,
+        epoch=schedule.epoch,
+        budget=schedule.budget,
+        patience=schedule.patience,
+        watch=watch,
+        checkpoint=checkpoint,
+    )
+    return trained, dict(settled) | {
+        "triples": progress.triples,
+        "best_at": progress.best_at,
+        "validation_rank_loss": progress.best,
+        "seconds": progress.seconds,
+        "search_seconds": searched,
+        "triples_per_second": progress.triples / max(progress.seconds, 1e-9),
+        "trials": [asdict(trial) for trial in trials],
+    }
+
+
+def _settle(
+    schedule: Schedule,
+    grid: Mapping[str, tuple[float, ...]],
+    begin: Callable[[Settings], T],
+    errors: Callable[[T], tuple[float, float]],
+) -> tuple[Settings, list[Trial]]:
+    if len(schedule.rates) == 1 and all(len(values) == 1 for values in grid.values()):
+        return {name: values[0] for name, values in grid.items()} | {"rate": schedule.rates[0]}, []
+
+    def attempt(settings: Settings) -> tuple[float, float]:
+        trained = begin(settings)
+        found = trained.sweep(schedule.search_budget)
+        if not np.isfinite(found["train/hinge"]):
+            return float("inf"), float("inf")
+        return errors(trained)
+
+    best, trials = search(grid, schedule.rates, attempt, schedule.rate_by)
+    return best.settings, trials

@@ -97,8 +97,7 @@ def training_run(torch: Any, data: Data) -> Row:
 
 def trainee(data: Data, p: Parameters, settings: Settings, threads: int) -> Sgd:
     return Sgd(
-        "low_rank",
-        "none",
+        sweep_of("low_rank", "none"),
         p,
         data,
         settings,

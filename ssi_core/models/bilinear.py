@@ -17,7 +17,7 @@ from scipy import sparse
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.sparse import aligned_empty, padded
-from ssi_core.kernels.sweep import Settings
+from ssi_core.kernels.sweep import Settings, sweep_of
 from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
 from ssi_core.training import fitting
 from ssi_core.training.embedding import normal, shared_words
@@ -214,8 +214,7 @@ class _Training:
             "learned": rate * np.float32(model.diagonal_rate),
         }
         return Sgd(
-            model.form,
-            _KERNELS[model.diagonal],
+            sweep_of(model.form, _KERNELS[model.diagonal]),
             self.initial(settings),
             self.data,
             Settings(

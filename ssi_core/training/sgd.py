@@ -57,10 +57,10 @@ class Sgd:
 
     Parameters
     ----------
-    form, diagonal : keys of `kernels.forms.FORMS` and `DIAGONALS`
+    sweep : of `kernels.sweep.sweep_of`, or one that is called alike
     parameters : `Parameters`, changed
     data : `Data`
-    settings : `kernels.sweep.Settings`
+    settings : of the sweep
     n_documents : d- is drawn from 0..n_documents-1
     words : width of the wider view
     seed : of the sampler; every thread has its own stream
@@ -70,11 +70,10 @@ class Sgd:
 
     def __init__(
         self,
-        form: str,
-        diagonal: str,
+        sweep: Callable[..., Any],
         parameters: Parameters,
         data: Data,
-        settings: kernel.Settings,
+        settings: Any,
         *,
         n_documents: int,
         words: int,
@@ -83,7 +82,7 @@ class Sgd:
         judge: Callable[[Parameters], float],
     ) -> None:
         self.parameters = parameters
-        self._sweep = kernel.sweep_of(form, diagonal)
+        self._sweep = sweep
         self._data, self._settings, self._n_documents = data, settings, n_documents
         self._judge = judge
         # A row of 8 keeps the states of two threads on different cache lines.

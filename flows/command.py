@@ -34,7 +34,7 @@ class Settings:
     """The options that every verb has."""
 
     json: bool = False
-    threads: int = 1
+    threads: int | None = None
     root: str | None = None
     verbose: bool = False
 
@@ -67,7 +67,7 @@ def _shared() -> list[click.Parameter]:
         option(
             "--threads",
             type=click.IntRange(min=1),
-            help="Threads of one training; 1 (default) repeats bit by bit, more are faster.",
+            help="Cores to use; by default all for what is exact on any number, 1 for a training.",
         ),
         option("--root", type=click.Path(file_okay=False), help="Where mlruns/ and .ssi/ lie."),
         option("--verbose", is_flag=True, help="Log more; show where an error came from."),
@@ -97,7 +97,8 @@ class Verb(_Teaching):
         chosen = ctx.ensure_object(Settings)
         announce(chosen)
         with _kept_stdout(chosen.json) as stdout:
-            outcome = super().invoke(ctx)
+            with environment.threads(chosen.threads):
+                outcome = super().invoke(ctx)
             if isinstance(outcome, Outcome):
                 _print(outcome, chosen, stdout)
         return DONE

@@ -28,7 +28,7 @@ def demo(
     seed: int = 0,
     *,
     table: str = "demo",
-    threads: int = 1,
+    threads: int | None = None,
     k: int = 10,
 ) -> dict[str, Any]:
     """Generate the sample, compute the demo's table on it, and search it.
@@ -51,7 +51,7 @@ def demo(
         make_sample(documents, seed)
         logger.info("starting Prefect at %s", server.url)
         server.ready()
-        corpus = ingest(IngestSettings(documents=documents, seed=seed))
+        corpus = ingest(IngestSettings(documents=documents, seed=seed, processes=threads))
         found = pipeline(PipelineSettings(table=table, corpus=corpus, threads=threads))
     return {**found, "search": _search(found["rows"], Path(corpus), k)}
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -39,6 +40,40 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+_LIBRARIES = ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM")
+
+
+def thread_variables(n: int) -> dict[str, str]:
+    """Return the settings of n threads for libraries that read them once, when they load."""
+    blas = {f"{library}_NUM_THREADS": str(n) for library in _LIBRARIES}
+    return {**blas, "POLARS_MAX_THREADS": str(n)}
+
+
+@contextmanager
+def threads(n: int | None) -> Iterator[None]:
+    """Let the libraries that load in the body, here and in new processes, use n threads.
+
+    What has loaded is limited too, as far as it can be; afterwards all is as it was. None: no
+    limit.
+    """
+    if n is None:
+        yield
+        return
+    before = {name: os.environ.get(name) for name in thread_variables(n)}
+    os.environ.update(thread_variables(n))
+    try:
+        from ssi_core.threads import threads as limited
+
+        with limited(n):
+            yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 _CONSOLE = "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"

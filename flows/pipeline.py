@@ -63,11 +63,17 @@ class PipelineSettings(BaseModel):
         le=1000,
         description="Seeds of each row that does not say; empty: the table's",
     )
-    threads: int = Field(
+    threads: int | None = Field(
+        default=None,
+        ge=1,
+        le=1024,
+        description="Cores to use, one a row or a decoder side by side; empty: all",
+    )
+    row_threads: int = Field(
         default=1,
         ge=1,
         le=1024,
-        description="Threads of a row; 1 repeats bit by bit, rows side by side",
+        description="Threads of a row; 1 repeats bit by bit, more leave cores for fewer rows",
     )
     comparison: str | None = Field(
         default=None, description="Comparison to join; empty: that of this table, input and code"
@@ -104,6 +110,11 @@ def pipeline(settings: PipelineSettings = _DEFAULTS) -> dict[str, Any]:
     Returns the comparison, as ``ssi compare --json`` prints it.
     """
     begin()
+    with environment.threads(settings.threads):
+        return _pipeline(settings)
+
+
+def _pipeline(settings: PipelineSettings) -> dict[str, Any]:
     declared = find_table(settings.table)
     table = declared.select(settings.rows) if settings.rows else declared
     tasks = make_tasks(table, settings)
@@ -140,8 +151,10 @@ def make_tasks(table: Table, settings: PipelineSettings) -> dict[str, str]:
 
 def _source(settings: PipelineSettings) -> IngestSettings:
     if settings.dumps:
-        return IngestSettings(source="wikipedia", paths=settings.dumps)
-    return IngestSettings(documents=settings.sample, seed=settings.sample_seed)
+        source: dict[str, Any] = {"source": "wikipedia", "paths": settings.dumps}
+    else:
+        source = {"documents": settings.sample, "seed": settings.sample_seed}
+    return IngestSettings(**source, processes=settings.threads)
 
 
 def _features(table: Table, name: str, corpus: str) -> FeaturesSettings:
@@ -169,11 +182,11 @@ _ROW_ROOMS = ("features", "kernels", "training", "models", "evaluation")
 def run_jobs(
     jobs: Sequence[Job], settings: PipelineSettings, comparison: str
 ) -> dict[str, BaseException]:
-    """Run rows side by side, as many as there are cores; return the failures by name."""
-    n = min(max(1, environment.cores() // settings.threads), len(jobs))
+    """Run rows side by side on the cores that are to be used; return the failures by name."""
+    n = side_by_side(settings, len(jobs))
     failed: dict[str, BaseException] = {}
     tell = progress(f"{len(jobs)} rows")
-    with Workers(n, settings.threads) as workers:
+    with Workers(n, settings.row_threads) as workers:
         futures: dict[PrefectFuture[str], Job] = {
             train_row.submit(
                 workers,
@@ -182,7 +195,7 @@ def run_jobs(
                 job.task,
                 job.seed,
                 comparison,
-                settings.threads,
+                settings.row_threads,
             ): job
             for job in in_turn(jobs, n)
         }
@@ -195,6 +208,12 @@ def run_jobs(
                 logger.info("%s is done, %d of %d", name, done, len(jobs))
             tell(done / len(jobs), f"{done} done, {len(failed)} failed")
     return failed
+
+
+def side_by_side(settings: PipelineSettings, jobs: int) -> int:
+    """Return how many rows run at a time: their threads are no more than the cores to use."""
+    cores = min(settings.threads or environment.cores(), environment.cores())
+    return min(max(1, cores // settings.row_threads), jobs)
 
 
 def in_turn(jobs: Sequence[Job], workers: int) -> list[Job]:

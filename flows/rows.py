@@ -16,6 +16,7 @@ from ssi_core import store
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.experiment import Row, Table, load_table
 from ssi_core.features.task import open_task
+from ssi_core.threads import threads as limited
 
 TABLES = Path(__file__).parent / "tables"
 
@@ -49,7 +50,7 @@ def run_row(
     row = declared.row(label)
     opened = open_task(Path(task))
     checkpoint = _checkpoint(row, opened.key, seed)
-    with tracking.row_run(declared, row, seed, comparison, Path(task)) as run:
+    with limited(threads), tracking.row_run(declared, row, seed, comparison, Path(task)) as run:
         # Rows of one seed draw alike, as far as their models do: differences have less noise.
         rng = np.random.default_rng([seed])
         fitted = row.ranker().fit(

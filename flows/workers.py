@@ -23,7 +23,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _SPAWN = multiprocessing.get_context("spawn")
-_LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")
 _GRACE = 20.0
 """Seconds that an interrupted row has to write down that it was interrupted."""
 
@@ -143,7 +142,7 @@ class Workers:
 def _work(pipe: Any, threads: int) -> None:
     """Do jobs until the pipe is closed."""
     # Before numpy is imported: a library reads its variable once.
-    os.environ.update({f"{library}_NUM_THREADS": str(threads) for library in _LIBRARIES})
+    os.environ.update({**environment.thread_variables(threads), "NUMBA_NUM_THREADS": str(threads)})
     environment.prepare()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError, KeyboardInterrupt, BrokenPipeError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flows import environment
-from flows.command import Outcome, Verb, Verbs, progress
+from flows.command import Outcome, Verb, Verbs, progress, settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -98,7 +98,9 @@ def ingest() -> None:
 @click.option("--download", metavar="WIKI", help="Fetch the dump first, such as simplewiki.")
 @click.option("--date", default="latest", show_default=True, help="Date of that dump, YYYYMMDD.")
 @click.option("--language", help="Code of the language; else what the dump says.")
-@click.option("--processes", type=click.IntRange(min=1), help="Decoders; else one per core.")
+@click.option(
+    "--processes", type=click.IntRange(min=1), help="Decoders; else one per core of --threads."
+)
 @OUT
 @FORCE
 def ingest_wikipedia(
@@ -126,7 +128,7 @@ def ingest_wikipedia(
             dumps,
             out or _store("corpus", "wikipedia", *dumps),
             language=language,
-            processes=processes,
+            processes=processes or settings().threads,
             force=force,
             progress=tell,
         )

@@ -44,6 +44,13 @@ def comparison_outcome(found: Mapping[str, Any]) -> Outcome:
 @click.option("--task", type=click.Path(path_type=Path), help="Directory of 'ssi features'.")
 @click.option("--rows", metavar="A,B", help="Labels of rows; else all.")
 @click.option("--seeds", type=click.IntRange(min=1), help="Seeds of a row; else the table's.")
+@click.option(
+    "--row-threads",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Threads of a row; more leave the cores of --threads to fewer rows.",
+)
 def pipeline(
     table: str,
     corpus: Path | None,
@@ -51,10 +58,12 @@ def pipeline(
     task: Path | None,
     rows: str | None,
     seeds: int | None,
+    row_threads: int,
 ) -> Outcome:
     """Compute a table: ingest, features, every row, comparison.
 
-    What is already there is not made again.
+    What is already there is not made again. Rows run side by side on the cores of --threads, a
+    thread each, which repeats bit by bit on any number of cores.
     """
     given = [name for name, value in (("corpus", corpus), ("dump", dumps), ("task", task)) if value]
     if len(given) != 1:
@@ -80,6 +89,7 @@ def pipeline(
         rows=labels,
         seeds=seeds,
         threads=settings().threads,
+        row_threads=row_threads,
     )
     return comparison_outcome(found)
 
@@ -100,7 +110,7 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
     declared.row(row)
     tracking.ready()
     comparison = comparison or str(tracking.new_comparison_id(declared))
-    run = rows.run_row(table, row, task, seed, comparison, settings().threads)
+    run = rows.run_row(table, row, task, seed, comparison, settings().threads or 1)
     report = tracking.run_report(run)
     value = {
         "run_id": run,
@@ -142,7 +152,7 @@ def evaluate(model: str, task: Path, side: str, queries: int, seed: int) -> Outc
             side=side,  # type: ignore[arg-type]
             queries=queries,
             seed=seed,
-            threads=settings().threads,
+            threads=settings().threads or 1,
             progress=tell,
         )
     value = {"model": model, "task": str(task), "metrics": _metrics(report, side)}
@@ -181,7 +191,9 @@ def export_trec(run: str, out: Path, task: Path | None) -> Outcome:
     if task is None:
         task = Path(tracking.client().get_run(run).data.tags["task_path"])
     opened = open_task(task)
-    ranking, relevant = write_trec(fitted, opened, out, threads=settings().threads, name=run[:32])
+    ranking, relevant = write_trec(
+        fitted, opened, out, threads=settings().threads or 1, name=run[:32]
+    )
     value = {"run": str(ranking), "qrels": str(relevant)}
 
     def show(console: Console) -> None:

@@ -3,7 +3,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
+from threadpoolctl import threadpool_info
 
 from flows import environment
 
@@ -54,6 +56,43 @@ def test_a_command_runs_under_the_settings(clean, tmp_path, monkeypatch):
     )
 
     assert done.stdout.strip() == str(tmp_path / ".ssi" / "prefect")
+
+
+def test_threads_are_limited_for_a_while(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
+    with environment.threads(3):
+        pass  # what it loads is loaded now
+    loaded = [pool["num_threads"] for pool in threadpool_info()]
+
+    with environment.threads(1):
+        assert os.environ["OMP_NUM_THREADS"] == os.environ["POLARS_MAX_THREADS"] == "1"
+        assert numba.get_num_threads() == 1
+        assert {pool["num_threads"] for pool in threadpool_info()} <= {1}
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    assert "POLARS_MAX_THREADS" not in os.environ
+    assert [pool["num_threads"] for pool in threadpool_info()] == loaded
+    with environment.threads(None):
+        assert os.environ["OMP_NUM_THREADS"] == "7"
+
+
+def test_a_command_limits_what_it_loads(tmp_path):
+    code = (
+        "from flows.cli import cli\nfrom flows.command import run\n"
+        "assert run(cli, ['compare', 'none', '--threads', '1']) == 3\n"
+        "import polars\nprint(polars.thread_pool_size())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(environment.__file__).parents[1],
+        env={k: v for k, v in os.environ.items() if k != "POLARS_MAX_THREADS"}
+        | {"SSI_ROOT": str(tmp_path)},
+    )
+
+    assert done.stdout.strip() == "1"
 
 
 def test_there_is_at_least_one_core():

@@ -98,3 +98,18 @@ def test_an_error_of_a_task_keeps_its_type(prefect_server, tmp_path):
 
     with pytest.raises(BadInput, match=r"absent\.xml is not there"):
         pipeline(PipelineSettings(dumps=[str(tmp_path / "absent.xml")]))
+
+
+@pytest.mark.parametrize(
+    ("threads", "row_threads", "jobs", "expected"),
+    [(None, 1, 9, 4), (2, 1, 9, 2), (4, 2, 9, 2), (1, 3, 9, 1), (9, 1, 9, 4), (None, 1, 3, 3)],
+)
+def test_rows_and_their_threads_keep_to_the_cores(
+    monkeypatch, threads, row_threads, jobs, expected
+):
+    from flows.pipeline import PipelineSettings, side_by_side
+
+    monkeypatch.setattr(environment, "cores", lambda: 4)
+
+    settings = PipelineSettings(threads=threads, row_threads=row_threads)
+    assert side_by_side(settings, jobs) == expected

@@ -18,12 +18,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ssi_core import files
 from ssi_core.types import BadInput, Refused, TextMatrix
 
 MANIFEST = "artefact.json"
@@ -88,26 +90,31 @@ def key_of(
 def read(path: Path, kind: str | None = None) -> Artefact:
     """Open a whole artefact; `BadInput` when there is none, or one of another kind."""
     manifest = Path(path) / MANIFEST
-    try:
-        said = json.loads(manifest.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not manifest.exists():
         raise BadInput(
             f"{path} is no artefact: it has no {MANIFEST}. Make it first ('ssi --help' lists the "
             "commands), or check the path."
-        ) from None
-    except ValueError as error:
-        raise BadInput(f"{manifest}: not JSON ({error}). Remove {path} and run again.") from None
-    if kind is not None and said.get("kind") != kind:
-        raise BadInput(f"{path} is a {said.get('kind')!r} artefact, expected {kind!r}.")
-    return Artefact(
-        Path(path),
-        said["kind"],
-        said["key"],
-        said["configuration"],
-        said["parents"],
-        said["counts"],
-        said["skipped"],
-    )
+        )
+    said = files.read_object(manifest, f"Remove {path} and make it again.")
+    wrong = [name for name, of in _FACTS.items() if not isinstance(said.get(name), of)]
+    if wrong:
+        raise BadInput(
+            f"{manifest}: {', '.join(wrong)} missing or of the wrong kind; another version of ssi "
+            f"may have written it. Remove {path} and make it again."
+        )
+    if kind is not None and said["kind"] != kind:
+        raise BadInput(f"{path} is a {said['kind']!r} artefact, expected {kind!r}.")
+    return Artefact(Path(path), *(said[name] for name in _FACTS))
+
+
+_FACTS: Mapping[str, type] = {
+    "kind": str,
+    "key": str,
+    "configuration": dict,
+    "parents": dict,
+    "counts": dict,
+    "skipped": dict,
+}
 
 
 def up_to_date(path: Path, kind: str, key: str, *, force: bool = False) -> Artefact | None:
@@ -156,7 +163,7 @@ def create(
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.parent / f".{path.name}.partial"
-    with locked(path):
+    with files.writing(path), locked(path):
         if partial.exists():
             shutil.rmtree(partial)
         partial.mkdir()
@@ -181,8 +188,8 @@ def create(
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of an artefact; `Refused` names the process that has it."""
+def locked(path: Path, what: str = "") -> Iterator[None]:
+    """Hold the lock of an artefact (or of ``what``); `Refused` names the process that has it."""
     lock = path.parent / f".{path.name}.lock"
     while True:
         with lock.open("a+") as file:
@@ -191,7 +198,10 @@ def locked(path: Path) -> Iterator[None]:
             except OSError:
                 file.seek(0)
                 other = file.read().strip() or "unknown"
-                raise Refused(f"{path} is being written by process {other}; wait for it.") from None
+                raise Refused(
+                    f"{what or path} is being written by process {other}. Wait until it is done, "
+                    "or end that process, and run this again."
+                ) from None
             # The last holder may have removed the file between our opening and locking it.
             if not (lock.exists() and os.path.samestat(lock.stat(), os.fstat(file.fileno()))):
                 continue
@@ -230,10 +240,14 @@ def save_csr(directory: Path, matrix: sparse.csr_array) -> None:
 
 
 def load_csr(directory: Path) -> TextMatrix:
-    """Load a CSR matrix, memory mapped; nothing is read before it is used."""
+    """Load a CSR matrix, memory mapped; entries are not read before they are used."""
     indptr, indices, data = (load_array(directory / f"{n}.npy") for n in _CSR_PARTS)
-    shape = json.loads((directory / "shape.json").read_text())
-    return sparse.csr_array((data, indices, indptr), shape=tuple(shape), copy=False)
+    with files.reading(directory):
+        rows, columns = json.loads((directory / "shape.json").read_text())
+        # Kernels trust these: a row that is not where it says would be read outside of the file.
+        if len(indptr) != rows + 1 or indptr[-1] != len(indices) or np.any(np.diff(indptr) < 0):
+            raise ValueError("its rows and its entries do not fit together")
+        return sparse.csr_array((data, indices, indptr), shape=(rows, columns), copy=False)
 
 
 _CSR_PARTS: Sequence[str] = ("indptr", "indices", "data")
@@ -241,10 +255,18 @@ _CSR_PARTS: Sequence[str] = ("indptr", "indices", "data")
 
 def load_array(path: Path, *, mapped: bool = True) -> NDArray[Any]:
     """Load a ``.npy`` array, memory mapped read-only unless told otherwise; never a pickle."""
-    try:
-        # An empty array cannot be mapped.
-        mode: Literal["r"] | None = "r" if mapped and path.stat().st_size > 128 else None
-        array: NDArray[Any] = np.load(path, mmap_mode=mode, allow_pickle=False)
-        return array
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path}: {error}. Remove its directory and make it again.") from error
+    with files.reading(path):
+        if path.stat().st_size <= _HEADER:
+            # Without an element there is nothing to map.
+            with path.open("rb") as file:
+                return np.lib.format.read_array(file, allow_pickle=False)
+        try:
+            array: NDArray[Any] = open_memmap(path, mode="r")
+        except ValueError as error:
+            if "Python objects" in str(error):
+                raise ValueError("it holds pickled objects, which are never loaded") from None
+            raise
+        return array if mapped else np.array(array)
+
+
+_HEADER = 128

@@ -18,6 +18,7 @@ LINES = [
     {"features", "corpus"},
     {"text"},
     {"store", "resources", "threads"},
+    {"files"},
     {"types"},
     {"kernels"},
 ]

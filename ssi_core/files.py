@@ -1,0 +1,141 @@
+"""What the file system does to us, in a user's words: damaged files, full disks, closed doors."""
+
+from __future__ import annotations
+
+import errno
+import json
+import lzma
+import re
+import shutil
+import tokenize
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ssi_core.types import BadInput, Refused
+
+MAKE_AGAIN = "Remove its directory and make it again."
+
+_DAMAGE = (
+    OSError,
+    EOFError,
+    ValueError,
+    LookupError,
+    TypeError,
+    ArithmeticError,
+    RecursionError,
+    SyntaxError,
+    tokenize.TokenError,  # of numpy, when the header of an array is no Python
+    zlib.error,
+    lzma.LZMAError,
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+)
+
+
+@contextmanager
+def reading(path: Path, remedy: str = MAKE_AGAIN) -> Iterator[None]:
+    """Turn what readers of files raise into `BadInput` with the file and the remedy."""
+    try:
+        yield
+    except (BadInput, Refused):
+        raise
+    except _DAMAGE as error:
+        raise BadInput(f"{path}: {_said(error)}. {remedy}") from error
+
+
+def read_object(path: Path, remedy: str = MAKE_AGAIN) -> dict[str, Any]:
+    """Read a file that holds one JSON object; `BadInput` where it does not."""
+    with reading(path, remedy):
+        try:
+            said = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"not JSON ({error})") from error
+    if not isinstance(said, dict):
+        raise BadInput(f"{path}: it holds no JSON object. {remedy}")
+    return said
+
+
+def read_columns(
+    paths: Path | list[Path], columns: list[str], remedy: str = MAKE_AGAIN
+) -> pl.DataFrame:
+    """Read some columns of a parquet file, or of the parts of a table; `BadInput` names the file."""
+    frames = []
+    for path in [paths] if isinstance(paths, Path) else paths:
+        with reading(path, remedy):
+            frames.append(pl.read_parquet(path, columns=columns, glob=False))
+    return pl.concat(frames, rechunk=False)
+
+
+@contextmanager
+def writing(directory: Path) -> Iterator[None]:
+    """Turn a full disk and a missing permission into `Refused` with the directory and a remedy."""
+    try:
+        yield
+    except Exception as error:
+        refused = refusal(error, directory)
+        if refused is None or isinstance(error, BadInput | Refused):
+            raise
+        raise refused from error
+
+
+def refusal(error: BaseException, directory: Path) -> Refused | None:
+    """Return what to say if an error, or one that led to it, means that nothing can be written.
+
+    Parameters
+    ----------
+    directory : named where the error names no file
+    """
+    seen: BaseException | None = error
+    while seen is not None:
+        reason = _reason(seen)
+        if reason in _WITHOUT_ROOM:
+            free = shutil.disk_usage(next(p for p in (directory, *directory.parents) if p.exists()))
+            return Refused(
+                f"{directory}: {_WITHOUT_ROOM[reason]} ({free.free // 1000:,} kB free). What was "
+                "whole is left as it was. Make room there, or name another directory, and run it "
+                "again."
+            )
+        if reason in _CLOSED:
+            place = getattr(seen, "filename", None) or directory
+            return Refused(
+                f"{place}: {_CLOSED[reason]}. Give this user the right to it, or name another "
+                "place."
+            )
+        seen = seen.__cause__ or seen.__context__
+    return None
+
+
+_WITHOUT_ROOM = {
+    errno.ENOSPC: "no space is left on its disk",
+    errno.EDQUOT: "the quota of this user is used up",
+    errno.EFBIG: "a file would grow beyond the largest size that is allowed (ulimit -f)",
+}
+_CLOSED = {
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.EROFS: "its disk can only be read",
+}
+# Libraries that write by themselves lose the number: numpy says how much it could write, and
+# SQLite says it in words.
+_IN_WORDS = re.compile(r"\(os error (\d+)\)|\d+ requested and \d+ written|or disk is full")
+
+
+def _reason(error: BaseException) -> int | None:
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    found = _IN_WORDS.search(str(error))
+    if found is None:
+        return None
+    return int(found[1]) if found[1] else errno.ENOSPC
+
+
+def _said(error: BaseException) -> str:
+    # One line, without the name of the file, which stands before it.
+    text = getattr(error, "strerror", None) or str(error).strip() or type(error).__name__
+    line = re.sub(r" \(os error \d+\).*", "", text.splitlines()[0])
+    return line.rstrip(".")[:200]

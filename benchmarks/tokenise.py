@@ -58,7 +58,7 @@ def rows() -> Iterator[Row]:
 
         def ours() -> None:
             shutil.rmtree(out, ignore_errors=True)
-            out.mkdir()
+            (out / "work").mkdir(parents=True)
             fitting = np.ones(len(texts), np.bool_)
             _, idf, _ = write_counts(
                 out,
@@ -66,6 +66,7 @@ def rows() -> Iterator[Row]:
                 language="en",
                 fitting=fitting,
                 words=_WORDS,
+                work=out / "work",
                 progress=lambda fraction, message: None,
             )
             write_views(out, idf, [Weighting("raw")], lambda fraction, message: None)

@@ -4,6 +4,10 @@
 bears the wanted key is up to date; one that bears another is refused unless forced. While it is
 written, a lock keeps a second process out; the operating system drops the lock of a process that
 dies, so a stale lock cannot be.
+
+While NAME is made, these lie beside it: ``.NAME.lock``, ``.NAME.partial`` (what is being written),
+``.NAME.work`` (whole parts that the next run of the same key goes on from), ``.NAME.old`` (for a
+moment: what is replaced). Nothing of it is left when NAME is whole, however often it was tried.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import logging
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +34,8 @@ from ssi_core import files
 from ssi_core.types import BadInput, Refused, TextMatrix
 
 MANIFEST = "artefact.json"
+_KEY = "key"
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -49,8 +56,23 @@ class Building:
     """An artefact being written: put files under ``path``, facts into ``counts``, ``skipped``."""
 
     path: Path
+    key: str
+    _work: Path
     counts: dict[str, Any] = field(default_factory=dict)
     skipped: dict[str, Any] = field(default_factory=dict)
+
+    def work(self, name: str) -> Path:
+        """Directory for parts of the work, outside of the artefact.
+
+        It outlives a kill and a failure, and the next run of the same key finds it again: write a
+        part under another name and rename it when it is whole. It goes when the artefact is whole.
+        """
+        if not self._work.exists():
+            self._work.mkdir()
+            write_json(self._work / _KEY, self.key)
+        directory = self._work / name
+        directory.mkdir(exist_ok=True)
+        return directory
 
 
 def digest_file(path: Path, progress: Any = None) -> str:
@@ -133,6 +155,7 @@ def up_to_date(path: Path, kind: str, key: str, *, force: bool = False) -> Artef
         )
     found = read(path)
     if found.kind == kind and found.key == key:
+        _clear_leftovers(path)
         return found
     if force:
         return None
@@ -153,7 +176,8 @@ def create(
 ) -> Iterator[Building]:
     """Write an artefact: the body fills ``building.path``, which is renamed when it succeeds.
 
-    The unfinished directory is kept after a failure only as long as the next call, which clears it.
+    After a failure nothing of it is kept but the parts in `Building.work`, for the next call with
+    the same key; and not those either where the input or a setting was wrong (`ValueError`).
 
     Raises
     ------
@@ -162,12 +186,14 @@ def create(
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.parent / f".{path.name}.partial"
+    partial, work, old = (_beside(path, what) for what in _KINDS)
     with files.writing(path), locked(path):
-        if partial.exists():
-            shutil.rmtree(partial)
+        if old.exists() and not path.exists():
+            old.rename(path)
+        shutil.rmtree(partial, ignore_errors=True)
+        _keep_work_of(key, work)
         partial.mkdir()
-        building = Building(partial)
+        building = Building(partial, key, work)
         try:
             yield building
             write_json(
@@ -182,15 +208,60 @@ def create(
                 },
             )
             _replace(partial, path)
-        except BaseException:
+        except BaseException as error:
             shutil.rmtree(partial, ignore_errors=True)
+            if isinstance(error, ValueError):
+                _remove_work(work)
             raise
+        _remove_work(work)
+
+
+_KINDS = ("partial", "work", "old")
+
+
+def _beside(path: Path, what: str) -> Path:
+    return path.parent / f".{path.name}.{what}"
+
+
+def _keep_work_of(key: str, work: Path) -> None:
+    """Clear the parts of earlier runs unless they bear the key."""
+    if not work.exists():
+        return
+    try:
+        found = json.loads((work / _KEY).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = None
+    if found == key:
+        _log.info("going on from what an earlier run left in %s", work)
+    else:
+        _log.info("clearing %s: it is from other input, settings or code", work)
+        _remove_work(work)
+
+
+def _remove_work(work: Path) -> None:
+    # Without its key, what a kill leaves of it is never taken for whole.
+    (work / _KEY).unlink(missing_ok=True)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def _clear_leftovers(path: Path) -> None:
+    """Remove what a process left beside a whole artefact when it was killed at the very end."""
+    names = [_beside(path, what) for what in (*_KINDS, "lock")]
+    if not any(name.exists() for name in names):
+        return
+    try:
+        with locked(path):
+            for name in names[:-1]:
+                shutil.rmtree(name, ignore_errors=True)
+    except (Refused, OSError):
+        # Another process replaces the artefact now, or we may only read here.
+        _log.debug("%s: left what lies beside it", path)
 
 
 @contextmanager
 def locked(path: Path, what: str = "") -> Iterator[None]:
     """Hold the lock of an artefact (or of ``what``); `Refused` names the process that has it."""
-    lock = path.parent / f".{path.name}.lock"
+    lock = _beside(path, "lock")
     while True:
         with lock.open("a+") as file:
             try:
@@ -216,7 +287,7 @@ def locked(path: Path, what: str = "") -> Iterator[None]:
 
 
 def _replace(partial: Path, path: Path) -> None:
-    old = path.parent / f".{path.name}.old"
+    old = _beside(path, "old")
     shutil.rmtree(old, ignore_errors=True)
     if path.exists():
         path.rename(old)

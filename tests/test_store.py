@@ -129,3 +129,43 @@ def test_keys_depend_on_everything():
         store.key_of("a", {"x": 1}, {"p": "q"}, "d"),
     }
     assert len(keys) == 5
+
+
+def test_what_was_whole_comes_back_when_its_replacement_was_killed_halfway(tmp_path):
+    path = tmp_path / "toy"
+    write(path)
+    path.rename(tmp_path / ".toy.old")
+    with pytest.raises(TypeError):
+        write(path, "k2", text=b"not text")
+    assert (path / "text").read_text() == "whole"
+    assert hidden(path) == []
+
+
+def test_leftovers_beside_a_whole_artefact_go_unless_another_writes(tmp_path):
+    path = tmp_path / "toy"
+    write(path)
+    (tmp_path / ".toy.work").mkdir()
+    (tmp_path / ".toy.old").mkdir()
+    with store.locked(path):
+        store.up_to_date(path, "toy", "k1")
+        assert hidden(path) != []
+    store.up_to_date(path, "toy", "k1")
+    assert hidden(path) == []
+
+
+def test_parts_outlive_a_failure_but_not_a_wrong_input_or_another_key(tmp_path):
+    def fail(key, error):
+        make = store.create(tmp_path / "toy", kind="toy", key=key, configuration={}, parents={})
+        with pytest.raises(type(error)), make as building:
+            work = building.work("parts")
+            found = sorted(p.name for p in work.iterdir())
+            (work / "part").write_text("whole")
+            raise error
+        return found
+
+    assert fail("k1", OSError()) == []
+    assert fail("k1", BadInput("wrong")) == ["part"]
+    assert fail("k1", KeyboardInterrupt()) == []
+    assert fail("k2", OSError()) == []
+    (tmp_path / ".toy.work" / "key").write_text("{")
+    assert fail("k2", OSError()) == []

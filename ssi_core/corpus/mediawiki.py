@@ -3,16 +3,19 @@
 Two passes. The first goes over the dumps once, in pieces, in parallel: a piece leaves its documents
 as a finished part, its titles, and its links by title. The second knows all titles: it settles
 redirects, repeated and equal pages, and takes the links group by group from titles to documents.
+
+What a piece leaves outlives a kill. A run that goes on reads the dump again only as far as it must
+to cut it (with the index of a multistream dump not at all) and parses the pieces that are missing.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import os
-import shutil
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -48,10 +51,18 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _Work:
-    """What a worker is told: everything but the piece itself."""
+    """What a worker is told: everything but the piece itself; and where parts are."""
 
     site: Site
     directory: Path
+
+    def part(self, table: str, number: int) -> Path:
+        """Where the rows of a piece are, in the table "texts", "pages" or "found"."""
+        return self.directory / table / f"{number:05d}.parquet"
+
+    def counts(self, number: int) -> Path:
+        """Where the counts of a whole piece are."""
+        return self.directory / "counts" / f"{number:05d}.json"
 
 
 class _PieceTables:
@@ -109,21 +120,23 @@ class _PieceTables:
 
 
 def _read_piece(numbered: tuple[int, Piece], work: _Work) -> Counter[str]:
-    """Write the tables of a piece; returns its counts, "rows" and "links" among them."""
+    """Write the tables of a piece and its counts, "rows" and "targets" among them."""
     number, piece = numbered
     read = _PieceTables(number, work.site)
     for page in read_pages(piece):
         read.add(page)
-    name = f"{number:05d}.parquet"
     for table, rows, schema in (
         ("texts", read.documents, tables.DOCUMENTS),
         ("pages", read.pages, _PAGES),
         ("found", read.found, _FOUND),
     ):
-        frame = pl.DataFrame(rows, schema=schema, orient="row")
-        frame.write_parquet(work.directory / table / name, compression="zstd", compression_level=1)
+        part = pl.DataFrame(rows, schema=schema, orient="row")
+        path = work.part(table, number)
+        part.write_parquet(path, compression="zstd", compression_level=1)
     read.counts["rows"] = len(read.documents)
     read.counts["targets"] = len(read.found)
+    # Written last and renamed into place: a piece with counts is whole.
+    store.write_json(work.counts(number), read.counts)
     return read.counts
 
 
@@ -144,41 +157,41 @@ def _first_pass(
     size: int,
     progress: Callable[[float, str], None],
 ) -> list[Counter[str]]:
-    for table in ("texts", "pages", "found"):
-        (work.directory / table).mkdir(parents=True)
-    shares: list[float] = []
+    pieces = 0
+    shares: deque[float] = deque()
 
-    def numbered() -> Iterator[tuple[int, Piece]]:
+    def missing() -> Iterator[tuple[int, Piece]]:
+        nonlocal pieces
         for number, (piece, share) in enumerate(_all_pieces(dumps, size)):
-            shares.append(share)
-            yield number, piece
+            pieces += 1
+            if not work.counts(number).exists():
+                shares.append(share)
+                yield number, piece
 
-    counts: list[Counter[str]] = []
     read = 0
-    for count in pool.spread(_read_piece, numbered(), work, processes):
-        counts.append(count)
+    for count in pool.spread(_read_piece, missing(), work, processes):
         read += count["pages"]
-        progress(0.9 * shares[len(counts) - 1], f"{read:,} pages read")
-    return counts
+        progress(0.9 * shares.popleft(), f"{read:,} pages read")
+    return [Counter(json.loads(work.counts(number).read_text())) for number in range(pieces)]
 
 
 def _write_documents(
-    directory: Path, out: Path, settled: Settled, counts: Sequence[Counter[str]]
+    work: _Work, out: Path, settled: Settled, counts: Sequence[Counter[str]]
 ) -> None:
-    """Move the parts of documents to their places; only parts with dropped rows are rewritten."""
+    """Put the parts of documents into their places; only those with dropped rows are rewritten."""
     dropped = settled.sources.filter(pl.col("fate") != "document")["row"]
     places: dict[int, list[int]] = {}
     for row in dropped:
         places.setdefault(row >> 32, []).append(row & 0xFFFFFFFF)
     with tables.document_writer(out) as documents:
         for number, count in enumerate(counts):
-            part = directory / "texts" / f"{number:05d}.parquet"
+            part = work.part("texts", number)
             if number in places:
                 frame = pl.read_parquet(part)
                 here = pl.int_range(pl.len()).is_in(places[number])
                 documents.write(frame.filter(~here))
             elif count["rows"]:
-                documents.move(part, count["rows"])
+                documents.link(part, count["rows"])
 
 
 def _groups(counts: Sequence[Counter[str]]) -> Iterator[list[int]]:
@@ -196,12 +209,12 @@ def _groups(counts: Sequence[Counter[str]]) -> Iterator[list[int]]:
 
 
 def _write_links(
-    directory: Path, out: Path, settled: Settled, counts: Sequence[Counter[str]]
+    work: _Work, out: Path, settled: Settled, counts: Sequence[Counter[str]]
 ) -> Counter[str]:
     categories: Counter[str] = Counter()
     with tables.link_writer(out) as writer:
         for group in _groups(counts):
-            parts = [directory / "found" / f"{number:05d}.parquet" for number in group]
+            parts = [work.part("found", number) for number in group]
             resolved, found = resolve_links(pl.read_parquet(parts), settled)
             writer.write(resolved)
             categories += found
@@ -216,7 +229,9 @@ def _build(
     size: int,
     progress: Callable[[float, str], None],
 ) -> None:
-    work = _Work(site, building.path / "work")
+    work = _Work(site, building.work("pieces"))
+    for table in ("texts", "pages", "found", "counts"):
+        (work.directory / table).mkdir(exist_ok=True)
     counts = _first_pass(dumps, work, processes, size, progress)
     progress(0.9, "following redirects")
     settled = settle_pages(pl.read_parquet(work.directory / "pages" / "*.parquet"))
@@ -225,10 +240,9 @@ def _build(
             f"{', '.join(str(path) for path in dumps)}: no page of the main namespace has a text. "
             "Give a pages-articles dump."
         )
-    _write_documents(work.directory, building.path, settled, counts)
+    _write_documents(work, building.path, settled, counts)
     progress(0.95, "resolving links")
-    categories = _write_links(work.directory, building.path, settled, counts)
-    shutil.rmtree(work.directory)
+    categories = _write_links(work, building.path, settled, counts)
     total = sum(counts, Counter())
     kept = categories.pop("kept", 0)
     building.counts.update(

@@ -1,9 +1,13 @@
-"""Work spread over processes, in order, with a bounded number of items in flight."""
+"""Work spread over processes, in order, with a bounded number of items in flight.
+
+Workers end when their parent does, however it ends: nobody writes after it.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -34,6 +38,17 @@ def _one_thread_each() -> Iterator[None]:
             os.environ[name] = before
 
 
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_outlive, args=(parent,), daemon=True).start()
+
+
+def _outlive(parent: multiprocessing.process.BaseProcess) -> None:
+    parent.join()
+    os._exit(1)
+
+
 def spread(
     function: Callable[[Item, Told], Result], items: Iterable[Item], told: Told, processes: int
 ) -> Iterator[Result]:
@@ -56,7 +71,7 @@ def spread(
         return
     context = multiprocessing.get_context("spawn")
     waiting: deque[Future[Result]] = deque()
-    with ProcessPoolExecutor(processes, mp_context=context) as executor:
+    with ProcessPoolExecutor(processes, context, _end_with_parent) as executor:
         try:
             with _one_thread_each():
                 waiting.append(executor.submit(function, first[0], told))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,9 +79,13 @@ class PartWriter:
         if frame.height:
             self._write(frame.select(pl.col(n).cast(t) for n, t in self._schema.items()))
 
-    def move(self, part: Path, rows: int) -> None:
-        """Append a finished parquet file of the right schema by renaming it."""
-        part.rename(self._next())
+    def link(self, part: Path, rows: int) -> None:
+        """Append a finished parquet file of the right schema by giving it a second name."""
+        try:
+            self._next().hardlink_to(part)
+        except OSError:
+            # Not every file system has hard links.
+            shutil.copyfile(part, self._next())
         self._count(rows)
 
     def _write(self, frame: pl.DataFrame) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from ssi_core.kernels import ngrams
 from ssi_core.kernels import words as kernels
 from ssi_core.text.tokenizer import is_spaced, tokenize
 from ssi_core.types import Int32, Int64
@@ -76,6 +77,15 @@ class Lexicon:
         if len(self) != len(given) or kept != "".join(given).encode():
             raise ValueError("words: expected distinct words as `tokenize` gives them")
 
+    @classmethod
+    def restored(cls, language: str, chunks: bytes) -> Lexicon:
+        """Make a lexicon again from its `chunks`, number by number."""
+        lexicon = cls(language)
+        if chunks:
+            lexicon._scan([chunks])
+            lexicon._resolve()
+        return lexicon
+
     def __len__(self) -> int:
         """Numbers given so far, to words and to chunks that are none."""
         return int(self._state[kernels.KNOWN])
@@ -88,10 +98,7 @@ class Lexicon:
         indptr, words, counts : int64 (n + 1,), int32, int32; the words of a text are in the order
             of their first occurrence
         """
-        if not is_spaced(self.language):
-            texts = [" ".join(tokenize(t.decode(), self.language)).encode() for t in texts]
-        ids, ends = self._scan(texts)
-        self._resolve()
+        ids, ends = self._chunks(texts)
         room = self._words_in(ids)
         words, counts = np.empty(room, np.int32), np.empty(room, np.int32)
         indptr = np.empty(len(texts) + 1, np.int64)
@@ -101,11 +108,38 @@ class Lexicon:
         )
         return indptr, words[:n], counts[:n]
 
+    def in_order(self, texts: Sequence[bytes]) -> tuple[Int32, Int64]:
+        """Words of texts, one after the other as they stand; see `count`.
+
+        Returns
+        -------
+        words, ends : int32, and int64 (n,) where each text's end
+        """
+        ids, ends = self._chunks(texts)
+        words, places = np.empty(self._words_in(ids), np.int32), np.empty(len(texts), np.int64)
+        tables = self._word_of, self._more_ends, self._more
+        ngrams.in_order(ids, ends, *tables, words, places)
+        return words, places
+
     def words(self, numbers: Int32 | Int64) -> pl.Series:
         """Words (or chunks) of these numbers."""
         starts, pool = self._starts, self._pool
         spans = zip(starts[numbers].tolist(), starts[numbers + 1].tolist(), strict=True)
         return pl.Series([pool[a:b].tobytes().decode() for a, b in spans], dtype=pl.String)
+
+    def chunks(self, first: int) -> bytes:
+        """Chunks with the numbers from ``first`` on, a line each."""
+        starts = self._starts[first : len(self) + 1]
+        ends = starts[1:] - starts[0]
+        return np.insert(self._pool[starts[0] : starts[-1]], ends, ord("\n")).tobytes()
+
+    def _chunks(self, texts: Sequence[bytes]) -> tuple[Int32, Int64]:
+        """As `_scan` has it, of texts in any language; the words of all chunks are known then."""
+        if not is_spaced(self.language):
+            texts = [" ".join(tokenize(t.decode(), self.language)).encode() for t in texts]
+        found = self._scan(texts)
+        self._resolve()
+        return found
 
     def _scan(self, texts: Sequence[bytes]) -> tuple[Int32, Int64]:
         """Numbers of the chunks of all texts, and where each text's end."""

@@ -1,0 +1,125 @@
+"""An ingestion that is killed: the next one goes on, and gives what an undisturbed one gives."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from ssi_core import store
+from ssi_core.corpus import mediawiki
+from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.types import BadInput
+from tests.corpus import dumps
+from tests.killing import beside, contents, run_killed
+
+PART = 4000
+PAGES = 80
+CALL = (
+    "from pathlib import Path\n"
+    "from ssi_core.corpus.mediawiki import ingest_wikipedia\n"
+    "ingest_wikipedia([Path({dump!r})], Path({out!r}), processes=1, part_bytes=4000)"
+)
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory):
+    path = tmp_path_factory.mktemp("dump") / "enwiki-1-pages-articles.xml.bz2"
+    return dumps.write(path, dumps.xml(*dumps.many(PAGES)))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(dump, tmp_path_factory):
+    out = tmp_path_factory.mktemp("undisturbed") / "corpus"
+    ingest_wikipedia([dump], out, processes=1, part_bytes=PART)
+    return contents(out)
+
+
+@pytest.mark.parametrize(
+    ("function", "nth"),
+    [
+        ("ssi_core.store.write_json", 1),
+        ("ssi_core.store.write_json", 5),
+        ("ssi_core.corpus.mediawiki.resolve_links", 1),
+        ("ssi_core.store._replace", 1),
+        ("ssi_core.store._remove_work", 1),
+    ],
+)
+def test_a_killed_run_is_gone_on_from(dump, undisturbed, tmp_path, monkeypatch, function, nth):
+    out = tmp_path / "corpus"
+    run_killed(CALL.format(dump=str(dump), out=str(out)), function, nth)
+    assert beside(out)
+    whole = len(list((tmp_path / ".corpus.work").glob("pieces/counts/*.json")))
+    read = []
+    real = mediawiki.read_pages
+    monkeypatch.setattr(mediawiki, "read_pages", lambda piece: read.append(piece) or real(piece))
+    made = ingest_wikipedia([dump], out, processes=1, part_bytes=PART)
+    pieces = sum(name.startswith("documents/") for name in undisturbed)
+    assert len(read) == (0 if function.endswith("_remove_work") else pieces - whole)
+    assert contents(out) == undisturbed
+    dumps.accounts(made)
+    assert beside(out) == []
+
+
+def test_what_a_run_with_other_settings_left_is_cleared(dump, undisturbed, tmp_path, caplog):
+    out = tmp_path / "corpus"
+    run_killed(CALL.format(dump=str(dump), out=str(out)), "ssi_core.store.write_json", 5)
+    key = json.loads((tmp_path / ".corpus.work" / "key").read_text())
+    with caplog.at_level(logging.INFO):
+        made = ingest_wikipedia([dump], out, processes=1, part_bytes=2 * PART)
+    assert made.key != key
+    assert "clearing" in caplog.text
+    assert beside(out) == []
+    ingest_wikipedia([dump], out, processes=1, part_bytes=PART, force=True)
+    assert contents(out) == undisturbed
+
+
+def test_wrong_input_leaves_no_parts_and_a_failure_leaves_them(dump, tmp_path, monkeypatch):
+    broken = dumps.write(tmp_path / "enwiki-1.xml", dumps.xml(*dumps.many(60))[:-200])
+    with pytest.raises(BadInput, match="cut off"):
+        ingest_wikipedia([broken], tmp_path / "broken", processes=1, part_bytes=PART)
+    assert beside(tmp_path / "broken") == []
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mediawiki, "resolve_links", full)
+        with pytest.raises(OSError, match="No space"):
+            ingest_wikipedia([dump], tmp_path / "corpus", processes=1, part_bytes=PART)
+    assert beside(tmp_path / "corpus") == [".corpus.work"]
+    monkeypatch.setattr(mediawiki, "read_pages", full)
+    ingest_wikipedia([dump], tmp_path / "corpus", processes=1, part_bytes=PART)
+    assert beside(tmp_path / "corpus") == []
+
+
+def test_workers_of_a_killed_run_die_and_hold_no_lock(dump, undisturbed, tmp_path):
+    out = tmp_path / "corpus"
+    call = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from ssi_core.corpus.mediawiki import ingest_wikipedia\n"
+        "def wait(fraction, message):\n"
+        "    if fraction > 0:\n"
+        "        print('read', flush=True)\n"
+        "        time.sleep(60)\n"
+        "dump, out = map(Path, sys.argv[1:])\n"
+        f"ingest_wikipedia([dump], out, processes=2, part_bytes={PART}, progress=wait)\n"
+    )
+    command = [sys.executable, "-c", call, str(dump), str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout.readline() == "read\n"
+        children = psutil.Process(run.pid).children(recursive=True)
+        assert len(children) >= 2
+        os.kill(run.pid, signal.SIGKILL)
+    with store.locked(out):
+        pass
+    _, alive = psutil.wait_procs(children, timeout=20)
+    assert alive == []
+    ingest_wikipedia([dump], out, processes=1, part_bytes=PART)
+    assert contents(out) == undisturbed
+    assert beside(out) == []

@@ -169,6 +169,19 @@ class Task:
     path: Path | None = None
 
 
+class Through(Protocol):
+    """A map from sparse rows of queries to rows over the columns of documents."""
+
+    @property
+    def width(self) -> int:
+        """Columns of the documents."""
+        ...
+
+    def __call__(self, rows: TextMatrix) -> TextMatrix:
+        """Map rows; what comes out may have an entry in every column."""
+        ...
+
+
 @dataclass(frozen=True)
 class Vectors:
     """Texts as a model sees them: a sparse part, a dense part, or both.
@@ -179,10 +192,13 @@ class Vectors:
     ----------
     sparse : CSR float32 (n, columns) or None
     dense : float32 (n, dimensions), C order, or None
+    through : of queries whose sparse rows would be too large to be held: ``sparse_q`` is
+        ``through(sparse)``, which `evaluation.scorer` makes of a few rows at a time
     """
 
     sparse: TextMatrix | None
     dense: Float32 | None
+    through: Through | None = None
 
 
 class Fitted(Protocol):

@@ -106,7 +106,8 @@ class Validator:
         queries = fitted.embed_queries(self._queries)
         documents = fitted.embed_documents(self._documents)
         one_block = len(blocks(length(queries), length(documents))) == 1
-        if queries.sparse is None or documents.sparse is None or not one_block:
+        held = queries.sparse is not None and documents.sparse is not None and one_block
+        if not held or queries.through is not None:
             return rank(_scores(queries, documents, self._threads), self._chosen)
         scores = self._sparse_scores(queries, documents)
         if queries.dense is None:

@@ -5,18 +5,18 @@ The sparse part goes through an inverted index, the dense part through BLAS.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from ssi_core.kernels.scores import add_pairs, add_sparse
 from ssi_core.types import Float32, Int32, Int64, TextMatrix, Vectors
 
 _PAIRS_AT_ONCE = 8192
+_ROWS_BYTES = 64 << 20  # of full rows that queries become, 12 bytes an entry
 
 
 def length(vectors: Vectors) -> int:
@@ -32,6 +32,7 @@ def take(vectors: Vectors, rows: Any) -> Vectors:
     return Vectors(
         None if vectors.sparse is None else vectors.sparse[rows],
         None if vectors.dense is None else vectors.dense[rows],
+        vectors.through,
     )
 
 
@@ -82,13 +83,24 @@ class Scorer:
         else:
             scores = np.zeros((rows, self.documents), np.float32)
         if queries.sparse is not None and self._postings is not None:
-            query, postings = _arrays(queries.sparse), self._postings
-            _in_parts(
-                lambda first, last: add_sparse(*query, *postings, first, last, scores),
-                rows,
-                self._threads,
-            )
+            _in_parts(self._adder(queries, self._postings, scores), rows, self._threads)
         return scores
+
+    @staticmethod
+    def _adder(
+        queries: Vectors, postings: tuple[Int64, Int32, Float32], scores: Float32
+    ) -> Callable[[int, int], None]:
+        """Return what adds the sparse part of a range of queries to their scores."""
+        if queries.through is None:
+            query = _arrays(queries.sparse)
+            return lambda first, last: add_sparse(*query, *postings, first, last, scores)
+
+        def add(first: int, last: int) -> None:
+            for rows in _few(queries, first, last):
+                met = _met(queries, rows)
+                add_sparse(*_arrays(met), *postings, 0, met.shape[0], scores[rows])
+
+        return add
 
 
 def score_pairs(
@@ -123,15 +135,52 @@ def score_pairs(
             left, right = queries.dense[query_row[part]], documents.dense[document_row[part]]
             scores[part] = np.einsum("ij,ij->i", left, right)
     if queries.sparse is not None and documents.sparse is not None:
-        query, document = _arrays(queries.sparse), _arrays(documents.sparse)
-        width = queries.sparse.shape[1]
-
-        def add(first: int, last: int) -> None:
-            scratch = np.zeros(width, np.float32)
-            add_pairs(*query, *document, query_row, document_row, first, last, scratch, scores)
-
-        _in_parts(add, len(rows), threads)
+        if queries.through is None:
+            _add_pairs(queries.sparse, documents.sparse, query_row, document_row, scores, threads)
+            return scores
+        order = np.argsort(query_row, kind="stable")
+        for part in _few(queries, 0, length(queries)):
+            bounds = np.searchsorted(query_row, [part.start, part.stop], sorter=order)
+            own = order[bounds[0] : bounds[1]]
+            asked, row = np.unique(query_row[own], return_inverse=True)
+            added = np.zeros(len(own), np.float32)
+            met = _met(queries, asked)
+            rows_met = np.asarray(row, np.int32)
+            _add_pairs(met, documents.sparse, rows_met, document_row[own], added, threads)
+            scores[own] += added
     return scores
+
+
+def _add_pairs(
+    queries: TextMatrix,
+    documents: TextMatrix,
+    query_row: Int32,
+    document_row: Int32,
+    scores: Float32,
+    threads: int,
+) -> None:
+    query, document = _arrays(queries), _arrays(documents)
+    width = queries.shape[1]
+
+    def add(first: int, last: int) -> None:
+        scratch = np.zeros(width, np.float32)
+        add_pairs(*query, *document, query_row, document_row, first, last, scratch, scores)
+
+    _in_parts(add, len(scores), threads)
+
+
+def _few(queries: Vectors, first: int, last: int) -> Iterator[slice]:
+    """Rows whose sparse parts can be held when they are full."""
+    width = queries.through.width if queries.through is not None else 1
+    size = max(1, _ROWS_BYTES // (12 * max(1, width)))
+    return (slice(start, min(start + size, last)) for start in range(first, last, size))
+
+
+def _met(queries: Vectors, rows: Any) -> TextMatrix:
+    """Sparse parts of some queries, over the columns of documents."""
+    assert queries.sparse is not None
+    assert queries.through is not None
+    return queries.through(queries.sparse[rows])
 
 
 def _arrays(matrix: Any) -> tuple[Int64, Int32, Float32]:
@@ -144,11 +193,14 @@ def _arrays(matrix: Any) -> tuple[Int64, Int32, Float32]:
 
 
 def _check_alike(queries: Vectors, documents: Vectors) -> None:
-    def width(part: TextMatrix | NDArray[Any] | None) -> int | None:
+    def width(vectors: Vectors, name: str) -> int | None:
+        if name == "sparse" and vectors.through is not None:
+            return vectors.through.width
+        part = getattr(vectors, name)
         return None if part is None else int(part.shape[1])
 
     for name in ("sparse", "dense"):
-        came, expected = width(getattr(queries, name)), width(getattr(documents, name))
+        came, expected = width(queries, name), width(documents, name)
         if came != expected:
             raise ValueError(f"queries: {name} width {came}, expected {expected}, the documents'")
 

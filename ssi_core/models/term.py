@@ -1,0 +1,211 @@
+"""What the models ``sum_i diag_i q_i d_i + phi(q)' W phi(d)`` have in common, whatever W is.
+
+The diagonal, the settings of the training, and the judge of the early stopping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.kernels.forms import Parameters
+from ssi_core.kernels.sweep import Settings, sweep_of
+from ssi_core.models.base import FittedModel, Model, Side, fitted
+from ssi_core.training.embedding import shared_words
+from ssi_core.training.sgd import Sgd, training_data
+from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, View
+
+
+@dataclass(frozen=True)
+class Term(Model):
+    """Hyper-parameters of the diagonal and of the training.
+
+    Parameters
+    ----------
+    diagonal : "none", "identity", "alpha" (``alpha I``) or "learned" (a weight per word, from 1)
+    alpha : with diagonal "alpha": its value, its start, or several values to choose from
+    alpha_rate : learning rate of alpha; 0 keeps it fixed
+    diagonal_rate : with diagonal "learned": rate of D as a multiple of W's rate
+    view, diagonal_view : what W and the diagonal read; None: the same
+    rates : learning rates; the one with the lowest rank loss after ``search_budget`` triples is
+        taken
+    rate_by : "training" (the paper) or "validation" rank loss chooses the rate; other settings,
+        where there are several, are chosen by validation rank loss
+    margin : of the hinge, or several to choose from; a margin of 1 / alpha with the identity is
+        alpha with a margin of 1
+    negatives : documents d- tried per positive until one violates
+    epoch, budget, patience : triples between validations, triples at most, validations without
+        improvement before the end
+    search_budget : triples of each trial of the search
+    validation_queries : queries of the validation rank loss
+    """
+
+    diagonal: Literal["none", "identity", "alpha", "learned"] = "identity"
+    alpha: float | tuple[float, ...] = 1.0
+    alpha_rate: float = 0.0
+    diagonal_rate: float = 1.0
+    view: str = "raw"
+    diagonal_view: str | None = None
+    rates: tuple[float, ...] = (0.3, 0.1, 0.03, 0.01, 0.003)
+    rate_by: Literal["training", "validation"] = "training"
+    margin: float | tuple[float, ...] = 1.0
+    negatives: int = 1
+    epoch: int = 50_000
+    budget: int = 1_000_000
+    patience: int = 5
+    search_budget: int = 50_000
+    validation_queries: int = 500
+
+    def __post_init__(self) -> None:
+        """Refuse values that no training could follow."""
+        if self.diagonal not in ("none", "identity", "alpha", "learned"):
+            raise ValueError(
+                f"diagonal={self.diagonal!r}; expected 'none', 'identity', 'alpha' or 'learned'"
+            )
+        if self.rate_by not in ("training", "validation"):
+            raise ValueError(f"rate_by={self.rate_by!r}; expected 'training' or 'validation'")
+        self.at_least_one("negatives", "epoch", "budget", "patience", "search_budget")
+        if not self.rates or min(self.rates) <= 0:
+            raise ValueError(f"rates={self.rates}; expected positive numbers")
+
+    def at_least_one(self, *names: str) -> None:
+        """Refuse hyper-parameters below 1."""
+        for name in names:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}; expected at least 1")
+
+    def views(self) -> set[str]:
+        """View of W, and of the diagonal, unless there is none."""
+        return {self.view} | (set() if self.diagonal == "none" else {self.diagonals_view})
+
+    @property
+    def diagonals_view(self) -> str:
+        """View that the diagonal reads."""
+        return self.diagonal_view or self.view
+
+    def check(self, task: Task) -> None:
+        """Refuse a task from which this cannot be learnt."""
+        if len(task.train) == 0:
+            raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
+        if self.diagonal != "none":
+            same_space(task, self.diagonals_view, "a diagonal")
+
+    def arrays(self, parameters: Parameters) -> dict[str, Any]:
+        """Arrays that a fitted model keeps of the parameters."""
+        learnt = self.diagonal in ("alpha", "learned")
+        return {"diagonal": np.array(parameters.diagonal)} if learnt else {}
+
+    def diagonal_rows(self, fitted: FittedModel, texts: Texts, side: Side) -> TextMatrix | None:
+        """Rows of the diagonal's view, its weights on the query's side; None without a diagonal."""
+        if self.diagonal == "none":
+            return None
+        rows = texts.matrix(self.diagonals_view)
+        if side == "document" or self.diagonal == "identity":
+            return rows
+        weights = fitted.arrays["diagonal"]
+        factor = weights[0] if self.diagonal == "alpha" else weights[rows.indices]
+        data = (rows.data * factor).astype(np.float32)
+        return sparse.csr_array((data, rows.indices, rows.indptr), rows.shape)
+
+
+T = TypeVar("T", bound=Term)
+
+
+class TermTraining(Generic[T]):
+    """One fit: the data, the judges, and trainings begun from the same start."""
+
+    def __init__(
+        self, model: T, task: Task, seed: int, start: FittedModel | None, threads: int
+    ) -> None:
+        self.model, self.task, self.seed, self.start = model, task, seed, start
+        self._threads = threads
+        views = sorted(model.views())
+        shown = model.view if model.view in views else views[0]
+        diagonal = shown if model.diagonal == "none" else model.diagonals_view
+        self._data = training_data(task, shown, diagonal)
+        self.words = task.documents.matrix(diagonal).shape[1]
+        self._width = max(self.words, task.documents.matrix(shown).shape[1])
+        self.valid = Judge(model, task, "valid", threads)
+        self.train = Judge(model, task, "train", threads)
+
+    def errors(self, sgd: Sgd) -> tuple[float, float]:
+        """Training and validation rank loss as it stands."""
+        return self.train(sgd.parameters), self.valid(sgd.parameters)
+
+    def sgd(self, form: str, parameters: Parameters, settings: Mapping[str, Any]) -> Sgd:
+        """Return a training of a form in `kernels.forms.FORMS` from given parameters."""
+        model, rate = self.model, np.float32(settings["rate"])
+        diagonal_rate = {
+            "alpha": np.float32(model.alpha_rate),
+            "learned": rate * np.float32(model.diagonal_rate),
+        }
+        return Sgd(
+            sweep_of(form, _KERNELS[model.diagonal]),
+            parameters,
+            self._data,
+            Settings(
+                np.float32(settings["margin"]),
+                rate,
+                diagonal_rate.get(model.diagonal, np.float32(0)),
+                np.int64(model.negatives),
+            ),
+            n_documents=len(self.task.documents),
+            words=self._width,
+            seed=self.seed,
+            threads=self._threads,
+            judge=self.valid,
+        )
+
+    def first_diagonal(self, settings: Mapping[str, Any]) -> Float32:
+        """The diagonal at first: that of ``start``, alpha, or ones."""
+        model, start = self.model, self.start
+        size = self.words if model.diagonal == "learned" else 1
+        value = 1.0 if model.diagonal != "alpha" else settings["alpha"]
+        diagonal = np.full(size, value, np.float32)
+        if start is not None and model.diagonal == "alpha":
+            diagonal[0] = start.arrays["diagonal"][0]
+        if start is not None and model.diagonal == "learned":
+            view = model.diagonals_view
+            old, new = shared_words(start.view(view, "query"), self.task.queries.views[view])
+            diagonal[new] = start.arrays["diagonal"][old]
+        return diagonal
+
+    def same_words(self, side: Side) -> tuple[Any, Any]:
+        """Numbers of the words of W's view that both ``start`` and the task know."""
+        assert self.start is not None
+        texts = self.task.queries if side == "query" else self.task.documents
+        new: View = texts.views[self.model.view]
+        return shared_words(self.start.view(self.model.view, side), new)
+
+
+class Judge:
+    """Rank loss of parameters on one side of the split."""
+
+    def __init__(self, model: Term, task: Task, side: Literal["train", "valid"], threads: int):
+        self._model, self._task = model, task
+        self._validator = Validator(task, side, model.validation_queries, threads=threads)
+
+    def __call__(self, parameters: Parameters) -> float:
+        """Return the rank loss."""
+        made = fitted(self._model, self._task, self._model.arrays(parameters))
+        return self._validator.rank_loss(made)
+
+
+# The identity is an alpha of 1 that is not learnt.
+_KERNELS = {"none": "none", "identity": "alpha", "alpha": "alpha", "learned": "weights"}
+
+
+def same_space(task: Task, view: str, what: str) -> None:
+    """Equal shapes prove nothing: two languages may have 30,000 words each."""
+    query, document = task.queries.views[view], task.documents.views[view]
+    if query.space != document.space:
+        raise BadInput(
+            f"task {task.path}: {what} needs the same words on both sides, but view {view!r} means "
+            f"{query.space[:12]} for queries and {document.space[:12]} for documents. Use a model "
+            "without a diagonal and with its own map for each side (U'V)."
+        )

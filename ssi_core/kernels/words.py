@@ -29,7 +29,7 @@ _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
 @jit
-def _mix(x: np.uint64) -> np.uint64:
+def mix(x: np.uint64) -> np.uint64:
     """Spread 64 bits; one to one, so that a chunk of at most 8 bytes is known by its hash."""
     x = (x ^ (x >> _HALF)) * _FIRST
     x = (x ^ (x >> _HALF)) * _SECOND
@@ -42,10 +42,10 @@ def _hash(data: Bytes, begin: int, end: int) -> np.uint64:
     hashed, packed = _NONE, _NONE
     for place in range(begin, end):
         if place > begin and (place - begin) % 8 == 0:
-            hashed = _mix(hashed ^ packed)
+            hashed = mix(hashed ^ packed)
             packed = _NONE
         packed = (packed << _BYTE) | np.uint64(data[place])
-    return _mix(hashed ^ packed)
+    return mix(hashed ^ packed)
 
 
 @jit
@@ -69,7 +69,7 @@ def _cut(
         byte = lower[data[place]]
         if byte != _NONE:
             if length > 0 and length % 8 == 0:
-                hashed = _mix(hashed ^ packed)
+                hashed = mix(hashed ^ packed)
                 packed = _NONE
             packed = (packed << _BYTE) | byte
             beyond |= byte
@@ -77,7 +77,7 @@ def _cut(
         elif length > 0:
             places[chunks] = place
             if beyond < _ASCII:
-                hashes[chunks] = _mix(hashed ^ packed)
+                hashes[chunks] = mix(hashed ^ packed)
                 lengths[chunks] = length
             else:
                 hashes[chunks] = _hash(data, place - length, place)

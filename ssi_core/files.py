@@ -9,7 +9,7 @@ import re
 import shutil
 import tokenize
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ _DAMAGE = (
     ValueError,
     LookupError,
     TypeError,
+    AttributeError,
     ArithmeticError,
     RecursionError,
     SyntaxError,
@@ -60,14 +61,16 @@ def read_object(path: Path, remedy: str = MAKE_AGAIN) -> dict[str, Any]:
     return said
 
 
-def read_columns(
-    paths: Path | list[Path], columns: list[str], remedy: str = MAKE_AGAIN
-) -> pl.DataFrame:
-    """Read some columns of a parquet file, or of the parts of a table; `BadInput` names the file."""
+def read_strings(parts: Sequence[Path], *columns: str, remedy: str = MAKE_AGAIN) -> pl.DataFrame:
+    """Read some columns of text from the parquet files of a table; `BadInput` names the file."""
     frames = []
-    for path in [paths] if isinstance(paths, Path) else paths:
-        with reading(path, remedy):
-            frames.append(pl.read_parquet(path, columns=columns, glob=False))
+    for part in parts:
+        with reading(part, remedy):
+            frame = pl.read_parquet(part, columns=list(columns), glob=False)
+            wrong = [name for name in columns if frame.schema[name] != pl.String]
+            if wrong:
+                raise ValueError(f"the column {wrong[0]!r} holds no text")
+            frames.append(frame)
     return pl.concat(frames, rechunk=False)
 
 
@@ -119,6 +122,7 @@ _CLOSED = {
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
     errno.EROFS: "its disk can only be read",
+    errno.ENOTDIR: "a part of this path is no directory",
 }
 # Libraries that write by themselves lose the number: numpy says how much it could write, and
 # SQLite says it in words.
@@ -136,6 +140,8 @@ def _reason(error: BaseException) -> int | None:
 
 def _said(error: BaseException) -> str:
     # One line, without the name of the file, which stands before it.
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
     text = getattr(error, "strerror", None) or str(error).strip() or type(error).__name__
     line = re.sub(r" \(os error \d+\).*", "", text.splitlines()[0])
     return line.rstrip(".")[:200]

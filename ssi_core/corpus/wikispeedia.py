@@ -12,6 +12,7 @@ import lzma
 import re
 import sys
 import tarfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,7 +48,7 @@ def _rows(path: Path, columns: int) -> Iterator[list[str]]:
                         "Restore the published file."
                     )
                 yield row
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise BadInput(f"{path}: {error}. Restore the published file.") from None
 
 
@@ -109,6 +110,11 @@ def _build(building: Building, directory: Path, progress: Progress | None) -> No
     listed = [name for (name,) in _rows(directory / ARTICLES, 1)]
     texts = _read_texts(directory, listed, progress)
     names = [name for name in dict.fromkeys(listed) if texts.get(name)]
+    if not names:
+        raise BadInput(
+            f"{directory / TEXTS}: no article of {ARTICLES} has a text in it. Restore the "
+            "published archive."
+        )
     pages = pl.DataFrame(
         {
             "row": range(len(names)),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 
+from ssi_core import files
 from ssi_core.store import write_json
-from ssi_core.types import BadInput, Report
+from ssi_core.types import Report
 
 _PER_QUERY, _REST = "report.parquet", "report.json"
 
@@ -28,18 +28,15 @@ def save_report(report: Report, directory: Path) -> None:
 
 def load_report(directory: Path) -> Report:
     """Read a report; `BadInput` when there is none or it is damaged."""
-    try:
-        rest = json.loads((directory / _REST).read_text(encoding="utf-8"))
+    again = "Evaluate the model again."
+    rest = files.read_object(directory / _REST, again)
+    with files.reading(directory, again):
         per_query = pl.read_parquet(directory / _PER_QUERY)
         numbers = {
             name: {k: math.nan if v is None else float(v) for k, v in rest[name].items()}
             for name in ("means", "errors", "bounds")
         }
-    except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
-        raise BadInput(
-            f"{directory}: no whole report ({error}). Evaluate the model again."
-        ) from error
-    return Report(per_query, **numbers)
+        return Report(per_query, **numbers)
 
 
 def _nulls(numbers: Mapping[str, float]) -> dict[str, float | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -53,9 +54,12 @@ def _value(hint: Any, value: Any, where: str) -> Any:
                 return tuple(_value(k, v, where) for k, v in zip(kinds, value, strict=True))
     elif hint is float:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
+            with suppress(OverflowError):
+                return float(value)
     elif hint is int:
         if isinstance(value, int) and not isinstance(value, bool):
+            if abs(value) >= 2**63:
+                raise BadInput(f"{where}: {value} is too large.")
             return value
     elif hint is Any or isinstance(value, origin or hint):
         return value

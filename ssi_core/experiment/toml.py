@@ -46,8 +46,8 @@ def _find(name_or_path: str | Path, packaged: Path | None) -> Path:
 def _extended(path: Path, packaged: Path | None, seen: tuple[Path, ...]) -> dict[str, Any]:
     try:
         said = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: not TOML: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{path}: not TOML: {error}. Repair it there.") from None
     if "extends" not in said:
         return said
     base = _find(str(said.pop("extends")), packaged)

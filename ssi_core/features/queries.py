@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from ssi_core import store
+from ssi_core import files, store
 from ssi_core.features.counting import matrix_path
 from ssi_core.features.csr_writer import CsrWriter
 from ssi_core.features.tfidf import Weighting, weigh
@@ -55,7 +55,7 @@ def load_queries(path: Path, documents: Texts) -> Texts:
     """Open the queries of a task: its documents, unless queries of their own were written."""
     if not (path / _TEXTS).exists():
         return documents
-    texts = pl.read_parquet(path / _TEXTS)
+    texts = files.read_strings([path / _TEXTS], "id", "title")
     matrices = {
         name: store.load_csr(matrix_path(path / _MATRICES, name)) for name in documents.matrices
     }

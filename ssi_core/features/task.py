@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ssi_core import store
+from ssi_core import files, store
 from ssi_core.features import (
     counting,
     csr_writer,
@@ -35,6 +35,7 @@ from ssi_core.features.pairs import (
     write_pairs,
 )
 from ssi_core.features.queries import load_exclude, load_queries
+from ssi_core.features.sizes import check_sizes
 from ssi_core.features.split import SIDES, TEST, Sides, side_of_documents
 from ssi_core.features.tfidf import COUNTS, Weighting
 from ssi_core.features.views import TextView, load_view
@@ -139,16 +140,17 @@ def open_task(path: Path) -> Task:
     """Open a task directory; its matrices are memory mapped and read when they are used."""
     artefact = store.read(Path(path), "task")
     path = artefact.path
-    texts = pl.read_parquet(path / _DOCUMENTS)
+    texts = files.read_strings([path / _DOCUMENTS], "id", "title")
     base = load_view(path / _VIEW)
-    names = artefact.configuration["views"]
+    with files.reading(path / store.MANIFEST):
+        names = list(artefact.configuration["views"])
     documents = Texts(
         texts["id"],
         texts["title"],
         {name: store.load_csr(matrix_path(path / _MATRICES, name)) for name in names},
         {name: base.named(name) for name in names},
     )
-    return Task(
+    task = Task(
         queries=load_queries(path, documents),
         documents=documents,
         train=load_pairs(path / _PAIRS, "train"),
@@ -160,6 +162,8 @@ def open_task(path: Path) -> Task:
         valid_pool=_load_pool(path / _VALID_POOL),
         path=path,
     )
+    check_sizes(task, path)
+    return task
 
 
 def _quiet(fraction: float, message: str) -> None:
@@ -187,7 +191,8 @@ def _write_task(
     corpus: Path, settings: Settings, building: store.Building, progress: Progress
 ) -> None:
     path, counts = building.path, building.counts
-    texts = pl.scan_parquet(_parts(corpus, "documents")).select("id", "title", "language").collect()
+    parts = _parts(corpus, "documents")
+    texts = files.read_strings(parts, "id", "title", "language", remedy=_INGEST)
     if texts.is_empty():
         raise BadInput(f"{corpus}: the corpus has no documents. Ingest one that has.")
     language = _one_language(corpus, texts["language"])
@@ -211,7 +216,8 @@ def _write_task(
     if not (idf > 0).any():
         raise BadInput(
             f"{corpus}: its documents have no word that is in some and not in all of them "
-            f"({len(words)} words), so nothing can be weighed. Ingest a larger corpus."
+            f"({len(words)} words), so nothing can be weighed. Take more words (--words), or "
+            "ingest a larger corpus."
         )
     view = TextView(language, words, idf, Weighting(COUNTS))
     view.save(path / _VIEW)
@@ -231,17 +237,20 @@ def _write_task(
         )
 
 
+_INGEST = "Remove the corpus and ingest it again."
+
+
 def _parts(corpus: Path, table: str) -> list[Path]:
     parts = sorted((corpus / table).glob("part-*.parquet"))
     if not parts:
-        raise BadInput(f"{corpus / table}: no part-*.parquet in it. Ingest the corpus again.")
+        raise BadInput(f"{corpus / table}: no part-*.parquet in it. {_INGEST}")
     return parts
 
 
 def _texts(corpus: Path) -> Iterator[list[bytes]]:
     """Texts in UTF-8, in batches; one part of the corpus is held at a time."""
     for part in _parts(corpus, "documents"):
-        texts = pl.read_parquet(part, columns=["text"]).cast(pl.Binary)
+        texts = files.read_strings([part], "text", remedy=_INGEST).cast(pl.Binary)
         pieces = (piece["text"].to_list() for piece in texts.iter_slices(1024))
         yield from batches(text for piece in pieces for text in piece)
 
@@ -263,7 +272,12 @@ def _write_pairs(
     settings: Settings,
     building: store.Building,
 ) -> None:
-    links = pl.read_parquet(_parts(corpus, "links"), columns=["source", "target"])
+    links = files.read_strings(_parts(corpus, "links"), "source", "target", remedy=_INGEST)
+    if links.is_empty():
+        raise BadInput(
+            f"{corpus}: it has no links, and without links there is nothing to learn from or to "
+            "test on. Ingest a dump whose pages link to each other."
+        )
     rows = link_rows(links, texts["id"], corpus / "links")
     of_pairs = sides_of_pairs(rows, texts["title"], sides, seed=settings.split_seed)
     pairs = write_pairs(building.path / _PAIRS, rows, of_pairs)
@@ -271,7 +285,8 @@ def _write_pairs(
     if missing:
         raise BadInput(
             f"{corpus}: of its {len(links)} links none is left for {', '.join(missing)} when split "
-            f"by {settings.split}. Ingest a larger corpus, or try another split_seed."
+            f"by {settings.split}. Ingest a larger corpus, or split it otherwise (--split, "
+            "--split-seed)."
         )
     building.counts["pairs"] = pairs
     building.counts["queries"] = {

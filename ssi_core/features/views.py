@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,10 +10,9 @@ from pathlib import Path
 from threading import Lock
 
 import numpy as np
-import polars as pl
 from scipy import sparse
 
-from ssi_core import store
+from ssi_core import files, store
 from ssi_core.features.lexicon import Lexicon, batches
 from ssi_core.features.tfidf import Weighting, weigh
 from ssi_core.features.vocabulary import Vocabulary, to_columns
@@ -111,13 +109,12 @@ class TextView:
 def load_view(directory: Path) -> TextView:
     """Load a saved view; `BadInput` if it is damaged or of another tokenizer."""
     said = directory / "view.json"
-    try:
-        facts = json.loads(said.read_text(encoding="utf-8"))
-        series = pl.read_parquet(directory / "words.parquet")["word"]
+    again = "Make its task or model again."
+    facts = files.read_object(said, again)
+    series = files.read_strings([directory / "words.parquet"], "word", remedy=again)["word"]
+    with files.reading(said, again):
         weighting = Weighting.parse(facts["name"])
         language, version, space = facts["language"], facts["tokenizer"], facts["space"]
-    except (OSError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
-        raise BadInput(f"{said}: not a view ({error}). Make its task or model again.") from error
     if version != tokenizer.VERSION:
         raise BadInput(
             f"{said}: its texts were split by version {version} of the tokenizer, this is version "
@@ -125,6 +122,6 @@ def load_view(directory: Path) -> TextView:
         )
     idf = store.load_array(directory / "idf.npy", mapped=False)
     view = TextView(language, Vocabulary(series), idf, weighting)
-    if view.space != space or len(idf) != len(series):
+    if view.space != space or idf.shape != (len(series),) or idf.dtype != np.float32:
         raise BadInput(f"{said}: its words were changed. Make its task or model again.")
     return view

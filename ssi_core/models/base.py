@@ -6,7 +6,6 @@ A model is a frozen dataclass of hyper-parameters with pure functions of its arr
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core import store
+from ssi_core import files, store
 from ssi_core.features.views import load_view
 from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, Vectors, View, Watch
 
@@ -160,27 +159,23 @@ def load(directory: Path, models: Mapping[str, type[Model]]) -> FittedModel:
     BadInput
         The directory holds no model, one of a later format, or one of an unknown kind.
     """
-    file = directory / "model.json"
-    try:
-        said = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BadInput(
-            f"{directory} holds no model: it has no model.json. Check the path."
-        ) from None
-    except ValueError as error:
-        raise BadInput(f"{file}: not JSON ({error}). Train the model again.") from None
-    if said.get("format") != FORMAT or said.get("model") not in models:
+    file, again = directory / "model.json", "Train the model again."
+    if not file.exists():
+        raise BadInput(f"{directory} holds no model: it has no model.json. Check the path.")
+    said = files.read_object(file, again)
+    if said.get("format") != FORMAT or str(said.get("model")) not in models:
         raise BadInput(
             f"{file}: model {said.get('model')!r} of format {said.get('format')}; this version "
-            f"reads format {FORMAT} of: {', '.join(sorted(models))}. Train the model again."
+            f"reads format {FORMAT} of: {', '.join(sorted(models))}. {again}"
         )
-    model = parse(models[said["model"]], said["parameters"])
-    arrays = {n: store.load_array(directory / "arrays" / f"{n}.npy") for n in said["arrays"]}
-    queries = {n: load_view(_view_path(directory, "query", n)) for n in said["query_views"]}
-    if said["document_views"] is None:
-        return FittedModel(model, arrays, queries, queries, said["facts"])
-    documents = {n: load_view(_view_path(directory, "document", n)) for n in said["document_views"]}
-    return FittedModel(model, arrays, queries, documents, said["facts"])
+    with files.reading(file, again):
+        model = parse(models[said["model"]], said["parameters"])
+        arrays = {n: store.load_array(directory / "arrays" / f"{n}.npy") for n in said["arrays"]}
+        queries = {n: load_view(_view_path(directory, "query", n)) for n in said["query_views"]}
+        documents = queries
+        if (names := said["document_views"]) is not None:
+            documents = {n: load_view(_view_path(directory, "document", n)) for n in names}
+        return FittedModel(model, arrays, queries, documents, said["facts"])
 
 
 def parse(model: type[Model], parameters: Mapping[str, Any]) -> Model:

@@ -67,6 +67,8 @@ def explain(searcher: Searcher, query: str, document: str, k: int = 20) -> Expla
     """
     index = searcher.index
     row = index.find(document)
+    if reason := searcher.search([query], 1)[0].reason:
+        raise BadInput(f"{query!r}: {reason}. There is no score to explain; try other words.")
     views = searcher.fitted.document_views
     if set(views) - set(index.words):
         raise BadInput(

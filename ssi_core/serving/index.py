@@ -9,6 +9,7 @@ A directory (artefact of kind "index") that grows with the corpus and is never h
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ import polars as pl
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from ssi_core import store
+from ssi_core import files, store
 from ssi_core.features.csr_writer import CsrWriter
 from ssi_core.models.base import FittedModel
 from ssi_core.types import BadInput, Progress, TextMatrix, Texts, Vectors, View
@@ -127,11 +128,17 @@ def open_index(path: Path) -> Index:
     """Open an index directory; `BadInput` when it is none."""
     path = Path(path)
     artefact = store.read(path, KIND)
-    frame = pl.read_parquet(path / "documents.parquet")
+    frame = files.read_strings([path / "documents.parquet"], "id", "title")
     sparse = store.load_csr(path / "sparse") if (path / "sparse").exists() else None
     dense = store.load_array(path / "dense.npy") if (path / "dense.npy").exists() else None
-    kept = artefact.configuration["spaces"] if artefact.configuration["words"] else ()
+    with files.reading(path / store.MANIFEST):
+        kept = artefact.configuration["spaces"] if artefact.configuration["words"] else ()
     words = {name: store.load_csr(path / _words_of(name)) for name in kept}
+    parts = [part for part in (sparse, dense, *words.values()) if part is not None]
+    if (sparse is None and dense is None) or any(part.shape[0] != len(frame) for part in parts):
+        raise BadInput(
+            f"{path}: its vectors are not those of its {len(frame)} documents. {files.MAKE_AGAIN}"
+        )
     return Index(path, artefact, frame["id"], frame["title"], Vectors(sparse, dense), words)
 
 
@@ -162,9 +169,16 @@ def _write_vectors(
                 if dense is None:
                     shape = (len(documents), vectors.dense.shape[1])
                     dense = open_memmap(path / "dense.npy", "w+", np.dtype(np.float32), shape)
+                    _take_room(path / "dense.npy")
                 dense[rows] = vectors.dense
             if progress is not None:
                 progress(rows.stop / len(documents), f"{rows.stop} documents indexed")
+
+
+def _take_room(path: Path) -> None:
+    # Written through the map, a block that the disk has no room for would end the process.
+    with path.open("r+b") as file:
+        os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
 def _write_words(path: Path, matrix: TextMatrix, block: int) -> None:

@@ -6,7 +6,6 @@ Early stopping watches the rank loss of held-out pairs and prefers parameters cl
 
 from __future__ import annotations
 
-import json
 import logging
 import shutil
 import time
@@ -18,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core import store
+from ssi_core import files, store
 from ssi_core.types import Watch
 
 log = logging.getLogger(__name__)
@@ -151,9 +150,10 @@ def _resume(
         old.rename(checkpoint)
     if not (checkpoint / "progress.json").exists():
         return None
-    for kind, arrays in (("live", trainee.arrays), ("best", best)):
-        for name, array in arrays.items():
-            array[...] = store.load_array(checkpoint / f"{kind}-{name}.npy")
-    progress = Progress(**json.loads((checkpoint / "progress.json").read_text()))
+    with files.reading(checkpoint, "Remove it, and the training begins anew."):
+        for kind, arrays in (("live", trainee.arrays), ("best", best)):
+            for name, array in arrays.items():
+                array[...] = store.load_array(checkpoint / f"{kind}-{name}.npy")
+        progress = Progress(**files.read_object(checkpoint / "progress.json"))
     log.info("training goes on from %d triples", progress.triples)
     return progress

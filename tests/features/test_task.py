@@ -222,7 +222,7 @@ def links_of(n):
     ("texts", "links", "said"),
     [
         ([], [], "no documents"),
-        (["a b", "b c"], [], "0 links none is left for train, valid, test"),
+        (["a b", "b c"], [], "it has no links"),
         (["a b", "b c"], [(0, 1)], "none is left for"),
         (["word"] * 100, links_of(100), "1 words"),
         ([" "] * 100, links_of(100), "0 words"),

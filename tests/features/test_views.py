@@ -125,9 +125,9 @@ def test_a_lone_surrogate_is_a_separator(view):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda d: (d / "view.json").write_text("{"), "not a view"),
-        (lambda d: (d / "words.parquet").unlink(), "not a view"),
-        (lambda d: (d / "words.parquet").write_bytes(b"PAR1"), "not a view"),
+        (lambda d: (d / "view.json").write_text("{"), "not JSON"),
+        (lambda d: (d / "words.parquet").unlink(), r"words\.parquet: No such file"),
+        (lambda d: (d / "words.parquet").write_bytes(b"PAR1"), r"words\.parquet: parquet:"),
         (lambda d: (d / "idf.npy").unlink(), "idf.npy"),
         (lambda d: np.save(d / "idf.npy", np.ones(1, np.float32)), "words were changed"),
         (

@@ -17,7 +17,7 @@ from ssi_core.features.csr_writer import CsrWriter
 from ssi_core.features.tfidf import Weighting, weigh
 from ssi_core.types import Float32, TextMatrix, Texts
 
-_TEXTS, _MATRICES, _EXCLUDE = "queries.parquet", "queries", "exclude"
+_TEXTS, MATRICES, _EXCLUDE = "queries.parquet", "queries", "exclude"
 
 
 def write_queries(
@@ -40,7 +40,7 @@ def write_queries(
     with ExitStack() as stack:
         writers = {
             weighting: stack.enter_context(
-                CsrWriter(matrix_path(path / _MATRICES, str(weighting)), len(idf))
+                CsrWriter(matrix_path(path / MATRICES, str(weighting)), len(idf))
             )
             for weighting in weightings
         }
@@ -57,7 +57,7 @@ def load_queries(path: Path, documents: Texts) -> Texts:
         return documents
     texts = files.read_strings([path / _TEXTS], "id", "title")
     matrices = {
-        name: store.load_csr(matrix_path(path / _MATRICES, name)) for name in documents.matrices
+        name: store.load_csr(matrix_path(path / MATRICES, name)) for name in documents.matrices
     }
     return Texts(texts["id"], texts["title"], matrices, documents.views)
 

@@ -13,10 +13,14 @@ import polars as pl
 
 from ssi_core import files, store
 from ssi_core.features import (
+    correlated,
     counting,
     csr_writer,
+    dice,
+    hashing,
     keywords,
     lexicon,
+    ngrams,
     pairs,
     queries,
     split,
@@ -24,7 +28,9 @@ from ssi_core.features import (
     views,
     vocabulary,
 )
+from ssi_core.features.correlated import hashed_path, write_hashed_views
 from ssi_core.features.counting import matrix_path, write_counts, write_views
+from ssi_core.features.hashing import Hashing, load_view, parse_view
 from ssi_core.features.keywords import write_keyword_queries
 from ssi_core.features.lexicon import batches
 from ssi_core.features.pairs import (
@@ -34,16 +40,20 @@ from ssi_core.features.pairs import (
     sides_of_pairs,
     write_pairs,
 )
+from ssi_core.features.queries import MATRICES as QUERY_MATRICES
 from ssi_core.features.queries import load_exclude, load_queries
 from ssi_core.features.sizes import check_sizes
 from ssi_core.features.split import SIDES, TEST, Sides, side_of_documents
 from ssi_core.features.tfidf import COUNTS, Weighting
-from ssi_core.features.views import TextView, load_view
+from ssi_core.features.views import TextView
+from ssi_core.features.views import load_view as load_text_view
+from ssi_core.kernels import dice as dice_kernels
 from ssi_core.kernels import keywords as keyword_kernels
+from ssi_core.kernels import ngrams as ngram_kernels
 from ssi_core.kernels import rows as row_kernels
 from ssi_core.kernels import words as word_kernels
 from ssi_core.text import tokenizer
-from ssi_core.types import BadInput, Int32, Progress, Task, Texts
+from ssi_core.types import BadInput, Int32, Progress, Task, Texts, View
 
 SPLITS = ("links", "documents")
 
@@ -61,7 +71,7 @@ class Settings:
     split : "links": each link is on a side of its own. "documents": each document is; test queries
         and their candidates are test documents, no link of theirs is trained on, and vocabulary
         and idf come from the others
-    views : names, `Weighting`; "counts" is added
+    views : names, `Weighting` or `Hashing`; "counts" is added
     split_seed : key of the hash that gives the sides
     pool : candidates of every query, if there are more documents than that
     query_words : a query is so many random words of its document; None: all of it
@@ -87,7 +97,7 @@ class Settings:
             raise ValueError(f"query_words={self.query_words}: expected a number >= 1, or None")
         if self.query_draws < 1:
             raise ValueError(f"query_draws={self.query_draws}: expected a number >= 1")
-        names = {str(Weighting.parse(name)) for name in self.views} - {COUNTS}
+        names = {str(parse_view(name)) for name in self.views} - {COUNTS}
         object.__setattr__(self, "views", (COUNTS, *sorted(names)))
 
     def configuration(self) -> dict[str, Any]:
@@ -141,14 +151,14 @@ def open_task(path: Path) -> Task:
     artefact = store.read(Path(path), "task")
     path = artefact.path
     texts = files.read_strings([path / _DOCUMENTS], "id", "title")
-    base = load_view(path / _VIEW)
+    base = load_text_view(path / _VIEW)
     with files.reading(path / store.MANIFEST):
         names = list(artefact.configuration["views"])
     documents = Texts(
         texts["id"],
         texts["title"],
         {name: store.load_csr(matrix_path(path / _MATRICES, name)) for name in names},
-        {name: base.named(name) for name in names},
+        {name: _load_view(path, name, base) for name in names},
     )
     task = Task(
         queries=load_queries(path, documents),
@@ -166,16 +176,25 @@ def open_task(path: Path) -> Task:
     return task
 
 
+def _load_view(path: Path, name: str, base: TextView) -> View:
+    hashed = isinstance(parse_view(name), Hashing)
+    return load_view(hashed_path(path, name)) if hashed else base.named(name)
+
+
 def _quiet(fraction: float, message: str) -> None:
     pass
 
 
 def _code() -> str:
     rooms = (
+        correlated,
         counting,
         csr_writer,
+        dice,
+        hashing,
         keywords,
         lexicon,
+        ngrams,
         pairs,
         queries,
         split,
@@ -183,7 +202,7 @@ def _code() -> str:
         views,
         vocabulary,
     )
-    kernels = (word_kernels, row_kernels, keyword_kernels)
+    kernels = (word_kernels, row_kernels, keyword_kernels, dice_kernels, ngram_kernels)
     return store.digest_code(tokenizer, *kernels, *rooms, sys.modules[__name__])
 
 
@@ -203,11 +222,12 @@ def _write_task(
         sides = side_of_documents(texts["title"], seed=settings.split_seed)
     _write_pairs(corpus, texts, sides, settings, building)
     _write_pools(path, sides, len(texts), settings)
+    fitting = np.ones(len(texts), np.bool_) if sides is None else sides != TEST
     words, idf, facts = write_counts(
         path / _MATRICES,
         _texts(corpus),
         language=language,
-        fitting=np.ones(len(texts), np.bool_) if sides is None else sides != TEST,
+        fitting=fitting,
         words=settings.words,
         work=building.work("bags"),
         progress=progress,
@@ -221,7 +241,8 @@ def _write_task(
         )
     view = TextView(language, words, idf, Weighting(COUNTS))
     view.save(path / _VIEW)
-    weightings = [Weighting.parse(name) for name in settings.views if name != COUNTS]
+    parsed = [parse_view(name) for name in settings.views if name != COUNTS]
+    weightings = [one for one in parsed if isinstance(one, Weighting)]
     nonzeros = write_views(path / _MATRICES, idf, weightings, progress)
     counts["nonzeros"] = {COUNTS: facts["nonzeros"], **nonzeros}
     if settings.query_words is not None:
@@ -234,6 +255,18 @@ def _write_task(
             words=settings.query_words,
             draws=settings.query_draws,
             seed=settings.split_seed,
+        )
+    hashings = [one for one in parsed if isinstance(one, Hashing)]
+    if hashings:
+        counts["hashed"] = write_hashed_views(
+            path,
+            path / _MATRICES,
+            hashings,
+            view,
+            texts=lambda: _texts(corpus),
+            fitting=fitting,
+            queries=None if settings.query_words is None else path / QUERY_MATRICES,
+            progress=progress,
         )
 
 

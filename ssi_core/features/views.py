@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from ssi_core.features.lexicon import Lexicon, batches
 from ssi_core.features.tfidf import Weighting, weigh
 from ssi_core.features.vocabulary import Vocabulary, to_columns
 from ssi_core.text import tokenizer
-from ssi_core.types import BadInput, Float32, TextMatrix
+from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix
 
 # Unknown words of transformed texts are numbered too; past so many, numbering starts afresh.
 _MOST_UNKNOWN = 1 << 20
@@ -35,10 +35,20 @@ class _Counter:
         """Count the words of texts, in blocks of rows."""
         for block in batches(text.encode(errors="replace") for text in texts):
             with self._lock:
-                if self._lexicon is None or len(self._lexicon) > len(self._words) + _MOST_UNKNOWN:
-                    self._lexicon = Lexicon(self._language, self._words)
-                indptr, words, counts = self._lexicon.count(block)
+                indptr, words, counts = self._current().count(block)
             yield to_columns(indptr, words, counts, len(self._words))
+
+    def in_order(self, block: Sequence[bytes]) -> tuple[Int32, Int64]:
+        """Words of texts as they stand, -1 for an unknown one, and where each text ends."""
+        with self._lock:
+            words, ends = self._current().in_order(block)
+        words[words >= len(self._words)] = -1
+        return words, ends
+
+    def _current(self) -> Lexicon:
+        if self._lexicon is None or len(self._lexicon) > len(self._words) + _MOST_UNKNOWN:
+            self._lexicon = Lexicon(self._language, self._words)
+        return self._lexicon
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +99,16 @@ class TextView:
         blocks = [weigh(counts, self.idf, self.weighting) for counts in self._counter.counts(texts)]
         nothing = sparse.csr_array((0, len(self.words)), dtype=np.float32)
         return blocks[0] if len(blocks) == 1 else sparse.vstack([nothing, *blocks], format="csr")
+
+    def in_order(self, texts: Iterable[bytes]) -> Iterator[tuple[Int32, Int64]]:
+        """Words of texts in UTF-8 by their columns, in blocks of texts, one after the other.
+
+        Yields
+        ------
+        words, ends : int32, -1 for a word that is not in the vocabulary; int64, where texts end
+        """
+        for block in batches(texts):
+            yield self._counter.in_order(block)
 
     def save(self, directory: Path) -> None:
         """Write ``view.json``, ``words.parquet`` and ``idf.npy``."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core import files, store
-from ssi_core.features.views import load_view
+from ssi_core.features.hashing import load_view
 from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, Vectors, View, Watch
 
 Side: TypeAlias = Literal["query", "document"]

@@ -1,0 +1,226 @@
+"""Correlated feature hashing: a rare word counts as the k frequent words that it goes with.
+
+The view ``X Phi`` (Bai et al. 2010, section 2.2.3, in the reading of Algorithm 1 of the conference
+paper): column j of ``Phi`` collects the words i that have j among their k best matches by DICE,
+each with weight ``1 / sqrt(k)``, so that ``q' Phi W Phi' d`` is 1 / k of the sum over all k * k
+pairs of bins. The *other words* are hashed, those beyond the F most frequent ones, which are the
+bins; rows have norm 1 over the whole vocabulary first and are not brought to unit length again.
+N-grams are hashed as they are; their rows have norm 1 by themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from ssi_core import store
+from ssi_core.features import views
+from ssi_core.features.dice import Matches
+from ssi_core.features.ngrams import Ngrams, load_ngrams
+from ssi_core.features.tfidf import COUNTS, TERM_FREQUENCIES, Weighting, weigh
+from ssi_core.features.views import TextView
+from ssi_core.types import BadInput, Float32, TextMatrix
+
+_NAME = re.compile(
+    r"cfh:k=([1-9]\d*),words=([1-9]\d*),ngrams=([1-9](?:\+[1-9])*)(?:,weighting=(\w+))?", re.ASCII
+)
+
+
+@dataclass(frozen=True)
+class Hashing:
+    """What ``cfh:k=K,words=F,ngrams=N[+N...][,weighting=W]`` says, the spelling of a view's name.
+
+    Attributes
+    ----------
+    k : bins of a word
+    words : F, the most frequent words, which are the bins
+    ngrams : 1 for words (those beyond the F most frequent), 2 for runs of two words, ...
+    weighting : tf of the rows that are hashed; "raw" is what a name without it means
+    """
+
+    k: int
+    words: int
+    ngrams: tuple[int, ...]
+    weighting: str = "raw"
+
+    def __str__(self) -> str:
+        weighting = "" if self.weighting == "raw" else f",weighting={self.weighting}"
+        ngrams = "+".join(map(str, self.ngrams))
+        return f"cfh:k={self.k},words={self.words},ngrams={ngrams}{weighting}"
+
+    @classmethod
+    def parse(cls, name: str) -> Hashing:
+        """Read a name; ValueError says how one is written.
+
+        >>> Hashing.parse("cfh:k=5,words=30000,ngrams=1+2")
+        Hashing(k=5, words=30000, ngrams=(1, 2), weighting='raw')
+        """
+        found = _NAME.fullmatch(name)
+        if found is not None:
+            k, words, ngrams, weighting = found.groups()
+            said = cls(int(k), int(words), tuple(map(int, ngrams.split("+"))), weighting or "raw")
+            if str(said) == name and said.weighting in TERM_FREQUENCIES and _rises(said.ngrams):
+                return said
+        others = ", ".join(kind for kind in TERM_FREQUENCIES if kind != "raw")
+        raise ValueError(
+            f"view={name!r}: expected 'cfh:k=5,words=30000,ngrams=1' (2 for runs of two words, 1+2 "
+            f"for both), and ',weighting=W' after it for another weighting than raw: {others}"
+        )
+
+
+def _rises(numbers: Sequence[int]) -> bool:
+    return all(a < b for a, b in pairwise(numbers))
+
+
+def parse_view(name: str) -> Weighting | Hashing:
+    """Read the name of any view; ValueError says how one is written."""
+    return Hashing.parse(name) if name.startswith("cfh:") else Weighting.parse(name)
+
+
+@dataclass(frozen=True, eq=False)
+class HashedView:
+    """Rows of hashed words, one column per frequent word (implements `types.View`).
+
+    Attributes
+    ----------
+    hashing : `Hashing`, whose spelling is the name of the view
+    base : the view of all words
+    idf : n -> float32, of the words (1) and the n-grams
+    matches : n -> `Matches`: of the words from the F-th on (1), and of the n-grams
+    ngrams : n -> `Ngrams`, for n > 1
+    """
+
+    hashing: Hashing
+    base: TextView
+    idf: Mapping[int, Float32]
+    matches: Mapping[int, Matches]
+    ngrams: Mapping[int, Ngrams]
+
+    @property
+    def name(self) -> str:
+        """The `Hashing` as it is written."""
+        return str(self.hashing)
+
+    @cached_property
+    def space(self) -> str:
+        """Digest of what the columns mean: the words, and what is hashed where."""
+        digest = hashlib.sha256(f"{self.base.space} {self.name}".encode())
+        for n in self.hashing.ngrams:
+            digest.update(self.matches[n].bins.tobytes())
+        for ngrams in self.ngrams.values():
+            for keys in ngrams.levels:
+                digest.update(keys.tobytes())
+        return digest.hexdigest()[:16]
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The frequent words, which are the bins."""
+        return self.base.words[: self.hashing.words]
+
+    @cached_property
+    def _maps(self) -> dict[int, TextMatrix]:
+        return {n: feature_map(self.matches[n], len(self.words)) for n in self.hashing.ngrams}
+
+    def hashed(self, counts: Mapping[int, TextMatrix]) -> TextMatrix:
+        """Hash rows of counts.
+
+        Parameters
+        ----------
+        counts : n -> CSR, of all words for 1, of the n-grams for others; an n that the view hashes
+            and that is not there counts as nothing
+
+        Returns
+        -------
+        CSR float32 (n, F), sorted indices
+        """
+        weighting = Weighting(self.hashing.weighting)
+        shape = next(iter(counts.values())).shape[0], len(self.words)
+        total: TextMatrix = sparse.csr_array(shape, dtype=np.float32)  # type: ignore[assignment]
+        for n in self.hashing.ngrams:
+            if n in counts:
+                rows = weigh(counts[n], self.idf[n], weighting)
+                first = len(self.words) if n == 1 else 0
+                total = total + rows[:, first:] @ self._maps[n]
+        total.sort_indices()
+        return total
+
+    def transform(self, texts: Sequence[str]) -> TextMatrix:
+        """Rows of raw texts, as a task has them.
+
+        Returns
+        -------
+        CSR float32 (len(texts), F)
+        """
+        counts = {1: self.base.named(COUNTS).transform(texts)}
+        for n, ngrams in self.ngrams.items():
+            none = sparse.csr_array((0, len(ngrams)), dtype=np.float32)
+            said = (text.encode(errors="replace") for text in texts)
+            blocks = [ngrams.count(words, ends) for words, ends in self.base.in_order(said)]
+            counts[n] = sparse.vstack([none, *blocks], format="csr")
+        return self.hashed(counts)
+
+    def save(self, directory: Path) -> None:
+        """Write ``view.json``, the words, and for each n what is matched with which bins."""
+        self.base.save(directory / "words")
+        for n, matches in self.matches.items():
+            part = directory / f"hashed-{n}"
+            part.mkdir(parents=True, exist_ok=True)
+            np.save(part / "bins.npy", matches.bins, allow_pickle=False)
+            np.save(part / "dice.npy", matches.values, allow_pickle=False)
+            if n > 1:
+                np.save(part / "idf.npy", self.idf[n], allow_pickle=False)
+                self.ngrams[n].save(part)
+        store.write_json(directory / "view.json", {"name": self.name, "space": self.space})
+
+
+def feature_map(matches: Matches, width: int) -> TextMatrix:
+    """Return ``Phi``: CSR float32 (items, width), k entries of ``1 / sqrt(k)`` a row.
+
+    A row has fewer where an item meets fewer than k words.
+    """
+    items, k = matches.bins.shape
+    found = matches.bins >= 0
+    indptr = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
+    columns = matches.bins[found]
+    data = np.full(len(columns), 1 / math.sqrt(k), np.float32)
+    phi = sparse.csr_array((data, columns, indptr), shape=(items, width))
+    phi.sort_indices()
+    return phi
+
+
+def load_view(directory: Path) -> TextView | HashedView:
+    """Load a saved view of either kind; `BadInput` if it is damaged or of another tokenizer."""
+    file = directory / "view.json"
+    if (directory / "words").is_dir():
+        base = views.load_view(directory / "words")
+        try:
+            said = json.loads(file.read_text(encoding="utf-8"))
+            view = _load_hashed(directory, Hashing.parse(said["name"]), base)
+        except (OSError, ValueError, KeyError) as error:
+            raise BadInput(f"{file}: not a view ({error}). Make its task or model again.") from None
+        if view.space != said["space"]:
+            raise BadInput(f"{file}: its bins were changed. Make its task or model again.")
+        return view
+    return views.load_view(directory)
+
+
+def _load_hashed(directory: Path, hashing: Hashing, base: TextView) -> HashedView:
+    idf, matches, ngrams = {}, {}, {}
+    for n in hashing.ngrams:
+        part = directory / f"hashed-{n}"
+        bins, values = (store.load_array(part / f"{name}.npy") for name in ("bins", "dice"))
+        matches[n] = Matches(bins, values)
+        if n > 1:
+            idf[n] = store.load_array(part / "idf.npy", mapped=False)
+            ngrams[n] = load_ngrams(part, n)
+    return HashedView(hashing, base, {1: base.idf, **idf}, matches, ngrams)

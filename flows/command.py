@@ -201,13 +201,25 @@ def run(group: click.Group, arguments: Sequence[str] | None = None) -> int:
         return _explain("usage", error.format_message(), USAGE, chosen, said=True)
     except click.ClickException as error:
         return _explain("failed", error.format_message(), FAILED, chosen)
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as error:
+        # click takes the end of any file for Ctrl-D.
+        if isinstance(error.__cause__, EOFError):
+            return _failure(error.__cause__, chosen)
         return _explain("interrupted", "interrupted", INTERRUPTED, chosen)
     except Exception as error:
-        if chosen.verbose:
-            traceback.print_exc()
+        return _failure(error, chosen)
+
+
+def _failure(error: BaseException, chosen: Settings) -> int:
+    from ssi_core.files import refusal
+
+    if chosen.verbose:
+        traceback.print_exception(error)
+    kind, code = kind_of(error)
+    if kind == "failed":
+        error = refusal(error, environment.root()) or error
         kind, code = kind_of(error)
-        return _explain(kind, _message(error), code, chosen)
+    return _explain(kind, _message(error), code, chosen)
 
 
 def kind_of(error: BaseException) -> tuple[str, int]:

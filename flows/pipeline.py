@@ -26,6 +26,7 @@ from flows.ingest import IngestSettings, ingest_source
 from flows.rows import find_table
 from flows.server import Server
 from flows.steps import begin, code_digest, progress
+from flows.tracking.database import written_alone
 from flows.train import form_of, train_row
 from flows.workers import Workers
 from ssi_core import store
@@ -120,6 +121,13 @@ def _pipeline(settings: PipelineSettings) -> dict[str, Any]:
     tasks = make_tasks(table, settings)
     tracking.ready()
     comparison = settings.comparison or comparison_id(declared, tasks)
+    with written_alone(comparison):
+        return _rows(table, tasks, comparison, settings)
+
+
+def _rows(
+    table: Table, tasks: Mapping[str, str], comparison: str, settings: PipelineSettings
+) -> dict[str, Any]:
     jobs = [
         Job(row, seed, tasks[row.task])
         for row in table.rows

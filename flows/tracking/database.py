@@ -15,6 +15,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Run, ViewType
 
 from flows import environment
+from ssi_core import store
 from ssi_core.types import BadInput
 
 _VARIABLE = "MLFLOW_TRACKING_URI"
@@ -59,6 +60,8 @@ def client() -> MlflowClient:
 
 @cache
 def _open(uri: str) -> MlflowClient:
+    # It shows the traceback of what it raises, which we say in a line.
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
     with locked(), quiet():
         opened = MlflowClient(uri)
         opened.search_experiments(max_results=1)
@@ -92,6 +95,15 @@ def quiet() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
+
+
+@contextmanager
+def written_alone(comparison: str) -> Iterator[None]:
+    """Keep a second run off a comparison; `Refused` names the process that writes it."""
+    place = environment.home() / "comparisons" / comparison
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with store.locked(place, f"comparison {comparison}"):
+        yield
 
 
 def experiment_id(name: str) -> str:

@@ -24,9 +24,9 @@ def check_sizes(task: Task, where: Path) -> None:
                 )
     sizes = (len(task.queries), len(task.documents))
     for name, pairs in (("train", task.train), ("valid", task.valid), ("test", task.test)):
-        rows = pairs.rows
-        fits = rows.ndim == 2 and rows.shape[1] == 2 and rows.dtype == np.int32
-        if not fits or (len(rows) and (rows.min() < 0 or np.any(rows.max(axis=0) >= sizes))):
+        ends = pairs.rows
+        fits = ends.ndim == 2 and ends.shape[1] == 2 and ends.dtype == np.int32
+        if not fits or (len(ends) and (ends.min() < 0 or np.any(ends.max(axis=0) >= sizes))):
             raise BadInput(
                 f"{where}: the pairs {name!r} are not of {sizes[0]} queries and {sizes[1]} "
                 f"documents. {files.MAKE_AGAIN}"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from ssi_core import files, store
@@ -175,7 +176,16 @@ def load(directory: Path, models: Mapping[str, type[Model]]) -> FittedModel:
         documents = queries
         if (names := said["document_views"]) is not None:
             documents = {n: load_view(_view_path(directory, "document", n)) for n in names}
-        return FittedModel(model, arrays, queries, documents, said["facts"])
+        found = FittedModel(model, arrays, queries, documents, said["facts"])
+        # Arrays of another making show at once, and not with the first query.
+        found.embed_queries(_no_word(queries))
+        found.embed_documents(_no_word(documents))
+        return found
+
+
+def _no_word(views: Mapping[str, View]) -> Texts:
+    nothing = pl.Series([""])
+    return Texts(nothing, nothing, {n: view.transform([""]) for n, view in views.items()}, views)
 
 
 def parse(model: type[Model], parameters: Mapping[str, Any]) -> Model:

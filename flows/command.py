@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from flows import environment
+from flows.processes import scratch
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -97,7 +98,7 @@ class Verb(_Teaching):
         chosen = ctx.ensure_object(Settings)
         announce(chosen)
         with _kept_stdout(chosen.json) as stdout:
-            with environment.threads(chosen.threads):
+            with scratch(), environment.threads(chosen.threads):
                 outcome = super().invoke(ctx)
             if isinstance(outcome, Outcome):
                 _print(outcome, chosen, stdout)

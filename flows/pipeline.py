@@ -120,6 +120,7 @@ def _pipeline(settings: PipelineSettings) -> dict[str, Any]:
     table = declared.select(settings.rows) if settings.rows else declared
     tasks = make_tasks(table, settings)
     tracking.ready()
+    tracking.end_abandoned(tracking.experiment_id(table.name))
     comparison = settings.comparison or comparison_id(declared, tasks)
     with written_alone(comparison):
         return _rows(table, tasks, comparison, settings)

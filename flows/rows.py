@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,7 @@ from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.experiment import Row, Table, load_table
 from ssi_core.features.task import open_task
 from ssi_core.threads import threads as limited
+from ssi_core.types import Refused
 
 TABLES = Path(__file__).parent / "tables"
 
@@ -49,21 +53,61 @@ def run_row(
     declared = find_table(table)
     row = declared.row(label)
     opened = open_task(Path(task))
-    checkpoint = _checkpoint(row, opened.key, seed)
-    with limited(threads), tracking.row_run(declared, row, seed, comparison, Path(task)) as run:
-        # Rows of one seed draw alike, as far as their models do: differences have less noise.
-        rng = np.random.default_rng([seed])
-        fitted = row.ranker().fit(
-            opened, rng, watch=run.watch, threads=threads, checkpoint=checkpoint
-        )
-        with tempfile.TemporaryDirectory(prefix="ssi-model-") as directory:
-            fitted.save(Path(directory))
-            run.finish_model(fitted, Path(directory))
-        run.report(evaluate(fitted, opened, side="test", threads=threads))
-    shutil.rmtree(checkpoint, ignore_errors=True)
+    kept = _checkpoints(row, opened.key, seed)
+    # Rows of one seed draw alike, as far as their models do: differences have less noise.
+    rng = np.random.default_rng([seed])
+    with limited(threads), _alone(kept):
+        checkpoint = _checkpoint(kept, threads)
+        with tracking.row_run(declared, row, seed, comparison, Path(task)) as run:
+            fitted = row.ranker().fit(
+                opened, rng, watch=run.watch, threads=threads, checkpoint=checkpoint
+            )
+            with tempfile.TemporaryDirectory(prefix="ssi-model-") as directory:
+                fitted.save(Path(directory))
+                run.finish_model(fitted, Path(directory))
+            run.report(evaluate(fitted, opened, side="test", threads=threads))
+        shutil.rmtree(kept, ignore_errors=True)
     return str(run.run_id)
 
 
-def _checkpoint(row: Row, task: str, seed: int) -> Path:
+def forget(table: str, label: str, task: Path, seed: int) -> None:
+    """Remove what a row that is finished has left to go on from: it was killed at its very end."""
+    kept = _checkpoints(find_table(table).row(label), store.read(task, "task").key, seed)
+    if kept.exists():
+        with _alone(kept):
+            shutil.rmtree(kept, ignore_errors=True)
+
+
+def _checkpoints(row: Row, task: str, seed: int) -> Path:
     said = {"model": row.model, "parameters": dict(row.parameters), "seed": seed}
     return environment.home() / "checkpoints" / store.key_of("checkpoint", said, {"task": task})
+
+
+def _checkpoint(kept: Path, threads: int) -> Path:
+    """Where this code, with so many threads, saves its state; others' states are cleared."""
+    name = f"{tracking.code()}-{threads}"
+    for other in kept.glob("*"):
+        if not other.name.startswith(name):
+            shutil.rmtree(other)
+    return kept / name
+
+
+_PATIENCE = 30.0
+"""Seconds in which a worker ends whose command was killed."""
+
+
+@contextmanager
+def _alone(kept: Path) -> Iterator[None]:
+    """Keep others out of a row's checkpoint; `Refused` when another process goes on with it."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    end = time.monotonic() + _PATIENCE
+    with ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(store.locked(kept))
+                break
+            except Refused:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.2)
+        yield

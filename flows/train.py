@@ -9,7 +9,7 @@ from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict, Field
 
 from flows import tracking
-from flows.rows import find_table, run_row
+from flows.rows import find_table, forget, run_row
 from flows.steps import begin, worth_retrying
 from flows.workers import Workers
 from ssi_core.experiment import Row
@@ -49,6 +49,7 @@ def train_row(
     """Train and measure a row in a worker process, unless it is there; return its run's id."""
     declared = find_table(table)
     if found := tracking.finished_run(declared.name, comparison, label, seed):
+        forget(table, label, Path(task), seed)
         return str(found)
     form = form_of(declared.row(label))
     return workers.run(form, run_row, table, label, Path(task), seed, comparison, threads)

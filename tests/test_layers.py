@@ -96,7 +96,7 @@ def test_a_breach_is_seen(module, source):
     assert len(list(broken(module, source))) == 1
 
 
-@pytest.mark.parametrize("name", ["environment", "workers", "server"])
+@pytest.mark.parametrize("name", ["environment", "workers", "server", "processes"])
 def test_what_every_command_loads_is_light(name):
     # `ssi --help` and each row worker load these before anything is asked of them.
     source = (ROOT / "flows" / f"{name}.py").read_text(encoding="utf-8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import click
 
 from flows import environment
@@ -14,28 +16,37 @@ from flows.command import Outcome, Verb
 def ui(mlflow_port: int, prefect_port: int) -> Outcome:
     """Start the pages of MLflow and Prefect.
 
-    They are for this machine alone. Ctrl-C ends both.
+    They are for this machine alone. Ctrl-C ends both. Commands of the same root that run meanwhile
+    share the server of Prefect, whichever comes first.
     """
     from flows import tracking
-    from flows.server import chosen_url
-    from flows.ui import Page, pages, serve
+    from flows.server import Server, chosen_url
+    from flows.ui import MlflowServer, Page, serve
 
-    root, tracked = environment.root(), tracking.tracking_uri()
+    tracked = tracking.tracking_uri()
     # A server of the user's own is not started a second time.
     own = {"MLflow": tracked if tracked.startswith("http") else "", "Prefect": chosen_url()}
     for name, address in own.items():
         if address:
             click.echo(f"{name}: {address} (yours; it is left alone)", err=True)
     tracking.ready()
-    every = pages(root, tracked, mlflow_port=mlflow_port, prefect_port=prefect_port)
-    servers = [page for page in every if not own[page.name]]
 
     def ready(page: Page) -> None:
         click.echo(f"{page.name}: {page.address}", err=True)
 
-    if servers:
-        serve(servers, ready, environment=environment.variables(), logs=environment.home() / "logs")
-    value = {page.name.lower(): own[page.name] or page.address for page in every}
+    with ExitStack() as stack:
+        every: dict[str, MlflowServer | Server] = {
+            "MLflow": MlflowServer(tracked, mlflow_port),
+            "Prefect": Server(prefect_port),
+        }
+        servers: list[Page] = []
+        for name, page in every.items():
+            if not own[name]:
+                stack.enter_context(page)
+                servers.append(page)
+        value = {name.lower(): own[name] or page.address for name, page in every.items()}
+        if servers:
+            serve(servers, ready)
     return Outcome(value, lambda console: console.print(f"{len(servers)} servers ended"))
 
 

@@ -5,9 +5,9 @@ MLflow's pages collapse nested runs. A run is always named by its id, never by w
 that threads and processes can write side by side.
 """
 
-from flows.tracking.database import client, ready, tracking_uri
+from flows.tracking.database import client, experiment_id, ready, tracking_uri
 from flows.tracking.models import model_directory
-from flows.tracking.rows import Curve, RowRun, row_run
+from flows.tracking.rows import Curve, RowRun, code, end_abandoned, row_run
 from flows.tracking.runs import (
     FinishedRow,
     finished_rows,
@@ -25,6 +25,9 @@ __all__ = [
     "FinishedRow",
     "RowRun",
     "client",
+    "code",
+    "end_abandoned",
+    "experiment_id",
     "finished_rows",
     "finished_run",
     "latest_comparison",

@@ -23,7 +23,8 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
 
 import flows
 import ssi_core
-from flows.tracking.database import client, experiment_id, locked, plain, row_runs
+from flows.processes import is_over, own_name
+from flows.tracking.database import client, experiment_id, locked, plain, search
 from flows.tracking.models import log_model
 from ssi_core import store
 from ssi_core.evaluation.report import save_report
@@ -143,7 +144,7 @@ def row_run(table: Table, row: Row, seed: int, comparison: str, task: Path) -> I
     task : directory of the task
     """
     experiment = experiment_id(table.name)
-    _end_abandoned(experiment, comparison, row.label, seed)
+    end_abandoned(experiment)
     made = store.read(task, "task")
     name = row.label if seed == 0 else f"{row.label}, seed {seed}"
     tags = {
@@ -156,7 +157,8 @@ def row_run(table: Table, row: Row, seed: int, comparison: str, task: Path) -> I
         "task": made.key,
         "task_path": str(Path(task).resolve()),
         "corpus": str(made.parents.get("corpus", "")),
-        "code": _code(),
+        "code": code(),
+        _OWNER: own_name(),
         "mlflow.source.name": "ssi",
         "mlflow.note.content": _note(table, row),
     }
@@ -214,11 +216,14 @@ def _note(table: Table, row: Row) -> str:
     return "\n\n".join(line for line in lines if line)
 
 
-def _end_abandoned(experiment: str, comparison: str, label: str, seed: int) -> None:
-    # A process that was killed outright left its run RUNNING.
-    for run in row_runs(experiment, comparison, "RUNNING"):
-        if run.data.tags.get("row") == label and run.data.tags.get("seed") == str(seed):
-            client().set_tag(run.info.run_id, "reason", "its process ended; the row runs again")
+_OWNER = "process"
+
+
+def end_abandoned(experiment: str) -> None:
+    """End the runs of an experiment id whose process was killed: it left them RUNNING."""
+    for run in search(experiment, 'attributes.status = "RUNNING"'):
+        if _OWNER in run.data.tags and is_over(run.data.tags[_OWNER]):
+            client().set_tag(run.info.run_id, "reason", "its process was killed")
             client().set_terminated(run.info.run_id, "KILLED")
 
 
@@ -244,7 +249,8 @@ def _section(name: str) -> str:
 
 
 @cache
-def _code() -> str:
+def code() -> str:
+    """Digest of every source file of the project."""
     digest = hashlib.sha256()
     for package in (ssi_core, flows):
         base = Path(next(iter(package.__path__)))

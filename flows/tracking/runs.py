@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from mlflow.exceptions import MlflowException
 
+from flows.processes import own_name
 from flows.tracking.database import (
     client,
     experiment_id,
@@ -119,6 +120,7 @@ def log_summary(
     tags = {
         "comparison_id": comparison,
         "kind": "summary",
+        "process": own_name(),
         "table": experiment,
         "mlflow.source.name": "ssi",
         "mlflow.note.content": note,

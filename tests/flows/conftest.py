@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from flows import environment
+from flows.processes import name_of
 from flows.workers import Workers
 from tests.flows.project import write_dump
 
@@ -39,6 +40,13 @@ above = "U'V + I"
 below = "TF-IDF"
 measure = "map"
 """
+
+
+@pytest.fixture
+def over():
+    """Name of a process that has ended."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        return name_of(process.pid)
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from flows.server import Server, free_port
+from ssi_core.types import Refused
 
 TWENTY_TASKS = """
 import sys
@@ -77,6 +78,32 @@ def test_no_server_is_left_behind(tmp_path, sign):
         while answers(url) and time.monotonic() < end:
             time.sleep(0.2)
         assert not answers(url)
+
+
+@pytest.mark.slow
+def test_commands_of_one_root_share_a_server_until_the_last_ends(tmp_path):
+    with start(tmp_path, "stay") as first:
+        url = first.stdout.readline().split()[-1]
+        with start(tmp_path, "stay") as second:
+            assert second.stdout.readline().split()[-1] == url
+            first.send_signal(signal.SIGKILL)
+            first.wait(60)
+            time.sleep(2)
+            assert answers(url)
+            second.send_signal(signal.SIGINT)
+            second.wait(60)
+            assert not answers(url)
+
+
+def test_a_taken_port_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    monkeypatch.setattr("flows.server.chosen_url", lambda: "")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(Refused, match=f"port {port} is taken, .*--prefect-port"):
+            Server(port).__enter__()
 
 
 def test_the_server_of_the_user_is_used(monkeypatch, tmp_path):

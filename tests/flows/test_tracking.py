@@ -167,14 +167,18 @@ def test_a_finished_row_is_found_by_comparison_label_and_seed(table, task_dir):
 
 
 @pytest.mark.usefixtures("mlflow_root")
-def test_a_run_whose_process_vanished_is_ended_when_the_row_runs_again(table, task_dir):
-    row = table.row("TF-IDF")
-    with tracking.row_run(table, row, 0, "c", task_dir) as first:
+def test_a_run_whose_process_was_killed_is_ended_by_the_next(table, task_dir, over):
+    client = tracking.client()
+    with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir) as killed:
         pass
-    tracking.client().update_run(first.run_id, status="RUNNING")
-    with tracking.row_run(table, row, 0, "c", task_dir) as second:
-        assert run_of(first.run_id).info.status == "KILLED"
-    assert tracking.finished_run(table.name, "c", "TF-IDF", 0) == second.run_id
+    client.update_run(killed.run_id, status="RUNNING")
+    client.set_tag(killed.run_id, "process", over)
+    other = table.row("U'V + I")
+    with tracking.row_run(table, other, 0, "d", task_dir) as going:
+        assert run_of(killed.run_id).info.status == "KILLED"
+        with tracking.row_run(table, other, 1, "e", task_dir):
+            assert run_of(going.run_id).info.status == "RUNNING"
+    assert run_of(going.run_id).info.status == "FINISHED"
 
 
 @pytest.mark.usefixtures("mlflow_root")

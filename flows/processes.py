@@ -1,0 +1,101 @@
+"""Who is still there: processes by name, files locked while a process lives, and scratch space.
+
+What a killed process leaves behind cannot be cleared by itself; the next command clears it, and
+must not take what belongs to a command that still runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+from flows import environment
+
+_SAME_START = 2.0
+"""Seconds by which two readings of the start of one process may differ."""
+
+
+@cache
+def name_of(pid: int) -> str:
+    """Return a name of a process that no other has: machine, number and start."""
+    import psutil
+
+    return f"{socket.gethostname()}-{pid}-{psutil.Process(pid).create_time():.2f}"
+
+
+def own_name() -> str:
+    """Return the name of this process."""
+    return name_of(os.getpid())
+
+
+def is_over(name: str) -> bool:
+    """Say whether a process of this machine has ended; never so of another machine's."""
+    import psutil
+
+    host, pid, start = name.rsplit("-", 2)
+    if host != socket.gethostname():
+        return False
+    try:
+        process = psutil.Process(int(pid))
+        reused = abs(process.create_time() - float(start)) > _SAME_START
+        return bool(reused or process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
+
+
+@contextlib.contextmanager
+def shared(path: Path) -> Iterator[IO[str]]:
+    """Hold a file together with others; the operating system lets go for a process that dies."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield file
+
+
+def taken_alone(file: IO[str]) -> bool:
+    """Take a file for oneself; False while another process holds it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """Keep temporary files of this process and its children in a directory under ``.ssi/tmp``.
+
+    It goes with the block; those of commands that were killed go now.
+    """
+    space = environment.home() / "tmp"
+    own = space / own_name()
+    clear_scratch(space)
+    own.mkdir(parents=True, exist_ok=True)
+    before, variable = tempfile.tempdir, os.environ.get("TMPDIR")
+    tempfile.tempdir, os.environ["TMPDIR"] = str(own), str(own)
+    try:
+        yield own
+    finally:
+        tempfile.tempdir = before
+        if variable is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = variable
+        shutil.rmtree(own, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            space.rmdir()
+
+
+def clear_scratch(space: Path) -> None:
+    """Remove the directories of processes that are over."""
+    for left in space.glob("*-*-*"):
+        if is_over(left.name):
+            shutil.rmtree(left, ignore_errors=True)

@@ -1,0 +1,75 @@
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from flows import environment
+from flows.processes import is_over, name_of, own_name, scratch, shared, taken_alone
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from flows.processes import shared
+with shared(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_process_is_known_while_it_lives(over):
+    assert own_name() == name_of(os.getpid())
+    assert not is_over(own_name())
+    assert is_over(over)
+
+
+def test_a_number_that_is_used_again_is_another_process():
+    host, pid, start = own_name().rsplit("-", 2)
+    assert is_over(f"{host}-{pid}-{float(start) - 1000}")
+
+
+def test_processes_of_other_machines_are_left_alone(over):
+    assert not is_over("elsewhere-" + over.split("-", 1)[1])
+
+
+def test_the_system_lets_go_of_a_file_for_a_process_that_is_killed(tmp_path):
+    path = tmp_path / "below" / "file"
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)],
+        stdout=subprocess.PIPE,
+        cwd=Path(environment.__file__).parents[1],
+    )
+    with process:
+        assert process.stdout.readline() == b"held\n"
+        with shared(path) as file:
+            assert not taken_alone(file)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            assert taken_alone(file)
+
+
+def test_scratch_goes_with_its_block_and_that_of_killed_commands_goes_too(
+    tmp_path, monkeypatch, over
+):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    monkeypatch.delenv("SSI_HOME", raising=False)
+    space, before = environment.home() / "tmp", tempfile.gettempdir()
+    for left in (over, "elsewhere-1-2.0"):
+        (space / left / "more").mkdir(parents=True)
+
+    with scratch() as own:
+        assert Path(tempfile.gettempdir()) == own
+        assert Path(tempfile.mkdtemp()).parent == own
+        assert sorted(p.name for p in space.iterdir()) == sorted(["elsewhere-1-2.0", own.name])
+        assert os.environ["TMPDIR"] == str(own)
+    assert tempfile.gettempdir() == before
+    assert [p.name for p in space.iterdir()] == ["elsewhere-1-2.0"]
+
+
+def test_a_command_leaves_no_scratch(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    monkeypatch.delenv("SSI_HOME", raising=False)
+    with scratch():
+        pass
+    assert not (environment.home() / "tmp").exists()

@@ -10,134 +10,28 @@ to cut it (with the index of a multistream dump not at all) and parses the piece
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import os
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from ssi_core import store
-from ssi_core.corpus import dump, inputs, links, pages, pool, tables, titles
+from ssi_core.corpus import dump, inputs, links, pages, pieces, pool, tables, titles
 from ssi_core.corpus.dump import PIECE_BYTES, Piece, read_pieces, read_site
-from ssi_core.corpus.links import DOCUMENT, EMPTY, REDIRECT, Settled, resolve_links, settle_pages
-from ssi_core.corpus.pages import Page, read_pages
-from ssi_core.corpus.titles import MAIN, Site, read_target
+from ssi_core.corpus.links import Settled, resolve_links, settle_pages
+from ssi_core.corpus.pieces import FOUND, PAGES, TEXTS, Pieces, read_piece
+from ssi_core.corpus.titles import Site
 from ssi_core.store import Artefact, Building
 from ssi_core.text import wikinames, wikitext
-from ssi_core.text.wikitext import read_wikitext
 from ssi_core.types import BadInput, Progress
 
 _LINKS_AT_ONCE = 4_000_000
-_PAGES = {
-    "row": pl.Int64,
-    "id": pl.String,
-    "title": pl.String,
-    "kind": pl.UInt8,
-    "target": pl.String,
-    "digest": pl.Binary,
-}
-_FOUND = {"row": pl.Int64, "title": pl.String, "n": pl.UInt32}
-_CODE = (dump, links, pages, tables, titles, wikinames, wikitext)
+_CODE = (dump, links, pages, pieces, tables, titles, wikinames, wikitext)
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class _Work:
-    """What a worker is told: everything but the piece itself; and where parts are."""
-
-    site: Site
-    directory: Path
-
-    def part(self, table: str, number: int) -> Path:
-        """Where the rows of a piece are, in the table "texts", "pages" or "found"."""
-        return self.directory / table / f"{number:05d}.parquet"
-
-    def counts(self, number: int) -> Path:
-        """Where the counts of a whole piece are."""
-        return self.directory / "counts" / f"{number:05d}.json"
-
-
-class _PieceTables:
-    """Rows of the three tables of a piece, as lists."""
-
-    def __init__(self, number: int, site: Site) -> None:
-        self.first_row = number << 32
-        self.site, self.hidden = site, site.hidden
-        self.documents: list[tuple[Any, ...]] = []
-        self.pages: list[tuple[Any, ...]] = []
-        self.found: list[tuple[int, str, int]] = []
-        self.counts: Counter[str] = Counter()
-        self._read_target = lru_cache(1 << 16)(lambda raw: read_target(raw, site))
-
-    def add(self, page: Page) -> None:
-        """Take in a page: exactly one category for it, and for each of its links."""
-        self.counts["pages"] += 1
-        words, found = read_wikitext(page.text, hidden=self.hidden)
-        self.counts["links_found"] += len(found)
-        title = titles.clean_title(page.title)
-        target, digest, row = None, None, None
-        if page.namespace != MAIN:
-            self.counts["page_other_namespace"] += 1
-            self.counts["link_from_other_namespace"] += len(found)
-            return
-        if page.redirect is not None:
-            kind = REDIRECT
-            target = self._read_target(page.redirect)[1] or None
-            self.counts["link_from_redirect"] += len(found)
-        elif not words:
-            kind = EMPTY
-            self.counts["link_from_empty_page"] += len(found)
-        else:
-            kind = DOCUMENT
-            digest = hashlib.blake2b(words.encode(errors="replace"), digest_size=16).digest()
-            row = self.first_row + len(self.documents)
-            self._add_document(page, title, words)
-            self._add_links(row, found)
-        self.pages.append((row, str(page.id), title, kind, target, digest))
-
-    def _add_document(self, page: Page, title: str, words: str) -> None:
-        self.documents.append(
-            (str(page.id), title, self.site.language, page.revision, page.timestamp, words)
-        )
-
-    def _add_links(self, row: int, found: Iterable[str]) -> None:
-        targets: Counter[str] = Counter()
-        for raw, n in Counter(found).items():
-            category, title = self._read_target(raw)
-            if category == "page":
-                targets[title] += n
-            else:
-                self.counts[f"link_{category}"] += n
-        self.found.extend((row, title, n) for title, n in targets.items())
-
-
-def _read_piece(numbered: tuple[int, Piece], work: _Work) -> Counter[str]:
-    """Write the tables of a piece and its counts, "rows" and "targets" among them."""
-    number, piece = numbered
-    read = _PieceTables(number, work.site)
-    for page in read_pages(piece):
-        read.add(page)
-    for table, rows, schema in (
-        ("texts", read.documents, tables.DOCUMENTS),
-        ("pages", read.pages, _PAGES),
-        ("found", read.found, _FOUND),
-    ):
-        part = pl.DataFrame(rows, schema=schema, orient="row")
-        path = work.part(table, number)
-        part.write_parquet(path, compression="zstd", compression_level=1)
-    read.counts["rows"] = len(read.documents)
-    read.counts["targets"] = len(read.found)
-    # Written last and renamed into place: a piece with counts is whole.
-    store.write_json(work.counts(number), read.counts)
-    return read.counts
 
 
 def _all_pieces(dumps: Sequence[Path], size: int) -> Iterator[tuple[Piece, float]]:
@@ -152,31 +46,31 @@ def _all_pieces(dumps: Sequence[Path], size: int) -> Iterator[tuple[Piece, float
 
 def _first_pass(
     dumps: Sequence[Path],
-    work: _Work,
+    read: Pieces,
     processes: int,
     size: int,
     progress: Callable[[float, str], None],
 ) -> list[Counter[str]]:
-    pieces = 0
+    n = 0
     shares: deque[float] = deque()
 
     def missing() -> Iterator[tuple[int, Piece]]:
-        nonlocal pieces
+        nonlocal n
         for number, (piece, share) in enumerate(_all_pieces(dumps, size)):
-            pieces += 1
-            if not work.counts(number).exists():
+            n += 1
+            if not read.is_whole(number):
                 shares.append(share)
                 yield number, piece
 
-    read = 0
-    for count in pool.spread(_read_piece, missing(), work, processes):
-        read += count["pages"]
-        progress(0.9 * shares.popleft(), f"{read:,} pages read")
-    return [Counter(json.loads(work.counts(number).read_text())) for number in range(pieces)]
+    seen = 0
+    for counts in pool.spread(read_piece, missing(), read, processes):
+        seen += counts["pages"]
+        progress(0.9 * shares.popleft(), f"{seen:,} pages read")
+    return [read.counts(number) for number in range(n)]
 
 
 def _write_documents(
-    work: _Work, out: Path, settled: Settled, counts: Sequence[Counter[str]]
+    read: Pieces, out: Path, settled: Settled, counts: Sequence[Counter[str]]
 ) -> None:
     """Put the parts of documents into their places; only those with dropped rows are rewritten."""
     dropped = settled.sources.filter(pl.col("fate") != "document")["row"]
@@ -185,7 +79,7 @@ def _write_documents(
         places.setdefault(row >> 32, []).append(row & 0xFFFFFFFF)
     with tables.document_writer(out) as documents:
         for number, count in enumerate(counts):
-            part = work.part("texts", number)
+            part = read.part(TEXTS, number)
             if number in places:
                 frame = pl.read_parquet(part)
                 here = pl.int_range(pl.len()).is_in(places[number])
@@ -209,12 +103,12 @@ def _groups(counts: Sequence[Counter[str]]) -> Iterator[list[int]]:
 
 
 def _write_links(
-    work: _Work, out: Path, settled: Settled, counts: Sequence[Counter[str]]
+    read: Pieces, out: Path, settled: Settled, counts: Sequence[Counter[str]]
 ) -> Counter[str]:
     categories: Counter[str] = Counter()
     with tables.link_writer(out) as writer:
         for group in _groups(counts):
-            parts = [work.part("found", number) for number in group]
+            parts = [read.part(FOUND, number) for number in group]
             resolved, found = resolve_links(pl.read_parquet(parts), settled)
             writer.write(resolved)
             categories += found
@@ -229,20 +123,21 @@ def _build(
     size: int,
     progress: Callable[[float, str], None],
 ) -> None:
-    work = _Work(site, building.work("pieces"))
-    for table in ("texts", "pages", "found", "counts"):
-        (work.directory / table).mkdir(exist_ok=True)
-    counts = _first_pass(dumps, work, processes, size, progress)
+    read = Pieces(site, building.work("pieces"))
+    read.make()
+    counts = _first_pass(dumps, read, processes, size, progress)
     progress(0.9, "following redirects")
-    settled = settle_pages(pl.read_parquet(work.directory / "pages" / "*.parquet"))
+    settled = settle_pages(
+        pl.read_parquet([read.part(PAGES, number) for number in range(len(counts))])
+    )
     if not settled.counts["documents"]:
         raise BadInput(
             f"{', '.join(str(path) for path in dumps)}: no page of the main namespace has a text. "
             "Give a pages-articles dump."
         )
-    _write_documents(work, building.path, settled, counts)
+    _write_documents(read, building.path, settled, counts)
     progress(0.95, "resolving links")
-    categories = _write_links(work, building.path, settled, counts)
+    categories = _write_links(read, building.path, settled, counts)
     total = sum(counts, Counter())
     kept = categories.pop("kept", 0)
     building.counts.update(

@@ -51,6 +51,8 @@ _YEAR = re.compile(
 )
 _BIDI = re.compile("[\u200e\u200f\u202a-\u202e]")
 _FORBIDDEN = re.compile(r"[<>\[\]{}|\x00-\x1f\x7f\ufffd]|~~~")
+# Titles that are written as they are: ASCII, single blanks, none of the characters with a meaning.
+_PLAIN = re.compile(r"[A-Za-z0-9'(),.!-]++(?: [A-Za-z0-9'(),.!-]++)*+")
 _PERCENT = re.compile("%[0-9A-Fa-f]{2}")
 
 
@@ -129,6 +131,8 @@ def read_target(raw: str, site: Site) -> tuple[str, str]:
     >>> read_target("foo_bar#baz", Site()), read_target("Image:X.jpg", Site())
     (('page', 'Foo bar'), ('other_namespace', ''))
     """
+    if len(raw) < 256 and _PLAIN.fullmatch(raw):
+        return _of_main(site.first_up(raw))
     title = clean_title(raw)
     if title.startswith("#"):
         return "section_only", ""
@@ -143,5 +147,8 @@ def read_target(raw: str, site: Site) -> tuple[str, str]:
             return "other_namespace", ""
         if key is None and (prefix in LANGUAGES or prefix in PROJECTS):
             return ("interwiki", "") if rest.strip() else ("malformed", "")
-    title = site.first_up(title)
+    return _of_main(site.first_up(title))
+
+
+def _of_main(title: str) -> tuple[str, str]:
     return ("calendar_year" if is_year(title) else "page"), title

@@ -11,9 +11,9 @@ import psutil
 import pytest
 
 from ssi_core import store
-from ssi_core.corpus import mediawiki
+from ssi_core.corpus import mediawiki, pieces
 from ssi_core.corpus.mediawiki import ingest_wikipedia
-from ssi_core.types import BadInput
+from ssi_core.types import BadInput, Refused
 from tests.corpus import dumps
 from tests.killing import beside, contents, run_killed
 
@@ -55,11 +55,11 @@ def test_a_killed_run_is_gone_on_from(dump, undisturbed, tmp_path, monkeypatch, 
     assert beside(out)
     whole = len(list((tmp_path / ".corpus.work").glob("pieces/counts/*.json")))
     read = []
-    real = mediawiki.read_pages
-    monkeypatch.setattr(mediawiki, "read_pages", lambda piece: read.append(piece) or real(piece))
+    real = pieces.read_pages
+    monkeypatch.setattr(pieces, "read_pages", lambda piece: read.append(piece) or real(piece))
     made = ingest_wikipedia([dump], out, processes=1, part_bytes=PART)
-    pieces = sum(name.startswith("documents/") for name in undisturbed)
-    assert len(read) == (0 if function.endswith("_remove_work") else pieces - whole)
+    parts = sum(name.startswith("documents/") for name in undisturbed)
+    assert len(read) == (0 if function.endswith("_remove_work") else parts - whole)
     assert contents(out) == undisturbed
     dumps.accounts(made)
     assert beside(out) == []
@@ -89,10 +89,10 @@ def test_wrong_input_leaves_no_parts_and_a_failure_leaves_them(dump, tmp_path, m
 
     with monkeypatch.context() as patch:
         patch.setattr(mediawiki, "resolve_links", full)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(Refused, match="no space"):
             ingest_wikipedia([dump], tmp_path / "corpus", processes=1, part_bytes=PART)
     assert beside(tmp_path / "corpus") == [".corpus.work"]
-    monkeypatch.setattr(mediawiki, "read_pages", full)
+    monkeypatch.setattr(pieces, "read_pages", full)
     ingest_wikipedia([dump], tmp_path / "corpus", processes=1, part_bytes=PART)
     assert beside(tmp_path / "corpus") == []
 

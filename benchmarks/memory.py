@@ -1,0 +1,111 @@
+"""Time and peak memory of ingestion and features on a generated dump, all processes together.
+
+The two commands run as a user runs them, on two cores, and no process may take more than 4 GiB of
+data (RLIMIT_DATA). The peak is that of the sum of the proportional set sizes (PSS) of the command
+and its children, looked at ten times a second. ``SSI_BENCH_DOCUMENTS`` sets the number of pages.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+
+from benchmarks.timing import Row
+from ssi_core.corpus.sample import ENGLISH_DUMP, write_sample
+
+LIMIT = 4 << 30
+_CORES = 2
+_PAUSE = 0.1
+_SSI = (sys.executable, "-c", "from flows.cli import main; main()")
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Seconds of a command by the wall clock and of its processors, and its peak PSS in bytes."""
+
+    seconds: float
+    cpu_seconds: float
+    peak: int
+
+
+def _pss(process: psutil.Process) -> int:
+    """Proportional set size of a process and all below it; one that has ended has none."""
+    total = 0
+    for one in (process, *process.children(recursive=True)):
+        try:
+            lines = Path(f"/proc/{one.pid}/smaps_rollup").read_text().splitlines()
+        except OSError:
+            continue
+        total += sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
+    return total
+
+
+def _of_children() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def _bounded() -> None:
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:_CORES])
+    resource.setrlimit(resource.RLIMIT_DATA, (LIMIT, LIMIT))
+
+
+def measure(command: Sequence[str]) -> Usage:
+    """Run a command to its end; `subprocess.CalledProcessError` if it fails."""
+    start, before, peak = time.monotonic(), _of_children(), 0
+    process = psutil.Popen(command, stdout=subprocess.DEVNULL, preexec_fn=_bounded)
+    while process.poll() is None:
+        try:
+            peak = max(peak, _pss(process))
+        except psutil.NoSuchProcess:
+            break
+        time.sleep(_PAUSE)
+    if process.wait():
+        raise subprocess.CalledProcessError(process.returncode, command)
+    after = os.times()
+    cpu = (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    )
+    return Usage(time.monotonic() - start, cpu, peak)
+
+
+def rows() -> Iterator[Row]:
+    documents = int(os.environ.get("SSI_BENCH_DOCUMENTS", "20000"))
+    with TemporaryDirectory() as name:
+        directory = Path(name)
+        write_sample(directory / "sample", documents=documents)
+        dump, corpus = directory / "sample" / ENGLISH_DUMP, directory / "corpus"
+        root = ("--root", str(directory), "--threads", str(_CORES))
+        stages = {
+            "ingest": ("ingest", *root, "wikipedia", str(dump), "--out", str(corpus)),
+            "features": ("features", *root, str(corpus), "--out", str(directory / "task")),
+        }
+        for stage, arguments in stages.items():
+            used = measure((*_SSI, *arguments))
+            yield Row(
+                f"{stage}, {documents:,} pages: 4 GiB / peak of all processes",
+                "MB",
+                used.peak / 1e6,
+                LIMIT / 1e6,
+                LIMIT / used.peak,
+                floor=1,
+                note=f"{used.seconds:.0f} s, {used.cpu_seconds:.0f} s of the processors",
+            )
+
+
+def main() -> None:
+    used = measure(sys.argv[1:])
+    print(f"{used.seconds:.1f} s, {used.cpu_seconds:.1f} CPU s, peak {used.peak / 1e6:,.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -11,7 +11,6 @@ N-grams are hashed as they are; their rows have norm 1 by themselves.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -23,17 +22,19 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from ssi_core import store
+from ssi_core import files, store
 from ssi_core.features import views
 from ssi_core.features.dice import Matches
 from ssi_core.features.ngrams import Ngrams, load_ngrams
-from ssi_core.features.tfidf import COUNTS, TERM_FREQUENCIES, Weighting, weigh
+from ssi_core.features.tfidf import COUNTS, Weighting, weigh
 from ssi_core.features.views import TextView
 from ssi_core.types import BadInput, Float32, TextMatrix
 
 _NAME = re.compile(
-    r"cfh:k=([1-9]\d*),words=([1-9]\d*),ngrams=([1-9](?:\+[1-9])*)(?:,weighting=(\w+))?", re.ASCII
+    r"cfh:k=([1-9]\d*),words=([1-9]\d*),ngrams=([1-9](?:\+[1-9])*)(?:,weighting=(.+))?", re.ASCII
 )
+
+_RAW = Weighting("raw")
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,16 @@ class Hashing:
     k : bins of a word
     words : F, the most frequent words, which are the bins
     ngrams : 1 for words (those beyond the F most frequent), 2 for runs of two words, ...
-    weighting : tf of the rows that are hashed; "raw" is what a name without it means
+    weighting : of the rows that are hashed; "raw" is what a name without it means
     """
 
     k: int
     words: int
     ngrams: tuple[int, ...]
-    weighting: str = "raw"
+    weighting: Weighting = _RAW
 
     def __str__(self) -> str:
-        weighting = "" if self.weighting == "raw" else f",weighting={self.weighting}"
+        weighting = "" if self.weighting == _RAW else f",weighting={self.weighting}"
         ngrams = "+".join(map(str, self.ngrams))
         return f"cfh:k={self.k},words={self.words},ngrams={ngrams}{weighting}"
 
@@ -62,19 +63,20 @@ class Hashing:
     def parse(cls, name: str) -> Hashing:
         """Read a name; ValueError says how one is written.
 
-        >>> Hashing.parse("cfh:k=5,words=30000,ngrams=1+2")
-        Hashing(k=5, words=30000, ngrams=(1, 2), weighting='raw')
+        >>> str(Hashing.parse("cfh:k=5,words=30000,ngrams=1+2").weighting)
+        'raw'
         """
         found = _NAME.fullmatch(name)
         if found is not None:
             k, words, ngrams, weighting = found.groups()
-            said = cls(int(k), int(words), tuple(map(int, ngrams.split("+"))), weighting or "raw")
-            if str(said) == name and said.weighting in TERM_FREQUENCIES and _rises(said.ngrams):
+            numbers = tuple(map(int, ngrams.split("+")))
+            said = cls(int(k), int(words), numbers, Weighting.parse(weighting or "raw"))
+            if str(said) == name and said.weighting.kind != COUNTS and _rises(numbers):
                 return said
-        others = ", ".join(kind for kind in TERM_FREQUENCIES if kind != "raw")
         raise ValueError(
             f"view={name!r}: expected 'cfh:k=5,words=30000,ngrams=1' (2 for runs of two words, 1+2 "
-            f"for both), and ',weighting=W' after it for another weighting than raw: {others}"
+            "for both), and where rows are not 'raw' their weighting after it, such as "
+            "',weighting=sublinear:100'"
         )
 
 
@@ -143,12 +145,11 @@ class HashedView:
         -------
         CSR float32 (n, F), sorted indices
         """
-        weighting = Weighting(self.hashing.weighting)
         shape = next(iter(counts.values())).shape[0], len(self.words)
         total: TextMatrix = sparse.csr_array(shape, dtype=np.float32)  # type: ignore[assignment]
         for n in self.hashing.ngrams:
             if n in counts:
-                rows = weigh(counts[n], self.idf[n], weighting)
+                rows = weigh(counts[n], self.idf[n], self.hashing.weighting)
                 first = len(self.words) if n == 1 else 0
                 total = total + rows[:, first:] @ self._maps[n]
         total.sort_indices()
@@ -200,18 +201,16 @@ def feature_map(matches: Matches, width: int) -> TextMatrix:
 
 def load_view(directory: Path) -> TextView | HashedView:
     """Load a saved view of either kind; `BadInput` if it is damaged or of another tokenizer."""
-    file = directory / "view.json"
-    if (directory / "words").is_dir():
-        base = views.load_view(directory / "words")
-        try:
-            said = json.loads(file.read_text(encoding="utf-8"))
-            view = _load_hashed(directory, Hashing.parse(said["name"]), base)
-        except (OSError, ValueError, KeyError) as error:
-            raise BadInput(f"{file}: not a view ({error}). Make its task or model again.") from None
-        if view.space != said["space"]:
-            raise BadInput(f"{file}: its bins were changed. Make its task or model again.")
-        return view
-    return views.load_view(directory)
+    if not (directory / "words").is_dir():
+        return views.load_view(directory)
+    file, again = directory / "view.json", "Make its task or model again."
+    base = views.load_view(directory / "words")
+    said = files.read_object(file, again)
+    with files.reading(file, again):
+        view = _load_hashed(directory, Hashing.parse(said["name"]), base)
+        if view.space == said["space"]:
+            return view
+    raise BadInput(f"{file}: its bins were changed. {again}")
 
 
 def _load_hashed(directory: Path, hashing: Hashing, base: TextView) -> HashedView:

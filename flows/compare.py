@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from flows import tracking
+from flows import slices, tracking
 from flows.report import markdown, render
 from ssi_core.evaluation.claims import Verdict, average_seeds, judge
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
@@ -88,10 +88,10 @@ def results(loaded: Loaded) -> dict[str, Any]:
     """Return a comparison as one JSON object.
 
     ``rows``: a run each, with its metrics. ``summary``: a row of the table each, averaged over
-    seeds query by query, with standard errors over queries and sd over seeds, and the printed
-    values. ``tests``: every row against the baseline, and the pairs of the claims; ``difference``
-    is mean of a minus mean of b, ``p_adjusted`` is by Holm over its family. ``claims``: verdicts of
-    the randomisation test. ``missing``: labels without a finished run.
+    seeds query by query, with standard errors over queries and sd over seeds, the printed values,
+    and the measures of each slice. ``tests``: every row against the baseline, and the pairs of the
+    claims; ``difference`` is mean of a minus mean of b, ``p_adjusted`` is by Holm over its family.
+    ``claims``: verdicts of the randomisation test. ``missing``: labels without a finished run.
     """
     table = loaded.table
     there = set(loaded.reports)
@@ -154,6 +154,7 @@ def _summary(loaded: Loaded, row: Row) -> dict[str, Any]:
         "measures": measures,
         "paper": {k: v for k, v in asdict(row.paper).items() if v is not None},
         "note": row.note,
+        "slices": slices.of_reports(reports),
     }
 
 

@@ -37,6 +37,17 @@ class FeaturesSettings(BaseModel):
     split_seed: int = Field(default=0, ge=0, description="Seed of the split")
     pool: int = Field(default=10_000, ge=1, description="Candidates of a query in a large corpus")
     views: list[str] = Field(
+    cold: float = Field(
+        default=0.0, ge=0, lt=1, description="Share of the documents that training never sees"
+    )
+    query_words: int | None = Field(
+        default=None,
+        ge=1,
+        description="Queries are so many random words of documents; empty: the documents",
+    )
+    query_draws: int = Field(
+        default=20, ge=1, description="Such queries of each document for training"
+    )
         default_factory=lambda: ["counts", "raw", "sublinear"],
         min_length=1,
         description="Weightings of words: counts, raw, sublinear, binary; raw:100 keeps a text's "

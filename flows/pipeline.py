@@ -174,6 +174,9 @@ def _features(table: Table, name: str, corpus: str) -> FeaturesSettings:
         split=spec.split,
         split_seed=spec.split_seed,
         pool=spec.pool,
+        cold=spec.cold,
+        query_words=spec.query_words,
+        query_draws=spec.query_draws,
         views=["counts", *table.views(name)],
     )
 

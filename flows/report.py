@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from flows.slices import tables as slice_tables
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -15,8 +17,11 @@ _SHOWN = {"rank_loss": "rank loss %", "map": "MAP", "p_at_10": "P@10"}
 _LEVEL = 0.05
 
 
-def render(comparison: Mapping[str, Any], console: Console) -> None:
-    """Print a comparison: ours with standard errors beside the printed values, then the claims."""
+def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = False) -> None:
+    """Print a comparison: ours with standard errors beside the printed values, then the claims.
+
+    With ``slices`` also a table for each way to divide the relevant documents.
+    """
     from rich.rule import Rule
     from rich.text import Text
 
@@ -31,6 +36,9 @@ def render(comparison: Mapping[str, Any], console: Console) -> None:
         say("")
         say(claims_line(comparison), "bold")
         console.print(_claims_table(comparison))
+    for title, head, lines in slice_tables(comparison) if slices else ():
+        say(f"\nby {title}: rank loss in per cent, MAP", "bold")
+        console.print(_plain_table(head, lines))
     say(f"experiment {comparison['experiment']}, comparison {comparison['comparison']}", "dim")
 
 
@@ -143,6 +151,19 @@ def claims_cells(comparison: Mapping[str, Any]) -> tuple[list[str], list[list[st
     return head, lines
 
 
+def _plain_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    for n, name in enumerate(head):
+        table.add_column(name, justify="left" if n == 0 else "right", no_wrap=n > 0)
+    for line in lines:
+        table.add_row(*(Text(cell) for cell in line))
+    return table
+
+
 def _claims_table(comparison: Mapping[str, Any]) -> Any:
     from rich import box
     from rich.table import Table
@@ -165,6 +186,8 @@ def markdown(comparison: Mapping[str, Any]) -> str:
     parts.append("\n".join(f"- {_escaped(line)}" for line in footnotes(comparison)))
     if comparison["claims"]:
         parts += [f"### {claims_line(comparison)}", _markdown_table(*claims_cells(comparison))]
+    for title, head, lines in slice_tables(comparison):
+        parts += [f"### By {title}", _markdown_table(head, lines)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -154,6 +154,11 @@ class Task:
     pool : int32 document rows that are every query's candidates, ascending; None: all documents
     valid_pool : the same for the validation queries
     key : digest of configuration, parents and code
+    also : further tasks on the same documents, by name
+    folds : the same queries divided otherwise, each of which is tested in one fold; empty where
+        there is one division only. The sides above are those of the first fold
+    cold : int32 document rows that training never sees, ascending; None: there are none. See
+        `features.cold.training_part`
     """
 
     queries: Texts
@@ -166,6 +171,8 @@ class Task:
     pool: Int32 | None = None
     valid_pool: Int32 | None = None
     also: Mapping[str, Task] = field(default_factory=dict)
+    folds: Sequence[Task] = ()
+    cold: Int32 | None = None
     path: Path | None = None
 
 
@@ -268,9 +275,11 @@ class Report:
     per_query : polars frame: ``query`` (row), ``id``, ``relevant`` (count), a column per measure
     means, errors : measure -> mean, and its standard error
     bounds : measure -> the largest value that a perfect ranking would reach
+    slices : polars frame of `evaluation.slices.measured`; None: of an earlier version
     """
 
     per_query: pl.DataFrame
     means: Mapping[str, float]
     errors: Mapping[str, float]
     bounds: Mapping[str, float]
+    slices: pl.DataFrame | None = None

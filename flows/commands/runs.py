@@ -19,13 +19,13 @@ TASK = click.option(
 )
 
 
-def comparison_outcome(found: Mapping[str, Any]) -> Outcome:
+def comparison_outcome(found: Mapping[str, Any], *, slices: bool = False) -> Outcome:
     """Show a comparison: ours beside the printed numbers, tests, claims with their verdicts."""
 
     def show(console: Console) -> None:
         from flows.compare import render
 
-        render(dict(found), console)
+        render(dict(found), console, slices=slices)
 
     return Outcome(found, show)
 
@@ -159,17 +159,29 @@ def evaluate(model: str, task: Path, side: str, queries: int, seed: int) -> Outc
     return Outcome(value, lambda console: _show_measures(console, report))
 
 
-@click.command(cls=Verb, examples=("ssi compare demo", "ssi compare demo --comparison ID --json"))
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi compare demo",
+        "ssi compare demo --slices",
+        "ssi compare demo --comparison ID --json",
+    ),
+)
 @click.argument("experiment")
 @click.option("--comparison", metavar="ID", help="Else the latest.")
-def compare(experiment: str, comparison: str | None) -> Outcome:
+@click.option(
+    "--slices",
+    is_flag=True,
+    help="Also by what training saw of a document, links back, frequency, words of the query.",
+)
+def compare(experiment: str, comparison: str | None, slices: bool) -> Outcome:
     """Compare the rows of a table.
 
     Paired tests, the printed numbers beside ours, the claims of order with their verdicts.
     """
     from flows.compare import compare as found
 
-    return comparison_outcome(found(experiment, comparison))
+    return comparison_outcome(found(experiment, comparison), slices=slices)
 
 
 @click.command("export-trec", cls=Verb, examples=("ssi export-trec 0123abcd --out trec",))

@@ -23,6 +23,7 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
 
 import flows
 import ssi_core
+from flows import slices
 from flows.processes import is_over, own_name
 from flows.tracking.database import client, experiment_id, locked, plain, search
 from flows.tracking.models import log_model
@@ -97,11 +98,12 @@ class RowRun:
             self._model_id = log_model(self._experiment, self.run_id, artifacts)
 
     def report(self, report: Report) -> None:
-        """Record a report: ``test/NAME``, ``test/NAME_se``, and the values per query."""
+        """Record a report: ``test/NAME``, ``test/NAME_se``, slices, and the values per query."""
         found = {
             **{f"test/{name}": value for name, value in report.means.items()},
             **{f"test/{name}_se": value for name, value in report.errors.items()},
             **{f"test/{name}_bound": value for name, value in report.bounds.items()},
+            **slices.metrics(report),
         }
         self._add(found)
         with tempfile.TemporaryDirectory(prefix="ssi-") as folder:

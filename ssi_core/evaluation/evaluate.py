@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from ssi_core.evaluation import slices
 from ssi_core.evaluation.candidates import Candidates, Side, candidates, draw_tuples
 from ssi_core.evaluation.measures import (
     MEASURES,
@@ -198,7 +199,7 @@ def evaluate(
         ``per_query`` has the columns query, id, relevant, query_words (words of the query that are
         in the vocabulary) and one for each of `MEASURES`. Errors are sd / sqrt(queries), that of
         the tuples is clustered by query. ``bounds["p_at_10"]`` is the mean of
-        min(10, relevant) / 10.
+        min(10, relevant) / 10. ``slices`` are those of `slices.masks`.
     """
 
     def tell(fraction: float, message: str) -> None:
@@ -242,7 +243,16 @@ def evaluate(
         errors["rank_loss_tuples"] = clustered_error(losses, query)
     tell(1.0, "evaluated")
     bounds = {"p_at_10": float(np.minimum(ranks.relevant, 10).mean() / 10)}
-    return Report(_per_query(task, chosen, ranks, values), means, errors, bounds)
+    per_query = _per_query(task, chosen, ranks, values)
+    return Report(per_query, means, errors, bounds, _slices(task, chosen, ranks, per_query))
+
+
+def _slices(task: Task, chosen: Candidates, ranks: Ranks, per_query: pl.DataFrame) -> pl.DataFrame:
+    owner = ranks.owner
+    document = chosen.documents[chosen.relevant.items]
+    words = per_query["query_words"].to_numpy()[owner]
+    found = slices.masks(task, chosen.queries[owner], document, words)
+    return slices.measured(ranks, found, per_query["id"])
 
 
 def _scores(queries: Vectors, documents: Vectors, threads: int) -> Callable[[int, int], Float32]:

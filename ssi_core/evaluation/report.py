@@ -1,4 +1,7 @@
-"""A report as a directory: ``report.parquet`` per query, ``report.json`` the rest."""
+"""A report as a directory.
+
+``report.parquet`` per query, ``slices.parquet`` per slice and query, ``report.json`` the rest.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,17 @@ from ssi_core import files
 from ssi_core.store import write_json
 from ssi_core.types import Report
 
-_PER_QUERY, _REST = "report.parquet", "report.json"
+_PER_QUERY, _SLICES, _REST = "report.parquet", "slices.parquet", "report.json"
 
 
 def save_report(report: Report, directory: Path) -> None:
-    """Write a report; what is there under its two names is replaced."""
+    """Write a report; what is there under its names is replaced."""
     directory.mkdir(parents=True, exist_ok=True)
-    temporary = directory / f"{_PER_QUERY}.tmp"
-    report.per_query.write_parquet(temporary)
-    temporary.rename(directory / _PER_QUERY)
+    for name, frame in ((_PER_QUERY, report.per_query), (_SLICES, report.slices)):
+        if frame is not None:
+            temporary = directory / f"{name}.tmp"
+            frame.write_parquet(temporary)
+            temporary.rename(directory / name)
     rest = {"means": report.means, "errors": report.errors, "bounds": report.bounds}
     # JSON has no NaN: an unknown error is null.
     write_json(directory / _REST, {name: _nulls(numbers) for name, numbers in rest.items()})
@@ -36,7 +41,9 @@ def load_report(directory: Path) -> Report:
             name: {k: math.nan if v is None else float(v) for k, v in rest[name].items()}
             for name in ("means", "errors", "bounds")
         }
-        return Report(per_query, **numbers)
+        there = (directory / _SLICES).exists()
+        slices = pl.read_parquet(directory / _SLICES) if there else None
+        return Report(per_query, **numbers, slices=slices)
 
 
 def _nulls(numbers: Mapping[str, float]) -> dict[str, float | None]:

@@ -45,15 +45,22 @@ class TaskSpec:
     Attributes
     ----------
     words : size of the vocabulary, the most frequent words; "all" of them
-    split : links fall on a side by themselves, or with their documents
+    split : links fall on a side by themselves, or with their documents; the judged queries of a
+        collection are in five folds
     split_seed : seed of the keyed hash
     pool : candidates beside a query's own relevant documents, when the corpus has more
+    cold : share of the documents that training never sees
+    query_words : queries are so many random words of documents; None: the documents
+    query_draws : with ``query_words``: such queries of each document for training
     """
 
     words: int | Literal["all"] = 30_000
-    split: Literal["links", "documents"] = "links"
+    split: Literal["links", "documents", "queries"] = "links"
     split_seed: int = 0
     pool: int = 10_000
+    cold: float = 0.0
+    query_words: int | None = None
+    query_draws: int = 20
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import polars as pl
 
 from ssi_core import files, store
 from ssi_core.features import (
+    cold,
     correlated,
     counting,
     csr_writer,
@@ -29,6 +30,7 @@ from ssi_core.features import (
     vocabulary,
 )
 from ssi_core.features.correlated import hashed_path, write_hashed_views
+from ssi_core.features.cold import cold_documents
 from ssi_core.features.counting import matrix_path, write_counts, write_views
 from ssi_core.features.hashing import Hashing, load_view, parse_view
 from ssi_core.features.keywords import write_keyword_queries
@@ -61,6 +63,7 @@ _MATRICES, _VIEW, _PAIRS = "matrices", "view", "pairs"
 _DOCUMENTS, _POOL, _VALID_POOL = "documents.parquet", "pool.npy", "valid_pool.npy"
 
 
+_COLD = "cold.npy"
 @dataclass(frozen=True)
 class Settings:
     """What a task is made with, beside the corpus; its fields are the artefact's configuration.
@@ -77,6 +80,8 @@ class Settings:
     query_words : a query is so many random words of its document; None: all of it
     query_draws : with ``query_words``: queries that are drawn of a document for training
     """
+    cold : share of the documents that training never sees: every link of theirs is for testing.
+        With split "links"
 
     words: int | None
     split: str
@@ -86,6 +91,7 @@ class Settings:
     query_words: int | None
     query_draws: int
 
+    cold: float
     def __post_init__(self) -> None:
         if self.words is not None and self.words < 1:
             raise ValueError(f"words={self.words}: expected a number >= 1, or None for all")
@@ -96,6 +102,12 @@ class Settings:
         if self.query_words is not None and self.query_words < 1:
             raise ValueError(f"query_words={self.query_words}: expected a number >= 1, or None")
         if self.query_draws < 1:
+        if not 0 <= self.cold < 1:
+            raise ValueError(f"cold={self.cold}: expected a share, at least 0 and below 1")
+        if self.cold and (self.split != "links" or self.query_words is not None):
+            raise ValueError(
+                f"cold={self.cold}: expected split='links' and queries that are documents"
+            )
             raise ValueError(f"query_draws={self.query_draws}: expected a number >= 1")
         names = {str(parse_view(name)) for name in self.views} - {COUNTS}
         object.__setattr__(self, "views", (COUNTS, *sorted(names)))
@@ -124,6 +136,7 @@ def build_task(
     Raises
     ------
     BadInput
+    cold: float = 0.0,
         The corpus has no documents, too few links for three sides, or no word that tells its
         documents apart.
     Refused
@@ -131,7 +144,9 @@ def build_task(
     ValueError
         A setting is none; the message lists what there is.
     """
-    settings = Settings(words, split, tuple(views), split_seed, pool, query_words, query_draws)
+    settings = Settings(
+        words, split, tuple(views), split_seed, pool, cold, query_words, query_draws
+    )
     corpus, out = Path(corpus), Path(out)
     source = store.read(corpus, "corpus")
     configuration, parents = settings.configuration(), {"corpus": source.key}
@@ -168,8 +183,9 @@ def open_task(path: Path) -> Task:
         test=load_pairs(path / _PAIRS, "test"),
         exclude=load_exclude(path, len(documents)),
         key=artefact.key,
-        pool=_load_pool(path / _POOL),
-        valid_pool=_load_pool(path / _VALID_POOL),
+        pool=_load_rows(path / _POOL),
+        valid_pool=_load_rows(path / _VALID_POOL),
+        cold=_load_rows(path / _COLD),
         path=path,
     )
     check_sizes(task, path)
@@ -204,6 +220,7 @@ def _code() -> str:
     )
     kernels = (word_kernels, row_kernels, keyword_kernels, dice_kernels, ngram_kernels)
     return store.digest_code(tokenizer, *kernels, *rooms, sys.modules[__name__])
+        cold,
 
 
 def _write_task(
@@ -340,5 +357,10 @@ def _write_pools(path: Path, sides: Sides | None, texts: int, settings: Settings
             np.save(path / name, chosen)
 
 
-def _load_pool(path: Path) -> Int32 | None:
+def _load_rows(path: Path) -> Int32 | None:
     return store.load_array(path) if path.exists() else None
+    if settings.cold:
+        unseen = cold_documents(texts["title"], settings.cold, seed=settings.split_seed)
+        np.save(building.path / _COLD, unseen)
+        of_pairs[np.isin(rows, unseen).any(axis=1)] = TEST
+        building.counts["cold_documents"] = len(unseen)

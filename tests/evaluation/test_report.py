@@ -1,3 +1,4 @@
+import dataclasses
 import math
 
 import numpy as np
@@ -21,7 +22,14 @@ def test_save_then_load_is_the_identity(tmp_path):
         report.bounds,
     )
     names = sorted(path.name for path in (tmp_path / "report").iterdir())
-    assert names == ["report.json", "report.parquet"]
+    assert names == ["report.json", "report.parquet", "slices.parquet"]
+    assert loaded.slices.equals(report.slices)
+
+
+def test_a_report_of_an_earlier_version_has_no_slices(tmp_path):
+    whole = evaluate(Lookup(), random_task(np.random.default_rng(0)))
+    save_report(dataclasses.replace(whole, slices=None), tmp_path)
+    assert load_report(tmp_path).slices is None
 
 
 def test_an_unknown_error_comes_back_as_nan(tmp_path):

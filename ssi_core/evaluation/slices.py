@@ -1,0 +1,149 @@
+"""Slices of a report: the measures on some of the relevant documents.
+
+A slice holds pairs of a query and a relevant document. Its measures leave the query's other
+relevant documents out, so that its rank loss is that of its own relevant documents against all
+irrelevant candidates; queries without a pair in the slice do not count.
+
+===============================  ==================================================================
+``warm``                         the document is relevant to some query in training
+``negative_only``                it is not: training draws it as d- only
+``cold``                         training never sees it (`Task.cold`)
+``reciprocal``, ``one_way``      the document links back to the query in training, or not
+``frequent``, ``rare``           the document is one of the most linked ones that together have half
+                                 of the training pairs, or not
+``short_query``, ``long_query``  the query has at most as many distinct words as the median query
+===============================  ==================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ssi_core.evaluation.measures import Ranks, average_precision, rank_loss, standard_error
+from ssi_core.types import Int32, Int64, Task
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "what training saw of the document": ("warm", "negative_only", "cold"),
+    "the link back": ("reciprocal", "one_way"),
+    "training links of the document": ("frequent", "rare"),
+    "words of the query": ("short_query", "long_query"),
+}
+"""What divides the pairs -> its slices."""
+
+MEASURES = {"rank_loss": rank_loss, "map": average_precision}
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+def masks(task: Task, query: Int32, document: Int32, words: Int64) -> dict[str, Mask]:
+    """Tell which pairs are in which slice.
+
+    Parameters
+    ----------
+    query, document : rows of n pairs
+    words : distinct words of the query, of each pair; the median is over distinct queries
+
+    Returns
+    -------
+    slice -> bool (n,), in the order of `GROUPS`; slices without a pair are left out
+    """
+    links = np.bincount(task.train.rows[:, 1], minlength=len(task.documents))
+    unseen = np.zeros(len(task.documents), bool)
+    if task.cold is not None:
+        unseen[task.cold] = True
+    cold, linked = unseen[document], links[document] > 0
+    often = links[document] >= _half_have(links)
+    _, first = np.unique(query, return_index=True)
+    short = words <= np.median(words[first])
+    found = {
+        "warm": linked & ~cold,
+        "negative_only": ~linked & ~cold,
+        "cold": cold,
+        "frequent": often,
+        "rare": ~often,
+        "short_query": short,
+        "long_query": ~short,
+    }
+    if task.queries is task.documents:
+        width = np.int64(len(task.documents))
+        there = task.train.rows[:, 0] * width + task.train.rows[:, 1]
+        back = np.isin(document * width + query, there)
+        found |= {"reciprocal": back, "one_way": ~back}
+    names = [name for group in GROUPS.values() for name in group]
+    return {name: found[name] for name in names if name in found and found[name].any()}
+
+
+def _half_have(links: NDArray[np.integer]) -> int:
+    """Return the links that a document has at least, if it is one of the most linked half."""
+    most = -np.sort(-links)
+    return max(1, int(most[np.searchsorted(np.cumsum(most), most.sum() / 2)]))
+
+
+def part_of(ranks: Ranks, mask: Mask) -> Ranks:
+    """Return the ranks of some relevant documents, as if their query had no others."""
+    owner = ranks.owner
+    order = np.lexsort((ranks.rank, owner))
+    left_out = np.cumsum(~mask[order])
+    # Of those left out that stand before, the ones of earlier queries do not count.
+    earlier = np.concatenate([[0], left_out])[ranks.start[owner]]
+    rank = np.empty_like(ranks.rank)
+    rank[order] = ranks.rank[order] - (left_out - earlier)
+    relevant = np.bincount(owner[mask], minlength=len(ranks.irrelevant))
+    start = np.concatenate([[0], np.cumsum(relevant)])
+    above, tied, grade = ranks.above[mask], ranks.tied[mask], ranks.grade[mask]
+    return Ranks(start, rank[mask], above, tied, grade, ranks.irrelevant)
+
+
+def measured(ranks: Ranks, found: Mapping[str, Mask], ids: pl.Series) -> pl.DataFrame:
+    """Measure slices.
+
+    Parameters
+    ----------
+    ranks : of all relevant documents
+    found : `masks` of them
+    ids : of the queries
+
+    Returns
+    -------
+    frame of slice, id, relevant (count), rank_loss, map; a row per slice and query that is in it
+    """
+    frames = [pl.DataFrame(schema=SCHEMA)]
+    for name, mask in found.items():
+        part = part_of(ranks, mask)
+        values = {measure: of(part) for measure, of in MEASURES.items()}
+        said = {"slice": [name] * len(ids), "id": ids, "relevant": part.relevant, **values}
+        frames.append(pl.DataFrame(said, schema=SCHEMA).filter(pl.col("relevant") > 0))
+    return pl.concat(frames)
+
+
+SCHEMA: Mapping[str, Any] = {
+    "slice": pl.String, "id": pl.String, "relevant": pl.Int64,
+    "rank_loss": pl.Float64, "map": pl.Float64,
+}  # fmt: skip
+
+
+def summary(frames: Sequence[pl.DataFrame]) -> dict[str, dict[str, float]]:
+    """Average slices over seeds query by query, then over queries.
+
+    Returns
+    -------
+    slice -> queries, relevant (counts), ``rank_loss``, ``rank_loss_se``, ``map``, ``map_se``; no
+    error for a single query
+    """
+    every = pl.concat(frames).group_by("slice", "id", maintain_order=True).mean()
+    found = {}
+    for (name,), part in every.group_by("slice", maintain_order=True):
+        said = {"queries": float(len(part)), "relevant": float(part["relevant"].sum())}
+        for measure in MEASURES:
+            values = part[measure].to_numpy()
+            error = standard_error(values)
+            said |= {measure: float(values.mean())}
+            said |= {f"{measure}_se": error} if math.isfinite(error) else {}
+        found[str(name)] = said
+    return found

@@ -6,10 +6,10 @@ A model is a frozen dataclass of hyper-parameters with pure functions of its arr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,27 @@ Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 FORMAT = 1
 
 
+class Words(Protocol):
+    """What columns mean; a `View` says it, as do `Columns`."""
+
+    @property
+    def space(self) -> str:
+        """Digest of what the columns mean."""
+        ...
+
+    @property
+    def words(self) -> Sequence[str]:
+        """Words of the columns."""
+        ...
+
+
+class Columns(NamedTuple):
+    """Columns that no view makes."""
+
+    space: str
+    words: Sequence[str]
+
+
 class DenseWords(NamedTuple):
     """The dense part of vectors, taken apart: ``dense = weights @ embedding``.
 
@@ -34,7 +55,7 @@ class DenseWords(NamedTuple):
 
     weights: TextMatrix
     embedding: Float32
-    view: View
+    view: Words
 
 
 @dataclass(frozen=True)
@@ -73,7 +94,7 @@ class Model:
         """Take the dense part apart into words; None where there is no dense part."""
         return None
 
-    def sparse_view(self, fitted: FittedModel, side: Side) -> View | None:
+    def sparse_view(self, fitted: FittedModel, side: Side) -> Words | None:
         """View whose words are the columns of the sparse part; None where there is none."""
         return None
 
@@ -108,7 +129,7 @@ class FittedModel:
         """Dense part of the vectors of texts, by words."""
         return self.model.dense_words(self, texts, side)
 
-    def sparse_view(self, side: Side) -> View | None:
+    def sparse_view(self, side: Side) -> Words | None:
         """View of the sparse part's columns."""
         return self.model.sparse_view(self, side)
 
@@ -164,10 +185,15 @@ def load(directory: Path, models: Mapping[str, type[Model]]) -> FittedModel:
     if not file.exists():
         raise BadInput(f"{directory} holds no model: it has no model.json. Check the path.")
     said = files.read_object(file, again)
-    if said.get("format") != FORMAT or str(said.get("model")) not in models:
+    if said.get("format") != FORMAT:
         raise BadInput(
-            f"{file}: model {said.get('model')!r} of format {said.get('format')}; this version "
-            f"reads format {FORMAT} of: {', '.join(sorted(models))}. {again}"
+            f"{file}: a model of format {said.get('format')}, this version reads format {FORMAT}. "
+            f"{again}"
+        )
+    if str(said.get("model")) not in models:
+        raise BadInput(
+            f"{file}: no model {said.get('model')!r}; this version has: "
+            f"{', '.join(sorted(models))}. {again}"
         )
     with files.reading(file, again):
         model = parse(models[said["model"]], said["parameters"])

@@ -5,7 +5,7 @@ The diagonal, the settings of the training, and the judge of the early stopping.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
@@ -130,40 +130,69 @@ class TermTraining(Generic[T]):
         self._data = training_data(task, shown, diagonal)
         self.words = task.documents.matrix(diagonal).shape[1]
         self._width = max(self.words, task.documents.matrix(shown).shape[1])
-        self.valid = Judge(model, task, "valid", threads)
-        self.train = Judge(model, task, "train", threads)
+        self.valid = self._judge("valid")
+        self.train = self._judge("train")
+
+    def _judge(self, side: Literal["train", "valid"]) -> Callable[[Parameters], float]:
+        """Rank loss of parameters on one side of the split."""
+        queries, threads = self.model.validation_queries, self._threads
+        validator = Validator(self.task, side, queries, threads=threads)
+        return lambda p: validator.rank_loss(fitted(self.model, self.task, self.arrays(p)))
+
+    def arrays(self, parameters: Parameters) -> dict[str, Any]:
+        """Arrays that a fitted model keeps of the parameters."""
+        return self.model.arrays(parameters)
 
     def errors(self, sgd: Sgd) -> tuple[float, float]:
         """Training and validation rank loss as it stands."""
         return self.train(sgd.parameters), self.valid(sgd.parameters)
 
-    def sgd(self, form: str, parameters: Parameters, settings: Mapping[str, Any]) -> Sgd:
-        """Return a training of a form in `kernels.forms.FORMS` from given parameters."""
+    def sgd(
+        self,
+        form: str,
+        parameters: Parameters,
+        settings: Mapping[str, Any],
+        seed: int | None = None,
+    ) -> Sgd:
+        """Return a training of a form in `kernels.forms.FORMS` from given parameters.
+
+        ``seed`` is that of the sampler; None: the fit's own.
+        """
+        return Sgd(
+            self.sweep(form, _KERNELS[self.model.diagonal]),
+            parameters,
+            self._data,
+            self.numbers(settings),
+            n_documents=len(self.task.documents),
+            words=self._width,
+            seed=self.seed if seed is None else seed,
+            threads=self._threads,
+            judge=self.valid,
+        )
+
+    def sweep(self, form: str, diagonal: str) -> Callable[..., Any]:
+        """Return the sweep of a form of W and a kind of diagonal."""
+        return sweep_of(form, diagonal)
+
+    def numbers(self, settings: Mapping[str, Any]) -> Any:
+        """Return the numbers of the sweep."""
         model, rate = self.model, np.float32(settings["rate"])
         diagonal_rate = {
             "alpha": np.float32(model.alpha_rate),
             "learned": rate * np.float32(model.diagonal_rate),
         }
-        return Sgd(
-            sweep_of(form, _KERNELS[model.diagonal]),
-            parameters,
-            self._data,
-            Settings(
-                np.float32(settings["margin"]),
-                rate,
-                diagonal_rate.get(model.diagonal, np.float32(0)),
-                np.int64(model.negatives),
-            ),
-            n_documents=len(self.task.documents),
-            words=self._width,
-            seed=self.seed,
-            threads=self._threads,
-            judge=self.valid,
+        return Settings(
+            np.float32(settings["margin"]),
+            rate,
+            diagonal_rate.get(model.diagonal, np.float32(0)),
+            np.int64(model.negatives),
         )
 
     def first_diagonal(self, settings: Mapping[str, Any]) -> Float32:
         """The diagonal at first: that of ``start``, alpha, or ones."""
         model, start = self.model, self.start
+        if start is not None and "diagonal" not in start.arrays:
+            start = None
         size = self.words if model.diagonal == "learned" else 1
         value = 1.0 if model.diagonal != "alpha" else settings["alpha"]
         diagonal = np.full(size, value, np.float32)
@@ -181,19 +210,6 @@ class TermTraining(Generic[T]):
         texts = self.task.queries if side == "query" else self.task.documents
         new: View = texts.views[self.model.view]
         return shared_words(self.start.view(self.model.view, side), new)
-
-
-class Judge:
-    """Rank loss of parameters on one side of the split."""
-
-    def __init__(self, model: Term, task: Task, side: Literal["train", "valid"], threads: int):
-        self._model, self._task = model, task
-        self._validator = Validator(task, side, model.validation_queries, threads=threads)
-
-    def __call__(self, parameters: Parameters) -> float:
-        """Return the rank loss."""
-        made = fitted(self._model, self._task, self._model.arrays(parameters))
-        return self._validator.rank_loss(made)
 
 
 # The identity is an alpha of 1 that is not learnt.

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from ssi_core.models.base import FittedModel, Side
+from ssi_core.models.base import FittedModel, Side, Words
 from ssi_core.serving.searcher import Searcher
-from ssi_core.types import BadInput, Float64, Texts, View
+from ssi_core.types import BadInput, Float64, Texts
 
 # Parts that are held at once; a long query against a long document has more than memory.
 _PARTS = 1 << 22
@@ -112,7 +112,7 @@ def _words_of(fitted: FittedModel, text: Texts, side: Side) -> _Words:
     return _Words(sparse, {word: row for row, word in enumerate(weights)}, rows)
 
 
-def _weights(matrix: Any, view: View | None, fitted: FittedModel) -> dict[str, float]:
+def _weights(matrix: Any, view: Words | None, fitted: FittedModel) -> dict[str, float]:
     """Words and weights of a matrix of one row, by ascending column."""
     if view is None:
         raise _unexplained(fitted)

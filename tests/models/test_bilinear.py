@@ -163,15 +163,20 @@ def test_warm_start_maps_rows_by_word(corpus_dir, task, tmp_path):
         dataclasses.replace(still, tied=True).fit(small, np.random.default_rng(9), start=first)
 
 
-def test_vocabularies_of_equal_size_are_not_confused(task):
-    """A diagonal, or U'U, between two languages of equally many words is refused."""
+def in_two_languages(task):
+    """The task with documents of another language that has as many words."""
     view = task.queries.views["raw"]
     foreign = Vocabulary(view.words.series.reverse())
     other = TextView("ja", foreign, view.idf, view.weighting)
     documents = Texts(
         task.documents.ids, task.documents.titles, task.documents.matrices, {"raw": other}
     )
-    crossed = dataclasses.replace(task, documents=documents)
+    return dataclasses.replace(task, documents=documents)
+
+
+def test_vocabularies_of_equal_size_are_not_confused(task):
+    """A diagonal, or U'U, between two languages of equally many words is refused."""
+    crossed = in_two_languages(task)
     assert crossed.queries.matrix("raw").shape == crossed.documents.matrix("raw").shape
     for model in (SMALL, dataclasses.replace(SMALL, diagonal="none", tied=True)):
         with pytest.raises(BadInput, match="needs the same words on both sides"):

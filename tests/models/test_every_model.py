@@ -28,6 +28,8 @@ ROWS = {
     "bilinear U'V": {"diagonal": "none"} | SMALL,
     "bilinear U'V + alpha I": {"diagonal": "alpha", "alpha": 3.0, "alpha_rate": 0.5} | SMALL,
 }
+    "half_transductive": SMALL | {"functional_budget": 1000},
+    "half_transductive + D": SMALL | {"functional_budget": 1000, "diagonal": "learned"},
 
 
 def build(row):

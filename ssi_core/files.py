@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import lzma
+import os
 import re
-import shutil
 import tokenize
 import zlib
 from collections.abc import Iterator, Sequence
@@ -97,14 +97,14 @@ def refusal(error: BaseException, directory: Path) -> Refused | None:
     while seen is not None:
         reason = _reason(seen)
         if reason in _WITHOUT_ROOM:
-            free = shutil.disk_usage(next(p for p in (directory, *directory.parents) if p.exists()))
             return Refused(
-                f"{directory}: {_WITHOUT_ROOM[reason]} ({free.free // 1000:,} kB free). What was "
-                "whole is left as it was. Make room there, or name another directory, and run it "
-                "again."
+                f"{directory}: {_WITHOUT_ROOM[reason]}. What was whole is left as it was. Make "
+                "room there, or name another directory, and run it again."
             )
         if reason in _CLOSED:
-            place = getattr(seen, "filename", None) or directory
+            place = Path(getattr(seen, "filename", None) or directory)
+            # What could not be made is not what is closed.
+            place = place if os.path.lexists(place) else place.parent
             return Refused(
                 f"{place}: {_CLOSED[reason]}. Give this user the right to it, or name another "
                 "place."

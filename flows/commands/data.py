@@ -60,8 +60,9 @@ def sample(directory: Path, documents: int, seed: int) -> Outcome:
     The text is synthetic: pages on one subject use different words for one thing.
     """
     from ssi_core.corpus.sample import write_sample
+    from ssi_core.files import writing
 
-    with progress("sample") as tell:
+    with writing(directory), progress("sample") as tell:
         counts = write_sample(directory, documents=documents, seed=seed, progress=tell)
     value = {"path": str(directory), "counts": dict(counts)}
 

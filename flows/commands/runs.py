@@ -196,6 +196,7 @@ def export_trec(run: str, out: Path, task: Path | None) -> Outcome:
     from flows import tracking
     from ssi_core.evaluation.trec import write_trec
     from ssi_core.features.task import open_task
+    from ssi_core.files import writing
     from ssi_core.models import load_model
     from ssi_core.serving.searcher import model_in
 
@@ -203,9 +204,10 @@ def export_trec(run: str, out: Path, task: Path | None) -> Outcome:
     if task is None:
         task = Path(tracking.client().get_run(run).data.tags["task_path"])
     opened = open_task(task)
-    ranking, relevant = write_trec(
-        fitted, opened, out, threads=settings().threads or 1, name=run[:32]
-    )
+    with writing(out):
+        ranking, relevant = write_trec(
+            fitted, opened, out, threads=settings().threads or 1, name=run[:32]
+        )
     value = {"run": str(ranking), "qrels": str(relevant)}
 
     def show(console: Console) -> None:

@@ -46,8 +46,10 @@ def _find(name_or_path: str | Path, packaged: Path | None) -> Path:
 def _extended(path: Path, packaged: Path | None, seen: tuple[Path, ...]) -> dict[str, Any]:
     try:
         said = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BadInput(f"{path}: not TOML: {error}. Repair it there.") from None
+    except RecursionError:
+        raise BadInput(f"{path}: its values are nested too deep. Write them flat.") from None
     if "extends" not in said:
         return said
     base = _find(str(said.pop("extends")), packaged)

@@ -28,6 +28,8 @@ _RAW_TAG = re.compile("<!--|" + _tags(_KEPT_RAW + _CUT_RAW + _CUT_HIDDEN), re.IG
 _CUT_TAG = re.compile(_tags(_CUT), re.IGNORECASE)
 _REF = re.compile(r"<ref(?:\s[^<>]*+)?+(?<!/)>[^<]*+</ref\s*+>")
 _TEMPLATE = re.compile(r"\{\{[^{}]*+\}\}")
+# Templates within templates: one pass for each level, and the scan for what is deeper.
+_QUICK_PASSES = 4
 _BRACES = re.compile(r"(\{\{)|\}\}")
 _TABLE = re.compile(r"\n[ \t:]*+(?:(\{\|)|\|\})")
 _PREFIXED = re.compile(r"\[\[([^\[\]|:\n]*+):")
@@ -176,8 +178,10 @@ def _cut_tags(text: str) -> str:
 
 
 def _cut_templates(text: str) -> str:
-    for _ in range(2):
-        text = _TEMPLATE.sub(" ", text)
+    for _ in range(_QUICK_PASSES):
+        text, cut = _TEMPLATE.subn(" ", text)
+        if not cut or "{{" not in text:
+            break
     return _without(text, _nested(text, _BRACES)) if "{{" in text else text
 
 

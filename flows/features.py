@@ -30,13 +30,13 @@ class FeaturesSettings(BaseModel):
     words: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
         default=30_000, description="Size of the vocabulary (the most frequent words), or all"
     )
-    split: Literal["links", "documents"] = Field(
+    split: Literal["links", "documents", "queries"] = Field(
         default="links",
-        description="links: each link is on a side by itself; documents: with its pages",
+        description="links: each link is on a side by itself; documents: with its pages; "
+        "queries: those of a collection are in five folds",
     )
     split_seed: int = Field(default=0, ge=0, description="Seed of the split")
     pool: int = Field(default=10_000, ge=1, description="Candidates of a query in a large corpus")
-    views: list[str] = Field(
     cold: float = Field(
         default=0.0, ge=0, lt=1, description="Share of the documents that training never sees"
     )
@@ -48,10 +48,11 @@ class FeaturesSettings(BaseModel):
     query_draws: int = Field(
         default=20, ge=1, description="Such queries of each document for training"
     )
+    views: list[str] = Field(
         default_factory=lambda: ["counts", "raw", "sublinear"],
         min_length=1,
         description="Weightings of words: counts, raw, sublinear, binary; raw:100 keeps a text's "
-        "100 heaviest words",
+        "100 heaviest words; cfh:k=5,words=30000,ngrams=1 hashes the words beyond 30,000",
     )
     out: str | None = Field(
         default=None, description="Directory to write; empty: one under .ssi/store"

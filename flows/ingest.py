@@ -28,13 +28,13 @@ class IngestSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    source: Literal["sample", "wikipedia", "wikispeedia"] = Field(
+    source: Literal["sample", "wikipedia", "wikispeedia", "collection"] = Field(
         default="sample",
         description="sample: a made-up encyclopedia; wikipedia: pages-articles dumps; "
-        "wikispeedia: the directory of that data set",
+        "wikispeedia, collection: the directory of that data set, or of Cranfield, CISI or CACM",
     )
     paths: list[str] = Field(
-        default_factory=list, description="Dumps, or the directory of Wikispeedia"
+        default_factory=list, description="Dumps, or the directory of a data set"
     )
     download: str | None = Field(
         default=None,
@@ -120,6 +120,17 @@ def read_wikispeedia(directory: str, out: str, key: str, force: bool) -> str:
     return str(artefact.path)
 
 
+@task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
+def read_collection(directory: str, out: str, key: str, force: bool) -> str:
+    """Turn a test collection into a corpus with queries and judgements."""
+    from ssi_core.corpus.collections import ingest_collection
+
+    tell = progress("ingest")
+    artefact = ingest_collection(Path(directory), Path(out), force=force, progress=tell)
+    show_counts(artefact)
+    return str(artefact.path)
+
+
 def ingest_source(settings: IngestSettings) -> str:
     """Make the corpus that the settings describe, unless it is there; call it inside a flow."""
     paths = _inputs(settings)
@@ -130,8 +141,9 @@ def ingest_source(settings: IngestSettings) -> str:
     own_place = settings.out is None
     # In a place of its own only an earlier state of the same artefact can be in the way.
     force = settings.force or own_place
-    if settings.source == "wikispeedia":
-        read = checked(read_wikispeedia, out, own_place=own_place)
+    directories = {"wikispeedia": read_wikispeedia, "collection": read_collection}
+    if settings.source in directories:
+        read = checked(directories[settings.source], out, own_place=own_place)
         return read(paths[0], out, key, force)
     read_dumps = checked(read_wikipedia, out, own_place=own_place)
     return read_dumps(paths, out, key, settings.language, settings.processes, force)

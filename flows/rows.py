@@ -17,7 +17,9 @@ import numpy as np
 from flows import environment, tracking
 from ssi_core import store
 from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.folds import pooled
 from ssi_core.experiment import Row, Table, load_table
+from ssi_core.features.cold import training_part
 from ssi_core.features.task import open_task
 from ssi_core.threads import threads as limited
 from ssi_core.types import Refused
@@ -34,6 +36,9 @@ def run_row(
     table: str, label: str, task: Path, seed: int, comparison: str, threads: int = 1
 ) -> str:
     """Train a row, measure it on the test side, and record all of it.
+
+    A task with folds is trained and tested in each; the report is of all their queries, and model,
+    curves and facts are those of the first.
 
     An interrupted training goes on from its checkpoint when the same row is run again.
 
@@ -54,18 +59,26 @@ def run_row(
     row = declared.row(label)
     opened = open_task(Path(task))
     kept = _checkpoints(row, opened.key, seed)
-    # Rows of one seed draw alike, as far as their models do: differences have less noise.
-    rng = np.random.default_rng([seed])
     with limited(threads), _alone(kept):
         checkpoint = _checkpoint(kept, threads)
         with tracking.row_run(declared, row, seed, comparison, Path(task)) as run:
-            fitted = row.ranker().fit(
-                opened, rng, watch=run.watch, threads=threads, checkpoint=checkpoint
-            )
-            with tempfile.TemporaryDirectory(prefix="ssi-model-") as directory:
-                fitted.save(Path(directory))
-                run.finish_model(fitted, Path(directory))
-            run.report(evaluate(fitted, opened, side="test", threads=threads))
+            reports = []
+            for number, fold in enumerate(opened.folds or (opened,)):
+                first = number == 0
+                fitted = row.ranker().fit(
+                    training_part(fold),
+                    # Rows of one seed draw alike, as far as their models do: less noise.
+                    np.random.default_rng([seed]),
+                    watch=run.watch if first else None,
+                    threads=threads,
+                    checkpoint=checkpoint / f"fold-{number}" if opened.folds else checkpoint,
+                )
+                if first:
+                    with tempfile.TemporaryDirectory(prefix="ssi-model-") as directory:
+                        fitted.save(Path(directory))
+                        run.finish_model(fitted, Path(directory))
+                reports.append(evaluate(fitted, fold, side="test", threads=threads))
+            run.report(pooled(reports))
         shutil.rmtree(kept, ignore_errors=True)
     return str(run.run_id)
 

@@ -71,3 +71,46 @@ def topical(documents: int = 200, seed: int = 0) -> tuple[list[str], list[tuple[
         if i != j
     }
     return texts, sorted(links)
+
+
+def write_collection(path: Path, judgements: list[tuple[str, str, int]] | None = None) -> Path:
+    """A corpus of `topical` texts with queries "q{i}" of two known words and one unknown.
+
+    Relevant, with grades 1 to 3, are six documents of the query's subject; "q9" is not judged. The
+    title of a document is its first three words.
+    """
+    texts, _ = topical()
+    plain = write_corpus(path.with_name(path.name + "-texts"), texts, [])
+    rng = np.random.default_rng(1)
+    of = len(SUBJECTS)
+    ids = [f"q{i}" for i in range(25)]
+    asked = [
+        f"{SUBJECTS[i % of]}{rng.integers(5)} {SUBJECTS[i % of]}{5 + rng.integers(5)} unknown{i}"
+        for i in range(25)
+    ]
+    if judgements is None:
+        judgements = [
+            (name, f"d{d}", int(rng.integers(1, 4)))
+            for i, name in enumerate(ids)
+            if name != "q9"
+            for d in rng.choice(np.arange(i % of, len(texts), of), 6, replace=False)
+        ]
+    said = {"judgements": judgements}
+    key = store.key_of("corpus", said, {})
+    with store.create(path, kind="corpus", key=key, configuration={}, parents={}) as building:
+        for table in ("documents", "links"):
+            (plain / table).rename(building.path / table)
+        for part in (building.path / "documents").iterdir():
+            beginning = pl.col("text").str.split(" ").list.head(3).list.join(" ")
+            pl.read_parquet(part).with_columns(title=beginning).write_parquet(part)
+        for table in ("queries", "judgements"):
+            (building.path / table).mkdir()
+        pl.DataFrame({"id": ids, "text": asked}).write_parquet(
+            building.path / "queries" / "part-00000.parquet"
+        )
+        pl.DataFrame(
+            judgements,
+            schema={"query": pl.String, "document": pl.String, "grade": pl.Int8},
+            orient="row",
+        ).write_parquet(building.path / "judgements" / "part-00000.parquet")
+    return path

@@ -19,6 +19,7 @@ from ssi_core.features import (
     csr_writer,
     dice,
     hashing,
+    judged,
     keywords,
     lexicon,
     ngrams,
@@ -29,10 +30,11 @@ from ssi_core.features import (
     views,
     vocabulary,
 )
-from ssi_core.features.correlated import hashed_path, write_hashed_views
 from ssi_core.features.cold import cold_documents
+from ssi_core.features.correlated import hashed_path, write_hashed_views
 from ssi_core.features.counting import matrix_path, write_counts, write_views
 from ssi_core.features.hashing import Hashing, load_view, parse_view
+from ssi_core.features.judged import open_judged, write_judged
 from ssi_core.features.keywords import write_keyword_queries
 from ssi_core.features.lexicon import batches
 from ssi_core.features.pairs import (
@@ -55,15 +57,15 @@ from ssi_core.kernels import ngrams as ngram_kernels
 from ssi_core.kernels import rows as row_kernels
 from ssi_core.kernels import words as word_kernels
 from ssi_core.text import tokenizer
-from ssi_core.types import BadInput, Int32, Progress, Task, Texts, View
+from ssi_core.types import BadInput, Int32, Pairs, Progress, Task, Texts, View
 
-SPLITS = ("links", "documents")
+SPLITS = ("links", "documents", "queries")
 
 _MATRICES, _VIEW, _PAIRS = "matrices", "view", "pairs"
 _DOCUMENTS, _POOL, _VALID_POOL = "documents.parquet", "pool.npy", "valid_pool.npy"
-
-
 _COLD = "cold.npy"
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a task is made with, beside the corpus; its fields are the artefact's configuration.
@@ -73,25 +75,26 @@ class Settings:
     words : size of the vocabulary; None: every word
     split : "links": each link is on a side of its own. "documents": each document is; test queries
         and their candidates are test documents, no link of theirs is trained on, and vocabulary
-        and idf come from the others
+        and idf come from the others. "queries": the judged queries of a collection are in five
+        folds; see `judged`
     views : names, `Weighting` or `Hashing`; "counts" is added
     split_seed : key of the hash that gives the sides
     pool : candidates of every query, if there are more documents than that
+    cold : share of the documents that training never sees: every link of theirs is for testing.
+        With split "links"
     query_words : a query is so many random words of its document; None: all of it
     query_draws : with ``query_words``: queries that are drawn of a document for training
     """
-    cold : share of the documents that training never sees: every link of theirs is for testing.
-        With split "links"
 
     words: int | None
     split: str
     views: tuple[str, ...]
     split_seed: int
     pool: int
+    cold: float
     query_words: int | None
     query_draws: int
 
-    cold: float
     def __post_init__(self) -> None:
         if self.words is not None and self.words < 1:
             raise ValueError(f"words={self.words}: expected a number >= 1, or None for all")
@@ -99,17 +102,24 @@ class Settings:
             raise ValueError(f"split={self.split!r}: expected one of {', '.join(SPLITS)}")
         if self.pool < 1:
             raise ValueError(f"pool={self.pool}: expected a number of documents >= 1")
-        if self.query_words is not None and self.query_words < 1:
-            raise ValueError(f"query_words={self.query_words}: expected a number >= 1, or None")
-        if self.query_draws < 1:
         if not 0 <= self.cold < 1:
             raise ValueError(f"cold={self.cold}: expected a share, at least 0 and below 1")
         if self.cold and (self.split != "links" or self.query_words is not None):
             raise ValueError(
                 f"cold={self.cold}: expected split='links' and queries that are documents"
             )
+        if self.query_words is not None and self.query_words < 1:
+            raise ValueError(f"query_words={self.query_words}: expected a number >= 1, or None")
+        if self.query_draws < 1:
             raise ValueError(f"query_draws={self.query_draws}: expected a number >= 1")
-        names = {str(parse_view(name)) for name in self.views} - {COUNTS}
+        if self.split == "queries" and self.query_words is not None:
+            raise ValueError(
+                f"query_words={self.query_words}: with split='queries' the queries are there"
+            )
+        parsed = [parse_view(name) for name in self.views]
+        if self.split == "queries" and any(isinstance(view, Hashing) for view in parsed):
+            raise ValueError("views: with split='queries' they are of words, and none is hashed")
+        names = {str(view) for view in parsed} - {COUNTS}
         object.__setattr__(self, "views", (COUNTS, *sorted(names)))
 
     def configuration(self) -> dict[str, Any]:
@@ -126,6 +136,7 @@ def build_task(
     views: Sequence[str] = ("counts", "raw", "sublinear"),
     split_seed: int = 0,
     pool: int = 10_000,
+    cold: float = 0.0,
     query_words: int | None = None,
     query_draws: int = 20,
     force: bool = False,
@@ -136,7 +147,6 @@ def build_task(
     Raises
     ------
     BadInput
-    cold: float = 0.0,
         The corpus has no documents, too few links for three sides, or no word that tells its
         documents apart.
     Refused
@@ -175,12 +185,17 @@ def open_task(path: Path) -> Task:
         {name: store.load_csr(matrix_path(path / _MATRICES, name)) for name in names},
         {name: _load_view(path, name, base) for name in names},
     )
+    queries_judged = artefact.configuration["split"] == "queries"
+    none = Pairs.of(())
+    train, valid, test = (
+        none if queries_judged else load_pairs(path / _PAIRS, side) for side in SIDES
+    )
     task = Task(
         queries=load_queries(path, documents),
         documents=documents,
-        train=load_pairs(path / _PAIRS, "train"),
-        valid=load_pairs(path / _PAIRS, "valid"),
-        test=load_pairs(path / _PAIRS, "test"),
+        train=train,
+        valid=valid,
+        test=test,
         exclude=load_exclude(path, len(documents)),
         key=artefact.key,
         pool=_load_rows(path / _POOL),
@@ -188,6 +203,8 @@ def open_task(path: Path) -> Task:
         cold=_load_rows(path / _COLD),
         path=path,
     )
+    if queries_judged:
+        task = open_judged(task, path, artefact.configuration["split_seed"])
     check_sizes(task, path)
     return task
 
@@ -203,11 +220,13 @@ def _quiet(fraction: float, message: str) -> None:
 
 def _code() -> str:
     rooms = (
+        cold,
         correlated,
         counting,
         csr_writer,
         dice,
         hashing,
+        judged,
         keywords,
         lexicon,
         ngrams,
@@ -220,7 +239,6 @@ def _code() -> str:
     )
     kernels = (word_kernels, row_kernels, keyword_kernels, dice_kernels, ngram_kernels)
     return store.digest_code(tokenizer, *kernels, *rooms, sys.modules[__name__])
-        cold,
 
 
 def _write_task(
@@ -232,12 +250,18 @@ def _write_task(
     if texts.is_empty():
         raise BadInput(f"{corpus}: the corpus has no documents. Ingest one that has.")
     language = _one_language(corpus, texts["language"])
+    if settings.split == "queries" and not (corpus / "queries").exists():
+        raise BadInput(
+            f"{corpus}: it has no queries with judgements to split by; a collection has. Ingest "
+            "one, or split by links or documents (--split)."
+        )
     texts.select("id", "title").write_parquet(path / _DOCUMENTS)
     counts["documents"] = len(texts)
     sides = None
     if settings.split == "documents":
         sides = side_of_documents(texts["title"], seed=settings.split_seed)
-    _write_pairs(corpus, texts, sides, settings, building)
+    if settings.split != "queries":
+        _write_pairs(corpus, texts, sides, settings, building)
     _write_pools(path, sides, len(texts), settings)
     fitting = np.ones(len(texts), np.bool_) if sides is None else sides != TEST
     words, idf, facts = write_counts(
@@ -262,6 +286,17 @@ def _write_task(
     weightings = [one for one in parsed if isinstance(one, Weighting)]
     nonzeros = write_views(path / _MATRICES, idf, weightings, progress)
     counts["nonzeros"] = {COUNTS: facts["nonzeros"], **nonzeros}
+    if settings.split == "queries":
+        counts["judged"] = write_judged(
+            path,
+            files.read_strings(_parts(corpus, "queries"), "id", "text", remedy=_INGEST),
+            pl.read_parquet(_parts(corpus, "judgements")),
+            texts.select("id", "title"),
+            view,
+            [Weighting(COUNTS), *weightings],
+            seed=settings.split_seed,
+            where=corpus,
+        )
     if settings.query_words is not None:
         counts["keywords"] = write_keyword_queries(
             path,
@@ -326,10 +361,16 @@ def _write_pairs(
     if links.is_empty():
         raise BadInput(
             f"{corpus}: it has no links, and without links there is nothing to learn from or to "
-            "test on. Ingest a dump whose pages link to each other."
+            "test on. Ingest a dump whose pages link to each other, or, of a collection with "
+            "queries, split these (--split queries)."
         )
     rows = link_rows(links, texts["id"], corpus / "links")
     of_pairs = sides_of_pairs(rows, texts["title"], sides, seed=settings.split_seed)
+    if settings.cold:
+        unseen = cold_documents(texts["title"], settings.cold, seed=settings.split_seed)
+        np.save(building.path / _COLD, unseen)
+        of_pairs[np.isin(rows, unseen).any(axis=1)] = TEST
+        building.counts["cold_documents"] = len(unseen)
     pairs = write_pairs(building.path / _PAIRS, rows, of_pairs)
     missing = [name for name, n in pairs.items() if n == 0]
     if missing:
@@ -359,8 +400,3 @@ def _write_pools(path: Path, sides: Sides | None, texts: int, settings: Settings
 
 def _load_rows(path: Path) -> Int32 | None:
     return store.load_array(path) if path.exists() else None
-    if settings.cold:
-        unseen = cold_documents(texts["title"], settings.cold, seed=settings.split_seed)
-        np.save(building.path / _COLD, unseen)
-        of_pairs[np.isin(rows, unseen).any(axis=1)] = TEST
-        building.counts["cold_documents"] = len(unseen)

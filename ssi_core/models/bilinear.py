@@ -7,7 +7,7 @@ Trained on preferences (q, d+, d-) with the margin ranking loss
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -21,7 +21,7 @@ from ssi_core.training import fitting
 from ssi_core.training.embedding import normal
 from ssi_core.training.fitting import several
 from ssi_core.training.sgd import Sgd
-from ssi_core.types import Task, Texts, Vectors, View, Watch
+from ssi_core.types import BadInput, Task, Texts, Vectors, View, Watch
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Bilinear(Term):
     tied : U is V, so that W is symmetric
     dimensions : N, the rank of W
     init_std : standard deviation of U and V at the start, or several to choose from
+    learn_first : name of a further task (``task.also``) that ``U'V``, without a diagonal, learns
+        first; U and V start from there. For tasks with few pairs
     others : see `Term`
     """
 
@@ -52,6 +54,7 @@ class Bilinear(Term):
     tied: bool = False
     dimensions: int = 100
     init_std: float | tuple[float, ...] = 0.1
+    learn_first: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that no training could follow."""
@@ -60,6 +63,8 @@ class Bilinear(Term):
             raise ValueError(f"form={self.form!r}; expected 'zero' or 'low_rank'")
         if self.form == "zero" and self.diagonal == "none":
             raise ValueError("form='zero' with diagonal='none' scores nothing")
+        if self.form == "zero" and self.learn_first is not None:
+            raise ValueError(f"learn_first={self.learn_first!r} needs U and V: form='low_rank'")
         self.at_least_one("dimensions")
 
     def views(self) -> set[str]:
@@ -83,15 +88,31 @@ class Bilinear(Term):
         several share the arrays without a lock and do not.
         """
         self.check(task)
+        first = None
+        if start is None and self.learn_first is not None:
+            start = first = self._first(self.learn_first, task, rng, threads)
         training = _Training(self, task, int(rng.integers(2**63)), start, threads)
         grid = {name: several(getattr(self, name)) for name in ("init_std", "alpha", "margin")}
         sgd, facts = fitting.fit(
             self, grid, training.begin, training.errors, watch=watch, checkpoint=checkpoint
         )
         facts["threads"] = threads
+        if first is not None:
+            facts["learned_first"] = first.facts
         if self.diagonal == "alpha":
             facts["alpha"] = float(sgd.parameters.diagonal[0])
         return fitted(self, task, self.arrays(sgd.parameters), facts)
+
+    def _first(self, name: str, task: Task, rng: np.random.Generator, threads: int) -> FittedModel:
+        """Learn ``U'V`` on the task to begin with."""
+        if name not in task.also:
+            known = ", ".join(sorted(task.also)) or "none"
+            raise BadInput(
+                f"task {task.path}: learn_first={name!r} is not among the tasks that "
+                f"it has beside its own: {known}."
+            )
+        plain = replace(self, diagonal="none", alpha=1.0, learn_first=None)
+        return plain.fit(task.also[name], rng, threads=threads)
 
     def check(self, task: Task) -> None:
         """Refuse a task from which this cannot be learnt."""
@@ -168,10 +189,15 @@ class _Training(TermTraining[Bilinear]):
 
 
 def _check_start(model: Bilinear, start: FittedModel) -> None:
-    """Refuse the first values of another shape of model; ValueError says so."""
+    """Refuse the first values of another shape of model; ValueError says so.
+
+    U and V that were learnt without a diagonal can be joined by any.
+    """
     before = start.model
-    if not isinstance(before, Bilinear) or (
-        (before.form, before.tied, before.dimensions, before.diagonal)
-        != (model.form, model.tied, model.dimensions, model.diagonal)
+    if (
+        not isinstance(before, Bilinear)
+        or (before.form, before.tied, before.dimensions)
+        != (model.form, model.tied, model.dimensions)
+        or before.diagonal not in (model.diagonal, "none")
     ):
         raise ValueError(f"start={before}; expected a model with the form and diagonal of {model}")

@@ -18,6 +18,20 @@ def read(paths):
     return list(ir_measures.read_trec_qrels(qrels)), list(ir_measures.read_trec_run(run))
 
 
+def test_another_tool_finds_the_same_gain_of_grades(tmp_path):
+    """Theirs is told the gains: 2^grade - 1."""
+    task = random_task(np.random.default_rng(3), queries=30, documents=90, levels=3)
+    report = evaluate(Lookup(), task, queries=20, tuples=0)
+    assert {*task.test.grade} == {1, 2, 3}
+    qrels, run = read(write_trec(Lookup(), task, tmp_path, queries=20))
+    theirs = nDCG(gains={1: 1, 2: 3, 3: 7}) @ 10
+    found = {m.query_id: m.value for m in ir_measures.iter_calc([theirs], qrels, run)}
+    linear = {m.query_id: m.value for m in ir_measures.iter_calc([nDCG @ 10], qrels, run)}
+    for row in report.per_query.to_dicts():
+        assert row["ndcg_at_10"] == pytest.approx(found[escape(row["id"])], abs=1e-6)
+    assert found != pytest.approx(linear, abs=1e-3)
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("pool", [None, 60])
 def test_another_tool_finds_the_same_measures_in_spite_of_ties(tmp_path, seed, pool):

@@ -6,7 +6,7 @@ import pytest
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.features.task import open_task
-from ssi_core.models import Bm25, Lsi, LsiMixture, QueryExpansion, TfIdf
+from ssi_core.models import Bm25, LanguageModel, Lsi, LsiMixture, QueryExpansion, TfIdf
 from ssi_core.models.query_expansion import top_documents
 
 
@@ -48,6 +48,30 @@ def test_bm25_is_the_formula(task):
                     expected[q, d] += idf * 2.5 * tf / (floor + tf) * 8 * qtf / (7 + qtf)
     scores = all_scores(model.fit(task, np.random.default_rng(0)), task)
     np.testing.assert_allclose(scores[:5], expected, rtol=1e-4)
+
+
+def test_the_language_model_ranks_by_the_likelihood_of_the_query(task):
+    """ln P(q | d), but for what is the same for every document of a query."""
+    counts = task.documents.matrix("counts").toarray().astype(np.float64)
+    share = counts.sum(axis=0) / counts.sum()
+    likelihood = np.zeros((5, len(counts)))
+    constant = np.zeros(5)
+    for q in range(5):
+        for w in np.flatnonzero(counts[q]):
+            background = 0.3 * share[w]
+            constant[q] += counts[q, w] * np.log(background)
+            for d in range(len(counts)):
+                p = 0.7 * counts[d, w] / counts[d].sum() + background
+                likelihood[q, d] += counts[q, w] * np.log(p)
+    fit = LanguageModel(background=0.3).fit(task, np.random.default_rng(0))
+    np.testing.assert_allclose(
+        all_scores(fit, task)[:5], likelihood - constant[:, None], rtol=1e-4, atol=1e-3
+    )
+
+
+def test_a_language_model_of_one_part_is_refused():
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        LanguageModel(background=1.0)
 
 
 def test_query_expansion_is_the_formula(task):

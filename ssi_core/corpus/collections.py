@@ -1,0 +1,276 @@
+"""Test collections of queries with judgements: Cranfield, CISI, CACM, in the format of SMART.
+
+A record begins with ``.I NUMBER``; ``.T`` (title), ``.A`` (authors), ``.W`` (text), ``.K`` (key
+words) and others begin its fields. Judgements are lines of a query, a document and what the file
+says of the two (Cleverdon 1967; Fox 1983).
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from ssi_core import store
+from ssi_core.corpus import inputs, tables
+from ssi_core.corpus.tables import PartWriter
+from ssi_core.store import Artefact, Building
+from ssi_core.types import BadInput, Progress
+
+QUERIES: Mapping[str, pl.DataType] = {"id": pl.String(), "text": pl.String()}
+"""Schema of ``queries/part-*.parquet``."""
+JUDGEMENTS: Mapping[str, pl.DataType] = {
+    "query": pl.String(),
+    "document": pl.String(),
+    "grade": pl.Int8(),
+}
+"""Schema of ``judgements/part-*.parquet``: distinct pairs, the grade is higher for the better."""
+
+FIELDS = ("T", "A", "W", "K")
+"""What the text of a record is made of, in this order: title, authors, text, key words."""
+
+_MARK = re.compile(r"\.(?:I\s+(\d+)|([A-HJ-Z]))\s*")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Names and habits of one collection's files.
+
+    Attributes
+    ----------
+    documents, queries, judgements : names of the files, in lower case, without ``.gz``
+    by_place : judgements count the queries 1, 2, ... and leave their own numbers aside
+    grades : code in the third column -> grade, 0 is not relevant; None: every line is relevant
+    """
+
+    documents: str
+    queries: str
+    judgements: str
+    by_place: bool = False
+    grades: Mapping[str, int] | None = None
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The three files."""
+        return self.documents, self.queries, self.judgements
+
+
+LAYOUTS: Mapping[str, Layout] = {
+    # Code 1 is a complete answer, 4 of minimum interest; -1 was not relevant.
+    "cranfield": Layout(
+        "cran.all.1400",
+        "cran.qry",
+        "cranqrel",
+        by_place=True,
+        grades={"1": 4, "2": 3, "3": 2, "4": 1, "-1": 0},
+    ),
+    "cisi": Layout("cisi.all", "cisi.qry", "cisi.rel"),
+    "cacm": Layout("cacm.all", "query.text", "qrels.text"),
+}
+
+
+@dataclass(frozen=True)
+class Record:
+    """A document or a query: its number and its fields, letter -> text."""
+
+    number: int
+    fields: Mapping[str, str]
+
+    @property
+    def title(self) -> str:
+        """Title on one line; the number where there is none."""
+        return " ".join(self.fields.get("T", "").split()) or str(self.number)
+
+    @property
+    def text(self) -> str:
+        """The fields of `FIELDS`; a title with which the text itself begins is there once."""
+        parts = [" ".join(self.fields.get(letter, "").split()) for letter in FIELDS]
+        title, _, text, _ = parts
+        if text.startswith(title):
+            parts[0] = ""
+        return "\n".join(part for part in parts if part)
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """Yield the records of a file; a field that is there twice is joined.
+
+    A number may be broken over two lines, as one of the published CACM file is.
+
+    Raises
+    ------
+    BadInput
+        The file cannot be read, has no record, or one number twice.
+    """
+    seen: set[int] = set()
+    for number, fields in _split(path):
+        if number in seen:
+            raise BadInput(f"{path}: two records have the number {number}. Remove one.")
+        seen.add(number)
+        yield Record(number, {letter: "".join(lines) for letter, lines in fields.items()})
+    if not seen:
+        raise BadInput(f"{path}: no record begins with '.I NUMBER'. Is it a file of SMART's?")
+
+
+def _split(path: Path) -> Iterator[tuple[int, dict[str, list[str]]]]:
+    number = ""
+    fields: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in _lines(path):
+        mark = _MARK.fullmatch(line)
+        if mark is None:
+            if number and not fields and line.strip().isdecimal():
+                number += line.strip()
+            lines.append(line)
+        elif mark[2]:
+            lines = fields.setdefault(mark[2], [])
+        else:
+            if number:
+                yield int(number), fields
+            number, fields, lines = mark[1], {}, []
+    if number:
+        yield int(number), fields
+
+
+def ingest_collection(
+    directory: Path, out: Path, *, force: bool = False, progress: Progress | None = None
+) -> Artefact:
+    """Make a corpus with queries and judgements of a test collection.
+
+    Documents and queries have their numbers as ids. A judgement is kept when it is of a known
+    query and document and says that the document is relevant.
+
+    Parameters
+    ----------
+    directory : has the files of one of `LAYOUTS`, as they are or as ``.gz``, in any case
+    out : directory of the corpus; up to date when it bears the key of these files
+    force : replace a corpus made from something else
+
+    Raises
+    ------
+    BadInput
+        No collection is there, or a file of it is damaged.
+    Refused
+        ``out`` holds something else, or is being written.
+    """
+    directory, out = Path(directory), Path(out)
+    name, files = _find(directory)
+    parents = inputs.digest_inputs(files, progress=progress)
+    configuration = {"source": name}
+    code = store.digest_code(sys.modules[__name__], tables)
+    key = store.key_of(tables.KIND, configuration, parents, code)
+    found = store.up_to_date(out, tables.KIND, key, force=force)
+    if found is not None:
+        return found
+    with store.create(
+        out, kind=tables.KIND, key=key, configuration=configuration, parents=parents
+    ) as building:
+        _build(building, LAYOUTS[name], files)
+    if progress is not None:
+        progress(1.0, f"{building.counts['judgements']:,} judgements")
+    return store.read(out, tables.KIND)
+
+
+def _find(directory: Path) -> tuple[str, list[Path]]:
+    there = directory.iterdir() if directory.is_dir() else ()
+    files = {path.name.lower().removesuffix(".gz"): path for path in sorted(there)}
+    for name, layout in LAYOUTS.items():
+        if all(file in files for file in layout.names):
+            return name, [files[file] for file in layout.names]
+    known = "; ".join(f"{name}: {', '.join(each.names)}" for name, each in LAYOUTS.items())
+    raise BadInput(f"{directory}: no test collection is there. Files of those known: {known}.")
+
+
+def _lines(path: Path) -> Iterator[str]:
+    open_ = gzip.open if path.suffix == ".gz" else open
+    try:
+        with open_(path, "rt", encoding="utf-8") as file:
+            yield from file
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise BadInput(f"{path}: {error}. Restore the published file.") from None
+
+
+def _build(building: Building, layout: Layout, files: list[Path]) -> None:
+    unused: Counter[str] = Counter()
+
+    def read(path: Path) -> list[Record]:
+        records = list(read_records(path))
+        unused.update(f"field_{x}" for record in records for x in {*record.fields} - {*FIELDS})
+        return records
+
+    documents, queries = read(files[0]), read(files[1])
+    with tables.document_writer(building.path) as writer:
+        writer.write(
+            pl.DataFrame(
+                {
+                    "id": [str(one.number) for one in documents],
+                    "title": [one.title for one in documents],
+                    "language": ["en"] * len(documents),
+                    "revision": pl.Series([None] * len(documents), dtype=pl.Int64),
+                    "timestamp": pl.Series([None] * len(documents), dtype=pl.Datetime("us", "UTC")),
+                    "text": [one.text for one in documents],
+                }
+            )
+        )
+    with tables.link_writer(building.path):
+        pass
+    with PartWriter(building.path / "queries", QUERIES) as writer:
+        texts = [(str(one.number), one.text) for one in queries]
+        writer.write(pl.DataFrame(texts, schema=dict(QUERIES), orient="row"))
+    numbers = {i if layout.by_place else one.number: one.number for i, one in enumerate(queries, 1)}
+    known = {one.number for one in documents}
+    kept, skipped, found = _judge(files[2], layout, numbers, known)
+    with PartWriter(building.path / "judgements", JUDGEMENTS) as writer:
+        rows = [(str(query), str(document), grade) for (query, document), grade in kept.items()]
+        writer.write(pl.DataFrame(rows, schema=dict(JUDGEMENTS), orient="row"))
+    building.counts.update(
+        documents=len(documents),
+        links=0,
+        queries=len(queries),
+        judged_queries=len({query for query, _ in kept}),
+        judgements=len(kept),
+        judgements_found=found,
+    )
+    building.skipped.update(sorted(skipped.items()))
+    building.skipped.update(sorted(unused.items()))
+
+
+def _judge(
+    path: Path, layout: Layout, numbers: Mapping[int, int], documents: set[int]
+) -> tuple[dict[tuple[int, int], int], Counter[str], int]:
+    """Grades of relevant pairs (query, document), what is left out by reason, and all lines."""
+    kept: dict[tuple[int, int], int] = {}
+    skipped: Counter[str] = Counter()
+    found = 0
+    for place, line in enumerate(_lines(path), 1):
+        said = line.split()
+        if not said:
+            continue
+        grades = layout.grades
+        whole = len(said) >= 3 and said[0].isdecimal() and said[1].isdecimal()
+        if not whole or (grades is not None and said[2] not in grades):
+            codes = "a code" if grades is None else f"one of {', '.join(grades)}"
+            raise BadInput(
+                f"{path}: line {place} is {line.strip()[:60]!r}, expected the numbers of a query "
+                f"and a document, and {codes}. Restore the published file."
+            )
+        found += 1
+        number, document = int(said[0]), int(said[1])
+        grade = 1 if grades is None else grades[said[2]]
+        if number not in numbers:
+            skipped["judgement_of_unknown_query"] += 1
+        elif document not in documents:
+            skipped["judgement_of_unknown_document"] += 1
+        elif grade == 0:
+            skipped["judgement_not_relevant"] += 1
+        elif (numbers[number], document) in kept:
+            skipped["judgement_duplicate"] += 1
+        else:
+            kept[numbers[number], document] = grade
+    return kept, skipped, found

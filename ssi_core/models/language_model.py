@@ -1,0 +1,80 @@
+"""Unigram language model with Jelinek-Mercer smoothing (Zhai and Lafferty 2004)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from ssi_core.models.base import FittedModel, Model, Side, fitted
+from ssi_core.types import Task, Texts, Vectors, View, Watch
+
+
+@dataclass(frozen=True)
+class LanguageModel(Model):
+    """Score by the likelihood of the query in a document's mixture with the collection.
+
+    ``ln P(q | d) = sum_i q_i ln((1 - background) d_i / |d| + background p_i)`` with counts
+    ``q_i, d_i`` and ``p_i`` the share of word i in all documents. What does not depend on d is left
+    out, which changes no ranking, and leaves a sum over the words that both have:
+
+    ``f(q, d) = sum_i q_i ln(1 + (1 - background) / background * d_i / (|d| p_i))``
+
+    A word of the vocabulary that no document has (of a training side, say) is taken as occurring
+    once; a query's unknown words are the same for every document.
+
+    Parameters
+    ----------
+    background : weight of the collection, between 0 and 1; long queries need more of it
+    """
+
+    name: ClassVar[str] = "language_model"
+    background: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuse a mixture of one part."""
+        if not 0 < self.background < 1:
+            raise ValueError(f"background={self.background}; expected a number between 0 and 1")
+
+    def views(self) -> set[str]:
+        """Counts."""
+        return {"counts"}
+
+    def fit(
+        self,
+        task: Task,
+        rng: np.random.Generator,
+        *,
+        start: FittedModel | None = None,
+        watch: Watch | None = None,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+    ) -> FittedModel:
+        """Count the words of the task's documents."""
+        counts = task.documents.matrix("counts")
+        occurrences = np.bincount(counts.indices, counts.data, minlength=counts.shape[1])
+        share = np.maximum(occurrences, 1) / max(1.0, occurrences.sum())
+        return fitted(self, task, {"share": share.astype(np.float64)})
+
+    def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
+        """Counts of the query; logarithms of the document."""
+        counts = texts.matrix("counts")
+        if side == "query":
+            return Vectors(counts, None)
+        length = np.asarray(counts.sum(axis=1), np.float64)
+        lengths = np.repeat(length, np.diff(counts.indptr))
+        odds = (1 - self.background) / self.background
+        data = np.log1p(odds * counts.data / (lengths * fitted.arrays["share"][counts.indices]))
+        return Vectors(
+            sparse.csr_array(
+                (data.astype(np.float32), counts.indices, counts.indptr), shape=counts.shape
+            ),
+            None,
+        )
+
+    def sparse_view(self, fitted: FittedModel, side: Side) -> View:
+        """Columns are words."""
+        return fitted.view("counts", side)

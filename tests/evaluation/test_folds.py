@@ -1,0 +1,48 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.folds import pooled
+from ssi_core.evaluation.measures import MEASURES
+from ssi_core.types import Pairs
+from tests.evaluation.toy import Lookup, random_task
+
+
+def folds(task):
+    """The test side of a task in three parts, by query; what is learnt from is of no query."""
+    nothing = Pairs.of(())
+    for fold in range(3):
+        kept = task.test.rows[:, 0] % 3 == fold
+        test = Pairs(task.test.rows[kept], task.test.weight[kept], task.test.grade[kept])
+        yield dataclasses.replace(task, train=nothing, valid=nothing, test=test)
+
+
+def test_folds_together_are_the_whole():
+    task = random_task(np.random.default_rng(0), queries=40, documents=30)
+    task = dataclasses.replace(task, train=Pairs.of(()), valid=Pairs.of(()))
+    parts = [evaluate(Lookup(), part, tuples=4000) for part in folds(task)]
+    whole, joined = evaluate(Lookup(), task, tuples=4000), pooled(parts)
+    assert joined.per_query.equals(whole.per_query)
+    for name in MEASURES:
+        assert joined.means[name] == pytest.approx(whole.means[name])
+        assert joined.errors[name] == pytest.approx(whole.errors[name])
+    assert joined.bounds == pytest.approx(whole.bounds)
+    tuples = "rank_loss_tuples"
+    assert joined.means[tuples] == pytest.approx(whole.means[tuples], abs=0.02)
+    assert joined.errors[tuples] == pytest.approx(whole.errors[tuples], rel=0.3)
+
+
+def test_one_fold_is_itself():
+    task = random_task(np.random.default_rng(1))
+    report = evaluate(Lookup(), task, tuples=0)
+    assert pooled([report]) is report
+
+
+def test_a_query_in_two_folds_and_no_fold_are_refused():
+    report = evaluate(Lookup(), random_task(np.random.default_rng(2)), tuples=0)
+    with pytest.raises(ValueError, match="each query once"):
+        pooled([report, report])
+    with pytest.raises(ValueError, match="none came"):
+        pooled([])

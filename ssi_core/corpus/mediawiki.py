@@ -29,7 +29,7 @@ from ssi_core.store import Artefact, Building
 from ssi_core.text import wikinames, wikitext
 from ssi_core.types import BadInput, Progress
 
-_LINKS_AT_ONCE = 4_000_000
+_LINKS_AT_ONCE = 2_000_000
 _CODE = (dump, links, pages, pieces, tables, titles, wikinames, wikitext)
 _log = logging.getLogger(__name__)
 

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from ssi_core import store
-from ssi_core.features.split import SIDES, TEST, TRAIN, VALID, Sides, side_of_links
-from ssi_core.types import BadInput, Int32, Pairs
+from ssi_core.features.split import SIDES, TEST, TRAIN, VALID, Sides, side_of_rows
+from ssi_core.types import BadInput, Int32, Int64, Pairs
 
 
-def link_rows(links: pl.DataFrame, ids: pl.Series, where: Path) -> NDArray[np.int64]:
-    """Rows of the two ends of each link, (links, 2), sorted; `BadInput` for an unknown end."""
+def link_rows(parts: Iterable[pl.DataFrame], ids: pl.Series, where: Path) -> Int32:
+    """Rows of the two ends of each link, (links, 2), sorted; `BadInput` for an unknown end.
+
+    Parameters
+    ----------
+    parts : ``source`` and ``target``, ids; one part is held at a time
+    ids : of the documents, row by row
+    """
     rows = pl.DataFrame({"id": ids, "row": np.arange(len(ids))})
+    keys = [_link_keys(links, rows, where) for links in parts]
+    ends = np.concatenate([np.empty(0, np.int64), *keys])
+    del keys
+    ends.sort()
+    return np.stack([ends >> 32, ends & 0xFFFFFFFF], axis=1, dtype=np.int32, casting="unsafe")
+
+
+def _link_keys(links: pl.DataFrame, rows: pl.DataFrame, where: Path) -> Int64:
+    """Both ends of each link in one number, the source above."""
     joined = links.join(rows, left_on="source", right_on="id").join(
         rows, left_on="target", right_on="id", suffix="_target"
     )
@@ -24,12 +39,10 @@ def link_rows(links: pl.DataFrame, ids: pl.Series, where: Path) -> NDArray[np.in
             f"{where}: {len(links) - len(joined)} links have an end that is no document, or one "
             "that is there twice. Ingest the corpus again."
         )
-    return joined.select("row", "row_target").sort("row", "row_target").to_numpy()
+    return joined.select(pl.col("row") * 2**32 + pl.col("row_target")).to_series().to_numpy()
 
 
-def sides_of_pairs(
-    rows: NDArray[np.int64], titles: pl.Series, documents: Sides | None, *, seed: int
-) -> Sides:
+def sides_of_pairs(rows: Int32, titles: pl.Series, documents: Sides | None, *, seed: int) -> Sides:
     """Side of each pair, int8; -1 for one that is on none.
 
     Parameters
@@ -40,7 +53,7 @@ def sides_of_pairs(
         document as its query and any but a test document as its answer.
     """
     if documents is None:
-        return side_of_links(titles[rows[:, 0]], titles[rows[:, 1]], seed=seed)
+        return side_of_rows(titles, rows, seed=seed)
     source, target = documents[rows[:, 0]], documents[rows[:, 1]]
     sides = np.full(len(rows), -1, np.int8)
     sides[(source == TRAIN) & (target == TRAIN)] = TRAIN
@@ -49,11 +62,11 @@ def sides_of_pairs(
     return sides
 
 
-def write_pairs(directory: Path, rows: NDArray[np.int64], sides: Sides) -> dict[str, int]:
+def write_pairs(directory: Path, rows: Int32, sides: Sides) -> dict[str, int]:
     """Write the pairs of each side; returns how many there are."""
     directory.mkdir()
     for side, name in enumerate(SIDES):
-        np.save(directory / f"{name}.npy", rows[sides == side].astype(np.int32))
+        np.save(directory / f"{name}.npy", rows[sides == side])
     return {name: int(np.count_nonzero(sides == side)) for side, name in enumerate(SIDES)}
 
 

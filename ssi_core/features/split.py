@@ -12,9 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from ssi_core.types import Int32
+
 SIDES = ("train", "valid", "test")
 TRAIN, VALID, TEST = range(3)
 _BOUNDS = (0.65, 0.70)
+_AT_ONCE = 1 << 20
 
 Sides = NDArray[np.int8]
 UInt64 = NDArray[np.uint64]
@@ -63,6 +66,17 @@ def side_of_links(sources: pl.Series, targets: pl.Series, *, seed: int) -> Sides
         raise ValueError(f"{len(sources)} sources and {len(targets)} targets, expected as many")
     ends = hash_titles(targets, seed, b"target", "targets")
     return _sides(mix(hash_titles(sources, seed, b"source", "sources") ^ mix(ends)))
+
+
+def side_of_rows(titles: pl.Series, rows: Int32, *, seed: int) -> Sides:
+    """Return `side_of_links` of links given by the rows of their ends, (n, 2); less is held."""
+    sources = hash_titles(titles, seed, b"source", "titles")
+    targets = mix(hash_titles(titles, seed, b"target", "titles"))
+    sides = np.empty(len(rows), np.int8)
+    for begin in range(0, len(rows), _AT_ONCE):
+        source, target = rows[begin : begin + _AT_ONCE].T
+        sides[begin : begin + _AT_ONCE] = _sides(mix(sources[source] ^ targets[target]))
+    return sides
 
 
 def side_of_documents(titles: pl.Series, *, seed: int) -> Sides:

@@ -357,14 +357,15 @@ def _write_pairs(
     settings: Settings,
     building: store.Building,
 ) -> None:
-    links = files.read_strings(_parts(corpus, "links"), "source", "target", remedy=_INGEST)
-    if links.is_empty():
+    parts = _parts(corpus, "links")
+    links = (files.read_strings([part], "source", "target", remedy=_INGEST) for part in parts)
+    rows = link_rows(links, texts["id"], corpus / "links")
+    if not len(rows):
         raise BadInput(
             f"{corpus}: it has no links, and without links there is nothing to learn from or to "
             "test on. Ingest a dump whose pages link to each other, or, of a collection with "
             "queries, split these (--split queries)."
         )
-    rows = link_rows(links, texts["id"], corpus / "links")
     of_pairs = sides_of_pairs(rows, texts["title"], sides, seed=settings.split_seed)
     if settings.cold:
         unseen = cold_documents(texts["title"], settings.cold, seed=settings.split_seed)
@@ -375,7 +376,7 @@ def _write_pairs(
     missing = [name for name, n in pairs.items() if n == 0]
     if missing:
         raise BadInput(
-            f"{corpus}: of its {len(links)} links none is left for {', '.join(missing)} when split "
+            f"{corpus}: of its {len(rows)} links none is left for {', '.join(missing)} when split "
             f"by {settings.split}. Ingest a larger corpus, or split it otherwise (--split, "
             "--split-seed)."
         )

@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssi_core.features.split import SIDES, TEST, TRAIN, VALID, side_of_documents, side_of_links
+from ssi_core.features import split
+from ssi_core.features.split import (
+    SIDES,
+    TEST,
+    TRAIN,
+    VALID,
+    side_of_documents,
+    side_of_links,
+    side_of_rows,
+)
 
 TITLES = pl.Series([f"Title {i}" for i in range(20_000)])
 
@@ -67,3 +76,10 @@ def test_lengths_must_agree():
 
 def test_names_and_numbers_go_together():
     assert [SIDES[side] for side in (TRAIN, VALID, TEST)] == ["train", "valid", "test"]
+
+
+def test_links_given_by_rows_have_the_sides_of_their_titles(monkeypatch):
+    monkeypatch.setattr(split, "_AT_ONCE", 7)
+    rows = np.random.default_rng(0).integers(0, len(TITLES), (40, 2)).astype(np.int32)
+    expected = side_of_links(TITLES[rows[:, 0]], TITLES[rows[:, 1]], seed=5)
+    np.testing.assert_array_equal(side_of_rows(TITLES, rows, seed=5), expected)

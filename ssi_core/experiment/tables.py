@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ssi_core.evaluation.claims import Claim
-from ssi_core.experiment.strict import instead, read
+from ssi_core.experiment.strict import instead, read, tables
 from ssi_core.types import BadInput
 
 if TYPE_CHECKING:
@@ -89,12 +89,24 @@ class Row:
 
     def ranker(self) -> Model:
         """Build the model; `BadInput` names the row, the key and the known ones."""
-        # The models compile kernels; a table is also read where nothing is to be trained.
-        from ssi_core.models import MODELS
+        return _ranker(self.model, self.parameters, self.where)
 
-        if self.model not in MODELS:
-            raise BadInput(f"{self.where}: no model {instead(self.model, MODELS)}")
-        return read(MODELS[self.model], self.parameters, self.where)
+
+def _ranker(model: str, parameters: Mapping[str, Any], where: str) -> Model:
+    # The models compile kernels; a table is also read where nothing is to be trained.
+    from ssi_core.models import MODELS
+
+    if model not in MODELS:
+        raise BadInput(f"{where}: no model {instead(model, MODELS)}")
+    for number, part in enumerate(_parts(parameters, where), 1):
+        _ranker(str(part.pop("model", None)), part, f"{where}: part {number}")
+    return read(MODELS[model], parameters, where)
+
+
+def _parts(parameters: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
+    # The models that a mixture is made of: [[rows.parts]].
+    parts = parameters.get("parts", ())
+    return tables(list(parts) if isinstance(parts, tuple) else parts, f"{where}: [[parts]]")
 
 
 @dataclass(frozen=True)
@@ -110,6 +122,7 @@ class Table:
     baseline : label that every other row is tested against; the first row unless said
     seeds : number of seeds of a row that does not say its own
     source, note : citation, and what a reader must know
+    measures : those that the comparison shows, tests against the baseline and draws
     scatter : pairs of labels whose average precisions are drawn against each other, the better one
         first; none: the best row and the baseline
     """
@@ -123,6 +136,7 @@ class Table:
     seeds: int = 1
     source: str | None = None
     note: str | None = None
+    measures: tuple[str, ...] = ("rank_loss", "map", "p_at_10")
     scatter: tuple[tuple[str, str], ...] = ()
 
     def row(self, label: str) -> Row:
@@ -163,6 +177,8 @@ class Table:
         }
         if self.claims:
             written["claims"] = [_written(claim) for claim in self.claims]
+        if self.measures != Table.measures:
+            written["measures"] = list(self.measures)
         if self.scatter:
             written["scatter"] = [list(pair) for pair in self.scatter]
         return written

@@ -178,6 +178,9 @@ def _row(
     where = f"{where}: row {said.get('label', number)!r}"
     kind = str(said.get("model", ""))
     said = {**mapping(defaults.get(kind, {}), f"{where}: [defaults.{kind}]"), **said}
+    if "parts" in said:  # models of a mixture, which have the defaults of their kind
+        parts = tables(said["parts"], f"{where}: [[rows.parts]]")
+        said["parts"] = [{**defaults.get(str(part.get("model")), {}), **part} for part in parts]
     own = {key: value for key, value in said.items() if key in _OF_ROW}
     if "task" not in own:
         if len(tasks) > 1:
@@ -195,6 +198,11 @@ def _row(
 def _check(table: Table, where: str) -> None:
     # What no single value can tell: names that refer to each other.
     labels = [row.label for row in table.rows]
+    if not table.measures:
+        raise BadInput(f"{where}: measures: none is named. Known: {', '.join(MEASURES)}.")
+    for measure in table.measures:
+        if measure not in MEASURES:
+            raise BadInput(f"{where}: measures: no measure {instead(measure, MEASURES)}")
     for row in table.rows:
         if labels.count(row.label) > 1:
             raise BadInput(f"{where}: two rows are labelled {row.label!r}; labels must differ.")

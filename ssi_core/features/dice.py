@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,7 +58,7 @@ def dice(
     last: int | None = None,
     documents: Mask | None = None,
     postings: int = POSTINGS,
-    threads: int = 1,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> Matches:
     """Match items with the ``frequent`` most frequent words.
@@ -72,7 +73,7 @@ def dice(
     first, last : columns of ``items`` that are wanted; None: to the end
     documents : bool, the rows that count; None: all
     postings : see `POSTINGS`; the matrices are read once for each filling
-    threads : the result does not depend on it
+    threads : the result does not depend on it; None: as many as numba may use here
 
     Returns
     -------
@@ -87,8 +88,10 @@ def dice(
     if not 0 <= first <= last <= wanted.shape[1]:
         raise ValueError(f"first={first}, last={last}; expected a range in 0..{wanted.shape[1]}")
     matrix, said = csr(words), csr(wanted)
-    frequency = document_frequency(wanted, chosen)[first:last]
-    of_words = document_frequency(words, chosen)[:frequent].copy()
+    everywhere = document_frequency(words, chosen)
+    of_words = everywhere[:frequent].copy()
+    frequency = everywhere if items is None else document_frequency(items, chosen)
+    frequency = frequency[first:last]
     ends = np.empty(words.shape[0], np.int64)
     kernels.frequent_ends(matrix.indptr, matrix.indices, frequent, ends)
     found = Matches(np.empty((last - first, k), np.int32), np.empty((last - first, k), np.float32))
@@ -109,6 +112,7 @@ def dice(
             found.values[at:],
         )
 
+    threads = threads or numba.get_num_threads()
     with ThreadPoolExecutor(threads) as pool:
         for begin, end in _fillings(frequency, postings):
             lists = _postings(said, chosen, frequency[begin:end], first + begin)

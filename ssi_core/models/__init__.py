@@ -14,6 +14,7 @@ from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.half_transductive import HalfTransductive
 from ssi_core.models.lsi import Lsi, LsiMixture
+from ssi_core.models.mixture import Mixture
 from ssi_core.models.query_expansion import QueryExpansion
 from ssi_core.models.tfidf import TfIdf
 
@@ -30,6 +31,8 @@ MODELS: Mapping[str, type[Model]] = {
         # Learnt from links: Bai et al. 2010, section 2.
         Bilinear,
         HalfTransductive,  # Bai, Weston et al. 2009
+        # Sums of two of these.
+        Mixture,
     )
 }
 

@@ -1,4 +1,4 @@
-"""Words that a model relates to a word."""
+"""Words that a model, or the documents of a task, relate to a word."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ssi_core.features.dice import dice
+from ssi_core.features.hashing import HashedView
+from ssi_core.features.tfidf import COUNTS
+from ssi_core.features.views import TextView
 from ssi_core.models.base import FittedModel
 from ssi_core.serving.searcher import texts_of
-from ssi_core.types import BadInput, Float32
+from ssi_core.types import BadInput, Float32, Int32, Task
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A related word; ``score`` is a cosine, -1..1."""
+    """A related word; ``score`` is a cosine, -1..1, or a DICE coefficient, 0..1."""
 
     word: str
     score: float
@@ -66,3 +70,56 @@ def cosines(row: Float32, rows: Float32) -> Float32:
     dots = rows @ np.ravel(row)
     scores: Float32 = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
     return scores
+
+
+def dice_neighbours(
+    task: Task, phrase: str, k: int = 10, frequent: int = 30_000
+) -> list[Neighbour]:
+    """Return the frequent words that share most documents with a word, or with a run of words.
+
+    The score is ``DICE(i, j) = 2 cooc(i, j) / (df_i + df_j)`` (Bai et al. 2010, Tables 7 and 8),
+    over all documents of the task. For a run of n words it is what a hashed view of the task has
+    found for n-grams: its k and its frequent words.
+
+    Parameters
+    ----------
+    frequent : how many of the most frequent words are looked at
+
+    Raises
+    ------
+    BadInput
+        The task does not know the word, or has no such run.
+    """
+    base = task.documents.views[COUNTS]
+    assert isinstance(base, TextView)
+    (words, _), *_ = base.in_order([phrase.encode(errors="replace")])
+    if len(words) == 0 or words.min() < 0:
+        raise BadInput(
+            f"{phrase!r}: not every word of it is in the vocabulary of {task.path}. Try another "
+            "spelling, or a task of more words (--words all)."
+        )
+    if len(words) > 1:
+        return _of_run(task, phrase, words)[:k]
+    word = int(words[0])
+    counts = task.documents.matrix(COUNTS)
+    found = dice(counts, frequent, k + 1, first=word, last=word + 1)
+    matches = zip(found.bins[0].tolist(), found.values[0].tolist(), strict=True)
+    return [Neighbour(base.words[j], v) for j, v in matches if j >= 0 and j != word][:k]
+
+
+def _of_run(task: Task, phrase: str, words: Int32) -> list[Neighbour]:
+    n = len(words)
+    hashed = [view for view in task.documents.views.values() if isinstance(view, HashedView)]
+    views = [view for view in hashed if n in view.ngrams]
+    if not views:
+        raise BadInput(
+            f"{phrase!r}: {task.path} has no runs of {n} words. Make a task with a view of them: "
+            f"--views cfh:k=5,words=30000,ngrams={n}"
+        )
+    view = max(views, key=lambda view: view.hashing.k)
+    number = view.ngrams[n].find(words.tolist())
+    if number < 0:
+        raise BadInput(f"{phrase!r} is in fewer than 5 documents of {task.path}. Try another.")
+    matches = view.matches[n]
+    rows = zip(matches.bins[number].tolist(), matches.values[number].tolist(), strict=True)
+    return [Neighbour(view.words[j], value) for j, value in rows if j >= 0]

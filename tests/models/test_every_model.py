@@ -27,6 +27,13 @@ ROWS = {
     "bilinear U'V + D": {"diagonal": "learned"} | SMALL,
     "bilinear U'V": {"diagonal": "none"} | SMALL,
     "bilinear U'V + alpha I": {"diagonal": "alpha", "alpha": 3.0, "alpha_rate": 0.5} | SMALL,
+    "mixture": {
+        "parts": (
+            {"model": "tfidf", "view": "sublinear"},
+            {"model": "bilinear", "diagonal": "none"} | SMALL,
+        ),
+        "betas": (0.1, 1.0),
+    },
 }
     "half_transductive": SMALL | {"functional_budget": 1000},
     "half_transductive + D": SMALL | {"functional_budget": 1000, "diagonal": "learned"},

@@ -1,0 +1,244 @@
+"""Two fitted models and the weight of the second: ``f = f_1 + beta f_2``.
+
+The best row of the journal paper (Table 2, "CFH") is ``(U'V)_n + I`` for the frequent words and a
+second model of low rank for the other words, hashed; each is trained alone (section 4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import sparse
+
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.models.base import (
+    Columns,
+    DenseWords,
+    FittedModel,
+    Model,
+    Side,
+    Words,
+    fitted,
+    parse,
+)
+from ssi_core.types import Float32, Task, TextMatrix, Texts, Through, Vectors, Watch
+
+_BETAS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+@dataclass(frozen=True)
+class Mixture(Model):
+    """Two models, each trained by itself, then added up.
+
+    Parameters
+    ----------
+    parts : two models: ``model`` (its name) and its hyper-parameters; in TOML ``[[rows.parts]]``
+    betas : weights of the second model to choose from, none negative; with 0 it may be left out
+    tune_on : pairs whose rank loss chooses: "valid", or "train"
+    tuning_queries : queries that choose
+    """
+
+    name: ClassVar[str] = "mixture"
+    parts: tuple[Mapping[str, Any], ...]
+    betas: tuple[float, ...] = _BETAS
+    tune_on: Literal["valid", "train"] = "valid"
+    tuning_queries: int = 500
+
+    def __post_init__(self) -> None:
+        """Refuse anything but two known models, and weights that have no root."""
+        if len(self.parts) != 2:
+            raise ValueError(f"parts: {len(self.parts)} models; a mixture has 2")
+        if not self.betas or min(self.betas) < 0:
+            raise ValueError(f"betas={self.betas}; expected numbers >= 0")
+        if self.tune_on not in ("valid", "train"):
+            raise ValueError(f"tune_on={self.tune_on!r}; expected 'valid' or 'train'")
+        # JSON has no tuples.
+        object.__setattr__(self, "parts", tuple(_with_tuples(part) for part in self.parts))
+        self.models()
+
+    def models(self) -> tuple[Model, ...]:
+        """Build the models of the parts; ValueError names the known ones."""
+        from ssi_core.models import MODELS  # which holds this one
+
+        built = []
+        for part in self.parts:
+            said = dict(part)
+            name = said.pop("model", None)
+            if name not in MODELS or name == self.name:
+                known = ", ".join(sorted(set(MODELS) - {self.name}))
+                raise ValueError(f"parts: no model {name!r}; there are: {known}")
+            built.append(parse(MODELS[name], said))
+        return tuple(built)
+
+    def views(self) -> set[str]:
+        """Views of both."""
+        return set().union(*(model.views() for model in self.models()))
+
+    def fit(
+        self,
+        task: Task,
+        rng: np.random.Generator,
+        *,
+        start: FittedModel | None = None,
+        watch: Watch | None = None,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+    ) -> FittedModel:
+        """Train the parts one after the other; score each once and take the best sum."""
+        before = _parts(start) if start is not None else [None, None]
+        fits = [
+            model.fit(
+                task,
+                rng,
+                start=before[i],
+                watch=_named(watch, f"part_{i + 1}"),
+                threads=threads,
+                checkpoint=None if checkpoint is None else checkpoint / f"part_{i + 1}",
+            )
+            for i, model in enumerate(self.models())
+        ]
+        validator = Validator(task, self.tune_on, self.tuning_queries, threads=threads)
+        first, second = (validator.scores(fit) for fit in fits)
+        losses = {
+            beta: validator.rank_loss_of(first + np.float32(beta) * second)
+            for beta in sorted(self.betas)
+        }
+        beta = min(losses, key=losses.__getitem__)
+        arrays = {
+            _array(i, name): a for i, fit in enumerate(fits) for name, a in fit.arrays.items()
+        }
+        facts = {
+            "beta": beta,
+            "rank_loss_by_beta": {str(b): loss for b, loss in losses.items()},
+            "triples": sum(fit.facts.get("triples", 0) for fit in fits),
+            "parts": [fit.facts for fit in fits],
+        }
+        return fitted(self, task, {**arrays, "beta": np.array([beta], np.float32)}, facts)
+
+    def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
+        """Vectors of both side by side, those of the second times the root of beta."""
+        both = [part.model.vectors(part, texts, side) for part in _parts(fitted)]
+        scale = _scales(fitted)
+        rows = [_times(v.sparse, s) for v, s in zip(both, scale, strict=True)]
+        dense = [v.dense * s for v, s in zip(both, scale, strict=True) if v.dense is not None]
+        return Vectors(
+            _side_by_side([row for row in rows if row is not None]),
+            np.hstack(dense) if dense else None,
+            _joined_through(both) if any(v.through for v in both) else None,
+        )
+
+    def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords | None:
+        """Words of both; one of the second model bears a prime."""
+        found = [part.dense_words(texts, side) for part in _parts(fitted)]
+        there = [(words, i) for i, words in enumerate(found) if words is not None]
+        if not there:
+            return None
+        scale = _scales(fitted)
+        weights = _side_by_side([words.weights for words, _ in there])
+        assert weights is not None
+        embedding = _diagonal([words.embedding * scale[i] for words, i in there])
+        return DenseWords(weights, embedding, _columns([(words.view, i) for words, i in there]))
+
+    def sparse_view(self, fitted: FittedModel, side: Side) -> Words | None:
+        """Columns of both, named as in `dense_words`."""
+        views = [(part.sparse_view(side), i) for i, part in enumerate(_parts(fitted))]
+        there = [(view, i) for view, i in views if view is not None]
+        return _columns(there) if there else None
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """Maps of two models, each on its own columns (implements `types.Through`)."""
+
+    queries: tuple[int, ...]
+    maps: tuple[Through | None, ...]
+
+    @property
+    def width(self) -> int:
+        """Columns of the documents of both."""
+        pairs = zip(self.queries, self.maps, strict=True)
+        return sum(columns if one is None else one.width for columns, one in pairs)
+
+    def __call__(self, rows: TextMatrix) -> TextMatrix:
+        """Map the columns of each model by its own map."""
+        found, first = [], 0
+        for columns, one in zip(self.queries, self.maps, strict=True):
+            part = rows[:, first : first + columns]
+            found.append(part if one is None else one(part))
+            first += columns
+        joined: TextMatrix = sparse.hstack(found, format="csr")
+        return joined
+
+
+def _joined_through(both: Sequence[Vectors]) -> _Joined:
+    there = [v for v in both if v.sparse is not None]
+    widths = tuple(v.sparse.shape[1] for v in there if v.sparse is not None)
+    return _Joined(widths, tuple(v.through for v in there))
+
+
+def _parts(mixture: FittedModel) -> list[FittedModel]:
+    """Return the two models that a fitted mixture is made of."""
+    model = mixture.model
+    if not isinstance(model, Mixture):
+        raise ValueError(f"start={model}; expected a mixture")
+    parts = []
+    for i, one in enumerate(model.models()):
+        prefix = _array(i, "")
+        arrays = {n.removeprefix(prefix): a for n, a in mixture.arrays.items() if prefix in n}
+        facts = mixture.facts.get("parts", [{}, {}])[i]
+        parts.append(FittedModel(one, arrays, mixture.query_views, mixture.document_views, facts))
+    return parts
+
+
+def _array(part: int, name: str) -> str:
+    return f"part_{part + 1}_{name}"
+
+
+def _scales(mixture: FittedModel) -> tuple[np.float32, np.float32]:
+    return np.float32(1), np.sqrt(mixture.arrays["beta"][0])
+
+
+def _times(matrix: TextMatrix | None, scale: np.float32) -> TextMatrix | None:
+    if matrix is None or scale == 1:
+        return matrix
+    return sparse.csr_array((scale * matrix.data, matrix.indices, matrix.indptr), matrix.shape)
+
+
+def _side_by_side(rows: Sequence[TextMatrix]) -> TextMatrix | None:
+    if len(rows) < 2:
+        return rows[0] if rows else None
+    joined: TextMatrix = sparse.hstack(rows, format="csr", dtype=np.float32)
+    return joined
+
+
+def _diagonal(embeddings: Sequence[Float32]) -> Float32:
+    """Stack embeddings so that each has columns of its own."""
+    if len(embeddings) == 1:
+        return embeddings[0]
+    joined = np.zeros(np.sum([e.shape for e in embeddings], axis=0), np.float32)
+    row = column = 0
+    for embedding in embeddings:
+        rows, columns = embedding.shape
+        joined[row : row + rows, column : column + columns] = embedding
+        row, column = row + rows, column + columns
+    return joined
+
+
+def _columns(views: Sequence[tuple[Words, int]]) -> Words:
+    """Columns of both models; a word may be in both, and that of the second bears a prime."""
+    words = [f"{word}{'′' * i}" for view, i in views for word in view.words]
+    return Columns(" ".join(view.space for view, _ in views), words)
+
+
+def _with_tuples(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(v) if isinstance(v, list) else v for key, v in part.items()}
+
+
+def _named(watch: Watch | None, part: str) -> Watch | None:
+    if watch is None:
+        return None
+    return lambda step, found: watch(step, {f"{part}/{name}": v for name, v in found.items()})

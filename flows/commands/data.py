@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -169,13 +170,14 @@ def _words(context: click.Context, option: click.Parameter, value: str) -> int |
         "ssi features corpus --out task",
         "ssi features corpus --out task --words all --split documents",
         "ssi features corpus --out task --views counts,raw,sublinear:100",
+        "ssi features corpus --words all --views raw,cfh:k=5,words=30000,ngrams=1",
     ),
 )
 @click.argument("corpus", type=click.Path(path_type=Path))
 @OUT
 @click.option("--split", type=click.Choice(["links", "documents"]), default="links")
 @click.option("--words", default="30000", callback=_words, help="A number, or all.")
-@click.option("--views", default="counts,raw,sublinear", help="Weightings, with commas.")
+@click.option("--views", default="counts,raw,sublinear", help="Names, with commas; see below.")
 @click.option("--split-seed", type=int, default=0, show_default=True)
 @FORCE
 def features(
@@ -190,6 +192,11 @@ def features(
     """Turn a corpus into a task: word matrices and splits.
 
     The vocabulary and the weights of words come from the corpus.
+
+    A view is a weighting of words (counts, raw, sublinear, binary; raw:100 keeps a text's 100
+    heaviest), or correlated feature hashing: cfh:k=5,words=30000,ngrams=1 puts a word beyond the
+    30,000 most frequent, or with ngrams=2 a run of two words, in the place of the 5 frequent
+    words that it goes with.
     """
     from ssi_core.features.task import build_task
 
@@ -199,7 +206,7 @@ def features(
             out or _store("task", split, words, views, split_seed, corpus),
             words=words,
             split=split,
-            views=tuple(views.split(",")),
+            views=tuple(re.split(r",(?!\w+=)", views)),
             split_seed=split_seed,
             force=force,
             progress=tell,

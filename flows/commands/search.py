@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from flows.commands.data import FORCE, artefact_outcome
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ssi_core.serving.neighbours import Neighbour
     from ssi_core.serving.searcher import Searcher
 
 INDEX = click.option(
@@ -67,24 +69,63 @@ def search(model: str, text: str, k: int, index: Path | None) -> Outcome:
 
 @click.command(
     cls=Verb,
-    examples=("ssi neighbours models:/ssi@champion car", "ssi neighbours runs/abc moon --json"),
+    examples=(
+        "ssi neighbours models:/ssi@champion car",
+        "ssi neighbours runs/abc moon --json",
+        'ssi neighbours task riemannian "pearl harbor" --dice -k 5',
+    ),
 )
 @click.argument("model")
-@click.argument("word")
+@click.argument("words", metavar="WORD...", nargs=-1, required=True)
 @K
-def neighbours(model: str, word: str, k: int) -> Outcome:
-    """List the words that a model relates to a word."""
+@click.option("--dice", is_flag=True, help="MODEL is a task: words of the same documents.")
+@click.option(
+    "--frequent",
+    type=click.IntRange(min=1),
+    default=30_000,
+    show_default=True,
+    help="With --dice: of so many of the most frequent words.",
+)
+def neighbours(model: str, words: tuple[str, ...], k: int, dice: bool, frequent: int) -> Outcome:
+    """List the words that a model relates to a word.
+
+    With --dice, MODEL is a task directory, and the words are those with the largest DICE
+    coefficient: 2 * documents with both / (documents with one + documents with the other). WORD
+    may then be a run of words in quotes, if the task has a view of them (cfh:...,ngrams=2).
+    """
+    found = _by_dice(Path(model), words, k, frequent) if dice else _by_model(model, words, k)
+    value = {
+        "results": [
+            {"asked": asked, "id": n.word, "title": n.word, "score": n.score}
+            for asked, related in found.items()
+            for n in related
+        ]
+    }
+
+    def show(console: Console) -> None:
+        for asked, related in found.items():
+            if len(found) > 1:
+                console.print(asked, style="bold", markup=False)
+            _show_ranked(console, "word", [(n.word, n.score) for n in related])
+
+    return Outcome(value, show)
+
+
+def _by_model(model: str, words: Sequence[str], k: int) -> dict[str, list[Neighbour]]:
     from ssi_core.models import load_model
     from ssi_core.serving.neighbours import neighbours as related
     from ssi_core.serving.searcher import model_in
 
-    found = related(load_model(model_in(directory_of(model))), word, k)
-    value = {"results": [{"id": n.word, "title": n.word, "score": n.score} for n in found]}
+    fitted = load_model(model_in(directory_of(model)))
+    return {word: related(fitted, word, k) for word in words}
 
-    def show(console: Console) -> None:
-        _show_ranked(console, "word", [(n.word, n.score) for n in found])
 
-    return Outcome(value, show)
+def _by_dice(task: Path, words: Sequence[str], k: int, most: int) -> dict[str, list[Neighbour]]:
+    from ssi_core.features.task import open_task
+    from ssi_core.serving.neighbours import dice_neighbours
+
+    opened = open_task(task)
+    return {word: dice_neighbours(opened, word, k, most) for word in words}
 
 
 @click.command(

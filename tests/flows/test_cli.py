@@ -156,7 +156,7 @@ def test_explain_parts_and_rest_are_the_score(ssi, project):
 def test_neighbours_are_words_of_the_subject(ssi, project):
     code, found, _ = ssi("neighbours", project / "model", "automobile", "-k", 3)
     assert code == 0
-    assert [set(hit) for hit in found["results"]] == [{"id", "title", "score"}] * 3
+    assert [set(hit) for hit in found["results"]] == [{"asked", "id", "title", "score"}] * 3
     words = {"car", "engine", "wheel", "road", "driver", "motor", "vehicle"}
     assert {hit["title"] for hit in found["results"]} <= words
 

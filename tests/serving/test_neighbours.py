@@ -5,8 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
+from ssi_core.features.task import open_task
 from ssi_core.features.views import TextView
-from ssi_core.serving.neighbours import neighbours
+from ssi_core.serving.neighbours import dice_neighbours, neighbours
 from ssi_core.types import BadInput
 from tests.serving.models import WORDS, random_models
 
@@ -52,3 +53,21 @@ def test_a_model_of_equal_words_relates_none(which):
 def test_an_unknown_word_has_no_neighbours():
     with pytest.raises(BadInput, match="'unheard' is not a word"):
         neighbours(random_models(1)[3], "unheard")
+
+
+def test_dice_neighbours_are_those_of_the_definition(task_dir):
+    task = open_task(task_dir)
+    counts = task.documents.matrix("counts").toarray() > 0
+    words = list(task.documents.views["counts"].words)
+    i = words.index("music3")
+    together = (counts & counts[:, [i]]).sum(axis=0)
+    dice = 2 * together / (counts.sum(axis=0) + counts[:, i].sum())
+    expected = [j for j in np.lexsort((np.arange(50), -dice[:50])) if j != i][:7]
+    found = dice_neighbours(task, "Music3", k=7, frequent=50)
+    assert [n.word for n in found] == [words[j] for j in expected]
+    assert [n.score for n in found] == pytest.approx([dice[j] for j in expected])
+
+
+def test_a_task_without_runs_says_how_to_get_them(task_dir):
+    with pytest.raises(BadInput, match=r"no runs of 2 words.*ngrams=2"):
+        dice_neighbours(open_task(task_dir), "music3 music4")

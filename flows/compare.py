@@ -21,9 +21,6 @@ from ssi_core.types import BadInput, Report
 
 __all__ = ["Loaded", "best_row", "compare", "load", "render", "results", "summarise"]
 
-TESTED = ("rank_loss", "map", "p_at_10")
-"""Measures that every row is tested in against the baseline."""
-
 _TESTS = {"randomisation": paired_randomisation, "t": paired_t}
 
 
@@ -106,6 +103,7 @@ def results(loaded: Loaded) -> dict[str, Any]:
         "experiment": loaded.experiment,
         "comparison": loaded.comparison,
         "title": table.title,
+        "measures": list(table.measures),
         "source": table.source,
         "note": table.note,
         "baseline": baseline_of(loaded, loaded.rows[0]).label,
@@ -166,7 +164,7 @@ def _against_baseline(loaded: Loaded) -> list[dict[str, Any]]:
     ]
     found = []
     for name, test in _TESTS.items():
-        for measure in TESTED:
+        for measure in loaded.table.measures:
             family = []
             for a, b in pairs:
                 ours, theirs = (loaded.means[label][measure].to_numpy() for label in (a, b))
@@ -255,7 +253,7 @@ def summarise(
     loaded = load(experiment, comparison)
     found = found or results(loaded)
     summary, base = found["summary"], found["baseline"]
-    measures = [name for name in TESTED if name in summary[0]["measures"]]
+    measures = [name for name in loaded.table.measures if name in summary[0]["measures"]]
     series = {
         name: [_number(row["measures"][name]["mean"]) for row in summary] for name in measures
     }

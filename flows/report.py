@@ -13,7 +13,14 @@ from flows.slices import tables as slice_tables
 if TYPE_CHECKING:
     from rich.console import Console
 
-_SHOWN = {"rank_loss": "rank loss %", "map": "MAP", "p_at_10": "P@10"}
+_TITLES = {
+    "rank_loss": "rank loss %",
+    "map": "MAP",
+    "mrr": "MRR",
+    "p_at_1": "P@1",
+    "p_at_10": "P@10",
+    "ndcg_at_10": "nDCG@10",
+}
 _LEVEL = 0.05
 
 
@@ -70,9 +77,11 @@ def _table(comparison: Mapping[str, Any]) -> Any:
 def cells(comparison: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Return the head and the cells of the table, a line per row; printed values only if any."""
     summary = comparison["summary"]
-    printed = {n for n in _SHOWN if any(n in row["paper"] for row in summary)}
+    shown = comparison["measures"]
+    printed = {n for n in shown if any(n in row["paper"] for row in summary)}
     head = ["row"]
-    for name, title in _SHOWN.items():
+    for name in shown:
+        title = _TITLES[name]
         head += [title, "paper"] if name in printed else [title]
     if any(row["seconds"] is not None for row in summary):
         head.append("time")
@@ -82,7 +91,7 @@ def cells(comparison: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     for row in summary:
         mark = f" [{notes[row['label']]}]" if row["label"] in notes else ""
         line = [row["label"] + mark]
-        for name in _SHOWN:
+        for name in shown:
             found = row["measures"][name]
             sign = better.get((row["label"], name), "")
             line.append(sign + _value(name, found["mean"], found["se"]))
@@ -109,7 +118,8 @@ def footnotes(comparison: Mapping[str, Any]) -> list[str]:
         f"± standard error over {queries} queries. * better, ° worse than {comparison['baseline']} "
         f"(paired randomisation test, Holm, p < {_LEVEL:g})."
     ]
-    if (bound := comparison["bounds"].get("p_at_10")) is not None:
+    bound = comparison["bounds"].get("p_at_10") if "p_at_10" in comparison["measures"] else None
+    if bound is not None:
         lines[0] += f" P@10 can reach {bound:.2f} here."
     if any(row["seeds"] > 1 for row in summary):
         lines.append("sd: over the seeds of a row; its values are means over them.")
@@ -137,13 +147,13 @@ def claims_line(comparison: Mapping[str, Any]) -> str:
 
 def claims_cells(comparison: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Return the head and the cells of the claims, a line per pair of rows."""
-    names = [n for n in _SHOWN if any(c["measure"] == n for c in comparison["claims"])]
+    names = [n for n in _TITLES if any(c["measure"] == n for c in comparison["claims"])]
     names += sorted({c["measure"] for c in comparison["claims"]} - set(names))
     pairs: dict[tuple[str, str], dict[str, str]] = {}
     for claim in comparison["claims"]:
         said = f"{claim['verdict']}, {_probability(claim['p_adjusted'])}"
         pairs.setdefault((claim["above"], claim["below"]), {})[claim["measure"]] = said
-    head = ["claim", *(_SHOWN.get(n, n).removesuffix(" %") for n in names)]
+    head = ["claim", *(_TITLES.get(n, n).removesuffix(" %") for n in names)]
     lines = [
         [f"{above} above {below}", *(own.get(n, "") for n in names)]
         for (above, below), own in pairs.items()
@@ -229,19 +239,20 @@ def _spread(row: Mapping[str, Any], head: Sequence[str]) -> list[str]:
     # The sd over seeds, under the values.
     own = {
         title: _value(name, row["measures"][name]["sd_seeds"], None)
-        for name, title in _SHOWN.items()
+        for name, title in _TITLES.items()
+        if name in row["measures"]
     }
     return [f"  sd, {row['seeds']} seeds", *(own.get(title, "") for title in head[1:])]
 
 
 def _column(title: str) -> str:
-    return next((name for name, shown in _SHOWN.items() if shown == title), "")
+    return next((name for name, shown in _TITLES.items() if shown == title), "")
 
 
 def _best(comparison: Mapping[str, Any]) -> dict[str, list[str]]:
     # label -> measures in which the row is the best.
     found: dict[str, list[str]] = {}
-    for name in _SHOWN:
+    for name in comparison["measures"]:
         sign = -1 if name == "rank_loss" else 1
         rows = comparison["summary"]
         best = max(rows, key=lambda row: sign * row["measures"][name]["mean"])

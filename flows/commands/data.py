@@ -79,6 +79,7 @@ def sample(directory: Path, documents: int, seed: int) -> Outcome:
     examples=(
         "ssi ingest wikipedia enwiki-pages-articles.xml.bz2 --out corpus",
         "ssi ingest wikispeedia wikispeedia_paths-and-graph --out corpus",
+        "ssi ingest collection cranfield --out corpus",
     ),
 )
 def ingest() -> None:
@@ -156,6 +157,25 @@ def ingest_wikispeedia(directory: Path, out: Path | None, force: bool) -> Outcom
     return artefact_outcome(artefact)
 
 
+@ingest.command(
+    "collection",
+    cls=Verb,
+    examples=("ssi ingest collection cranfield/ --out corpus",),
+)
+@click.argument("directory", type=click.Path(path_type=Path))
+@OUT
+@FORCE
+def ingest_collection(directory: Path, out: Path | None, force: bool) -> Outcome:
+    """Read Cranfield, CISI or CACM: documents, queries and judgements in SMART's format."""
+    from ssi_core.corpus.collections import ingest_collection as read
+
+    with progress("ingest") as tell:
+        artefact = read(
+            directory, out or _store("corpus", "collection", directory), force=force, progress=tell
+        )
+    return artefact_outcome(artefact)
+
+
 def _words(context: click.Context, option: click.Parameter, value: str) -> int | None:
     if value == "all":
         return None
@@ -170,15 +190,41 @@ def _words(context: click.Context, option: click.Parameter, value: str) -> int |
         "ssi features corpus --out task",
         "ssi features corpus --out task --words all --split documents",
         "ssi features corpus --out task --views counts,raw,sublinear:100",
+        "ssi features corpus --out task --query-words 10",
+        "ssi features cranfield --out task --split queries --words all",
         "ssi features corpus --words all --views raw,cfh:k=5,words=30000,ngrams=1",
     ),
 )
 @click.argument("corpus", type=click.Path(path_type=Path))
 @OUT
-@click.option("--split", type=click.Choice(["links", "documents"]), default="links")
+@click.option(
+    "--split",
+    type=click.Choice(["links", "documents", "queries"]),
+    default="links",
+    help="By link, by document, or the judged queries of a collection in five folds.",
+)
 @click.option("--words", default="30000", callback=_words, help="A number, or all.")
 @click.option("--views", default="counts,raw,sublinear", help="Names, with commas; see below.")
 @click.option("--split-seed", type=int, default=0, show_default=True)
+@click.option(
+    "--cold",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    show_default=True,
+    help="Share of the documents that training never sees.",
+)
+@click.option(
+    "--query-words",
+    type=click.IntRange(min=1),
+    help="Queries are so many random words of documents; else whole documents.",
+)
+@click.option(
+    "--query-draws",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="With --query-words: queries drawn of a document for training.",
+)
 @FORCE
 def features(
     corpus: Path,
@@ -187,6 +233,9 @@ def features(
     words: int | None,
     views: str,
     split_seed: int,
+    cold: float,
+    query_words: int | None,
+    query_draws: int,
     force: bool,
 ) -> Outcome:
     """Turn a corpus into a task: word matrices and splits.
@@ -200,14 +249,20 @@ def features(
     """
     from ssi_core.features.task import build_task
 
+    said: dict[str, Any] = {
+        "words": words,
+        "split": split,
+        "views": re.split(r",(?!\w+=)", views),
+        "split_seed": split_seed,
+        "cold": cold,
+        "query_words": query_words,
+        "query_draws": query_draws,
+    }
     with progress("features") as tell:
         artefact = build_task(
             corpus,
-            out or _store("task", split, words, views, split_seed, corpus),
-            words=words,
-            split=split,
-            views=tuple(re.split(r",(?!\w+=)", views)),
-            split_seed=split_seed,
+            out or _store("task", said, corpus),
+            **said,
             force=force,
             progress=tell,
         )

@@ -12,6 +12,7 @@ import pytest
 from flows.cli import cli
 from flows.command import Outcome, Verb, Verbs, kind_of, run
 from ssi_core.types import BadInput, Refused
+from tests.corpus.test_collections import write
 from tests.flows.project import PAGES, make, write_dump
 
 HEAVY = ("prefect", "mlflow", "numba", "polars", "scipy", "numpy")
@@ -117,6 +118,23 @@ def test_ingest_and_features_say_path_key_counts_skipped(ssi, tmp_path):
     assert code == 0
 
 
+def test_keyword_queries_and_collections_have_their_options(ssi, tmp_path, project):
+    how = ("--words", "all", "--query-words", "3", "--query-draws", "2")
+    code, task, _ = ssi("features", project / "corpus", *how)
+    assert code == 0
+    drawn = task["counts"]["keywords"]
+    asked = task["counts"]["queries"]
+    assert drawn["queries"]["train"] == 2 * asked["train"]
+    assert drawn["queries"]["test"] == asked["test"]
+
+    write(tmp_path / "in", "1 1 1\n")
+    code, corpus, _ = ssi("ingest", "collection", tmp_path / "in")
+    assert (code, corpus["counts"]["judgements"]) == (0, 1)
+    code, error, _ = ssi("features", corpus["path"], "--split", "queries")
+    assert code == 3
+    assert "1 of its queries are judged" in error["error"]["message"]
+
+
 def test_artefacts_without_a_place_lie_in_the_store(ssi, tmp_path, project):
     code, task, _ = ssi("features", project / "corpus", "--words", "all")
     assert code == 0
@@ -213,6 +231,7 @@ def test_what_a_person_reads_is_at_most_100_columns(project, capsys):
         (["explain", "{model}", "car", "No such page"], 3, "No such page"),
         (["ingest", "wikipedia", "no-such-dump.xml"], 3, "no-such-dump.xml"),
         (["ingest", "wikispeedia", "no-such-directory"], 3, "no-such-directory"),
+        (["ingest", "collection", "no-such-directory"], 3, "no test collection is there"),
         (["pipeline", "no-such-table", "--task", "{task}"], 3, "no-such-table"),
         (["pipeline", "demo", "--task", "{task}", "--rows", "TF-IDF,x"], 3, "'x'"),
         (["pipeline", "demo", "--corpus", "{task}"], 3, "expected 'corpus'"),

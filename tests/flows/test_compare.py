@@ -54,6 +54,18 @@ def test_the_object_is_json_with_the_agreed_keys(found, rows):
     assert found["missing"] == ["LSI"]
 
 
+@pytest.mark.usefixtures("rows")
+def test_a_table_names_the_measures_that_are_shown_and_tested():
+    loaded = compare.load(EXPERIMENT, "first")
+    table = dataclasses.replace(loaded.table, measures=("ndcg_at_10", "map"), claims=())
+    found = compare.results(dataclasses.replace(loaded, table=table))
+    assert {test["metric"] for test in found["tests"]} == {"test/ndcg_at_10", "test/map"}
+    text = printed(found)
+    assert text.index("nDCG@10") < text.index("MAP")
+    assert "rank loss" not in text
+    assert "P@10" not in text
+
+
 def test_values_are_averaged_over_seeds_query_by_query(found):
     summary = found["summary"][2]
     frames = [comparisons.report(0.2, seed=seed).per_query["map"].to_numpy() for seed in (2, 3)]

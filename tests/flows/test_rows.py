@@ -1,0 +1,47 @@
+"""One row of a table, from the task directory to its run."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from flows import tracking
+from flows.rows import run_row
+from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.features.task import build_task, open_task
+from ssi_core.models import MODELS
+from tests.corpora import write_collection
+
+TABLE = """
+name = "judged"
+title = "Judged queries"
+measures = ["map", "ndcg_at_10"]
+
+[tasks.queries]
+words = "all"
+split = "queries"
+
+[[rows]]
+label = "TF-IDF"
+model = "tfidf"
+"""
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_a_row_on_folds_reports_every_query_once(tmp_path):
+    build_task(write_collection(tmp_path / "corpus"), tmp_path / "task", split="queries")
+    (tmp_path / "judged.toml").write_text(TABLE)
+    run = run_row(str(tmp_path / "judged.toml"), "TF-IDF", tmp_path / "task", 0, "c")
+    task = open_task(tmp_path / "task")
+    frames = []
+    for fold in task.folds:
+        fit = MODELS["tfidf"]().fit(fold, np.random.default_rng(0))
+        frames.append(evaluate(fit, fold, tuples=0).per_query)
+    expected = pl.concat(frames).sort("query")
+    report = tracking.run_report(run)
+    assert report.per_query["id"].to_list() == task.queries.ids.to_list()
+    assert report.per_query.select("id", "map", "ndcg_at_10").equals(
+        expected.select("id", "map", "ndcg_at_10")
+    )
+    assert report.means["map"] == pytest.approx(expected["map"].mean())
+    logged = tracking.client().get_run(run).data.metrics
+    assert logged["test/ndcg_at_10"] == pytest.approx(expected["ndcg_at_10"].mean())

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint slow bench clean
+.PHONY: demo test lint slow fuzz bench clean
 
 demo: .venv/.stamp
 	$(BIN)/ssi demo
@@ -13,6 +13,9 @@ test: .venv/.stamp
 
 slow: .venv/.stamp
 	$(BIN)/pytest -m slow
+
+fuzz: .venv/.stamp
+	SSI_FUZZ_EXAMPLES=2000 $(BIN)/pytest -q -s tests/robust/test_fuzz.py
 
 bench: .venv/.stamp
 	$(BIN)/python -m benchmarks

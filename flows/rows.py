@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from flows import environment, tracking
-from ssi_core import store
+from ssi_core import files, store
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
 from ssi_core.experiment import Row, Table, load_table
@@ -59,7 +59,8 @@ def run_row(
     row = declared.row(label)
     opened = open_task(Path(task))
     kept = _checkpoints(row, opened.key, seed)
-    with limited(threads), _alone(kept):
+    what = f"row {label!r} with seed {seed} on {task}"
+    with files.writing(environment.root()), limited(threads), _alone(kept, what):
         checkpoint = _checkpoint(kept, threads)
         with tracking.row_run(declared, row, seed, comparison, Path(task)) as run:
             reports = []
@@ -87,7 +88,7 @@ def forget(table: str, label: str, task: Path, seed: int) -> None:
     """Remove what a row that is finished has left to go on from: it was killed at its very end."""
     kept = _checkpoints(find_table(table).row(label), store.read(task, "task").key, seed)
     if kept.exists():
-        with _alone(kept):
+        with _alone(kept, f"row {label!r}"):
             shutil.rmtree(kept, ignore_errors=True)
 
 
@@ -110,14 +111,14 @@ _PATIENCE = 30.0
 
 
 @contextmanager
-def _alone(kept: Path) -> Iterator[None]:
+def _alone(kept: Path, what: str) -> Iterator[None]:
     """Keep others out of a row's checkpoint; `Refused` when another process goes on with it."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + _PATIENCE
     with ExitStack() as held:
         while True:
             try:
-                held.enter_context(store.locked(kept))
+                held.enter_context(store.locked(kept, what))
                 break
             except Refused:
                 if time.monotonic() > end:

@@ -1,0 +1,60 @@
+"""Every bad input, through the command: exit code, message, nothing left behind, no traceback."""
+
+import json
+import os
+
+import pytest
+
+from ssi_core.types import Refused
+from tests.robust import cases
+from tests.robust.__main__ import PAGE, entry
+
+MOUNTS = cases.mounts()
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda case: f"{case.theme}-{case}")
+def test_a_bad_input_is_answered_in_words(case, here):
+    if "no space" in case.what and not MOUNTS:
+        pytest.skip("this process may not mount a small disk")
+    answer = cases.ask(case, here)
+    assert answer.code == case.code, answer.log
+    assert case.said in answer.printed
+    assert "Traceback" not in answer.log
+    if case.code in (cases.BAD, cases.REFUSED):
+        assert len(answer.printed.splitlines()) == 1
+        assert not (here / "new").exists()
+    # Whole parts, from which the next run goes on, are kept for want of room alone.
+    kept = [".new.work"] if case.code == cases.REFUSED else []
+    assert set(cases.hidden(here)) <= set(kept)
+    if (here / "left.json").exists():
+        left = json.loads((here / "left.json").read_text())
+        half = (".partial", ".old", "artefact.json")
+        assert [path for path in left if path.endswith(half)] == []
+    assert entry(case, answer) in PAGE.read_text(encoding="utf-8"), (
+        "docs/bad-input.md says something else: python -m tests.robust writes it anew"
+    )
+
+
+def test_two_runs_do_not_write_one_comparison(here):
+    from flows.tracking.database import written_alone
+
+    with (
+        written_alone("demo-1"),
+        written_alone("demo-2"),
+        pytest.raises(Refused, match=f"demo-1 is being written by process {os.getpid()}"),
+        written_alone("demo-1"),
+    ):
+        raise AssertionError("a second run was let in")
+    with written_alone("demo-1"):
+        pass
+
+
+def test_a_run_that_fails_leaves_what_was_whole(here):
+    whole = {path: path.read_bytes() for path in (here / "corpus").rglob("*") if path.is_file()}
+    (here / "dump.xml.bz2").write_bytes((here / "dump.xml.bz2").read_bytes()[:-40])
+    again = "ingest wikipedia dump.xml.bz2 --out corpus --force --processes 1"
+    case = cases.Case("", "", again, cases.nothing, cases.BAD, "")
+    assert cases.ask(case, here).code == cases.BAD
+    found = {path: path.read_bytes() for path in (here / "corpus").rglob("*") if path.is_file()}
+    assert found == whole
+    assert cases.hidden(here) == []

@@ -175,7 +175,7 @@ def test_a_wrong_hyperparameter_is_refused_when_the_models_are_checked(old, new,
 
 
 def test_an_unknown_table_names_the_shipped_ones():
-    with pytest.raises(BadInput, match=r"no table 'dmeo'\. Did you mean 'demo'\? Known: .*, demo, "):
+    with pytest.raises(BadInput, match=r"'dmeo'\. Did you mean 'demo'\? Known: .*, demo, "):
         load_table("dmeo", TABLES)
 
 

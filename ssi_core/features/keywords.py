@@ -23,9 +23,13 @@ from ssi_core.features.queries import write_exclude, write_queries
 from ssi_core.features.split import SIDES, hash_titles, mix
 from ssi_core.features.tfidf import Weighting
 from ssi_core.kernels.keywords import draw_entries
+from ssi_core.resources import require
 from ssi_core.types import Float32, Int32, Int64, TextMatrix
 
 UInt64 = NDArray[np.uint64]
+
+# At the peak: row numbers while they are repeated and joined; ids, titles and seeds of a query.
+_PAIR_BYTES, _QUERY_BYTES = 40, 100
 
 
 def draw_words(
@@ -79,9 +83,23 @@ def write_keyword_queries(
     words : k
     draws : queries of a document for training
     seed : of the draws, together with the title of the document and the side
+
+    Raises
+    ------
+    Refused
+        So many draws do not fit into memory or on the disk.
     """
     # Copies, because the files that they are mapped from are written over.
     rows = {side: np.array(load_pairs(path / "pairs", side).rows) for side in SIDES}
+    pairs = len(rows["train"]) * draws
+    queries = len(np.unique(rows["train"][:, 0])) * draws
+    require(
+        "keyword queries",
+        memory=pairs * _PAIR_BYTES + queries * _QUERY_BYTES,
+        directory=path,
+        disk=8 * pairs + 8 * words * queries * len(weightings),
+        remedy="Draw fewer queries of a document (--query-draws).",
+    )
     sources, states, excluded = [], [], []
     first = 0
     for number, (side, links) in enumerate(rows.items()):

@@ -10,6 +10,7 @@ from ssi_core.features.keywords import draw_words
 from ssi_core.features.split import TEST, TRAIN, side_of_documents
 from ssi_core.features.task import build_task, open_task
 from ssi_core.features.tfidf import Weighting, weigh
+from ssi_core.types import Refused
 from tests.corpora import topical, write_corpus
 
 DRAWS, WORDS = 3, 4
@@ -174,6 +175,12 @@ def test_a_draw_is_a_subset_of_its_row(seed, words):
     whole = counts.toarray()[rows] * (idf > 0)
     assert ((drawn == 0) | (drawn == whole)).all()
     assert ((drawn > 0).sum(axis=1) == np.minimum(words, (whole > 0).sum(axis=1))).all()
+
+
+def test_draws_that_do_not_fit_are_refused(corpus_dir, tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_MEMORY", "200M")
+    with pytest.raises(Refused, match=r"keyword queries takes about .*--query-draws"):
+        build_task(corpus_dir, tmp_path / "task", query_words=WORDS, query_draws=1_000_000)
 
 
 @pytest.mark.parametrize(("setting", "said"), [({"query_words": 0}, "query_words=0"),

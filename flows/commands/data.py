@@ -184,6 +184,18 @@ def _words(context: click.Context, option: click.Parameter, value: str) -> int |
     return int(value)
 
 
+def _views(context: click.Context, option: click.Parameter, value: str) -> list[str]:
+    from ssi_core.features.hashing import parse_view
+
+    names = re.split(r",(?!\w+=)", value)
+    try:
+        for name in names:
+            parse_view(name)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, option) from None
+    return names
+
+
 @click.command(
     cls=Verb,
     examples=(
@@ -204,7 +216,12 @@ def _words(context: click.Context, option: click.Parameter, value: str) -> int |
     help="By link, by document, or the judged queries of a collection in five folds.",
 )
 @click.option("--words", default="30000", callback=_words, help="A number, or all.")
-@click.option("--views", default="counts,raw,sublinear", help="Names, with commas; see below.")
+@click.option(
+    "--views",
+    default="counts,raw,sublinear",
+    callback=_views,
+    help="Names, with commas; see below.",
+)
 @click.option("--split-seed", type=int, default=0, show_default=True)
 @click.option(
     "--cold",
@@ -231,7 +248,7 @@ def features(
     out: Path | None,
     split: str,
     words: int | None,
-    views: str,
+    views: list[str],
     split_seed: int,
     cold: float,
     query_words: int | None,
@@ -252,7 +269,7 @@ def features(
     said: dict[str, Any] = {
         "words": words,
         "split": split,
-        "views": re.split(r",(?!\w+=)", views),
+        "views": views,
         "split_seed": split_seed,
         "cold": cold,
         "query_words": query_words,

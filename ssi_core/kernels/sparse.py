@@ -1,12 +1,17 @@
-"""Rows of CSR matrices met with rows of dense ones: the two halves of every training step."""
+"""Rows of CSR matrices met with rows of dense ones: the two halves of every training step.
+
+`gather` and `scatter` run as written without the JIT; compiled they are `vectors`' loops.
+"""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from ssi_core.kernels import jit, jit_fast
+from ssi_core.kernels.vectors import LINE, add_to_rows, sum_rows
 
 
 class Csr(NamedTuple):
@@ -33,7 +38,7 @@ def _read_only(array: Any) -> Any:
 
 
 def aligned_empty(rows: int, columns: int) -> Any:
-    """Float32 (rows, columns) whose base and rows start on cache lines, if columns are 16 k."""
+    """Float32 (rows, columns) whose base and rows start on cache lines, if columns are padded."""
     bytes_ = rows * columns * 4
     buffer = np.empty(bytes_ + 64, np.uint8)
     start = -buffer.ctypes.data % 64
@@ -41,47 +46,45 @@ def aligned_empty(rows: int, columns: int) -> Any:
 
 
 def padded(dimensions: int) -> int:
-    """Row length for an embedding: the next multiple of 16 floats, a cache line."""
-    return -(-dimensions // 16) * 16
+    """Row length for an embedding: the next multiple of a cache line."""
+    return -(-dimensions // LINE) * LINE
 
 
-@jit_fast
 def gather(embedding: Any, matrix: Csr, row: int, out: Any) -> None:
     """Compute ``out = sum_w x_w embedding[w]`` over the non-zeros of one row.
 
-    Four rows are read at a time, which halves the traffic of ``out``.
+    The width of the embedding is a multiple of `vectors.LINE`, see `padded`.
     """
-    n = out.shape[0]
-    indices, data = matrix.indices, matrix.data
-    t, stop = matrix.indptr[row], matrix.indptr[row + 1]
-    for r in range(n):
-        out[r] = 0
-    while t + 4 <= stop:
-        a, b, c, d = (
-            embedding[indices[t]],
-            embedding[indices[t + 1]],
-            embedding[indices[t + 2]],
-            embedding[indices[t + 3]],
-        )
-        x, y, z, w = data[t], data[t + 1], data[t + 2], data[t + 3]
-        for r in range(n):
-            out[r] += x * a[r] + y * b[r] + z * c[r] + w * d[r]
-        t += 4
-    while t < stop:
-        a, x = embedding[indices[t]], data[t]
-        for r in range(n):
-            out[r] += x * a[r]
-        t += 1
-
-
-@jit_fast
-def scatter(embedding: Any, matrix: Csr, row: int, scale: np.float32, direction: Any) -> None:
-    """Add ``scale x_w direction`` to ``embedding[w]`` for every non-zero of one row."""
-    n = direction.shape[0]
+    out[:] = 0
     for t in range(matrix.indptr[row], matrix.indptr[row + 1]):
-        e, x = embedding[matrix.indices[t]], scale * matrix.data[t]
-        for r in range(n):
-            e[r] += x * direction[r]
+        out += matrix.data[t] * embedding[matrix.indices[t]]
+
+
+@overload(gather)
+def _gather(embedding: Any, matrix: Csr, row: int, out: Any) -> Any:
+    def compiled(embedding: Any, matrix: Csr, row: int, out: Any) -> None:
+        first, last = matrix.indptr[row], matrix.indptr[row + 1]
+        sum_rows(embedding, matrix.indices, matrix.data, first, last, out, np.float32(1))
+
+    return compiled
+
+
+def scatter(embedding: Any, matrix: Csr, row: int, scale: np.float32, direction: Any) -> None:
+    """Add ``scale x_w direction`` to ``embedding[w]`` for every non-zero of one row.
+
+    The width as in `gather`.
+    """
+    for t in range(matrix.indptr[row], matrix.indptr[row + 1]):
+        embedding[matrix.indices[t]] += scale * matrix.data[t] * direction
+
+
+@overload(scatter)
+def _scatter(embedding: Any, matrix: Csr, row: int, scale: np.float32, direction: Any) -> Any:
+    def compiled(embedding: Any, matrix: Csr, row: int, scale: np.float32, direction: Any) -> None:
+        first, last = matrix.indptr[row], matrix.indptr[row + 1]
+        add_to_rows(embedding, matrix.indices, matrix.data, first, last, direction, scale)
+
+    return compiled
 
 
 @jit_fast

@@ -68,7 +68,9 @@ def sweep_of(form: str, diagonal: str) -> Callable[..., Any]:
     ) -> None:
         for _ in range(steps):
             pair = below(state, data.pairs.shape[0])
-            q, p = data.pairs[pair, 0], data.pairs[pair, 1]
+            # int64 like n, so that nothing is compiled twice
+            q: Any = np.int64(data.pairs[pair, 0])
+            p: Any = np.int64(data.pairs[pair, 1])
             form_query(parameters, data, work, q)
             diagonal_query(parameters, data, work, q)
             positive = form_document(parameters, data, work, p, 0) + diagonal_document(

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from ssi_core.kernels import sweep as kernel
 from ssi_core.kernels.forms import Data, Parameters, Work
-from ssi_core.kernels.sparse import Csr, csr
+from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded
 from ssi_core.types import Task
 
 
@@ -103,7 +103,7 @@ class Sgd:
         """Draw triples on all threads; mean hinge, share of violated ones, and skipped ones."""
         threads = len(self._work)
         shares = np.diff(np.linspace(0, triples, threads + 1).astype(np.int64))
-        totals = np.zeros((threads, 4))
+        totals = np.zeros((threads, 8))  # as the states
 
         def one(i: int) -> None:
             self._sweep(
@@ -137,11 +137,18 @@ class Sgd:
 
 
 def _work(width: int, words: int) -> Work:
+    """Scratch in cache lines of its own: another thread's would take them away at every step."""
+
+    def zeros(rows: int, columns: int) -> Any:
+        made = aligned_empty(rows, padded(columns))
+        made[:] = 0
+        return made[:, :columns]
+
     return Work(
-        np.zeros(width, np.float32),
-        np.zeros((2, width), np.float32),
-        np.zeros(words, np.float32),
-        np.zeros(2, np.float32),
-        np.zeros(1, np.int64),
-        np.zeros(words, np.float32),
+        zeros(1, width)[0],
+        zeros(2, width),
+        zeros(1, words)[0],
+        zeros(1, 2)[0],
+        zeros(1, 2)[0].view(np.int64),
+        zeros(1, words)[0],
     )

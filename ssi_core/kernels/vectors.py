@@ -1,0 +1,216 @@
+"""Rows of embeddings in vector registers: the two loops in which a training spends its time.
+
+numba would keep a sum of rows in memory, and wait for each row. Here LLVM is given the loops as
+they shall run: a vector for each cache line of a row, so that the sum stays in registers from the
+first row to the last, and the rows that come soon are asked for ahead. A row longer than the
+registers is worked off in parts.
+
+Callers see to it that embeddings are C-ordered float32, and their width a multiple of `LINE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+LINE = 16
+"""Floats of a cache line."""
+
+_MOST = 7  # lines in registers: 14 of the 16 vectors of AVX2, 28 of the 32 of NEON
+_AHEAD = 8  # rows; 4 to 24 are about as fast
+
+_FLOAT, _INT, _LONG, _BYTE = ir.FloatType(), ir.IntType(32), ir.IntType(64), ir.IntType(8)
+_VECTOR = ir.VectorType(_FLOAT, LINE)
+_MAY_FUSE = ("contract", "reassoc", "nsz")
+
+_FLOATS, _INTS = _FLOAT.as_pointer(), _INT.as_pointer()
+_ARGUMENTS = {
+    "embedding": _FLOATS,
+    "width": _LONG,
+    "indices": _INTS,
+    "weights": _FLOATS,
+    "count": _LONG,
+    "vector": _FLOATS,
+    "scale": _FLOAT,
+}
+
+
+class _Part:
+    """The first ``lines`` lines of each row, and of a vector: a function to be written.
+
+    It is called, not inlined: its loop is there once, and numba need not count references to the
+    arrays across it.
+    """
+
+    def __init__(self, module: ir.Module, name: str, lines: int) -> None:
+        self.function, self.builder = _function(module, name)
+        self.lines = lines
+        self.values = dict(zip(_ARGUMENTS, self.function.args, strict=True))
+
+    def vector(self) -> list[Any]:
+        """Pointers to the lines of the vector."""
+        return self._pointers(self.values["vector"])
+
+    def row(self, t: Any) -> list[Any]:
+        """Pointers to the lines of row ``indices[t]``."""
+        b, values = self.builder, self.values
+        i = b.sext(b.load(b.gep(values["indices"], [t])), _LONG)
+        return self._pointers(b.gep(values["embedding"], [b.mul(i, values["width"])]))
+
+    def _pointers(self, start: Any) -> list[Any]:
+        b = self.builder
+        starts = [b.gep(start, [_LONG(k * LINE)]) for k in range(self.lines)]
+        return [b.bitcast(pointer, _VECTOR.as_pointer()) for pointer in starts]
+
+    def each_row(self, body: Callable[[Any, list[Any]], None]) -> None:
+        """Loop over the rows: ``body(weight everywhere in a vector, lines of the row)``."""
+        b, count = self.builder, self.values["count"]
+        last = b.sub(count, _LONG(1))
+        with cgutils.for_range(b, count) as loop:
+            coming = b.add(loop.index, _LONG(_AHEAD))
+            coming = b.select(b.icmp_signed("<", coming, count), coming, last)
+            for line in self.row(coming):
+                _prefetch(b, line)
+            weight = b.load(b.gep(self.values["weights"], [loop.index]))
+            body(_everywhere(b, weight), self.row(loop.index))
+
+
+def _function(module: ir.Module, name: str) -> tuple[Any, ir.IRBuilder]:
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [*_ARGUMENTS.values()]), name)
+    function.linkage = "linkonce_odr"  # other kernels may bring the same
+    function.attributes.add("noinline")
+    return function, ir.IRBuilder(function.append_basic_block("entry"))
+
+
+def _load(builder: ir.IRBuilder, pointer: Any) -> Any:
+    value = builder.load(pointer)
+    value.align = 4
+    return value
+
+
+def _store(builder: ir.IRBuilder, value: Any, pointer: Any) -> None:
+    builder.store(value, pointer).align = 4
+
+
+def _everywhere(builder: ir.IRBuilder, value: Any) -> Any:
+    nowhere = ir.Constant(_VECTOR, ir.Undefined)
+    once = builder.insert_element(nowhere, value, _INT(0))
+    places = ir.Constant(ir.VectorType(_INT, LINE), [0] * LINE)
+    return builder.shuffle_vector(once, nowhere, places)
+
+
+def _multiply_add(builder: ir.IRBuilder, a: Any, x: Any, y: Any) -> Any:
+    return builder.fadd(a, builder.fmul(x, y, flags=_MAY_FUSE), flags=_MAY_FUSE)
+
+
+def _prefetch(builder: ir.IRBuilder, pointer: Any) -> None:
+    pointer = builder.bitcast(pointer, _BYTE.as_pointer())
+    kind = ir.FunctionType(ir.VoidType(), [pointer.type, _INT, _INT, _INT])
+    intrinsic = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    builder.call(intrinsic, [pointer, _INT(0), _INT(3), _INT(1)])
+
+
+def _sum(part: _Part) -> None:
+    b = part.builder
+    sums = [cgutils.alloca_once(b, _VECTOR) for _ in range(part.lines)]
+    for total in sums:
+        b.store(ir.Constant(_VECTOR, [0.0] * LINE), total)
+
+    def add(weight: Any, row: list[Any]) -> None:
+        for total, line in zip(sums, row, strict=True):
+            b.store(_multiply_add(b, b.load(total), weight, _load(b, line)), total)
+
+    part.each_row(add)
+    for total, line in zip(sums, part.vector(), strict=True):
+        _store(b, b.load(total), line)
+
+
+def _add(part: _Part) -> None:
+    b = part.builder
+    scale = _everywhere(b, part.values["scale"])
+    steps = [b.fmul(scale, _load(b, line)) for line in part.vector()]
+
+    def add(weight: Any, row: list[Any]) -> None:
+        for step, line in zip(steps, row, strict=True):
+            _store(b, _multiply_add(b, _load(b, line), weight, step), line)
+
+    part.each_row(add)
+
+
+def _kernel(module: ir.Module, text: Callable[[_Part], None]) -> Any:
+    """Return the function that works off the parts of a row, one after the other."""
+    name = f"ssi.rows.{text.__name__}"
+    if name in module.globals:
+        return module.globals[name]
+    function, b = _function(module, name)
+    embedding, width, indices, weights, count, vector, scale = function.args
+    lines = b.udiv(width, _LONG(LINE))
+    parts = b.udiv(b.add(lines, _LONG(_MOST - 1)), _LONG(_MOST))
+    with cgutils.for_range(b, parts) as loop:
+        first = b.udiv(b.mul(lines, loop.index), parts)
+        end = b.udiv(b.mul(lines, b.add(loop.index, _LONG(1))), parts)
+        start = b.mul(first, _LONG(LINE))
+        rest = [width, indices, weights, count, b.gep(vector, [start]), scale]
+        done = b.append_basic_block()
+        choice = b.switch(b.sub(end, first), done)
+        for n in range(1, _MOST + 1):
+            part = _Part(module, f"{name}.{n}", n)
+            text(part)
+            part.builder.ret_void()
+            block = b.append_basic_block()
+            choice.add_case(_LONG(n), block)
+            b.position_at_end(block)
+            b.call(part.function, [b.gep(embedding, [start]), *rest])
+            b.branch(done)
+        b.position_at_end(done)
+    b.ret_void()
+    return function
+
+
+def _intrinsic(text: Callable[[_Part], None]) -> Any:
+    @intrinsic
+    def rows(
+        context: Any,
+        embedding: Any,
+        indices: Any,
+        weights: Any,
+        first: Any,
+        last: Any,
+        vector: Any,
+        scale: Any,
+    ) -> Any:
+        kinds = (embedding, indices, weights, vector)
+        wanted = (types.float32, types.int32, types.float32, types.float32)
+        if [kind.dtype for kind in kinds] != [*wanted] or {k.layout for k in kinds} != {"C"}:
+            raise TypeError(f"{kinds}; expected C-ordered arrays of {wanted}")
+        signature = types.void(
+            embedding, indices, weights, types.int64, types.int64, vector, types.float32
+        )
+
+        def codegen(context: Any, b: Any, signature: Any, values: Any) -> Any:
+            arrays = [
+                context.make_array(signature.args[i])(context, b, values[i]) for i in (0, 1, 2, 5)
+            ]
+            first, last, scale = values[3], values[4], values[6]
+            width = cgutils.unpack_tuple(b, arrays[0].shape)[1]
+            starts = [b.gep(array.data, [first]) for array in arrays[1:3]]
+            count = b.sub(last, first)
+            values = [arrays[0].data, width, *starts, count, arrays[3].data, scale]
+            b.call(_kernel(b.module, text), values)
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    return rows
+
+
+sum_rows = _intrinsic(_sum)
+"""``vector = sum_t weights[t] embedding[indices[t]]``, t from first to last; scale is not used."""
+
+add_to_rows = _intrinsic(_add)
+"""``embedding[indices[t]] += scale weights[t] vector``, t from first to last."""

@@ -13,10 +13,12 @@ from ssi_core.models.base import FittedModel, Model
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.half_transductive import HalfTransductive
+from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.mixture import Mixture
 from ssi_core.models.query_expansion import QueryExpansion
 from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.word_pairs import WordPairs
 
 MODELS: Mapping[str, type[Model]] = {
     model.name: model
@@ -24,6 +26,7 @@ MODELS: Mapping[str, type[Model]] = {
         # Nothing learnt from links.
         TfIdf,
         Bm25,  # Robertson and Zaragoza 2009
+        LanguageModel,  # Zhai and Lafferty 2004
         # Tuned on links: Bai et al. 2010, section 4.
         QueryExpansion,
         Lsi,
@@ -31,6 +34,7 @@ MODELS: Mapping[str, type[Model]] = {
         # Learnt from links: Bai et al. 2010, section 2.
         Bilinear,
         HalfTransductive,  # Bai, Weston et al. 2009
+        WordPairs,
         # Sums of two of these.
         Mixture,
     )

@@ -12,18 +12,21 @@ with each factor of normalisation inside ``q``, ``d``, ``a``, ``b``. For a bilin
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ssi_core.models.base import FittedModel, Side, Words
 from ssi_core.serving.searcher import Searcher
-from ssi_core.types import BadInput, Float64, Texts
+from ssi_core.types import BadInput, Float64, Texts, Vectors
 
 # Parts that are held at once; a long query against a long document has more than memory.
 _PARTS = 1 << 22
+# Words of a query that are mapped at once; what comes out may have every column of documents.
+_MAPPED = 64
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,11 @@ def explain_pair(fitted: FittedModel, query: Texts, document: Texts, k: int = 20
     ----------
     k : pairs that are named; the others are in ``rest``
     """
-    left = _words_of(fitted, query, "query")
-    right = _words_of(fitted, document, "document")
+    asked = fitted.embed_queries(query)
+    if asked.through is None:
+        left, right = _words_of(fitted, query, "query"), _words_of(fitted, document, "document")
+    else:
+        left, right = _words_through(fitted, asked, fitted.embed_documents(document))
     score = math.fsum(w * right.sparse.get(s, 0.0) for s, w in left.sparse.items())
     score += float(left.vectors.sum(axis=0) @ right.vectors.sum(axis=0))
     parts, rest = _largest(_blocks(left, right), k)
@@ -110,6 +116,38 @@ def _words_of(fitted: FittedModel, text: Texts, side: Side) -> _Words:
     rows = dense.embedding[np.sort(dense.weights.indices)].astype(np.float64)
     rows *= np.fromiter(weights.values(), np.float64, len(weights))[:, None]
     return _Words(sparse, {word: row for row, word in enumerate(weights)}, rows)
+
+
+def _words_through(fitted: FittedModel, query: Vectors, document: Vectors) -> tuple[_Words, _Words]:
+    """Words of a query whose columns are not those of documents: each is mapped by itself.
+
+    Its vector then has an entry for each column of the document, and that of a document's word the
+    weight of each column that bears its name.
+    """
+    asked, there = query.sparse, document.sparse
+    asked_view, there_view = fitted.sparse_view("query"), fitted.sparse_view("document")
+    if asked_view is None or there_view is None or query.dense is not None:
+        raise _unexplained(fitted)
+    assert asked is not None
+    assert there is not None
+    assert query.through is not None
+    n, columns = asked.nnz, there.indices
+    alone = sparse.csr_array((asked.data, asked.indices, np.arange(n + 1)), (n, asked.shape[1]))
+    met = np.zeros((n, len(columns)))
+    for start in range(0, n, _MAPPED):
+        rows = slice(start, min(start + _MAPPED, n))
+        met[rows] = sparse.csc_array(query.through(alone[rows]))[:, columns].toarray()
+    left = _by_name([asked_view.words[s] for s in asked.indices.tolist()], met)
+    weights = np.diag(there.data.astype(np.float64))
+    return left, _by_name([there_view.words[t] for t in columns.tolist()], weights)
+
+
+def _by_name(names: Sequence[str], rows: Float64) -> _Words:
+    """Add up the rows of columns that bear one name."""
+    words = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    vectors = np.zeros((len(words), rows.shape[1]))
+    np.add.at(vectors, [words[name] for name in names], rows)
+    return _Words({}, words, vectors)
 
 
 def _weights(matrix: Any, view: Words | None, fitted: FittedModel) -> dict[str, float]:

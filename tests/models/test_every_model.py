@@ -15,9 +15,11 @@ from ssi_core.models.base import parse
 from ssi_core.types import BadInput, Texts
 
 SMALL = dict(dimensions=8, rates=(0.1,), epoch=500, budget=1500, search_budget=200, margin=0.3)
+PAIRS = {name: value for name, value in SMALL.items() if name != "dimensions"}
 ROWS = {
     "tfidf": {},
     "bm25": {},
+    "language_model": {"background": 0.3},
     "query_expansion": {"expansions": (2, 5), "betas": (0.3, 1.0)},
     "lsi": {"dimensions": (4, 8)},
     "lsi_mixture": {"dimensions": (4, 8), "alphas": (0.0, 0.5, 1.0), "tfidf_view": "sublinear"},
@@ -27,6 +29,12 @@ ROWS = {
     "bilinear U'V + D": {"diagonal": "learned"} | SMALL,
     "bilinear U'V": {"diagonal": "none"} | SMALL,
     "bilinear U'V + alpha I": {"diagonal": "alpha", "alpha": 3.0, "alpha_rate": 0.5} | SMALL,
+    "word_pairs W": {"form": "dense", "initial": "identity", "diagonal": "none"} | PAIRS,
+    "word_pairs W + I": {"form": "dense", "view": "sublinear:10", "diagonal_view": "raw"} | PAIRS,
+    "word_pairs sparse": {"form": "sparse", "entries": 20, "round_budget": 500} | PAIRS,
+    "word_pairs hashed + alpha I": {"diagonal": "alpha", "alpha_rate": 0.1, "buckets": 997} | PAIRS,
+    "half_transductive": SMALL | {"functional_budget": 1000},
+    "half_transductive + D": SMALL | {"functional_budget": 1000, "diagonal": "learned"},
     "mixture": {
         "parts": (
             {"model": "tfidf", "view": "sublinear"},
@@ -35,8 +43,6 @@ ROWS = {
         "betas": (0.1, 1.0),
     },
 }
-    "half_transductive": SMALL | {"functional_budget": 1000},
-    "half_transductive + D": SMALL | {"functional_budget": 1000, "diagonal": "learned"},
 
 
 def build(row):

@@ -16,6 +16,7 @@ from ssi_core.models.bm25 import Bm25
 from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.query_expansion import QueryExpansion
 from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.word_pairs import WordPairs
 from ssi_core.types import Texts, View
 
 WORDS = ("car", "automobile", "engine", "moon", "rocket", "wheel", "planet", "road")
@@ -75,6 +76,16 @@ def random_models(seed: int, dimensions: int = 3) -> list[FittedModel]:
             Bilinear(dimensions=dimensions, diagonal="none"),
             {"U": floats(n, dimensions), "V": floats(n, dimensions)},
         ),
+        (WordPairs(form="dense", diagonal="none"), {"W": floats(n, n)}),
+        (
+            WordPairs(form="sparse", diagonal="identity", diagonal_view="sublinear"),
+            {
+                "W_indptr": np.arange(n + 1) * 2,
+                "W_indices": np.tile([1, 4], n).astype(np.int32),
+                "W_data": floats(2 * n),
+            },
+        ),
+        (WordPairs(buckets=11, diagonal="learned"), {"W": floats(11), "diagonal": floats(n)}),
         (
             Bilinear(dimensions=dimensions, diagonal="alpha", diagonal_view="sublinear"),
             {

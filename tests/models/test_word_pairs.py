@@ -1,0 +1,313 @@
+"""A weight for each pair of words: Algorithm 2, hash kernels, and what they must have in common."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from ssi_core.evaluation import scorer
+from ssi_core.evaluation.scorer import Scorer, score_pairs
+from ssi_core.features.task import build_task, open_task
+from ssi_core.kernels import pair_forms
+from ssi_core.kernels.sparse import Csr
+from ssi_core.models import load_model
+from ssi_core.models.pair_weights import hash_facts, longest, prune
+from ssi_core.models.word_pairs import WordPairs
+from ssi_core.types import BadInput, Refused
+
+SMALL = WordPairs(
+    form="dense", diagonal="none", view="sublinear:10", diagonal_view="raw", rates=(0.1,),
+    epoch=500, budget=1000, round_budget=500, margin=0.3,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def task(task_dir):
+    return open_task(task_dir)
+
+
+@pytest.fixture(scope="module")
+def dense(task):
+    return SMALL.fit(task, np.random.default_rng(0))
+
+
+def fit(task, **changes):
+    return dataclasses.replace(SMALL, **changes).fit(task, np.random.default_rng(0))
+
+
+def all_scores(fit, task):
+    return Scorer(fit.embed_documents(task.documents)).score(fit.embed_queries(task.queries))
+
+
+def full(fitted, words):
+    """W of a fitted model as a matrix, written from the definition of each form."""
+    if "W_data" in fitted.arrays:
+        W = np.zeros((words, words), np.float32)
+        starts = fitted.arrays["W_indptr"]
+        for s in range(words):
+            row = slice(starts[s], starts[s + 1])
+            W[s, fitted.arrays["W_indices"][row]] = fitted.arrays["W_data"][row]
+        return W
+    W = fitted.arrays["W"]
+    if W.ndim == 2:
+        return W
+    return np.array(
+        [[W[(s * 2147483647 + t) % len(W)] for t in range(words)] for s in range(words)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "diagonal"),
+    [
+        ("dense", "none"), ("dense", "identity"), ("sparse", "none"), ("sparse", "learned"),
+        ("hashed", "none"), ("hashed", "alpha"),
+    ],
+)  # fmt: skip
+def test_score_is_the_formula(form, diagonal, task):
+    """f = sum_i diag_i q_i d_i + q' W d in float64, views of W and of the diagonal differ."""
+    fitted = fit(
+        task, form=form, diagonal=diagonal, alpha=2.5, alpha_rate=0.1, buckets=997, entries=20
+    )
+    x, xd = (task.queries.matrix(v).toarray().astype(np.float64) for v in ("sublinear:10", "raw"))
+    expected = x @ full(fitted, x.shape[1]) @ x.T
+    if diagonal != "none":
+        weights = 1.0 if diagonal == "identity" else fitted.arrays["diagonal"]
+        expected += (xd * weights) @ xd.T
+    np.testing.assert_allclose(all_scores(fitted, task), expected, atol=2e-5)
+    assert np.abs(x @ full(fitted, x.shape[1]) @ x.T).max() > 0.1
+
+
+def test_identity_start_without_a_step_is_the_cosine(task):
+    still = fit(task, initial="identity", rates=(1e-12,), epoch=1, budget=1)
+    x = task.queries.matrix("sublinear:10")
+    np.testing.assert_allclose(all_scores(still, task), (x @ x.T).toarray(), atol=1e-6)
+
+
+def test_hollow_w_has_a_zero_diagonal(task):
+    for form in ("dense", "sparse"):
+        W = full(fit(task, form=form, hollow=True, entries=20), task.queries.matrix("raw").shape[1])
+        assert not W.diagonal().any()
+        assert W.any()
+
+
+def test_without_collisions_hashed_is_dense(task, dense):
+    """More buckets than pairs, and (s P + t) mod H differs for all of them: the same steps."""
+    words = task.queries.matrix("raw").shape[1]
+    buckets = next(
+        h for h in range(4 * words**2, 40 * words**2, 10_007) if not clashes(words, words, h)
+    )
+    hashed = fit(task, form="hashed", buckets=buckets)
+    np.testing.assert_allclose(full(hashed, words), dense.arrays["W"], atol=1e-6)
+    assert hashed.facts["collision_rate"] == 0
+    assert hashed.facts["largest_load"] == 1
+
+
+def clashes(rows, words, buckets):
+    s, t = np.ogrid[:rows, :words]
+    return len(np.unique((s * 2147483647 + t) % buckets)) < rows * words
+
+
+@pytest.mark.parametrize(
+    ("rows", "words", "buckets"), [(7, 5, 11), (5, 30, 7), (40, 40, 997), (3, 7, 7), (2, 3, 1)]
+)
+def test_loads_count_the_pairs_of_each_bucket(rows, words, buckets):
+    """Naive twin of the facts: every pair is hashed."""
+    counted = np.zeros(buckets, np.int64)
+    for s in range(rows):
+        for t in range(words):
+            counted[(s * 2147483647 + t) % buckets] += 1
+    np.testing.assert_array_equal(pair_forms.loads(rows, words, buckets), counted)
+    facts = hash_facts(rows, words, buckets)
+    assert facts["used_buckets"] == np.count_nonzero(counted)
+    assert facts["largest_load"] == counted.max()
+    together = counted[counted > 1].sum()
+    assert facts["collision_rate"] == pytest.approx(together / (rows * words))
+
+
+@pytest.mark.parametrize("buckets", [1_000_000, 3_000_000, 6_000_000, 10_000_000])
+def test_hash_uses_as_many_buckets_as_an_ideal_one(buckets):
+    """Of pairs drawn from 30,000 words a side, an ideal hash would use H (1 - exp(-n / H))."""
+    s, t = np.random.default_rng(0).integers(0, 30_000, (2, 2_000_000), dtype=np.uint64)
+    drawn = (s * np.uint64(pair_forms.PRIME) + t) % np.uint64(buckets)
+    used = len(np.unique(drawn))
+    assert used >= 0.95 * buckets * (1 - np.exp(-len(s) / buckets))
+    assert hash_facts(30_000, 30_000, buckets)["used_buckets"] == buckets
+
+
+def test_a_poor_prime_would_be_seen():
+    """1000003 mod 1,000,000 is 3: rows overlap, and few buckets are used."""
+    s, t = np.random.default_rng(0).integers(0, 5_000, (2, 500_000), dtype=np.uint64)
+    drawn = (s * np.uint64(1_000_003) + t) % np.uint64(1_000_000)
+    assert len(np.unique(drawn)) < 0.1 * 1_000_000 * (1 - np.exp(-0.5))
+
+
+# --- Algorithm 2 ---------------------------------------------------------------------------------
+
+
+def naive_cut(W, entries):
+    """Step 2 of Algorithm 2: take the smallest weights of each row one by one."""
+    W = W.copy()
+    for row in W:
+        active = [j for j in range(len(row)) if row[j] != 0]
+        keep = max(entries, len(active) // 2)
+        while len(active) > keep:
+            least = min(abs(row[j]) for j in active)
+            last = max(j for j in active if abs(row[j]) == least)
+            row[last] = 0
+            active.remove(last)
+    return W
+
+
+def matrix_of(W, columns):
+    made = np.zeros((len(W.indptr) - 1, columns), np.float32)
+    for s in range(len(made)):
+        row = slice(W.indptr[s], W.indptr[s + 1])
+        made[s, W.indices[row]] = W.data[row]
+    return made
+
+
+@pytest.mark.parametrize("entries", [1, 3, 6, 40])
+def test_cuts_agree_with_the_naive_twin(entries):
+    rng = np.random.default_rng(entries)
+    W = rng.integers(-4, 5, (9, 30)).astype(np.float32)  # many ties, some zeros
+    W[3] = 0
+    expected, cut = W, W
+    for _ in range(6):
+        expected, cut = naive_cut(expected, entries), prune(cut, entries)
+        np.testing.assert_array_equal(matrix_of(cut, 30), expected)
+    assert longest(cut) <= max(entries, 0)
+    assert (np.diff(cut.indptr) == np.minimum(entries, np.count_nonzero(W, axis=1))).all()
+
+
+def test_chain_halves_the_rows_down_to_p(task):
+    fitted = fit(task, form="sparse", entries=7)
+    lengths = [one["longest_row"] for one in fitted.facts["rounds"]]
+    assert lengths[-1] == 7
+    assert len(lengths) > 2
+    assert all(b <= max(7, a // 2 + 1) for a, b in itertools.pairwise(lengths))
+    assert fitted.facts["triples"] > 1000
+    assert np.diff(fitted.arrays["W_indptr"]).max() == 7
+
+
+def test_a_chain_goes_on_from_a_sparse_start(task):
+    """p = 5 from the model of p = 20: no dense W, weights only where the start has some."""
+    first = fit(task, form="sparse", entries=20)
+    second = dataclasses.replace(SMALL, form="sparse", entries=5).fit(
+        task, np.random.default_rng(1), start=first
+    )
+    assert np.diff(second.arrays["W_indptr"]).max() == 5
+    assert len(second.facts["rounds"]) == 2
+    words = task.queries.matrix("raw").shape[1]
+    assert not (full(second, words).astype(bool) & ~full(first, words).astype(bool)).any()
+
+
+def test_watch_of_a_chain_goes_on(task):
+    steps = []
+    dataclasses.replace(SMALL, form="sparse", entries=20).fit(
+        task, np.random.default_rng(0), watch=lambda step, metrics: steps.append(step)
+    )
+    assert steps == sorted(steps)
+    assert steps[-1] > 1000
+
+
+def test_kill_and_resume_of_a_chain_gives_the_same_bits(task, tmp_path):
+    model = dataclasses.replace(SMALL, form="sparse", entries=7, epoch=250)
+    whole = model.fit(task, np.random.default_rng(5))
+
+    class Cut(Exception):
+        pass
+
+    def cut(step, metrics):
+        if step == 1750:
+            raise Cut
+
+    with pytest.raises(Cut):
+        model.fit(task, np.random.default_rng(5), watch=cut, checkpoint=tmp_path / "c")
+    steps = []
+    again = model.fit(
+        task, np.random.default_rng(5), checkpoint=tmp_path / "c",
+        watch=lambda step, metrics: steps.append(step),
+    )  # fmt: skip
+    assert steps[0] == 1500  # the round that was cut off begins again, no earlier one
+    for name, array in whole.arrays.items():
+        np.testing.assert_array_equal(array, again.arrays[name])
+
+
+# --- starts, memory, serving ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_warm_start_maps_weights_by_word(form, corpus_dir, task, tmp_path):
+    first = fit(task, form=form, entries=20)
+    build_task(corpus_dir, tmp_path / "small", words=60, views=("raw", "sublinear:10"))
+    small = open_task(tmp_path / "small")
+    still = dataclasses.replace(
+        SMALL, form=form, entries=20, rates=(1e-12,), epoch=1, budget=1, round_budget=1
+    )
+    second = still.fit(small, np.random.default_rng(9), start=first)
+    old = {w: i for i, w in enumerate(task.queries.views["raw"].words)}
+    rows = [old[w] for w in small.queries.views["raw"].words]
+    expected = full(first, len(old))[np.ix_(rows, rows)]
+    np.testing.assert_allclose(full(second, 60), expected, atol=1e-9)
+    assert expected.any()
+
+
+def test_hashed_start_needs_the_same_words_and_buckets(corpus_dir, task, tmp_path):
+    hashed = dataclasses.replace(SMALL, form="hashed", buckets=997)
+    first = hashed.fit(task, np.random.default_rng(0))
+    still = dataclasses.replace(hashed, rates=(1e-12,), epoch=1, budget=1)
+    second = still.fit(task, np.random.default_rng(1), start=first)
+    np.testing.assert_allclose(second.arrays["W"], first.arrays["W"], atol=1e-9)
+    with pytest.raises(BadInput, match="997"):
+        dataclasses.replace(hashed, buckets=99).fit(task, np.random.default_rng(1), start=first)
+    with pytest.raises(ValueError, match="form and diagonal"):
+        SMALL.fit(task, np.random.default_rng(1), start=first)
+
+
+def test_dense_w_that_does_not_fit_says_what_would(task, monkeypatch):
+    monkeypatch.setenv("SSI_MEMORY", "80000")
+    with pytest.raises(Refused, match=r"100 words would fit.*@100") as said:
+        SMALL.fit(task, np.random.default_rng(0))
+    words = task.queries.matrix("raw").shape[1]
+    assert f"{words} x {words} words" in str(said.value)
+
+
+def test_scores_do_not_depend_on_the_rows_that_are_held(task, dense, monkeypatch):
+    """Queries become full rows a few at a time; pairs may come in any order."""
+    queries, documents = dense.embed_queries(task.queries), dense.embed_documents(task.documents)
+    whole = Scorer(documents).score(queries)
+    pairs = np.random.default_rng(0).integers(0, len(task.documents), (300, 2), dtype=np.int32)
+    monkeypatch.setattr(scorer, "_ROWS_BYTES", 12 * 3 * documents.sparse.shape[1])
+    for threads in (1, 2):
+        np.testing.assert_array_equal(Scorer(documents, threads=threads).score(queries), whole)
+        found = score_pairs(queries, documents, pairs, threads=threads)
+        np.testing.assert_allclose(found, whole[pairs[:, 0], pairs[:, 1]], atol=1e-6)
+
+
+def test_a_saved_sparse_w_is_read_back(task, tmp_path):
+    fitted = fit(task, form="sparse", entries=20)
+    fitted.save(tmp_path)
+    np.testing.assert_array_equal(all_scores(load_model(tmp_path), task), all_scores(fitted, task))
+
+
+def test_prune_takes_a_sparse_w():
+    W = Csr(np.array([0, 3]), np.array([1, 4, 5], np.int32), np.array([0.5, -2, 0], np.float32))
+    cut = prune(W, 1)
+    assert (cut.indices.tolist(), cut.data.tolist()) == ([4], [-2.0])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"form": "low_rank"}, "form='low_rank'"),
+        ({"initial": "noise"}, "initial='noise'"),
+        ({"form": "hashed", "hollow": True}, "hashed"),
+        ({"hollow": True, "initial": "identity"}, "hollow"),
+        ({"entries": 0}, "entries=0"),
+        ({"buckets": 0}, "buckets=0"),
+    ],
+)
+def test_wrong_values_are_named(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(SMALL, **wrong)

@@ -10,6 +10,7 @@ from math import hypot
 from pathlib import Path
 from typing import Any
 
+from ssi_core import files
 from ssi_core.evaluation.claims import Claim
 from ssi_core.evaluation.measures import LOWER_IS_BETTER, MEASURES
 from ssi_core.experiment.strict import instead, mapping, read, tables
@@ -35,9 +36,11 @@ def load_table(name_or_path: str | Path, packaged: Path | None = None) -> Table:
 
 def _find(name_or_path: str | Path, packaged: Path | None) -> Path:
     path = Path(name_or_path)
-    if not path.is_file() and packaged is not None:
-        path = packaged / f"{name_or_path}.toml"
-    if not path.is_file():
+    with files.reading(path, "Check the path."):  # a name can be too long for a file
+        if not path.is_file() and packaged is not None:
+            path = packaged / f"{name_or_path}.toml"
+        found = path.is_file()
+    if not found:
         known = sorted(p.stem for p in packaged.glob("*.toml")) if packaged else []
         raise BadInput(f"no table {instead(str(name_or_path), known)} A path of a file does too.")
     return path
@@ -60,31 +63,34 @@ def _extended(path: Path, packaged: Path | None, seen: tuple[Path, ...]) -> dict
 
 def _merged(base: dict[str, Any], own: dict[str, Any], where: str) -> dict[str, Any]:
     # What is written in ``own`` over what is written in ``base``.
-    drop = list(own.pop("drop", []))
+    drop = own.pop("drop", [])
+    if not isinstance(drop, list):
+        raise BadInput(f"{where}: drop: {drop!r} is of the wrong kind, expected a list of labels.")
+    drop = [str(label) for label in drop]
     rows = {str(row.get("label")): row for row in tables(base.get("rows", []), where)}
     for row in tables(own.pop("rows", []), f"{where}: [[rows]]"):
         label = str(row.get("label"))
         rows[label] = {**rows.get(label, {}), **row}
     for label in drop:
         if label not in rows:
-            raise BadInput(f"{where}: drop: no row {instead(str(label), rows)}")
+            raise BadInput(f"{where}: drop: no row {instead(label, rows)}")
     kept = {label: row for label, row in rows.items() if label not in drop}
     claims = own.pop("claims", base.get("claims", []))
     if claims != "printed":
         claims = [
-            c for c in tables(claims, where) if not {c.get("above"), c.get("below")} & {*drop}
+            claim
+            for claim in tables(claims, f"{where}: [[claims]]")
+            if not {str(claim.get("above")), str(claim.get("below"))} & {*drop}
         ]
-    nested: dict[str, Any] = {
-        name: {
-            key: {
-                **mapping(base.get(name, {}).get(key, {}), where),
-                **own.get(name, {}).get(key, {}),
+    nested: dict[str, Any] = {}
+    for name in ("tasks", "defaults"):
+        if name in base or name in own:
+            at = f"{where}: [{name}]"
+            lower, upper = (mapping(said.get(name, {}), at) for said in (base, own))
+            nested[name] = {
+                key: {**mapping(lower.get(key, {}), at), **mapping(upper.get(key, {}), at)}
+                for key in {**lower, **upper}
             }
-            for key in {**base.get(name, {}), **own.get(name, {})}
-        }
-        for name in ("tasks", "defaults")
-        if name in base or name in own
-    }
     return {
         **base,
         **own,
@@ -103,6 +109,8 @@ def parse_table(said: Mapping[str, Any], where: str = "table") -> Table:
     tasks = mapping(said.pop("tasks", {"default": {}}), f"{where}: [tasks]")
     if not rows:
         raise BadInput(f"{where}: a table needs at least one [[rows]].")
+    if not tasks:
+        raise BadInput(f"{where}: [tasks] is empty; name one, or leave it out.")
     for model in defaults:
         used = sorted({str(row.get("model")) for row in rows})
         if model not in used:
@@ -180,7 +188,8 @@ def _row(
     said = {**mapping(defaults.get(kind, {}), f"{where}: [defaults.{kind}]"), **said}
     if "parts" in said:  # models of a mixture, which have the defaults of their kind
         parts = tables(said["parts"], f"{where}: [[rows.parts]]")
-        said["parts"] = [{**defaults.get(str(part.get("model")), {}), **part} for part in parts]
+        own_of = [mapping(defaults.get(str(p.get("model")), {}), where) for p in parts]
+        said["parts"] = [{**own, **part} for own, part in zip(own_of, parts, strict=True)]
     own = {key: value for key, value in said.items() if key in _OF_ROW}
     if "task" not in own:
         if len(tasks) > 1:

@@ -313,7 +313,8 @@ def test_tables_with_foreign_values(data):
 def check_table(table) -> None:
     for row in table.rows:
         row.ranker()
-    assert parse_table(table.to_dict()) == table
+    # By their spelling: a NaN, which a table may hold, is not equal to itself.
+    assert repr(parse_table(table.to_dict())) == repr(table)
 
 
 # --- artefacts, views, models, arrays ---

@@ -47,7 +47,7 @@ from ssi_core.features.pairs import (
 from ssi_core.features.queries import MATRICES as QUERY_MATRICES
 from ssi_core.features.queries import load_exclude, load_queries
 from ssi_core.features.sizes import check_sizes
-from ssi_core.features.split import SIDES, TEST, Sides, side_of_documents
+from ssi_core.features.split import SIDES, TEST, TRAIN, VALID, Sides, side_of_documents
 from ssi_core.features.tfidf import COUNTS, Weighting
 from ssi_core.features.views import TextView
 from ssi_core.features.views import load_view as load_text_view
@@ -113,9 +113,7 @@ class Settings:
         if self.query_draws < 1:
             raise ValueError(f"query_draws={self.query_draws}: expected a number >= 1")
         if self.split == "queries" and self.query_words is not None:
-            raise ValueError(
-                f"query_words={self.query_words}: with split='queries' the queries are there"
-            )
+            raise ValueError(f"query_words={self.query_words}: split='queries' has its own")
         parsed = [parse_view(name) for name in self.views]
         if self.split == "queries" and any(isinstance(view, Hashing) for view in parsed):
             raise ValueError("views: with split='queries' they are of words, and none is hashed")
@@ -185,17 +183,15 @@ def open_task(path: Path) -> Task:
         {name: store.load_csr(matrix_path(path / _MATRICES, name)) for name in names},
         {name: _load_view(path, name, base) for name in names},
     )
-    queries_judged = artefact.configuration["split"] == "queries"
-    none = Pairs.of(())
-    train, valid, test = (
-        none if queries_judged else load_pairs(path / _PAIRS, side) for side in SIDES
-    )
+    judged_queries = artefact.configuration["split"] == "queries"
+    none = [Pairs.of(())] * 3
+    pairs = none if judged_queries else [load_pairs(path / _PAIRS, side) for side in SIDES]
     task = Task(
         queries=load_queries(path, documents),
         documents=documents,
-        train=train,
-        valid=valid,
-        test=test,
+        train=pairs[TRAIN],
+        valid=pairs[VALID],
+        test=pairs[TEST],
         exclude=load_exclude(path, len(documents)),
         key=artefact.key,
         pool=_load_rows(path / _POOL),
@@ -203,7 +199,7 @@ def open_task(path: Path) -> Task:
         cold=_load_rows(path / _COLD),
         path=path,
     )
-    if queries_judged:
+    if judged_queries:
         task = open_judged(task, path, artefact.configuration["split_seed"])
     check_sizes(task, path)
     return task

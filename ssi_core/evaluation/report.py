@@ -22,7 +22,9 @@ def save_report(report: Report, directory: Path) -> None:
     """Write a report; what is there under its names is replaced."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, frame in ((_PER_QUERY, report.per_query), (_SLICES, report.slices)):
-        if frame is not None:
+        if frame is None:
+            (directory / name).unlink(missing_ok=True)
+        else:
             temporary = directory / f"{name}.tmp"
             frame.write_parquet(temporary)
             temporary.rename(directory / name)

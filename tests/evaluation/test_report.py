@@ -28,6 +28,7 @@ def test_save_then_load_is_the_identity(tmp_path):
 
 def test_a_report_of_an_earlier_version_has_no_slices(tmp_path):
     whole = evaluate(Lookup(), random_task(np.random.default_rng(0)))
+    save_report(whole, tmp_path)
     save_report(dataclasses.replace(whole, slices=None), tmp_path)
     assert load_report(tmp_path).slices is None
 

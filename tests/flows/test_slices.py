@@ -1,0 +1,65 @@
+import io
+
+import numpy as np
+from rich.console import Console
+
+from flows import report, slices
+from ssi_core.evaluation.evaluate import evaluate
+from tests.evaluation.toy import Lookup, random_task
+
+
+def comparison():
+    """Two rows; one was measured before there were slices."""
+    found = slices.of_reports([evaluate(Lookup(), random_task(np.random.default_rng(0)), tuples=0)])
+    return {
+        "title": "t", "source": None, "note": None, "missing": [], "claims": [], "tests": [],
+        "experiment": "e", "comparison": "c", "baseline": "new", "bounds": {},
+        "measures": ["map"],
+        "summary": [
+            {
+                "label": label, "slices": own, "seeds": 1, "queries": 12, "seconds": None,
+                "paper": {}, "note": None,
+                "measures": {"map": {"mean": 0.5, "se": 0.1, "sd_seeds": None}},
+            }
+            for label, own in (("new", found), ("old", {}))
+        ],
+    }  # fmt: skip
+
+
+def test_a_table_for_each_way_to_divide_with_a_line_for_each_row_that_was_measured():
+    found = comparison()
+    own = found["summary"][0]["slices"]
+    tables = {title: (head, lines) for title, head, lines in slices.tables(found)}
+    head, lines = tables["what training saw of the document"]
+    assert head == ["row", "warm %", "warm MAP", "negative only %", "negative only MAP"]
+    (line,) = lines
+    assert line[0] == "new"
+    assert line[1].startswith(f"{100 * own['warm']['rank_loss']:.2f} ±")
+    assert line[4].startswith(f"{own['negative_only']['map']:.3f} ±.")
+    assert "the link back" not in tables  # the queries of the toy are no documents
+
+
+def test_a_single_query_has_no_error():
+    said = {"queries": 1.0, "relevant": 1.0, "rank_loss": 0.25, "map": 0.5}
+    found = {"summary": [{"label": "a", "slices": {"warm": said, "cold": said}}]}
+    assert slices.tables(found)[0][2] == [["a", "25.00", "0.500", "25.00", "0.500"]]
+
+
+def test_slices_are_shown_when_asked_for_and_always_in_markdown():
+    found = comparison()
+
+    def shown(**how):
+        file = io.StringIO()
+        report.render(found, Console(file=file, width=100), **how)
+        return file.getvalue()
+
+    assert "negative only MAP" in shown(slices=True)
+    assert "negative only MAP" not in shown()
+    assert "### By training links of the document" in report.markdown(found)
+
+
+def test_metrics_are_named_by_slice_and_measure():
+    found = evaluate(Lookup(), random_task(np.random.default_rng(0)), tuples=0)
+    names = slices.metrics(found)
+    assert {"slices/warm/rank_loss", "slices/rare/map_se", "slices/warm/queries"} <= set(names)
+    assert slices.metrics(found)["slices/warm/queries"] > 0

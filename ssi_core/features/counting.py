@@ -93,7 +93,9 @@ def write_views(
     texts, words = len(indptr) - 1, len(idf)
     with ExitStack() as stack:
         writers = {
-            weighting: stack.enter_context(CsrWriter(matrix_path(directory, str(weighting)), words))
+            weighting: stack.enter_context(
+                CsrWriter(matrix_path(directory, str(weighting)), weighting.width(words))
+            )
             for weighting in weightings
         }
         for begin, end in row_blocks(indptr):

@@ -71,7 +71,8 @@ class Hashing:
             k, words, ngrams, weighting = found.groups()
             numbers = tuple(map(int, ngrams.split("+")))
             said = cls(int(k), int(words), numbers, Weighting.parse(weighting or "raw"))
-            if str(said) == name and said.weighting.kind != COUNTS and _rises(numbers):
+            plain = said.weighting.kind != COUNTS and said.weighting.words is None
+            if str(said) == name and plain and _rises(numbers):
                 return said
         raise ValueError(
             f"view={name!r}: expected 'cfh:k=5,words=30000,ngrams=1' (2 for runs of two words, 1+2 "

@@ -40,7 +40,7 @@ def write_queries(
     with ExitStack() as stack:
         writers = {
             weighting: stack.enter_context(
-                CsrWriter(matrix_path(path / MATRICES, str(weighting)), len(idf))
+                CsrWriter(matrix_path(path / MATRICES, str(weighting)), weighting.width(len(idf)))
             )
             for weighting in weightings
         }

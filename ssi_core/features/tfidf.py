@@ -5,6 +5,7 @@ A word of every document weighs nothing, for it tells no two of them apart.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -47,37 +48,50 @@ COUNTS = "counts"
 WEIGHTINGS = (COUNTS, *TERM_FREQUENCIES)
 
 
+_NAME = re.compile(r"(?P<kind>[a-z]+)(:(?P<cut>0*[1-9]\d*))?(@(?P<words>0*[1-9]\d*))?", re.ASCII)
+
+
 @dataclass(frozen=True)
 class Weighting:
-    """What ``WEIGHTING[:CUT]`` says, the spelling of a view's name.
+    """What ``WEIGHTING[:CUT][@WORDS]`` says, the spelling of a view's name.
 
     Attributes
     ----------
     kind : one of `WEIGHTINGS`
     cut : keep that many of the heaviest words of a text; None: all
+    words : columns are the n most frequent words; rows are what they are with all words, of unit
+        length there, less the others; None: all
     """
 
     kind: str
     cut: int | None = None
+    words: int | None = None
 
     def __str__(self) -> str:
-        return self.kind if self.cut is None else f"{self.kind}:{self.cut}"
+        cut = "" if self.cut is None else f":{self.cut}"
+        return f"{self.kind}{cut}" if self.words is None else f"{self.kind}{cut}@{self.words}"
+
+    def width(self, words: int) -> int:
+        """Columns of the view on a vocabulary of so many words."""
+        return words if self.words is None else min(words, self.words)
 
     @classmethod
     def parse(cls, name: str) -> Weighting:
         """Read a name; ValueError lists the weightings there are.
 
-        >>> Weighting.parse("sublinear:100")
-        Weighting(kind='sublinear', cut=100)
+        >>> Weighting.parse("sublinear:100@30000")
+        Weighting(kind='sublinear', cut=100, words=30000)
         """
-        kind, colon, cut = name.partition(":")
-        if kind not in WEIGHTINGS or (colon and not (cut.isascii() and cut.isdigit() and int(cut))):
+        found = _NAME.fullmatch(name)
+        if found is None or found["kind"] not in WEIGHTINGS:
             known = ", ".join(WEIGHTINGS)
             raise ValueError(
-                f"view={name!r}: expected WEIGHTING or WEIGHTING:CUT, such as 'raw' or "
-                f"'sublinear:100'; WEIGHTING is one of {known}, CUT a whole number of words >= 1"
+                f"view={name!r}: expected WEIGHTING, WEIGHTING:CUT or WEIGHTING@WORDS, such as "
+                f"'raw', 'sublinear:100' or 'raw@30000'; WEIGHTING is one of {known}, CUT the "
+                "heaviest words of a text, WORDS the most frequent of all, whole numbers >= 1"
             )
-        return cls(kind, int(cut) if colon else None)
+        cut, words = (int(n) if n else None for n in found.group("cut", "words"))
+        return cls(found["kind"], cut, words)
 
 
 def inverse_document_frequency(document_frequency: Int64, documents: int) -> Float32:
@@ -100,7 +114,7 @@ def weigh(counts: TextMatrix, idf: Float32, weighting: Weighting) -> TextMatrix:
 
     Returns
     -------
-    CSR float32 (n, words), sorted indices, no stored zeros
+    CSR float32 (n, ``weighting.width(words)``), sorted indices, no stored zeros
     """
     values = counts.data.astype(np.float64)
     if weighting.kind == COUNTS:
@@ -115,10 +129,18 @@ def weigh(counts: TextMatrix, idf: Float32, weighting: Weighting) -> TextMatrix:
     values = values[kept]
     if weighting.kind != COUNTS:
         unit_rows(indptr, values)
-    return sparse.csr_array(
+    rows = sparse.csr_array(
         (values.astype(np.float32), counts.indices[kept], indptr.astype(counts.indptr.dtype)),
         shape=counts.shape,
     )
+    return rows if weighting.words is None else _first_columns(rows, weighting.words)
+
+
+def _first_columns(rows: TextMatrix, n: int) -> TextMatrix:
+    kept = rows.indices < n
+    ends = np.concatenate([[0], np.cumsum(kept)]).astype(rows.indptr.dtype)
+    shape = (rows.shape[0], min(n, rows.shape[1]))
+    return sparse.csr_array((rows.data[kept], rows.indices[kept], ends[rows.indptr]), shape=shape)
 
 
 def _heaviest(indptr: NDArray[Any], values: Float64, k: int) -> NDArray[np.bool_]:

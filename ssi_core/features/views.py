@@ -58,24 +58,30 @@ class TextView:
     Attributes
     ----------
     language : code that picks the rule of the tokenizer
-    words : `Vocabulary`
-    idf : float32 (words,)
+    vocabulary : `Vocabulary`, whose first words are the columns
+    idf : float32 (words of the vocabulary,)
     weighting : `Weighting`, whose spelling is the name of the view
     """
 
     language: str
-    words: Vocabulary
+    vocabulary: Vocabulary
     idf: Float32
     weighting: Weighting
     _counter: _Counter = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_counter", _Counter(self.language, self.words))
+        object.__setattr__(self, "_counter", _Counter(self.language, self.vocabulary))
 
     @property
     def name(self) -> str:
-        """``WEIGHTING[:CUT]``."""
+        """``WEIGHTING[:CUT][@WORDS]``."""
         return str(self.weighting)
+
+    @cached_property
+    def words(self) -> Vocabulary:
+        """Words of the columns."""
+        width = self.weighting.width(len(self.vocabulary))
+        return self.vocabulary if width == len(self.vocabulary) else self.vocabulary[:width]
 
     @cached_property
     def space(self) -> str:
@@ -85,7 +91,7 @@ class TextView:
 
     def named(self, name: str) -> TextView:
         """Return the view of another name on the same words."""
-        other = TextView(self.language, self.words, self.idf, Weighting.parse(name))
+        other = TextView(self.language, self.vocabulary, self.idf, Weighting.parse(name))
         object.__setattr__(other, "_counter", self._counter)
         return other
 
@@ -113,7 +119,7 @@ class TextView:
     def save(self, directory: Path) -> None:
         """Write ``view.json``, ``words.parquet`` and ``idf.npy``."""
         directory.mkdir(parents=True, exist_ok=True)
-        self.words.series.to_frame().write_parquet(directory / "words.parquet")
+        self.vocabulary.series.to_frame().write_parquet(directory / "words.parquet")
         np.save(directory / "idf.npy", self.idf, allow_pickle=False)
         store.write_json(
             directory / "view.json",

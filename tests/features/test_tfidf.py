@@ -6,6 +6,7 @@ from hypothesis.extra import numpy as arrays
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
+from ssi_core.features.task import open_task
 from ssi_core.features.tfidf import WEIGHTINGS, Weighting, inverse_document_frequency, weigh
 from tests.corpora import topical
 
@@ -82,16 +83,34 @@ def test_agrees_with_counts_of_scikit_learn(task_dir):
         np.testing.assert_allclose(task.queries.matrix(name).toarray(), rows, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["", "tf", "raw:", "raw:0", "raw:-1", "raw:1.5", "raw:²", ":5"])
+@pytest.mark.parametrize(
+    "name",
+    ["", "tf", "raw:", "raw:0", "raw:-1", "raw:1.5", "raw:²", ":5", "raw@", "raw@0", "raw@5:2"],
+)
 def test_a_wrong_name_is_told_all_weightings(name):
     with pytest.raises(ValueError, match="counts, raw, sublinear, binary"):
         Weighting.parse(name)
 
 
-@given(st.sampled_from(WEIGHTINGS), st.none() | st.integers(1, 10**6))
-def test_a_name_reads_as_it_is_written(kind, cut):
-    weighting = Weighting(kind, cut)
+numbers = st.none() | st.integers(1, 10**6)
+
+
+@given(st.sampled_from(WEIGHTINGS), numbers, numbers)
+def test_a_name_reads_as_it_is_written(kind, cut, words):
+    weighting = Weighting(kind, cut, words)
     assert Weighting.parse(str(weighting)) == weighting
+
+
+@pytest.mark.parametrize("name", ["counts", "raw", "sublinear:10"])
+def test_frequent_words_alone_are_the_first_columns(task_dir, name):
+    """The unit norm is that of the whole vocabulary: nothing is scaled again."""
+    task = open_task(task_dir)
+    view, rows = task.queries.views[name], task.queries.matrix(name)
+    words = len(view.words)
+    for n in (1, 30, words, words + 5):
+        some = weigh(task.queries.matrix("counts"), view.idf, Weighting.parse(f"{name}@{n}"))
+        np.testing.assert_array_equal(some.toarray(), rows.toarray()[:, :n])
+        assert some.shape[1] == len(view.named(f"{name}@{n}").words) == min(n, words)
 
 
 def test_idf():

@@ -9,7 +9,7 @@ from ssi_core.evaluation.scorer import Scorer
 from ssi_core.features.task import build_task, open_task
 from ssi_core.features.views import TextView
 from ssi_core.features.vocabulary import Vocabulary
-from ssi_core.models import Bilinear, TfIdf
+from ssi_core.models import Bilinear, TfIdf, load_model
 from ssi_core.types import BadInput, Pairs, Texts
 
 SMALL = Bilinear(dimensions=8, rates=(0.1,), epoch=500, budget=2000, margin=0.3)
@@ -52,6 +52,25 @@ def test_score_is_the_formula(form, tied, diagonal, task):
     np.testing.assert_allclose(all_scores(fit, task), expected, atol=2e-5)
     if tied:
         np.testing.assert_allclose(expected, expected.T, atol=1e-9)
+
+
+def test_low_rank_on_frequent_words_beside_the_whole_diagonal(corpus_dir, tmp_path):
+    """(U'V)_n + I: rows of U and V for n words, the diagonal for all, saved and read from text."""
+    build_task(corpus_dir, tmp_path / "task", views=("raw", "raw@40"))
+    task = open_task(tmp_path / "task")
+    model = dataclasses.replace(SMALL, view="raw@40", diagonal_view="raw", budget=500)
+    fit = model.fit(task, np.random.default_rng(0))
+    U, V = (fit.arrays[name].astype(np.float64) for name in ("U", "V"))
+    assert U.shape == V.shape == (40, 8)
+    x = task.queries.matrix("raw").toarray().astype(np.float64)
+    np.testing.assert_allclose(
+        all_scores(fit, task), x[:, :40] @ U @ V.T @ x[:, :40].T + x @ x.T, atol=2e-5
+    )
+    fit.save(tmp_path / "model")
+    view = load_model(tmp_path / "model").query_views["raw@40"]
+    assert view.space == task.queries.views["raw@40"].space != task.queries.views["raw"].space
+    row = view.transform(["boats1 boats2 common1"])
+    assert row.shape == (1, 40)
 
 
 def test_start_without_a_step_is_tfidf(task):

@@ -29,6 +29,7 @@ class EvaluateSettings(BaseModel):
 @task(cache_policy=NO_CACHE)
 def measure(settings: EvaluateSettings) -> dict[str, float]:
     """Rank the candidates of the queries and measure; ``NAME`` and ``NAME_se``."""
+    from flows.costs import require_evaluation
     from flows.tracking import model_directory
     from ssi_core.evaluation.evaluate import evaluate as evaluate_model
     from ssi_core.features.task import open_task
@@ -37,6 +38,7 @@ def measure(settings: EvaluateSettings) -> dict[str, float]:
     how = settings.model_dump(exclude={"model", "task"})
     fitted = load_model(model_directory(settings.model))
     task = open_task(Path(settings.task))
+    require_evaluation(fitted.model, task, settings.queries)
     report = evaluate_model(fitted, task, **how, progress=progress("evaluate"))
     return {**report.means, **{f"{name}_se": error for name, error in report.errors.items()}}
 

@@ -21,6 +21,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import BaseModel, ConfigDict, Field
 
 from flows import environment, tracking
+from flows.costs import require_rows
 from flows.features import FeaturesSettings, make_task
 from flows.ingest import IngestSettings, ingest_source
 from flows.rows import find_table
@@ -196,6 +197,10 @@ def run_jobs(
 ) -> dict[str, BaseException]:
     """Run rows side by side on the cores that are to be used; return the failures by name."""
     n = side_by_side(settings, len(jobs))
+    table = find_table(settings.table)
+    there = {(row.label, row.seed) for row in tracking.finished_rows(table.name, comparison)}
+    to_do = [(job.row, Path(job.task)) for job in jobs if (job.row.label, job.seed) not in there]
+    require_rows(to_do, workers=min(n, len(to_do)), threads=settings.row_threads)
     failed: dict[str, BaseException] = {}
     tell = progress(f"{len(jobs)} rows")
     with Workers(n, settings.row_threads) as workers:

@@ -9,6 +9,7 @@ from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict, Field
 
 from flows import tracking
+from flows.costs import require_rows
 from flows.rows import find_table, forget, run_row
 from flows.steps import begin, worth_retrying
 from flows.workers import Workers
@@ -60,9 +61,10 @@ def train(settings: TrainSettings) -> str:
     """Train one row, measure it on the test side; return the id of its MLflow run."""
     begin()
     table = find_table(settings.table)
-    table.row(settings.row)
+    row = table.row(settings.row)
     tracking.ready()
     comparison = settings.comparison or tracking.new_comparison_id(table)
+    require_rows([(row, Path(settings.task))], workers=1, threads=settings.threads)
     with Workers(1, settings.threads) as workers:
         return train_row(
             workers,

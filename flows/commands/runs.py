@@ -105,12 +105,14 @@ def pipeline(
 def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -> Outcome:
     """Train and measure one row: one run of MLflow."""
     from flows import rows, tracking
+    from flows.costs import require_rows
 
     declared = rows.find_table(table)
-    declared.row(row)
+    threads = settings().threads or 1
+    require_rows([(declared.row(row), task)], workers=0, threads=threads)
     tracking.ready()
     comparison = comparison or str(tracking.new_comparison_id(declared))
-    run = rows.run_row(table, row, task, seed, comparison, settings().threads or 1)
+    run = rows.run_row(table, row, task, seed, comparison, threads)
     report = tracking.run_report(run)
     value = {
         "run_id": run,
@@ -139,16 +141,18 @@ def evaluate(model: str, task: Path, side: str, queries: int, seed: int) -> Outc
 
     Rank loss, MAP, precision and more, each with its standard error.
     """
+    from flows.costs import require_evaluation
     from ssi_core.evaluation.evaluate import evaluate as measure
     from ssi_core.features.task import open_task
     from ssi_core.models import load_model
     from ssi_core.serving.searcher import model_in
 
-    fitted = load_model(model_in(directory_of(model)))
+    fitted, opened = load_model(model_in(directory_of(model))), open_task(task)
+    require_evaluation(fitted.model, opened, queries)
     with progress("evaluate") as tell:
         report = measure(
             fitted,
-            open_task(task),
+            opened,
             side=side,  # type: ignore[arg-type]
             queries=queries,
             seed=seed,
@@ -194,6 +198,7 @@ def export_trec(run: str, out: Path, task: Path | None) -> Outcome:
     The files are run.trec and qrels.trec.
     """
     from flows import tracking
+    from flows.costs import require_evaluation
     from ssi_core.evaluation.trec import write_trec
     from ssi_core.features.task import open_task
     from ssi_core.files import writing
@@ -204,6 +209,7 @@ def export_trec(run: str, out: Path, task: Path | None) -> Outcome:
     if task is None:
         task = Path(tracking.client().get_run(run).data.tags["task_path"])
     opened = open_task(task)
+    require_evaluation(fitted.model, opened)
     with writing(out):
         ranking, relevant = write_trec(
             fitted, opened, out, threads=settings().threads or 1, name=run[:32]

@@ -176,6 +176,7 @@ def explain(model: str, query: str, document: str, k: int, index: Path | None) -
 @FORCE
 def index(model: str, task: Path, out: Path, words: bool, force: bool) -> Outcome:
     """Index the documents of a task under a model."""
+    from flows.costs import require_index
     from ssi_core.features.task import open_task
     from ssi_core.models import load_model
     from ssi_core.serving.index import build_index
@@ -183,7 +184,8 @@ def index(model: str, task: Path, out: Path, words: bool, force: bool) -> Outcom
     from ssi_core.store import digest_file
 
     directory = model_in(directory_of(model))
-    opened = open_task(task)
+    fitted, opened = load_model(directory), open_task(task)
+    require_index(fitted.model, opened, out, words=words)
     files = sorted((directory / "arrays").glob("*.npy"))
     parents = {
         "task": opened.key,
@@ -191,7 +193,7 @@ def index(model: str, task: Path, out: Path, words: bool, force: bool) -> Outcom
     }
     with progress("index") as tell:
         artefact = build_index(
-            load_model(directory),
+            fitted,
             opened.documents,
             out,
             parents=parents,

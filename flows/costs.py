@@ -1,0 +1,102 @@
+"""Memory and disk of rows, evaluations and indexes: said before they start, refused if too large.
+
+Estimates are upper bounds, about twice what is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from flows import environment
+from ssi_core import resources
+from ssi_core.evaluation.evaluate import BLOCK_BYTES
+from ssi_core.evaluation.memory import ranking_memory
+from ssi_core.experiment import Row
+from ssi_core.features.task import open_task
+from ssi_core.models.base import Model
+from ssi_core.models.cost import FEWER, Cost, fit_cost, vector_shape
+from ssi_core.types import Task
+
+_WORKER = 450_000_000
+"""Bytes of a worker before its first row: the interpreter, MLflow, compiled kernels."""
+
+_QUERIES, _TUPLES, _BLOCK = 1000, 100_000, 16_384
+"""Defaults of `evaluate` and `build_index`."""
+
+
+def require_rows(rows: Sequence[tuple[Row, Path]], *, workers: int, threads: int) -> None:
+    """State, or refuse, rows of which ``workers`` run at a time in processes of their own.
+
+    Parameters
+    ----------
+    rows : (row, directory of its task), the same row once for each seed
+    workers : processes; 0: the one row runs in this process
+    threads : of a row
+
+    Raises
+    ------
+    Refused
+        Together they do not fit.
+    """
+    if not rows:
+        return
+    known: dict[tuple[str, Path], Cost] = {}
+    for row, task in rows:
+        if (row.label, task) not in known:
+            known[row.label, task] = _row_cost(row, task, threads)
+    costs = sorted((known[row.label, task] for row, task in rows), reverse=True)
+    memory = sum(cost.memory for cost in costs[: max(1, workers)]) + workers * _WORKER
+    what = f"training of {len(rows)} rows" if workers else f"training of {rows[0][0].label}"
+    side = f", {workers} at a time" if workers > 1 else ""
+    fewer = " Or run fewer rows side by side: --threads 1." if workers > 1 else ""
+    resources.require(
+        what + side,
+        memory=memory,
+        directory=environment.root(),
+        disk=sum(cost.disk for cost in costs),
+        remedy=FEWER + fewer,
+    )
+
+
+def _row_cost(row: Row, directory: Path, threads: int) -> Cost:
+    task, model = open_task(directory), row.ranker()
+    fit = fit_cost(model, task, threads)
+    # MLflow copies what it is given.
+    index = 2 * index_cost(model, task).disk
+    return Cost(max(fit.memory, evaluation_memory(model, task)), fit.disk + index)
+
+
+def evaluation_memory(model: Model, task: Task, queries: int = _QUERIES) -> int:
+    """Bytes that evaluating a model on the test side takes."""
+    dense, nonzeros = vector_shape(model, task)
+    return ranking_memory(
+        task,
+        "test",
+        queries=queries,
+        dense=dense,
+        nonzeros=nonzeros,
+        block=BLOCK_BYTES,
+        further=2 * _TUPLES,
+    )
+
+
+def require_evaluation(model: Model, task: Task, queries: int = _QUERIES) -> None:
+    """State, or refuse, an evaluation."""
+    memory = evaluation_memory(model, task, queries)
+    resources.require("evaluation", memory=memory, remedy="Ask fewer --queries.")
+
+
+def index_cost(model: Model, task: Task, *, words: bool = True) -> Cost:
+    """Bytes of memory and disk that an index of a task's documents takes."""
+    dense, nonzeros = vector_shape(model, task)
+    n = len(task.documents)
+    share = min(1.0, _BLOCK / max(1, n))
+    disk = 4 * n * dense + (2 if words else 1) * 8 * nonzeros + 100 * n
+    return Cost(int(3 * share * disk), disk)
+
+
+def require_index(model: Model, task: Task, out: Path, *, words: bool) -> None:
+    """State, or refuse, an index."""
+    cost = index_cost(model, task, words=words)
+    resources.require("index", memory=cost.memory, directory=out, disk=cost.disk)

@@ -1,0 +1,149 @@
+"""What fitting a model takes: memory at its peak, and the disk of its checkpoints.
+
+Parameters are held three times, as they learn, as the best so far, and as validation reads them,
+and are on disk twice for each of two checkpoints: the next is whole before the last one goes.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import NamedTuple
+
+from ssi_core.evaluation.evaluate import BLOCK_BYTES
+from ssi_core.evaluation.memory import ranking_memory
+from ssi_core.kernels.sparse import padded
+from ssi_core.models.base import Model
+from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.half_transductive import HalfTransductive
+from ssi_core.models.lsi import Lsi, LsiMixture
+from ssi_core.models.mixture import Mixture
+from ssi_core.models.term import Term
+from ssi_core.models.word_pairs import WordPairs
+from ssi_core.types import Task, Texts
+
+FEWER = "Take fewer words or fewer dimensions."
+"""What makes any of this smaller."""
+
+
+class Cost(NamedTuple):
+    """Bytes of memory that a fit adds at its peak, and of disk for its checkpoints."""
+
+    memory: int
+    disk: int
+
+
+@singledispatch
+def fit_cost(model: Model, task: Task, threads: int = 1) -> Cost:
+    """Return what fitting a model on a task takes; nothing for one that only reads the task."""
+    return Cost(0, 0)
+
+
+@fit_cost.register
+def _(model: Term, task: Task, threads: int = 1) -> Cost:
+    size = _parameters(model, task) + _diagonal(model, task)
+    dense, nonzeros = vector_shape(model, task)
+    sides = task.queries, task.documents
+    words = sum(_words(texts, view) for texts in sides for view in model.views())
+    scratch = threads * 4 * (2 * words + 4 * padded(max(1, dense)))
+    ranking = max(
+        ranking_memory(
+            task,
+            side,
+            queries=model.validation_queries,
+            dense=dense,
+            nonzeros=nonzeros,
+            block=BLOCK_BYTES,
+        )
+        for side in ("train", "valid")
+    )
+    if isinstance(model, WordPairs) and model.form == "hashed":
+        scratch += 8 * model.buckets  # the load of each bucket
+    return Cost(3 * size + scratch + 2 * ranking, 4 * size)
+
+
+@singledispatch
+def _parameters(model: Term, task: Task) -> int:
+    return 0
+
+
+@_parameters.register
+def _(model: Bilinear, task: Task) -> int:
+    if model.form == "zero":
+        return 0
+    sides = (task.queries,) if model.tied else (task.queries, task.documents)
+    return 4 * padded(model.dimensions) * sum(_words(texts, model.view) for texts in sides)
+
+
+@_parameters.register
+def _(model: HalfTransductive, task: Task) -> int:
+    rows = _words(task.documents, model.view) + len(task.documents)
+    return 4 * padded(model.dimensions) * rows
+
+
+@_parameters.register
+def _(model: WordPairs, task: Task) -> int:
+    if model.form == "hashed":
+        return 4 * model.buckets
+    return 4 * _words(task.queries, model.view) * _words(task.documents, model.view)
+
+
+def _diagonal(model: Term, task: Task) -> int:
+    return 4 * _words(task.queries, model.diagonals_view) if model.diagonal == "learned" else 4
+
+
+@fit_cost.register
+def _(model: Lsi, task: Task, threads: int = 1) -> Cost:
+    return Cost(_factorisation(model, task) + _tuning(model, task, kept=0), 0)
+
+
+@fit_cost.register
+def _(model: LsiMixture, task: Task, threads: int = 1) -> Cost:
+    # The scores of both parts are held whole, and mixed.
+    return Cost(_factorisation(model, task) + _tuning(model, task, kept=4), 0)
+
+
+@fit_cost.register
+def _(model: Mixture, task: Task, threads: int = 1) -> Cost:
+    parts = [fit_cost(part, task, threads) for part in model.models()]
+    scores = 4 * 4 * model.tuning_queries * len(task.documents)
+    return Cost(max(part.memory for part in parts) + scores, sum(part.disk for part in parts))
+
+
+def vector_shape(model: Model, task: Task) -> tuple[int, int]:
+    """Width of the dense part of a model's vectors, and non-zeros of the documents' sparse part.
+
+    Upper bounds: not every view that a model reads is in its vectors.
+    """
+    if isinstance(model, Mixture):
+        parts = [vector_shape(part, task) for part in model.models()]
+        return sum(dense for dense, _ in parts), sum(nonzeros for _, nonzeros in parts)
+    nonzeros = sum(int(task.documents.matrix(view).nnz) for view in model.views())
+    return _most(getattr(model, "dimensions", 0)), nonzeros
+
+
+def _factorisation(model: Lsi | LsiMixture, task: Task) -> int:
+    n, words = task.documents.matrix(model.view).shape
+    rank = min(_most(model.dimensions) + 10, n, words)
+    # Normal numbers in float64; the bases of both sides, their QR and the last SVD.
+    return 8 * rank * words + 4 * 4 * rank * (n + words)
+
+
+def _tuning(model: Lsi | LsiMixture, task: Task, *, kept: int) -> int:
+    scores = 4 * model.tuning_queries * len(task.documents)
+    ranking = ranking_memory(
+        task,
+        "train",
+        queries=model.tuning_queries,
+        dense=_most(model.dimensions),
+        nonzeros=task.documents.matrix(model.view).nnz,
+        block=BLOCK_BYTES,
+    )
+    return ranking + kept * scores
+
+
+def _most(dimensions: int | tuple[int, ...]) -> int:
+    return dimensions if isinstance(dimensions, int) else max(dimensions)
+
+
+def _words(texts: Texts, view: str) -> int:
+    return int(texts.matrix(view).shape[1])

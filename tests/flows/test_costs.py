@@ -1,0 +1,68 @@
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flows.costs import index_cost, require_evaluation, require_index, require_rows
+from flows.rows import find_table
+from ssi_core.features.task import open_task
+from ssi_core.models.lsi import Lsi
+from ssi_core.models.tfidf import TfIdf
+from ssi_core.serving.index import build_index
+from ssi_core.types import Refused
+
+
+@pytest.fixture
+def row(tiny):
+    return find_table(str(tiny)).row("U'V + I")
+
+
+@pytest.fixture(autouse=True)
+def _place(monkeypatch, tmp_path):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+
+
+def said(caplog):
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_rows_are_said_in_one_line(row, task_dir, monkeypatch, caplog):
+    monkeypatch.setenv("SSI_MEMORY", "8G")
+    with caplog.at_level(logging.INFO, "ssi_core.resources"):
+        require_rows([(row, Path(task_dir))] * 3, workers=2, threads=1)
+        require_rows([(row, Path(task_dir))], workers=0, threads=1)
+        require_rows([], workers=2, threads=1)
+    both, alone = said(caplog)
+    assert both.startswith("training of 3 rows, 2 at a time: takes about ")
+    assert alone.startswith("training of U'V + I: takes about ")
+
+
+def test_rows_that_fit_only_one_after_the_other_are_refused(row, task_dir, monkeypatch):
+    rows = [(row, Path(task_dir))] * 3
+    monkeypatch.setenv("SSI_MEMORY", "700M")
+    require_rows(rows, workers=1, threads=1)
+    with pytest.raises(Refused, match=r"2 at a time takes .*--threads 1"):
+        require_rows(rows, workers=2, threads=1)
+
+
+def test_what_does_not_fit_is_refused_with_a_remedy(row, task_dir, monkeypatch, tmp_path):
+    task = open_task(task_dir)
+    monkeypatch.setenv("SSI_MEMORY", "1k")
+    with pytest.raises(Refused, match=r"training of U'V \+ I takes .*fewer words or fewer dim"):
+        require_rows([(row, Path(task_dir))], workers=0, threads=1)
+    with pytest.raises(Refused, match=r"evaluation takes .*--queries"):
+        require_evaluation(TfIdf(), task)
+    with pytest.raises(Refused, match="index takes"):
+        require_index(TfIdf(), task, tmp_path / "index", words=True)
+
+
+@pytest.mark.parametrize("model", [TfIdf(), Lsi(dimensions=20)])
+def test_an_index_is_no_larger_than_was_said(model, task_dir, tmp_path):
+    task = open_task(task_dir)
+    fitted = model.fit(task, np.random.default_rng(0))
+    build_index(fitted, task.documents, tmp_path / "index", parents={})
+    files = [f for f in (tmp_path / "index").rglob("*") if f.suffix in (".npy", ".parquet")]
+    taken = sum(file.stat().st_size for file in files)
+
+    assert taken <= index_cost(model, task).disk + 128 * len(files) <= 4 * taken

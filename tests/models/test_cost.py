@@ -1,0 +1,52 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from ssi_core.features.task import open_task
+from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.cost import fit_cost
+from ssi_core.models.half_transductive import HalfTransductive
+from ssi_core.models.lsi import Lsi, LsiMixture
+from ssi_core.models.mixture import Mixture
+from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.word_pairs import WordPairs
+
+SHORT = {"rates": (0.1,), "budget": 40, "epoch": 20, "search_budget": 10}
+
+MODELS = [
+    Bilinear(dimensions=200, **SHORT),
+    Bilinear(dimensions=500, tied=True, diagonal="learned", **SHORT),
+    HalfTransductive(dimensions=500, functional_budget=20, **SHORT),
+    WordPairs(buckets=500_000, **SHORT),
+    WordPairs(form="dense", diagonal="none", **SHORT),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{model.name} {model.diagonal}")
+def test_a_fit_takes_no_more_than_was_said_and_not_much_less(model, task_dir, tmp_path):
+    task = open_task(task_dir)
+    said = fit_cost(model, task)
+    model.fit(task, np.random.default_rng(0))  # compiles
+    tracemalloc.start()
+    model.fit(task, np.random.default_rng(0), checkpoint=tmp_path / "state")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak <= said.memory + 1_000_000
+    assert said.memory <= 5 * peak
+    disk = sum(file.stat().st_size for file in tmp_path.rglob("*.npy"))
+    assert disk <= said.disk + 10_000
+
+
+def test_more_dimensions_and_both_parts_of_a_mixture_cost_more(task_dir):
+    task = open_task(task_dir)
+
+    def memory(model):
+        return fit_cost(model, task).memory
+
+    assert memory(TfIdf()) == 0
+    assert memory(Lsi(dimensions=10)) < memory(Lsi(dimensions=(10, 100)))
+    assert memory(Lsi(dimensions=10)) < memory(LsiMixture(dimensions=10))
+    parts = ({"model": "tfidf"}, {"model": "lsi", "dimensions": 10})
+    assert memory(Lsi(dimensions=10)) < memory(Mixture(parts=parts))

@@ -27,7 +27,8 @@ from ssi_core.models.base import (
 )
 from ssi_core.types import Float32, Task, TextMatrix, Texts, Through, Vectors, Watch
 
-_BETAS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+# The scores of models that are trained alone may be of very different sizes.
+_BETAS = (0.0, *(float(f"{m}e{e}") for e in range(-4, 2) for m in (1, 2, 5)))
 
 
 @dataclass(frozen=True)

@@ -6,29 +6,24 @@ import bz2
 import contextlib
 import gzip
 import io
-import json
-import os
 import pickle
 import re
-import resource
-import shutil
-import subprocess
 import tarfile
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pytest
 from scipy import sparse
 
 from flows.cli import cli
 from flows.command import run
 from ssi_core import store
 from tests.corpus import dumps
+from tests.robust.machine import closed, small_disk, small_files, trained, written
+from tests.robust.spoil import cut, flip, holds, nothing, remove, says
 
 DONE, USAGE, BAD, REFUSED = 0, 2, 3, 4
 
@@ -85,55 +80,6 @@ def hidden(here: Path) -> list[str]:
     """Whatever a command left behind: partial directories, locks."""
     found = (path for path in here.rglob(".*") if path.parent.name != "mlruns")
     return sorted(str(path.relative_to(here)) for path in found if path.name != ".ssi")
-
-
-# --- ways to spoil a file ---
-
-
-def cut(*files: str) -> Callable[[Path], None]:
-    def spoil(here: Path) -> None:
-        for file in files:
-            data = (here / file).read_bytes()
-            (here / file).write_bytes(data[: len(data) // 2])
-
-    return spoil
-
-
-def flip(file: str, at: float = 0.5) -> Callable[[Path], None]:
-    def spoil(here: Path) -> None:
-        data = bytearray((here / file).read_bytes())
-        data[int(len(data) * at)] ^= 0xFF
-        (here / file).write_bytes(bytes(data))
-
-    return spoil
-
-
-def remove(name: str) -> Callable[[Path], None]:
-    def spoil(here: Path) -> None:
-        path = here / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-    return spoil
-
-
-def holds(file: str, content: str | bytes) -> Callable[[Path], None]:
-    data = content if isinstance(content, bytes) else content.encode()
-    return lambda here: (here / file).write_bytes(data)
-
-
-def says(file: str, **facts: object) -> Callable[[Path], None]:
-    """Change facts of a JSON file; None takes one away."""
-
-    def spoil(here: Path) -> None:
-        said = json.loads((here / file).read_text()) | facts
-        said = {name: fact for name, fact in said.items() if fact is not None}
-        (here / file).write_text(json.dumps(said))
-
-    return spoil
-
-
-def nothing(here: Path) -> None:
-    pass
 
 
 # --- dumps ---
@@ -345,84 +291,6 @@ TABLES = (
 )
 
 # --- the machine ---
-
-
-@contextmanager
-def small_files(here: Path) -> Iterator[None]:
-    """No file may grow beyond 2,000 bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-def small_disk(size: str) -> Callable[[Path], AbstractContextManager[None]]:
-    """A disk of its own for ``small/``."""
-
-    @contextmanager
-    def mounted(here: Path) -> Iterator[None]:
-        (here / "small").mkdir()
-        options = f"size={size},mode=777"
-        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", here / "small"], check=True)
-        try:
-            yield
-        finally:
-            # What is left there is looked at after the disk is gone.
-            left = sorted(str(path) for path in (here / "small").rglob("*"))
-            subprocess.run(["umount", "--lazy", here / "small"], check=True)
-            (here / "left.json").write_text(json.dumps(left))
-
-    return mounted
-
-
-def mounts() -> bool:
-    """Tell whether this process may mount a disk."""
-    with tempfile.TemporaryDirectory() as place:
-        tried = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", place]
-        if shutil.which("mount") is None or subprocess.run(tried, capture_output=True).returncode:
-            return False
-        subprocess.run(["umount", place], check=True)
-        return True
-
-
-@contextmanager
-def closed(here: Path) -> Iterator[None]:
-    """``shut/`` is no directory that this user may write; the superuser lays its rights down."""
-    (here / "shut").mkdir(mode=0o555)
-    (here / "root").mkdir(exist_ok=True)
-    superuser = os.geteuid() == 0
-    if superuser:
-        for path in (here / "root", *here.parents[:3], here):
-            path.chmod(0o777 if path.name == "root" else 0o755)
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        if superuser:
-            os.seteuid(0)
-
-
-@contextmanager
-def trained(here: Path) -> Iterator[None]:
-    """Another run trains the row; ours waits a while for a process that is about to end."""
-    from flows import rows
-
-    (here / "root" / ".ssi" / "checkpoints").mkdir(parents=True)
-    row = rows.find_table("demo").row("TF-IDF")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "_PATIENCE", 0.0)
-        patch.setenv("SSI_ROOT", str(here / "root"))
-        key = store.read(here / "task").key
-        with store.locked(rows._checkpoints(row, key, 0)):
-            yield
-
-
-def written(name: str) -> Callable[[Path], AbstractContextManager[None]]:
-    """Another run writes an artefact."""
-    return lambda here: store.locked(here / name)
-
 
 _FULL = "no space is left"
 _TRAIN = "train demo --task task --row TF-IDF"

@@ -6,10 +6,10 @@ import os
 import pytest
 
 from ssi_core.types import Refused
-from tests.robust import cases
+from tests.robust import cases, machine
 from tests.robust.__main__ import PAGE, entry
 
-MOUNTS = cases.mounts()
+MOUNTS = machine.mounts()
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: f"{case.theme}-{case}")

@@ -176,14 +176,15 @@ def open_task(path: Path) -> Task:
     texts = files.read_strings([path / _DOCUMENTS], "id", "title")
     base = load_text_view(path / _VIEW)
     with files.reading(path / store.MANIFEST):
-        names = list(artefact.configuration["views"])
+        names = [str(name) for name in artefact.configuration["views"] if parse_view(name)]
+        judged_queries = artefact.configuration["split"] == "queries"
+        split_seed = int(artefact.configuration["split_seed"])
     documents = Texts(
         texts["id"],
         texts["title"],
         {name: store.load_csr(matrix_path(path / _MATRICES, name)) for name in names},
         {name: _load_view(path, name, base) for name in names},
     )
-    judged_queries = artefact.configuration["split"] == "queries"
     none = [Pairs.of(())] * 3
     pairs = none if judged_queries else [load_pairs(path / _PAIRS, side) for side in SIDES]
     task = Task(
@@ -200,7 +201,7 @@ def open_task(path: Path) -> Task:
         path=path,
     )
     if judged_queries:
-        task = open_judged(task, path, artefact.configuration["split_seed"])
+        task = open_judged(task, path, split_seed)
     check_sizes(task, path)
     return task
 

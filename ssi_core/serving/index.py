@@ -132,7 +132,8 @@ def open_index(path: Path) -> Index:
     sparse = store.load_csr(path / "sparse") if (path / "sparse").exists() else None
     dense = store.load_array(path / "dense.npy") if (path / "dense.npy").exists() else None
     with files.reading(path / store.MANIFEST):
-        kept = artefact.configuration["spaces"] if artefact.configuration["words"] else ()
+        spaces = dict(artefact.configuration["spaces"])
+        kept = spaces if artefact.configuration["words"] else ()
     words = {name: store.load_csr(path / _words_of(name)) for name in kept}
     parts = [part for part in (sparse, dense, *words.values()) if part is not None]
     if (sparse is None and dense is None) or any(part.shape[0] != len(frame) for part in parts):

@@ -51,6 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results as JSON")
+    parser.add_argument("--no-mlflow", action="store_true", help="write no run of MLflow")
     arguments = parser.parse_args()
     names = arguments.names or list(BENCHMARKS)
     unknown = sorted(set(names) - set(BENCHMARKS))
@@ -70,6 +71,11 @@ def main() -> None:
     if arguments.json:
         results = {"before": before, "after": after, "rows": [asdict(row) for row in found]}
         arguments.json.write_text(json.dumps(results, indent=1) + "\n")
+    if not arguments.no_mlflow:
+        # Loaded after the measurements, which it would share the memory with.
+        from benchmarks.log import EXPERIMENT, log
+
+        print(f"run {log(found, before, after)} of MLflow's experiment {EXPERIMENT}")
 
 
 if __name__ == "__main__":

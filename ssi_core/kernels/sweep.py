@@ -25,12 +25,16 @@ _DRAWS = 1000  # a query that is linked to nearly every document is given up aft
 
 
 class Settings(NamedTuple):
-    """Numbers of a sweep: margin, rates of W and of the diagonal, negatives tried per positive."""
+    """Numbers of a sweep: margin, rates of W and of the diagonal, negatives tried per positive.
+
+    ``warp`` multiplies both rates of a step by `rank_weight`.
+    """
 
     margin: np.float32
     rate: np.float32
     diagonal_rate: np.float32
     negatives: np.int64
+    warp: bool = False
 
 
 @jit
@@ -41,6 +45,23 @@ def draw_negative(data: Data, n_documents: int, q: int, state: NDArray[np.uint64
         if not contains(data.barred_indptr, data.barred_indices, q, d):
             return d
     return -1
+
+
+@jit
+def rank_weight(n_documents: int, tried: int) -> np.float32:
+    """Return ``L(k) = 1 + 1/2 + ... + 1/k`` at ``k = floor((Y - 1) / n)``.
+
+    k is the rank of d+ among ``Y`` documents as it shows when the n-th d- is the first that
+    violates: the rarer they are, the less there is to gain (WARP: Weston, Bengio, Usunier 2011).
+    Euler's expansion stands in for more than 16 terms; it is right to 1e-7.
+    """
+    k = (n_documents - 1) // tried
+    if k > 16:
+        return np.float32(np.log(k) + 0.5772156649015329 + 1 / (2 * k) - 1 / (12 * k * k))
+    total = 0.0
+    for j in range(1, k + 1):
+        total += 1 / j
+    return np.float32(total)
 
 
 @cache
@@ -91,8 +112,12 @@ def sweep_of(form: str, diagonal: str) -> Callable[..., Any]:
                     totals[HINGE] += max(0.0, hinge)
                 if hinge > 0:
                     totals[VIOLATED] += 1
-                    form_step(parameters, data, work, q, p, n, settings.rate)
-                    diagonal_step(parameters, data, work, q, p, n, settings.diagonal_rate)
+                    rate, diagonal_rate = settings.rate, settings.diagonal_rate
+                    if settings.warp:
+                        weight = rank_weight(n_documents, trial + 1)
+                        rate, diagonal_rate = weight * rate, weight * diagonal_rate
+                    form_step(parameters, data, work, q, p, n, rate)
+                    diagonal_step(parameters, data, work, q, p, n, diagonal_rate)
                     break
             diagonal_clear(data, work, q)
         totals[TRIPLES] += steps

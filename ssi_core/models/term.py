@@ -39,6 +39,8 @@ class Term(Model):
     margin : of the hinge, or several to choose from; a margin of 1 / alpha with the identity is
         alpha with a margin of 1
     negatives : documents d- tried per positive until one violates
+    warp : multiply the rate of a step by ``L(floor((Y - 1) / n))``, ``L(k) = 1 + 1/2 + ... + 1/k``,
+        where n is the trial that violated, of Y documents (`kernels.sweep.rank_weight`)
     epoch, budget, patience : triples between validations, triples at most, validations without
         improvement before the end
     search_budget : triples of each trial of the search
@@ -55,6 +57,7 @@ class Term(Model):
     rate_by: Literal["training", "validation"] = "training"
     margin: float | tuple[float, ...] = 1.0
     negatives: int = 1
+    warp: bool = False
     epoch: int = 50_000
     budget: int = 1_000_000
     patience: int = 5
@@ -186,6 +189,7 @@ class TermTraining(Generic[T]):
             rate,
             diagonal_rate.get(model.diagonal, np.float32(0)),
             np.int64(model.negatives),
+            bool(model.warp),
         )
 
     def first_diagonal(self, settings: Mapping[str, Any]) -> Float32:

@@ -9,7 +9,15 @@ from scipy import sparse
 from ssi_core.kernels.forms import DIAGONALS, FORMS, Data, Parameters, Work
 from ssi_core.kernels.random import below, next_uint64
 from ssi_core.kernels.sparse import Csr, aligned_empty, contains, csr, padded
-from ssi_core.kernels.sweep import HINGE, SKIPPED, TRIPLES, VIOLATED, Settings, sweep_of
+from ssi_core.kernels.sweep import (
+    HINGE,
+    SKIPPED,
+    TRIPLES,
+    VIOLATED,
+    Settings,
+    rank_weight,
+    sweep_of,
+)
 
 WORDS, N, BUCKETS = 12, 5, 7
 
@@ -195,13 +203,13 @@ def test_below_is_uniform():
     assert ((counts - 1000) ** 2 / 1000).sum() < 22.5  # chi square, 6 degrees, p = 0.001
 
 
-def naive_sweep(state, pairs, barred, x, U, V, alpha, margin, rate, negatives, steps):
+def naive_sweep(state, pairs, barred, x, U, V, alpha, margin, rate, negatives, warp, steps):
     """The same algorithm with dense float64 vectors and Python sets."""
     violated = 0
     for _ in range(steps):
         state, z = naive_splitmix(state)
         q, p = pairs[((z >> 32) * len(pairs)) >> 32]
-        for _ in range(negatives):
+        for n_tried in range(1, negatives + 1):
             while True:
                 state, z = naive_splitmix(state)
                 n = ((z >> 32) * len(x)) >> 32
@@ -210,15 +218,17 @@ def naive_sweep(state, pairs, barred, x, U, V, alpha, margin, rate, negatives, s
             uq, vp, vn = U.T @ x[q], V.T @ x[p], V.T @ x[n]
             if margin - (uq @ vp + alpha * x[q] @ x[p]) + uq @ vn + alpha * x[q] @ x[n] > 0:
                 dU, dV = np.outer(x[q], vp - vn), np.outer(x[p] - x[n], uq)
-                U += rate * dU
-                V += rate * dV
+                k = (len(x) - 1) // n_tried
+                step = rate * sum(1 / j for j in range(1, k + 1)) if warp else rate
+                U += step * dU
+                V += step * dV
                 violated += 1
                 break
     return violated
 
 
-@pytest.mark.parametrize("negatives", [1, 3])
-def test_sweep_agrees_with_the_naive_twin(negatives):
+@pytest.mark.parametrize(("negatives", "warp"), [(1, False), (3, False), (3, True)])
+def test_sweep_agrees_with_the_naive_twin(negatives, warp):
     rng = np.random.default_rng(5)
     view = rows(rng, 20, density=0.4)
     p = Parameters(embedding(rng), embedding(rng), np.array([2.0], np.float32))
@@ -231,19 +241,26 @@ def test_sweep_agrees_with_the_naive_twin(negatives):
         pairs, indptr, np.concatenate(barred).astype(np.int32),
     )  # fmt: skip
     totals = np.zeros(4)
-    settings = Settings(np.float32(1), np.float32(0.02), np.float32(0), np.int64(negatives))
+    settings = Settings(np.float32(1), np.float32(0.02), np.float32(0), np.int64(negatives), warp)
     sweep_of("low_rank", "alpha")(
         p, data, work(), 20, np.array([99], np.uint64), settings, 300, totals
     )
     barred_sets = [set(b) for b in barred]
     violated = naive_sweep(
         99, pairs.tolist(), barred_sets, view.toarray().astype(np.float64),
-        U, V, 2.0, 1.0, 0.02, negatives, 300,
+        U, V, 2.0, 1.0, 0.02, negatives, warp, 300,
     )  # fmt: skip
     assert totals[VIOLATED] == violated > 30
     np.testing.assert_allclose(p.U[:, :N], U, atol=1e-4)
     np.testing.assert_allclose(p.V[:, :N], V, atol=1e-4)
     assert not p.U[:, N:].any()
+
+
+def test_rank_weight_is_the_harmonic_number():
+    for documents, tried in ((1, 1), (3, 1), (17, 1), (18, 1), (18, 5), (1000, 3), (100, 99)):
+        k = (documents - 1) // tried
+        expected = sum(1 / j for j in range(1, k + 1))
+        assert rank_weight(documents, tried) == pytest.approx(expected, rel=1e-6)
 
 
 def test_query_linked_to_everything_is_skipped_and_counted():

@@ -211,6 +211,7 @@ def test_two_languages_and_no_pairs_are_refused(task):
         ({"gamma": -0.1}, "gamma=-0.1"),
         ({"functional_budget": 0}, "functional_budget=0"),
         ({"diagonal": "half"}, "diagonal='half'"),
+        ({"warp": True}, "warp=True"),
     ],
 )
 def test_wrong_values_are_named(wrong, message):

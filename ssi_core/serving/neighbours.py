@@ -42,7 +42,8 @@ def neighbours(fitted: FittedModel, word: str, k: int = 10) -> list[Neighbour]:
     there = fitted.dense_words(texts_of([word], fitted.document_views), "document")
     if asked is None or there is None:
         raise BadInput(
-            f"model {fitted.model.name!r} relates no word to another: it matches equal words only. "
+            f"model {fitted.model.name!r} has no vectors of words to compare: it matches equal "
+            "words only, or weighs each pair of words by itself. "
             "Ask a model that learns a latent space, such as LSI or a bilinear one."
         )
     if asked.weights.nnz == 0:

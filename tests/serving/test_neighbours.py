@@ -12,7 +12,7 @@ from ssi_core.types import BadInput
 from tests.serving.models import WORDS, random_models
 
 
-@pytest.mark.parametrize("which", [3, 4, 6, 7, 8])
+@pytest.mark.parametrize("which", [3, 4, 6, 7, 11])
 def test_neighbours_have_the_largest_cosine(which):
     fitted = random_models(1)[which]
     u = fitted.arrays.get("U", fitted.arrays.get("V")).astype(float)
@@ -23,7 +23,9 @@ def test_neighbours_have_the_largest_cosine(which):
     expected = [WORDS[t] for t in np.argsort(-cosines) if t != s]
     found = neighbours(fitted, "moon", k=5)
     assert [n.word for n in found] == expected[:5]
-    assert [n.score for n in found] == pytest.approx([cosines[WORDS.index(n.word)] for n in found])
+    assert [n.score for n in found] == pytest.approx(
+        [cosines[WORDS.index(n.word)] for n in found], abs=1e-6
+    )
 
 
 def test_across_two_vocabularies_a_query_word_is_compared_with_document_words():
@@ -44,8 +46,8 @@ def test_more_neighbours_than_words_are_all_of_them():
     assert len(neighbours(random_models(1)[3], "Moon", k=100)) == len(WORDS) - 1
 
 
-@pytest.mark.parametrize("which", [0, 1, 2, 5])
-def test_a_model_of_equal_words_relates_none(which):
+@pytest.mark.parametrize("which", [0, 1, 2, 5, 8, 9, 10])
+def test_a_model_without_vectors_of_words_relates_none(which):
     with pytest.raises(BadInput, match="equal words only"):
         neighbours(random_models(1)[which], "moon")
 

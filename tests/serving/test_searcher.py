@@ -28,7 +28,8 @@ def naive_scores(fitted, query):
     d = fitted.embed_documents(documents(fitted.document_views))
     scores = np.zeros(len(TEXTS))
     if q.sparse is not None:
-        scores += (d.sparse.toarray().astype(float) @ q.sparse.toarray()[0]).ravel()
+        row = q.sparse if q.through is None else q.through(q.sparse)
+        scores += (d.sparse.toarray().astype(float) @ row.toarray()[0]).ravel()
     if q.dense is not None:
         scores += d.dense.astype(float) @ q.dense[0]
     return scores

@@ -52,7 +52,8 @@ class FeaturesSettings(BaseModel):
         default_factory=lambda: ["counts", "raw", "sublinear"],
         min_length=1,
         description="Weightings of words: counts, raw, sublinear, binary; raw:100 keeps a text's "
-        "100 heaviest words; cfh:k=5,words=30000,ngrams=1 hashes the words beyond 30,000",
+        "100 heaviest words, raw@30000 the 30,000 most frequent of all; "
+        "cfh:k=5,words=30000,ngrams=1 hashes the words beyond 30,000",
     )
     out: str | None = Field(
         default=None, description="Directory to write; empty: one under .ssi/store"

@@ -260,9 +260,9 @@ def features(
     The vocabulary and the weights of words come from the corpus.
 
     A view is a weighting of words (counts, raw, sublinear, binary; raw:100 keeps a text's 100
-    heaviest), or correlated feature hashing: cfh:k=5,words=30000,ngrams=1 puts a word beyond the
-    30,000 most frequent, or with ngrams=2 a run of two words, in the place of the 5 frequent
-    words that it goes with.
+    heaviest, raw@30000 the 30,000 most frequent of all words), or correlated feature hashing:
+    cfh:k=5,words=30000,ngrams=1 puts a word beyond the 30,000 most frequent, or with ngrams=2 a
+    run of two words, in the place of the 5 frequent words that it goes with.
     """
     from ssi_core.features.task import build_task
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -10,6 +11,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
+from ssi_core import store
 from ssi_core.training.descend import Trainee, descend
 from ssi_core.training.search import Trial, search
 from ssi_core.types import Watch
@@ -58,16 +60,27 @@ def fit(
     grid : name -> values to choose from; no trial where there is no choice
     begin : settings, with the key "rate" among them -> a training at its start
     errors : training and validation error of a training as it stands
-    watch, checkpoint : see `descend`
+    watch, checkpoint : see `descend`; what the trials chose is kept beside the checkpoint
 
     Returns
     -------
     the training at its best parameters, and what was chosen and measured
     """
-    started = time.perf_counter()
-    settled, trials = _settle(schedule, grid, begin, errors)
-    searched = time.perf_counter() - started
-    trained = begin(settled)
+    kept = checkpoint and checkpoint.with_name(f"{checkpoint.name}.search")
+    found = _kept(kept)
+    if found is None:
+        started = time.perf_counter()
+        settled, trials = _settle(schedule, grid, begin, errors)
+        searched = time.perf_counter() - started
+        found = {
+            "settled": dict(settled),
+            "trials": [asdict(trial) for trial in trials],
+            "seconds": searched,
+        }
+        if kept:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            store.write_json(kept, found)
+    trained = begin(found["settled"])
     progress = descend(
         trained,
         epoch=schedule.epoch,
@@ -76,15 +89,22 @@ def fit(
         watch=watch,
         checkpoint=checkpoint,
     )
-    return trained, dict(settled) | {
+    return trained, found["settled"] | {
         "triples": progress.triples,
         "best_at": progress.best_at,
         "validation_rank_loss": progress.best,
         "seconds": progress.seconds,
-        "search_seconds": searched,
+        "search_seconds": found["seconds"],
         "triples_per_second": progress.triples / max(progress.seconds, 1e-9),
-        "trials": [asdict(trial) for trial in trials],
+        "trials": found["trials"],
     }
+
+
+def _kept(search: Path | None) -> dict[str, Any] | None:
+    if search is None or not search.exists():
+        return None
+    found: dict[str, Any] = json.loads(search.read_text(encoding="utf-8"))
+    return found
 
 
 def _settle(

@@ -21,6 +21,7 @@ import polars as pl
 
 from ssi_core import store
 from ssi_core.corpus import dump, inputs, links, pages, pieces, pool, tables, titles
+from ssi_core.corpus.cost import LINKS_AT_ONCE, require_ingestion
 from ssi_core.corpus.dump import PIECE_BYTES, Piece, read_pieces, read_site
 from ssi_core.corpus.links import Settled, resolve_links, settle_pages
 from ssi_core.corpus.pieces import FOUND, PAGES, TEXTS, Pieces, read_piece
@@ -29,7 +30,6 @@ from ssi_core.store import Artefact, Building
 from ssi_core.text import wikinames, wikitext
 from ssi_core.types import BadInput, Progress
 
-_LINKS_AT_ONCE = 2_000_000
 _CODE = (dump, links, pages, pieces, tables, titles, wikinames, wikitext)
 _log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ def _groups(counts: Sequence[Counter[str]]) -> Iterator[list[int]]:
     for number, count in enumerate(counts):
         group.append(number)
         links_in_group += count["targets"]
-        if links_in_group >= _LINKS_AT_ONCE:
+        if links_in_group >= LINKS_AT_ONCE:
             yield group
             group, links_in_group = [], 0
     if group:
@@ -194,7 +194,7 @@ def ingest_wikipedia(
     BadInput
         A dump is damaged, of another kind, or without articles; the message names the place.
     Refused
-        ``out`` holds something else, or is being written.
+        ``out`` holds something else, or is being written; or memory or disk is too small.
     """
     if not dumps:
         raise ValueError("dumps=[] is empty; expected at least one dump")
@@ -210,6 +210,7 @@ def ingest_wikipedia(
         _log.info("%s is up to date", out)
         return found
     workers = processes or len(os.sched_getaffinity(0))
+    require_ingestion(dumps, out.parent, processes=workers, part_bytes=part_bytes)
     with store.create(
         out, kind=tables.KIND, key=key, configuration=configuration, parents=parents
     ) as building:

@@ -32,6 +32,7 @@ from ssi_core.features import (
 )
 from ssi_core.features.cold import cold_documents
 from ssi_core.features.correlated import hashed_path, write_hashed_views
+from ssi_core.features.cost import require_features
 from ssi_core.features.counting import matrix_path, write_counts, write_views
 from ssi_core.features.hashing import Hashing, load_view, parse_view
 from ssi_core.features.judged import open_judged, write_judged
@@ -148,7 +149,8 @@ def build_task(
         The corpus has no documents, too few links for three sides, or no word that tells its
         documents apart.
     Refused
-        Another artefact is at ``out``, or another process is writing it.
+        Another artefact is at ``out``, or another process is writing it; or memory or disk is too
+        small.
     ValueError
         A setting is none; the message lists what there is.
     """
@@ -162,6 +164,14 @@ def build_task(
     found = store.up_to_date(out, "task", key, force=force)
     if found is not None:
         return found
+    require_features(
+        _parts(corpus, "documents"),
+        out.parent,
+        documents=source.counts.get("documents", 0),
+        links=source.counts.get("links", 0),
+        views=len(settings.views),
+        all_words=words is None,
+    )
     with store.create(
         out, kind="task", key=key, configuration=configuration, parents=parents
     ) as building:

@@ -71,11 +71,7 @@ def measure(command: Sequence[str]) -> Usage:
         time.sleep(_PAUSE)
     if process.wait():
         raise subprocess.CalledProcessError(process.returncode, command)
-    after = os.times()
-    cpu = (
-        after.children_user + after.children_system - before.children_user - before.children_system
-    )
-    return Usage(time.monotonic() - start, cpu, peak)
+    return Usage(time.monotonic() - start, _of_children() - before, peak)
 
 
 def rows() -> Iterator[Row]:

@@ -107,10 +107,11 @@ class WordPairs(Term):
         Refused
             W does not fit into memory; the message says what would.
         BadInput
-            ``start`` has a hashed W of other words.
+            The hash leaves many buckets out, or ``start`` has a hashed W of other words.
         """
         self.check(task)
         training = _Training(self, task, int(rng.integers(2**63)), start, threads)
+        hashing = training.hashing()
         if training.dense_bytes > _CHECKPOINT_BYTES:
             checkpoint = None
         grid = {name: several(getattr(self, name)) for name in ("alpha", "margin")}
@@ -120,7 +121,9 @@ class WordPairs(Term):
         )
         if self.form == "sparse":
             sgd = training.thin_out(sgd, facts, watch, checkpoint)
-        facts |= {"threads": threads} | training.facts(sgd.parameters)
+        facts |= {"threads": threads} | hashing
+        if self.diagonal == "alpha":
+            facts["alpha"] = float(sgd.parameters.diagonal[0])
         return fitted(self, task, self.arrays(sgd.parameters), facts)
 
     def check(self, task: Task) -> None:
@@ -210,13 +213,19 @@ class _Training(TermTraining[WordPairs]):
             facts["validation_rank_loss"] = progress.best
         return sgd
 
-    def facts(self, parameters: Parameters) -> dict[str, Any]:
-        """Say what the form of W is like."""
-        found: dict[str, Any] = {}
-        if self.model.diagonal == "alpha":
-            found["alpha"] = float(parameters.diagonal[0])
-        if self.model.form == "hashed":
-            found |= hash_facts(*self._shape, self.model.buckets)
+    def hashing(self) -> dict[str, Any]:
+        """Say how the pairs of words share buckets; refuse a number that spoils the hash."""
+        if self.model.form != "hashed":
+            return {}
+        buckets = self.model.buckets
+        found = hash_facts(*self._shape, buckets)
+        ideal = -buckets * np.expm1(-self._shape[0] * self._shape[1] / buckets)
+        if found["used_buckets"] < 0.95 * ideal:
+            raise BadInput(
+                f"buckets={buckets}: pairs of {self._shape[0]} and {self._shape[1]} words reach "
+                f"{found['used_buckets']} of them, {ideal:.0f} with an ideal hash. Give a number "
+                "near which no fraction of 2147483647 lies (no power of 2), such as 1000000."
+            )
         return found
 
     def _initial(self) -> Any:

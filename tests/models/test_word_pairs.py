@@ -142,6 +142,12 @@ def test_a_poor_prime_would_be_seen():
     assert len(np.unique(drawn)) < 0.1 * 1_000_000 * (1 - np.exp(-0.5))
 
 
+def test_buckets_that_spoil_the_hash_are_refused(task):
+    """2147483647 is one less than a power of 2: the rows of W overlap."""
+    with pytest.raises(BadInput, match=r"buckets=65536.*such as 1000000"):
+        fit(task, form="hashed", buckets=65536)
+
+
 # --- Algorithm 2 ---------------------------------------------------------------------------------
 
 

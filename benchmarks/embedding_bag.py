@@ -77,6 +77,10 @@ class Peer:
             bags(self._torch, data.documents, documents),
         )
 
+    def embeddings(self) -> tuple[Any, Any]:
+        """U and V as they are now, as arrays."""
+        return tuple(bag.weight.detach().numpy() for bag in (self._u, self._v))
+
     def run(self) -> None:
         """Take one step on each of the next batches."""
         for _ in range(self._count):

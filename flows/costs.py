@@ -5,6 +5,7 @@ Estimates are upper bounds, about twice what is taken.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -44,8 +45,11 @@ def require_rows(rows: Sequence[tuple[Row, Path]], *, workers: int, threads: int
     known: dict[tuple[str, Path], Cost] = {}
     for row, task in rows:
         if (row.label, task) not in known:
-            known[row.label, task] = _row_cost(row, task, threads)
-    costs = sorted((known[row.label, task] for row, task in rows), reverse=True)
+            # A row that does not fit its task fails by itself, when its turn comes.
+            with contextlib.suppress(ValueError):
+                known[row.label, task] = _row_cost(row, task, threads)
+    nothing = Cost(0, 0)
+    costs = sorted((known.get((row.label, task), nothing) for row, task in rows), reverse=True)
     memory = sum(cost.memory for cost in costs[: max(1, workers)]) + workers * _WORKER
     what = f"training of {len(rows)} rows" if workers else f"training of {rows[0][0].label}"
     side = f", {workers} at a time" if workers > 1 else ""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import ingest, memory, metrics, sweep, tokenise, wikitext
+from benchmarks import dice, ingest, memory, metrics, sweep, tokenise, wikitext
 from benchmarks.timing import Row, surroundings
 
 BENCHMARKS = {
@@ -18,6 +18,7 @@ BENCHMARKS = {
     "wikitext": wikitext.rows,
     "tokenise": tokenise.rows,
     "metrics": metrics.rows,
+    "dice": dice.rows,
 }
 ON_REQUEST = {"memory": memory.rows}
 """Benchmarks that take minutes: run when they are named."""

@@ -112,7 +112,7 @@ def parse_table(said: Mapping[str, Any], where: str = "table") -> Table:
     if not tasks:
         raise BadInput(f"{where}: [tasks] is empty; name one, or leave it out.")
     for model in defaults:
-        used = sorted({str(row.get("model")) for row in rows})
+        used = sorted({str(one.get("model")) for row in rows for one in (row, *_parts(row, where))})
         if model not in used:
             raise BadInput(
                 f"{where}: [defaults.{model}]: no row has the model {instead(model, used)}"
@@ -171,6 +171,10 @@ def _each_measure(claim: Mapping[str, Any]) -> list[dict[str, Any]]:
     measures = claim.get("measure")
     each = measures if isinstance(measures, list) else [measures]
     return [{**claim, "measure": measure} for measure in each]
+
+
+def _parts(row: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
+    return tables(row.get("parts", []), f"{where}: [[rows.parts]]")
 
 
 _OF_ROW = ("label", "model", "task", "seeds", "note", "paper")

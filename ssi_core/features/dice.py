@@ -45,7 +45,7 @@ def memory_of(items: int, k: int, documents: int, frequent: int, *, entries: int
     ----------
     entries : non-zeros of the items' columns
     """
-    return items * (8 * k + 16) + 16 * documents + 24 * frequent + 4 * min(entries, POSTINGS)
+    return items * (8 * k + 48) + 16 * documents + 24 * frequent + 4 * min(entries, POSTINGS)
 
 
 def dice(

@@ -144,7 +144,8 @@ def test_refuses_what_is_no_mixture(arguments, said):
 
 
 def table(**second):
-    parts = [{"model": "tfidf"}, {"model": "bilinear", "view": HASHED, "diagonal": "none"} | second]
+    parts = [{"model": "bilinear"}, {"model": "bilinear", "view": HASHED, "diagonal": "none"}]
+    parts[1] |= second
     return parse_table(
         {
             "name": "t",
@@ -153,7 +154,7 @@ def table(**second):
             "tasks": {"all": {"words": "all"}},
             "rows": [
                 {"label": "CFH", "model": "mixture", "parts": parts},
-                {"label": "U'V", "model": "bilinear"},
+                {"label": "TF-IDF", "model": "tfidf"},
             ],
         }
     )

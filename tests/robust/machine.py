@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ssi_core import store
+from ssi_core import resources, store
 
 
 @contextmanager
@@ -43,6 +43,18 @@ def small_disk(size: str) -> Callable[[Path], AbstractContextManager[None]]:
             left = sorted(str(path) for path in (here / "small").rglob("*"))
             subprocess.run(["umount", "--lazy", here / "small"], check=True)
             (here / "left.json").write_text(json.dumps(left))
+
+    return mounted
+
+
+def filling_disk(size: str) -> Callable[[Path], AbstractContextManager[None]]:
+    """A disk that others fill up: it has less room than it said before the work began."""
+
+    @contextmanager
+    def mounted(here: Path) -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch, small_disk(size)(here):
+            patch.setattr(resources, "disk_free", lambda directory: 1 << 40)
+            yield
 
     return mounted
 

@@ -137,6 +137,13 @@ def bucket(first: int, t: int, buckets: int) -> int:
     return place
 
 
+@jit
+def is_whole(first: int, matrix: Any, row: int, buckets: int) -> bool:
+    """Whether the buckets of a row's words lie in one run that does not go round."""
+    end = matrix.indptr[row + 1]
+    return bool(end == matrix.indptr[row] or first + matrix.indices[end - 1] < buckets)
+
+
 @jit_fast
 def hashed_document(
     parameters: Parameters, data: Data, work: Work, d: int, slot: int
@@ -147,10 +154,28 @@ def hashed_document(
     total = np.float32(0)
     for i in range(queries.indptr[q], queries.indptr[q + 1]):
         first, part = run_of(queries.indices[i], buckets), np.float32(0)
-        for t in range(documents.indptr[d], documents.indptr[d + 1]):
-            part += W[bucket(first, documents.indices[t], buckets)] * documents.data[t]
+        if is_whole(first, documents, d, buckets):
+            row = W[first:]
+            for t in range(documents.indptr[d], documents.indptr[d + 1]):
+                part += row[documents.indices[t]] * documents.data[t]
+        else:
+            for t in range(documents.indptr[d], documents.indptr[d + 1]):
+                part += W[bucket(first, documents.indices[t], buckets)] * documents.data[t]
         total += queries.data[i] * part
     return total
+
+
+@jit
+def add_to_run(W: Any, first: int, matrix: Any, row: int, x: np.float32) -> None:
+    """Add a row's words, times x, to their buckets."""
+    buckets = W.shape[0]
+    if is_whole(first, matrix, row, buckets):
+        weights = W[first:]
+        for t in range(matrix.indptr[row], matrix.indptr[row + 1]):
+            weights[matrix.indices[t]] += x * matrix.data[t]
+    else:
+        for t in range(matrix.indptr[row], matrix.indptr[row + 1]):
+            W[bucket(first, matrix.indices[t], buckets)] += x * matrix.data[t]
 
 
 @jit
@@ -158,14 +183,11 @@ def hashed_step(
     parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
 ) -> None:
     """``W[h(s, t)] += rate q_s (d+_t - d-_t)``; pairs that share a bucket add up."""
-    queries, documents = data.queries, data.documents
-    W, buckets = parameters.W, parameters.W.shape[0]
+    queries, W = data.queries, parameters.W
     for i in range(queries.indptr[q], queries.indptr[q + 1]):
-        first, x = run_of(queries.indices[i], buckets), rate * queries.data[i]
-        for t in range(documents.indptr[p], documents.indptr[p + 1]):
-            W[bucket(first, documents.indices[t], buckets)] += x * documents.data[t]
-        for t in range(documents.indptr[n], documents.indptr[n + 1]):
-            W[bucket(first, documents.indices[t], buckets)] -= x * documents.data[t]
+        first, x = run_of(queries.indices[i], W.shape[0]), rate * queries.data[i]
+        add_to_run(W, first, data.documents, p, x)
+        add_to_run(W, first, data.documents, n, -x)
 
 
 @jit_fast

@@ -1,0 +1,138 @@
+"""Hash kernels against Vowpal Wabbit: ``-q`` over the words of a query and of d+ less d-.
+
+A hinge on ``w . phi(q, d+ - d-)`` with label 1 is the margin ranking loss, and the same steps. Its
+margin is 1: features are divided by ours, and the rate is multiplied by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from benchmarks.forms import of_pairs, scratch
+from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
+from benchmarks.triples import DOCUMENTS, training_data
+from ssi_core.kernels.forms import Data
+from ssi_core.kernels.pair_forms import hashed_document, pairs_query
+from ssi_core.kernels.sweep import Settings, draw_negative, sweep_of
+
+_BITS, _BUCKETS = 20, 1_000_000
+_TRIPLES, _LEARNT, _TESTED = 500, 6_000, 1_500
+_MARGIN, _RATE = 0.3, 0.05
+_SETTINGS = Settings(np.float32(_MARGIN), np.float32(_RATE), np.float32(0), np.int64(1))
+_SLOW = 1e-9  # a rate with which every triple goes on violating, so that every one is a step
+
+
+class Ours:
+    """The sweep of a hashed W."""
+
+    def __init__(self, data: Data, settings: Settings = _SETTINGS) -> None:
+        self._settings = settings
+        self._data, self._work = data, scratch(1)
+        self._sweep = sweep_of("hashed", "none")
+        self._state, self._totals = np.array([1], np.uint64), np.zeros(4)
+        self._p = of_pairs(np.zeros(_BUCKETS, np.float32))
+
+    def learn(self, triples: int) -> None:
+        """Draw and learn."""
+        self._sweep(
+            self._p, self._data, self._work, DOCUMENTS, self._state, self._settings, triples,
+            self._totals,
+        )  # fmt: skip
+
+    def difference(self, q: int, p: int, n: int) -> float:
+        """Score of d+ less that of d-."""
+        pairs_query(self._p, self._data, self._work, q)
+        left, right = (hashed_document(self._p, self._data, self._work, d, 0) for d in (p, n))
+        return float(left - right)
+
+
+class Theirs:
+    """Vowpal Wabbit, triples drawn and parsed beforehand."""
+
+    def __init__(self, module: Any, data: Data, rate: float = _RATE) -> None:
+        self._data = data
+        self._vw = module.Workspace(
+            f"--quiet --no_stdin --noconstant --ignore_linear q --ignore_linear d -q qd -b {_BITS} "
+            f"--loss_function hinge --sgd --power_t 0 -l {rate * _MARGIN}"
+        )
+
+    def example(self, q: int, p: int, n: int, label: str = "1") -> Any:
+        """Write and parse one triple."""
+        query = _row(self._data.queries, q, 1 / _MARGIN)
+        less = _row(self._data.documents, p, 1.0)
+        for word, value in _row(self._data.documents, n, -1.0).items():
+            less[word] = less.get(word, 0.0) + value
+        text = f"{label} |q {_written(query)} |d {_written(less)}"
+        return self._vw.parse(text)
+
+    def learn(self, examples: list[Any]) -> None:
+        """Learn examples that are parsed."""
+        for example in examples:
+            self._vw.learn(example)
+
+    def difference(self, q: int, p: int, n: int) -> float:
+        """Score of d+ less that of d-."""
+        return float(self._vw.predict(self.example(q, p, n, label="")))
+
+
+def _row(matrix: Any, row: int, scale: float) -> dict[int, float]:
+    own = slice(matrix.indptr[row], matrix.indptr[row + 1])
+    values = matrix.data[own] * scale
+    return dict(zip(matrix.indices[own].tolist(), values.tolist(), strict=True))
+
+
+def _written(words: dict[int, float]) -> str:
+    return " ".join(f"{word}:{value:.6f}" for word, value in words.items() if value)
+
+
+def drawn(data: Data, pairs: Any, n: int, seed: int) -> list[tuple[int, int, int]]:
+    """Draw triples from some pairs."""
+    state = np.array([seed], np.uint64)
+    rows = pairs[np.random.default_rng(seed).integers(0, len(pairs), n)]
+    return [(q, p, int(draw_negative(data, DOCUMENTS, q, state))) for q, p in rows.tolist()]
+
+
+def rank_loss(model: Ours | Theirs, tuples: list[tuple[int, int, int]]) -> float:
+    """Share of tuples in the wrong order; a tie counts one half."""
+    found = np.array([model.difference(*one) for one in tuples])
+    return float((found < 0).mean() + (found == 0).mean() / 2)
+
+
+def rows() -> Iterator[Row]:
+    try:
+        module = peer("vowpalwabbit")
+    except PeerMissing as missing:
+        yield Row("hash kernels / Vowpal Wabbit", "triples/s", floor=1.5, note=str(missing))
+        return
+    whole = training_data()
+    order = np.random.default_rng(0).permutation(len(whole.pairs))
+    test, train = np.split(whole.pairs[order], [len(order) // 10])
+    data = whole._replace(pairs=np.ascontiguousarray(train))
+    ours, theirs = Ours(data), Theirs(module, data)
+    tuples = drawn(data, test, _TESTED, 2)
+    ours.learn(_LEARNT)
+    theirs.learn([theirs.example(*one) for one in drawn(data, train, _LEARNT, 1)])
+    losses = rank_loss(ours, tuples), rank_loss(theirs, tuples)
+    ours = Ours(data, _SETTINGS._replace(rate=np.float32(_SLOW)))
+    theirs = Theirs(module, data, _SLOW)
+    examples = [theirs.example(*one) for one in drawn(data, train, _TRIPLES, 3)]
+    found = speeds(
+        {
+            "ours": Contestant(lambda: ours.learn(_TRIPLES), _TRIPLES),
+            "theirs": Contestant(lambda: theirs.learn(examples), _TRIPLES),
+        },
+        rounds=5,
+    )
+    yield row(
+        "hash kernels / Vowpal Wabbit",
+        "triples/s",
+        found["ours"],
+        found["theirs"],
+        floor=1.5,
+        goal=1.5,
+        note=f"rank loss after {_LEARNT} triples, {_TESTED} held-out tuples: ours {losses[0]:.2%}, "
+        f"Vowpal Wabbit {losses[1]:.2%}",
+    )

@@ -155,12 +155,19 @@ def test_leftovers_beside_a_whole_artefact_go_unless_another_writes(tmp_path):
 
 def test_parts_outlive_a_failure_but_not_a_wrong_input_or_another_key(tmp_path):
     def fail(key, error):
-        make = store.create(tmp_path / "toy", kind="toy", key=key, configuration={}, parents={})
-        with pytest.raises(type(error)), make as building:
-            work = building.work("parts")
-            found = sorted(p.name for p in work.iterdir())
-            (work / "part").write_text("whole")
-            raise error
+        found = []
+
+        def broken():
+            with store.create(
+                tmp_path / "toy", kind="toy", key=key, configuration={}, parents={}
+            ) as building:
+                work = building.work("parts")
+                found.extend(sorted(p.name for p in work.iterdir()))
+                (work / "part").write_text("whole")
+                raise error
+
+        with pytest.raises(type(error)):
+            broken()
         return found
 
     assert fail("k1", OSError()) == []

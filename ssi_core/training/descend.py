@@ -10,7 +10,7 @@ import logging
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -45,7 +45,8 @@ class Progress:
     """Where a training stands; saved with each checkpoint.
 
     ``triples`` drawn so far, ``best`` validation error and the ``best_at`` triples it was reached
-    at, ``waited`` validations since, ``seconds`` of sweeps (validation not counted).
+    at, ``waited`` validations since, ``seconds`` of sweeps (validation not counted), ``curve`` of
+    (step, metrics) so far, ``resumed_at`` triples of the checkpoint that it went on from.
     """
 
     triples: int = 0
@@ -53,6 +54,8 @@ class Progress:
     best_at: int = 0
     waited: int = 0
     seconds: float = 0.0
+    curve: list[tuple[int, dict[str, float]]] = field(default_factory=list)
+    resumed_at: int = 0
 
 
 def descend(
@@ -71,7 +74,8 @@ def descend(
     epoch : triples between two validations
     budget : triples at most
     patience : validations without improvement before the end
-    watch : told ``train/...`` and ``val/rank_loss`` at each validation
+    watch : told ``train/...`` and ``val/rank_loss`` at each validation; a call that goes on from a
+        checkpoint tells it of those before, too
     checkpoint : directory that holds the state after each validation; a call that finds it there
         goes on from it, and with one thread ends with the same bits as a call without a break
 
@@ -83,7 +87,9 @@ def descend(
     progress = _resume(trainee, best, checkpoint)
     if progress is None:
         progress = Progress(best=trainee.error())
-        _tell(watch, 0, {"val/rank_loss": progress.best})
+        progress.curve.append((0, {"val/rank_loss": progress.best}))
+    for point in progress.curve:
+        _tell(watch, *point)
     while progress.triples < budget and progress.waited < patience:
         triples = min(epoch, budget - progress.triples)
         started = time.perf_counter()
@@ -99,7 +105,8 @@ def descend(
             _copy(trainee.arrays, best)
         else:
             progress.waited += 1
-        _tell(watch, progress.triples, metrics | {"val/rank_loss": error})
+        progress.curve.append((progress.triples, metrics | {"val/rank_loss": error}))
+        _tell(watch, *progress.curve[-1])
         if checkpoint is not None:
             _save(checkpoint, trainee.arrays, best, progress)
     _copy(best, trainee.arrays)
@@ -155,5 +162,6 @@ def _resume(
             for name, array in arrays.items():
                 array[...] = store.load_array(checkpoint / f"{kind}-{name}.npy")
         progress = Progress(**files.read_object(checkpoint / "progress.json"))
+    progress.resumed_at = progress.triples
     log.info("training goes on from %d triples", progress.triples)
     return progress

@@ -77,7 +77,7 @@ def fit(
             "trials": [asdict(trial) for trial in trials],
             "seconds": searched,
         }
-        if kept:
+        if kept and trials:
             kept.parent.mkdir(parents=True, exist_ok=True)
             store.write_json(kept, found)
     trained = begin(found["settled"])
@@ -97,6 +97,7 @@ def fit(
         "search_seconds": found["seconds"],
         "triples_per_second": progress.triples / max(progress.seconds, 1e-9),
         "trials": found["trials"],
+        **({"resumed_at": progress.resumed_at} if progress.resumed_at else {}),
     }
 
 

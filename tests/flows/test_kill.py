@@ -230,7 +230,8 @@ def test_the_same_command_again_makes_the_same(number, inputs, undisturbed, tmp_
         trial = Trial(tmp_path / str(attempt), stage)
         process = trial.start(inputs)
         before = trial.until_working(process)
-        moment = draw.uniform(0, 0.95 * seconds)
+        # A table trains for a part of its time; reports and models are written after that.
+        moment = draw.uniform(0, (0.3 if stage == "pipeline" else 0.95) * seconds)
         whole_group = draw.random() < 0.5
         time.sleep(moment)
         if process.poll() is None:
@@ -259,13 +260,14 @@ def test_the_same_command_again_makes_the_same(number, inputs, undisturbed, tmp_
 
 
 def went_on_from(trial, at, saved):
-    """Check that training went on from its checkpoint; say from where."""
+    """Check that training went on from its checkpoint, and that its curve is whole; say so."""
     run, *_ = trial.finished()["U'V + I"]
     steps = trial.steps()
-    repeated = {step for killed in at.values() for step in killed} & set(steps[run])
-    if run in at:
-        return ", the row was finished"
-    assert len(repeated) <= 1
+    assert steps[run] == [EPOCH * n for n in range(61)]
+    if run in at or saved is None:
+        return ", the row was finished" if run in at else ", nothing was saved"
+    asked = f"select value from metrics where key = 'train/resumed_at' and run_uuid = '{run}'"
+    [(resumed,)] = trial.ask("mlruns/mlflow.db", asked)
     # A worker whose command is killed can save once more before it ends.
-    assert saved is None or saved < steps[run][0] <= saved + 2 * EPOCH
-    return f", {saved} triples saved, validated next at {steps[run][0]}"
+    assert saved <= resumed <= saved + EPOCH
+    return f", {saved} triples saved, went on at {resumed:.0f}"

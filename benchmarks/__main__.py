@@ -9,7 +9,17 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import dice, ingest, memory, metrics, sweep, tokenise, wikitext
+from benchmarks import (
+    dice,
+    forms,
+    hash_kernels,
+    ingest,
+    memory,
+    metrics,
+    sweep,
+    tokenise,
+    wikitext,
+)
 from benchmarks.timing import Row, surroundings
 
 BENCHMARKS = {
@@ -20,7 +30,7 @@ BENCHMARKS = {
     "metrics": metrics.rows,
     "dice": dice.rows,
 }
-ON_REQUEST = {"memory": memory.rows}
+ON_REQUEST = {"memory": memory.rows, "forms": forms.rows, "hash_kernels": hash_kernels.rows}
 """Benchmarks that take minutes: run when they are named."""
 _ALL = BENCHMARKS | ON_REQUEST
 _LINE = "{:42} {:>13} {:>8} {:>7} {:>6} {:>6} {:>8}"

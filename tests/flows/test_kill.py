@@ -231,7 +231,7 @@ def test_the_same_command_again_makes_the_same(number, inputs, undisturbed, tmp_
         process = trial.start(inputs)
         before = trial.until_working(process)
         # A table trains for a part of its time; reports and models are written after that.
-        moment = draw.uniform(0, (0.3 if stage == "pipeline" else 0.95) * seconds)
+        moment = draw.uniform(0, (0.12 if stage == "pipeline" else 0.95) * seconds)
         whole_group = draw.random() < 0.5
         time.sleep(moment)
         if process.poll() is None:

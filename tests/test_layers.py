@@ -63,7 +63,8 @@ def broken(module, source):
             yield f"{at}: only flows knows {package}"
         if room is not None and own is not None and room != own and LEVEL[room] >= LEVEL[own]:
             yield f"{at}: {own} is not above {room}"
-        foreign = package not in sys.stdlib_module_names | {"numpy", "numba", "llvmlite", "ssi_core"}
+        known = sys.stdlib_module_names | {"numpy", "numba", "llvmlite", "ssi_core"}
+        foreign = package not in known
         if own == "kernels" and foreign:
             yield f"{at}: kernels know numpy, numba and its llvmlite only"
 

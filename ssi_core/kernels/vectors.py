@@ -67,15 +67,18 @@ class _Part:
         starts = [b.gep(start, [_LONG(k * LINE)]) for k in range(self.lines)]
         return [b.bitcast(pointer, _VECTOR.as_pointer()) for pointer in starts]
 
-    def each_row(self, body: Callable[[Any, list[Any]], None]) -> None:
-        """Loop over the rows: ``body(weight everywhere in a vector, lines of the row)``."""
+    def each_row(self, body: Callable[[Any, list[Any]], None], *, written: bool) -> None:
+        """Loop over the rows: ``body(weight everywhere in a vector, lines of the row)``.
+
+        A row that will be ``written`` is asked for alone: no other thread's cache keeps it.
+        """
         b, count = self.builder, self.values["count"]
         last = b.sub(count, _LONG(1))
         with cgutils.for_range(b, count) as loop:
             coming = b.add(loop.index, _LONG(_AHEAD))
             coming = b.select(b.icmp_signed("<", coming, count), coming, last)
             for line in self.row(coming):
-                _prefetch(b, line)
+                _prefetch(b, line, written)
             weight = b.load(b.gep(self.values["weights"], [loop.index]))
             body(_everywhere(b, weight), self.row(loop.index))
 
@@ -108,11 +111,11 @@ def _multiply_add(builder: ir.IRBuilder, a: Any, x: Any, y: Any) -> Any:
     return builder.fadd(a, builder.fmul(x, y, flags=_MAY_FUSE), flags=_MAY_FUSE)
 
 
-def _prefetch(builder: ir.IRBuilder, pointer: Any) -> None:
+def _prefetch(builder: ir.IRBuilder, pointer: Any, written: bool) -> None:
     pointer = builder.bitcast(pointer, _BYTE.as_pointer())
     kind = ir.FunctionType(ir.VoidType(), [pointer.type, _INT, _INT, _INT])
     intrinsic = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-    builder.call(intrinsic, [pointer, _INT(0), _INT(3), _INT(1)])
+    builder.call(intrinsic, [pointer, _INT(int(written)), _INT(3), _INT(1)])
 
 
 def _sum(part: _Part) -> None:
@@ -125,7 +128,7 @@ def _sum(part: _Part) -> None:
         for total, line in zip(sums, row, strict=True):
             b.store(_multiply_add(b, b.load(total), weight, _load(b, line)), total)
 
-    part.each_row(add)
+    part.each_row(add, written=False)
     for total, line in zip(sums, part.vector(), strict=True):
         _store(b, b.load(total), line)
 
@@ -139,7 +142,7 @@ def _add(part: _Part) -> None:
         for step, line in zip(steps, row, strict=True):
             _store(b, _multiply_add(b, _load(b, line), weight, step), line)
 
-    part.each_row(add)
+    part.each_row(add, written=True)
 
 
 def _kernel(module: ir.Module, text: Callable[[_Part], None]) -> Any:

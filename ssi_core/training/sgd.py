@@ -51,6 +51,9 @@ def training_data(task: Task, view: str, diagonal_view: str) -> Data:
         never.indices.astype(np.int32),
     )
 
+_PIECE = 1000
+"""Triples that one of several threads takes at a time."""
+
 
 class Sgd:
     """Sweeps over one task's triples that change ``parameters`` in place (a `descend.Trainee`).
@@ -102,20 +105,22 @@ class Sgd:
     def sweep(self, triples: int) -> Mapping[str, float]:
         """Draw triples on all threads; mean hinge, share of violated ones, and skipped ones."""
         threads = len(self._work)
-        shares = np.diff(np.linspace(0, triples, threads + 1).astype(np.int64))
+        # A thread that has to wait for its core takes fewer pieces.
+        pieces = iter([triples] if threads == 1 else _pieces(triples))
         totals = np.zeros((threads, 8))  # as the states
 
         def one(i: int) -> None:
-            self._sweep(
-                self.parameters,
-                self._data,
-                self._work[i],
-                self._n_documents,
-                self._states[i],
-                self._settings,
-                shares[i],
-                totals[i],
-            )
+            for steps in pieces:
+                self._sweep(
+                    self.parameters,
+                    self._data,
+                    self._work[i],
+                    self._n_documents,
+                    self._states[i],
+                    self._settings,
+                    steps,
+                    totals[i],
+                )
 
         if threads == 1:
             one(0)
@@ -134,6 +139,10 @@ class Sgd:
         """Validation error now; a training that diverges shows in it, not in warnings."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self._judge(self.parameters)
+
+
+def _pieces(triples: int) -> list[int]:
+    return [_PIECE] * (triples // _PIECE) + [triples % _PIECE]
 
 
 def _work(width: int, words: int) -> Work:

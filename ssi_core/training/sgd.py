@@ -51,6 +51,7 @@ def training_data(task: Task, view: str, diagonal_view: str) -> Data:
         never.indices.astype(np.int32),
     )
 
+
 _PIECE = 1000
 """Triples that one of several threads takes at a time."""
 

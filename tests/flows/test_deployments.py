@@ -42,7 +42,7 @@ class Machine:
         with (self.logs / f"{name}.log").open("wb") as log:
             return subprocess.Popen(
                 [sys.executable, *command],
-                stdin=subprocess.PIPE,
+                stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=self.env,
@@ -71,21 +71,21 @@ class Machine:
 def machine(tmp_path_factory):
     root, port = tmp_path_factory.mktemp("deployed"), free_port()
     there = Machine(root, port)
-    run = ("-m", "flows.environment", sys.executable, "-m")
-    server = there.start("server", *run, "flows.server", *server_command(port))
+    run = ("-m", "flows.environment")
+    server = there.start("server", *run, *server_command(port))
     worker = None
     try:
         wait_for(lambda: httpx.get(f"{there.api}/health").status_code == 200, 180)
         there.prefect("work-pool", "create", "local-process", "--type", "process", "--overwrite")
         there.prefect("--no-prompt", "deploy", "--all")
         pool = ("--pool", "local-process")
-        worker = there.start("worker", *run, "prefect", "worker", "start", *pool)
+        worker = there.start(
+            "worker", *run, sys.executable, "-m", "prefect", "worker", "start", *pool
+        )
         yield there
     finally:
         for process in filter(None, (worker, server)):
-            process.stdin.close()
-            if process is worker:
-                process.terminate()
+            process.terminate()
             process.wait(30)
 
 

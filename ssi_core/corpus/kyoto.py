@@ -1,0 +1,307 @@
+"""Kyoto articles: Japanese Wikipedia articles with an English translation of every sentence.
+
+The Japanese-English Bilingual Corpus of Wikipedia's Kyoto Articles (NICT, version 2.01): an XML
+file for each article, ``art > tit, sec, par > sen``, where a sentence has the Japanese text ``j``
+and translations ``e`` of two types, ``trans`` and the later ``check``. It has no link markup;
+links are made of *title mentions*: article A links to B where B's Japanese title occurs in A's
+Japanese text.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import logging
+import lzma
+import re
+import sys
+import tarfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+from lxml import etree
+
+from ssi_core import store
+from ssi_core.corpus import inputs, mates, tables
+from ssi_core.store import Artefact, Building
+from ssi_core.types import BadInput, Progress
+
+ARTICLES = "articles_xml.tar.xz"
+LEXICON = "kyoto_lexicon.csv.gz"
+LANGUAGES = ("ja", "en")
+"""Languages of the queries and of the documents, and the names of their corpora."""
+LEAST_TITLE = 3
+"""Characters of the shortest title whose mention is a link: shorter ones are common words."""
+
+_MEMBER = re.compile(r"[A-Z]{3}/([A-Z]{3}\d{5})\.xml")
+_STEPS = ("check", "trans")
+_REMEDY = "Restore the published archive."
+_log = logging.getLogger(__name__)
+
+
+class Article(NamedTuple):
+    """An article in two languages; a heading or a sentence is a line of a text."""
+
+    id: str
+    titles: tuple[str, str]
+    texts: tuple[str, str]
+
+
+def read_articles(
+    path: Path, skipped: Counter[str], malformed: dict[str, str]
+) -> Iterator[Article]:
+    """Yield the articles straight from the archive; nothing is unpacked to disk.
+
+    Parameters
+    ----------
+    skipped : gets the number of sentences without a translation
+    malformed : gets name -> place and reason of each file that is no well-formed XML
+
+    Raises
+    ------
+    BadInput
+        The archive is damaged or holds another kind of member.
+    """
+    try:
+        with tarfile.open(path, "r|xz") as archive:
+            for member in archive:
+                if member.isdir():
+                    continue
+                name = _MEMBER.fullmatch(member.name)
+                file = archive.extractfile(member) if member.isfile() and name else None
+                if name is None or file is None:
+                    raise BadInput(
+                        f"{path}: the member {member.name!r} isn't a file CAT/CATnnnnn.xml. "
+                        f"{_REMEDY}"
+                    )
+                try:
+                    yield _article(name[1], file.read(), skipped)
+                except etree.XMLSyntaxError as error:
+                    line, column = error.position
+                    malformed[member.name] = f"line {line}, column {column}: {_reason(error)}"
+                    _log.warning("%s: %s: %s", path, member.name, malformed[member.name])
+    except (OSError, EOFError, tarfile.TarError, lzma.LZMAError) as error:
+        raise BadInput(f"{path}: {error}. {_REMEDY}") from None
+
+
+def _reason(error: etree.XMLSyntaxError) -> str:
+    return re.sub(r", line \d+, column \d+.*", "", error.msg or "no XML")
+
+
+def _article(name: str, xml: bytes, skipped: Counter[str]) -> Article:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True)
+    art = etree.fromstring(xml, parser)
+    title = art.find("tit")
+    titles = ("", "") if title is None else (_japanese(title), _english(title))
+    japanese, english = [], []
+    for line in art.iter("sen", "tit"):
+        if line is title:
+            continue
+        first, second = _japanese(line), _english(line)
+        japanese += [first] if first else []
+        english += [second] if second else []
+        skipped["sentence_without_translation"] += bool(first) and not second
+    return Article(name, (titles[0] or name, titles[1] or name), (_text(japanese), _text(english)))
+
+
+def _text(lines: list[str]) -> str:
+    return "\n".join(lines)
+
+
+def _japanese(line: etree._Element) -> str:
+    return _words(line.find("j"))
+
+
+def _english(line: etree._Element) -> str:
+    """Translation of the latest step: the check, or the last version before it."""
+    found = line.findall("e")
+    for step in _STEPS:
+        for version in reversed([e for e in found if e.get("type") == step]):
+            if words := _words(version):
+                return words
+    return ""
+
+
+def _words(element: etree._Element | None) -> str:
+    return "" if element is None else " ".join("".join(element.itertext()).split())
+
+
+def title_mentions(documents: pl.DataFrame) -> pl.DataFrame:
+    """Links from each text to the documents whose titles occur in it, itself left out.
+
+    All occurrences of all titles, overlapping ones too, are found in one pass over a text
+    (Aho and Corasick 1975).
+
+    Parameters
+    ----------
+    documents : columns ``id``, ``title``, ``text``
+
+    Returns
+    -------
+    distinct ``source``, ``target`` in the order of the documents
+
+    >>> texts = ["京都の寺", "清水寺、金閣"]
+    >>> pages = pl.DataFrame({"id": ["1", "2"], "title": ["清水寺", "京都"], "text": texts})
+    >>> title_mentions(pages).rows()
+    [('2', '1')]
+    """
+    known = documents.select("title", target="id", place=pl.int_range(pl.len()))
+    known = known.filter(pl.col("title").str.len_chars() >= LEAST_TITLE)
+    titles = known["title"].unique(maintain_order=True)
+    return (
+        documents.select(
+            source="id",
+            title=pl.col("text").str.extract_many(titles.to_list(), overlapping=True).list.unique(),
+            row=pl.int_range(pl.len()),
+        )
+        .explode("title")
+        .join(known, on="title")
+        .filter(pl.col("source") != pl.col("target"))
+        .sort("row", "place")
+        .select("source", "target")
+    )
+
+
+def read_lexicon(path: Path, skipped: Counter[str]) -> pl.DataFrame:
+    """Distinct entries of the lexicon: ``source`` (Japanese), ``target`` (English).
+
+    Raises
+    ------
+    BadInput
+        The file cannot be read, or a row is no pair of terms.
+    """
+    entries: dict[tuple[str, str], None] = {}
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+            rows = csv.reader(file, strict=True)
+            next(rows, None)  # the header
+            for row in rows:
+                if len(row) < 2:
+                    raise BadInput(
+                        f"{path}: line {rows.line_num} isn't a Japanese and an English term. "
+                        "Restore the published file."
+                    )
+                # A few rows have a note on how terms were changed in a third column.
+                skipped["entry_note"] += any(row[2:])
+                entry = (row[0].strip(), row[1].strip())
+                if not all(entry):
+                    skipped["entry_without_translation"] += 1
+                elif entry in entries:
+                    skipped["entry_duplicate"] += 1
+                else:
+                    entries[entry] = None
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error, csv.Error) as error:
+        raise BadInput(f"{path}: {error}. Restore the published file.") from None
+    return pl.DataFrame(list(entries), schema=dict(mates.DICTIONARY), orient="row")
+
+
+def ingest_kyoto(
+    directory: Path, out: Path, *, force: bool = False, progress: Progress | None = None
+) -> Artefact:
+    """Make mates of the Kyoto articles: corpora ``ja`` and ``en`` with equal ids, and a dictionary.
+
+    Both corpora hold the same links, the title mentions of the Japanese texts. The manifest names
+    each file that is no well-formed XML, with the line.
+
+    Parameters
+    ----------
+    directory : has ``articles_xml.tar.xz`` and ``kyoto_lexicon.csv.gz``
+    out : directory of the mates; up to date when it bears the key of these files
+    force : replace mates made from something else
+
+    Raises
+    ------
+    BadInput
+        A file is missing, damaged, or without an article.
+    Refused
+        ``out`` holds something else, or is being written.
+    """
+    directory, out = Path(directory), Path(out)
+    raw = inputs.digest_inputs([directory / ARTICLES, directory / LEXICON], progress=progress)
+    code = store.digest_code(sys.modules[__name__], mates, tables)
+    said = {lang: {"source": "kyoto", "language": lang} for lang in LANGUAGES}
+    keys = {lang: store.key_of(tables.KIND, said[lang], raw, code) for lang in LANGUAGES}
+    parents = raw | dict(zip(mates.SIDES, keys.values(), strict=True))
+    configuration = {"source": "kyoto", "title_characters": LEAST_TITLE}
+    key = store.key_of(mates.KIND, configuration, parents, code)
+    found = store.up_to_date(out, mates.KIND, key, force=force)
+    if found is not None:
+        return found
+    with store.create(
+        out, kind=mates.KIND, key=key, configuration=configuration, parents=parents
+    ) as building:
+        skipped: Counter[str] = Counter()
+        articles = _read(building, directory / ARTICLES, skipped, progress)
+        links = title_mentions(_documents(articles, 0).select("id", "title", "text"))
+        for side, language in enumerate(LANGUAGES):
+            with store.create(
+                building.path / language,
+                kind=tables.KIND,
+                key=keys[language],
+                configuration=said[language],
+                parents=raw,
+            ) as corpus:
+                _write_corpus(corpus, _documents(articles, side), links)
+        ids = [article.id for article in articles]
+        mates.write_pairs(building.path, pl.DataFrame({"query": ids, "document": ids}))
+        entries = read_lexicon(directory / LEXICON, skipped)
+        mates.write_dictionary(building.path, entries)
+        mates.write_places(building.path, *(Path(language) for language in LANGUAGES))
+        building.counts.update(
+            mates=len(ids), title_mentions=links.height, dictionary_entries=entries.height
+        )
+        building.skipped.update({name: n for name, n in sorted(skipped.items()) if n})
+    if progress is not None:
+        progress(1.0, f"{building.counts['mates']:,} mates")
+    return store.read(out, mates.KIND)
+
+
+def _read(
+    building: Building, path: Path, skipped: Counter[str], progress: Progress | None
+) -> list[Article]:
+    malformed: dict[str, str] = {}
+    articles: dict[str, Article] = {}
+    files = 0
+    for article in read_articles(path, skipped, malformed):
+        files += 1
+        if article.id in articles:
+            skipped["article_repeated"] += 1
+        elif not all(article.texts):
+            skipped["article_without_text"] += 1
+        else:
+            articles[article.id] = article
+        if progress is not None and not files % 500:
+            progress(0.5, f"{files:,} articles read")
+    if not articles:
+        raise BadInput(f"{path}: no article in it has a text in both languages. {_REMEDY}")
+    building.counts["files"] = files + len(malformed)
+    building.skipped["article_malformed"] = len(malformed)
+    building.skipped["malformed"] = malformed
+    return list(articles.values())
+
+
+def _documents(articles: list[Article], side: int) -> pl.DataFrame:
+    """One side of the articles, in the schema of a corpus."""
+    n = len(articles)
+    return pl.DataFrame(
+        {
+            "id": [article.id for article in articles],
+            "title": [article.titles[side] for article in articles],
+            "language": [LANGUAGES[side]] * n,
+            "revision": pl.Series([None] * n, dtype=pl.Int64),
+            "timestamp": pl.Series([None] * n, dtype=pl.Datetime("us", "UTC")),
+            "text": [article.texts[side] for article in articles],
+        }
+    )
+
+
+def _write_corpus(corpus: Building, documents: pl.DataFrame, links: pl.DataFrame) -> None:
+    with tables.document_writer(corpus.path) as writer:
+        writer.write(documents)
+    with tables.link_writer(corpus.path) as writer:
+        writer.write(links)
+    corpus.counts.update(documents=documents.height, links=links.height)

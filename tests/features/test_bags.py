@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from ssi_core.features import bags, task
+from ssi_core.features import bags, reading
 from ssi_core.features.bags import count_bags
 from ssi_core.features.lexicon import Lexicon, batches
 from ssi_core.features.task import build_task
@@ -16,8 +16,8 @@ BATCH = 3000
 CALL = (  # in batches of BATCH bytes
     "from pathlib import Path\n"
     "from functools import partial\n"
-    "from ssi_core.features import task\n"
-    "task.batches = partial(task.batches, most=3000)\n"
+    "from ssi_core.features import reading, task\n"
+    "reading.batches = partial(reading.batches, most=3000)\n"
     "task.build_task(Path({corpus!r}), Path({out!r}))"
 )
 TEXTS = [b"a Cafe", "café naïve a".encode(), "ﬁn İstanbul ½ b".encode(), b"", "naïve Ⅷ c".encode()]
@@ -43,7 +43,7 @@ def undisturbed(corpus, tmp_path_factory):
 
 
 def batches_of(corpus):
-    return len(list(task._texts(corpus)))
+    return len(list(reading.texts_of(corpus)))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def batches_of(corpus):
     [
         ("ssi_core.features.bags._append", 1),
         ("ssi_core.features.bags._append", 5),
-        ("ssi_core.features.task.write_views", 1),
+        ("ssi_core.features.build.write_views", 1),
         ("ssi_core.store._remove_work", 1),
     ],
 )
@@ -62,7 +62,7 @@ def test_a_killed_task_is_gone_on_from(corpus, undisturbed, tmp_path, monkeypatc
     counted = []
     append = bags._append
     monkeypatch.setattr(bags, "_append", lambda *args: counted.append(1) or append(*args))
-    monkeypatch.setattr(task, "batches", partial(batches, most=BATCH))
+    monkeypatch.setattr(reading, "batches", partial(batches, most=BATCH))
     build_task(corpus, out)
     left = batches_of(corpus) - (nth - 1) if function.endswith("_append") else 0
     assert len(counted) == left

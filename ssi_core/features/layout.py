@@ -1,0 +1,6 @@
+"""Names of the files of a task directory."""
+
+from __future__ import annotations
+
+DOCUMENTS, POOL, VALID_POOL, COLD = "documents.parquet", "pool.npy", "valid_pool.npy", "cold.npy"
+MATRICES, VIEW, PAIRS = "matrices", "view", "pairs"

@@ -1,0 +1,70 @@
+"""What a task is made with, beside its corpus."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ssi_core.features.hashing import Hashing, parse_view
+from ssi_core.features.tfidf import COUNTS
+
+SPLITS = ("links", "documents", "queries")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a task is made with, beside the corpus; its fields are the artefact's configuration.
+
+    Attributes
+    ----------
+    words : size of the vocabulary; None: every word
+    split : "links": each link is on a side of its own. "documents": each document is; test queries
+        and their candidates are test documents, no link of theirs is trained on, and vocabulary
+        and idf come from the others. "queries": the judged queries of a collection are in five
+        folds; see `judged`
+    views : names, `Weighting` or `Hashing`; "counts" is added
+    split_seed : key of the hash that gives the sides
+    pool : candidates of every query, if there are more documents than that
+    cold : share of the documents that training never sees: every link of theirs is for testing.
+        With split "links"
+    query_words : a query is so many random words of its document; None: all of it
+    query_draws : with ``query_words``: queries that are drawn of a document for training
+    """
+
+    words: int | None
+    split: str
+    views: tuple[str, ...]
+    split_seed: int
+    pool: int
+    cold: float
+    query_words: int | None
+    query_draws: int
+
+    def __post_init__(self) -> None:
+        if self.words is not None and self.words < 1:
+            raise ValueError(f"words={self.words}: expected a number >= 1, or None for all")
+        if self.split not in SPLITS:
+            raise ValueError(f"split={self.split!r}: expected one of {', '.join(SPLITS)}")
+        if self.pool < 1:
+            raise ValueError(f"pool={self.pool}: expected a number of documents >= 1")
+        if not 0 <= self.cold < 1:
+            raise ValueError(f"cold={self.cold}: expected a share, at least 0 and below 1")
+        if self.cold and (self.split != "links" or self.query_words is not None):
+            raise ValueError(
+                f"cold={self.cold}: expected split='links' and queries that are documents"
+            )
+        if self.query_words is not None and self.query_words < 1:
+            raise ValueError(f"query_words={self.query_words}: expected a number >= 1, or None")
+        if self.query_draws < 1:
+            raise ValueError(f"query_draws={self.query_draws}: expected a number >= 1")
+        if self.split == "queries" and self.query_words is not None:
+            raise ValueError(f"query_words={self.query_words}: split='queries' has its own")
+        parsed = [parse_view(name) for name in self.views]
+        if self.split == "queries" and any(isinstance(view, Hashing) for view in parsed):
+            raise ValueError("views: with split='queries' they are of words, and none is hashed")
+        names = {str(view) for view in parsed} - {COUNTS}
+        object.__setattr__(self, "views", (COUNTS, *sorted(names)))
+
+    def configuration(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {**self.__dict__, "views": list(self.views)}

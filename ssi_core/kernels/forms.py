@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ssi_core.kernels import jit, jit_fast, pair_forms
+from ssi_core.kernels.adagrad import adagrad_step, difference_of
 from ssi_core.kernels.sparse import clear, dot, dot_spread, gather, scatter, spread
 
 
@@ -24,13 +25,15 @@ class Parameters(NamedTuple):
     """What is learnt: ``U``, ``V`` float32 (words, padded N), ``diagonal`` float32 (words or 1,).
 
     ``U is V`` makes the symmetric form: `low_rank_step` then is the step of ``U'U``. ``W`` is that
-    of a form of `pair_forms`, which has no U and V.
+    of a form of `pair_forms`, which has no U and V. ``squares`` are `adagrad.Squares`, for
+    `adagrad.adagrad_step`.
     """
 
     U: Any
     V: Any
     diagonal: Any
     W: Any = None
+    squares: Any = None
 
 
 class Data(NamedTuple):
@@ -53,7 +56,8 @@ class Work(NamedTuple):
     """Scratch of one thread, float32.
 
     ``query`` (N,), ``documents`` (2, N), ``spread`` (words,), ``dots`` (2,). For `pair_forms`:
-    ``held`` int64 (1,), the query; ``words`` (words of W's view,), zeros.
+    ``held`` int64 (1,), the query; ``words`` (words of W's view,), zeros. For `adagrad`: ``words``,
+    and ``row``, a `Csr` of one row that has room for all words.
     """
 
     query: Any
@@ -62,6 +66,7 @@ class Work(NamedTuple):
     dots: Any
     held: Any = None
     words: Any = None
+    row: Any = None
 
 
 # --- forms of W ----------------------------------------------------------------------------------
@@ -100,14 +105,12 @@ def low_rank_document(
     return dot(work.query, work.documents[slot])
 
 
-@jit_fast
+@jit
 def low_rank_step(
     parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
 ) -> None:
     """``U += rate V (d+ - d-) q'``, ``V += rate U q (d+ - d-)'``."""
-    difference = work.documents[1]
-    for r in range(difference.shape[0]):
-        difference[r] = work.documents[0, r] - difference[r]
+    difference = difference_of(work.documents)
     scatter(parameters.U, data.queries, q, rate, difference)
     scatter(parameters.V, data.documents, p, rate, work.query)
     scatter(parameters.V, data.documents, n, -rate, work.query)
@@ -199,6 +202,7 @@ def weights_step(
 FORMS = {
     "zero": (zero_query, zero_document, zero_step),
     "low_rank": (low_rank_query, low_rank_document, low_rank_step),
+    "low_rank_adagrad": (low_rank_query, low_rank_document, adagrad_step),
     "dense": (pair_forms.pairs_query, pair_forms.dense_document, pair_forms.dense_step),
     "hollow": (pair_forms.pairs_query, pair_forms.dense_document, pair_forms.hollow_step),
     "sparse": (pair_forms.pairs_query, pair_forms.sparse_document, pair_forms.sparse_step),

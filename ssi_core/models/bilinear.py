@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from ssi_core.kernels.adagrad import first_squares
 from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.sparse import aligned_empty, padded
 from ssi_core.models.base import DenseWords, FittedModel, Side, fitted
@@ -44,6 +45,8 @@ class Bilinear(Term):
     tied : U is V, so that W is symmetric
     dimensions : N, the rank of W
     init_std : standard deviation of U and V at the start, or several to choose from
+    adagrad : a rate for each word, which falls with its steps (`kernels.adagrad`); ``rates`` then
+        are about the size of the first step of an entry of U and V
     learn_first : name of a further task (``task.also``) that ``U'V``, without a diagonal, learns
         first; U and V start from there. For tasks with few pairs
     others : see `Term`
@@ -54,6 +57,7 @@ class Bilinear(Term):
     tied: bool = False
     dimensions: int = 100
     init_std: float | tuple[float, ...] = 0.1
+    adagrad: bool = False
     learn_first: str | None = None
 
     def __post_init__(self) -> None:
@@ -65,6 +69,8 @@ class Bilinear(Term):
             raise ValueError("form='zero' with diagonal='none' scores nothing")
         if self.form == "zero" and self.learn_first is not None:
             raise ValueError(f"learn_first={self.learn_first!r} needs U and V: form='low_rank'")
+        if self.form == "zero" and self.adagrad:
+            raise ValueError("adagrad=True needs U and V: form='low_rank'")
         self.at_least_one("dimensions")
 
     def views(self) -> set[str]:
@@ -159,7 +165,8 @@ class _Training(TermTraining[Bilinear]):
 
     def begin(self, settings: Mapping[str, Any]) -> Sgd:
         """Return a training at its start."""
-        return self.sgd(self.model.form, self._initial(settings), settings)
+        form = "low_rank_adagrad" if self.model.adagrad else self.model.form
+        return self.sgd(form, self._initial(settings), settings)
 
     def _initial(self, settings: Mapping[str, Any]) -> Parameters:
         """First values: normal U and V, alpha, D = 1; rows of known words from ``start``."""
@@ -175,7 +182,8 @@ class _Training(TermTraining[Bilinear]):
             U = normal(shapes[0], model.dimensions, settings["init_std"], rng)
             V = U if model.tied else normal(shapes[1], model.dimensions, settings["init_std"], rng)
             self._carry_over(U, V)
-        return Parameters(U, V, self.first_diagonal(settings))
+        squares = first_squares(U, V, model.dimensions) if model.adagrad else None
+        return Parameters(U, V, self.first_diagonal(settings), squares=squares)
 
     def _carry_over(self, U: Any, V: Any) -> None:
         """Take the rows of ``start``, word by word."""

@@ -44,7 +44,7 @@ def _(model: Term, task: Task, threads: int = 1) -> Cost:
     dense, nonzeros = vector_shape(model, task)
     sides = task.queries, task.documents
     words = sum(_words(texts, view) for texts in sides for view in model.views())
-    scratch = threads * 4 * (2 * words + 4 * padded(max(1, dense)))
+    scratch = threads * 4 * (4 * words + 4 * padded(max(1, dense)))
     ranking = max(
         ranking_memory(
             task,
@@ -71,7 +71,8 @@ def _(model: Bilinear, task: Task) -> int:
     if model.form == "zero":
         return 0
     sides = (task.queries,) if model.tied else (task.queries, task.documents)
-    return 4 * padded(model.dimensions) * sum(_words(texts, model.view) for texts in sides)
+    row = padded(model.dimensions) + int(model.adagrad)
+    return 4 * row * sum(_words(texts, model.view) for texts in sides)
 
 
 @_parameters.register

@@ -96,12 +96,15 @@ class Sgd:
 
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """Live arrays: parameters (V only where it is not U) and sampler states."""
+        """Live arrays: parameters and sampler states; what V shares with U is there once."""
         p = self.parameters
-        arrays = {"U": p.U, "diagonal": p.diagonal, "states": self._states}
+        arrays = {"U": p.U, "V": p.V, "diagonal": p.diagonal, "states": self._states}
         if p.W is not None:
             arrays["W"] = p.W.data if isinstance(p.W, Csr) else p.W
-        return arrays if p.V is p.U else arrays | {"V": p.V}
+        if p.squares is not None:
+            arrays |= {"squares_U": p.squares.U, "squares_V": p.squares.V}
+        shared = ("V", "squares_V") if p.V is p.U else ()
+        return {name: array for name, array in arrays.items() if name not in shared}
 
     def sweep(self, triples: int) -> Mapping[str, float]:
         """Draw triples on all threads; mean hinge, share of violated ones, and skipped ones."""
@@ -161,4 +164,5 @@ def _work(width: int, words: int) -> Work:
         zeros(1, 2)[0],
         zeros(1, 2)[0].view(np.int64),
         zeros(1, words)[0],
+        Csr(np.zeros(2, np.int64), zeros(1, words)[0].view(np.int32), zeros(1, words)[0]),
     )

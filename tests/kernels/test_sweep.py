@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from ssi_core.kernels.adagrad import first_squares
 from ssi_core.kernels.forms import DIAGONALS, FORMS, Data, Parameters, Work
 from ssi_core.kernels.random import below, next_uint64
 from ssi_core.kernels.sparse import Csr, aligned_empty, contains, csr, padded
@@ -20,6 +21,7 @@ from ssi_core.kernels.sweep import (
 )
 
 WORDS, N, BUCKETS = 12, 5, 7
+ROOT = 1e5
 
 
 @pytest.fixture(autouse=True)
@@ -29,10 +31,13 @@ def _modular():
         yield
 
 
+LOW_RANK = ("low_rank", "low_rank_adagrad")
 CASES = [
     (form, tied, diagonal)
     for form, tied, diagonal in itertools.product(FORMS, (False, True), DIAGONALS)
-    if (form, diagonal) != ("zero", "none") and not (form != "low_rank" and tied)
+    if (form, diagonal) != ("zero", "none")
+    and not (tied and form not in LOW_RANK)
+    and not (form == "low_rank_adagrad" and diagonal != "alpha")
 ]
 
 
@@ -51,10 +56,17 @@ def embedding(rng, words=WORDS):
 
 
 def parameters(rng, form, tied, diagonal):
-    U = embedding(rng, WORDS if form == "low_rank" else 0)
-    V = U if tied or form != "low_rank" else embedding(rng)
+    U = embedding(rng, WORDS if form in LOW_RANK else 0)
+    V = U if tied or form not in LOW_RANK else embedding(rng)
     size = WORDS if diagonal == "weights" else 1
-    return Parameters(U, V, rng.normal(size=size).astype(np.float32), weights(rng, form))
+    made = Parameters(U, V, rng.normal(size=size).astype(np.float32), weights(rng, form))
+    if form != "low_rank_adagrad":
+        return made
+    # So much that a step adds nothing: AdaGrad at a rate of ROOT is the plain step at 1.
+    squares = first_squares(U, V, N)
+    for array in (squares.U, squares.V):
+        array[:] = ROOT**2
+    return made._replace(squares=squares)
 
 
 def weights(rng, form):
@@ -97,13 +109,14 @@ def work():
         np.zeros(2, np.float32),
         np.zeros(1, np.int64),
         np.zeros(WORDS, np.float32),
+        Csr(np.zeros(2, np.int64), np.zeros(WORDS, np.int32), np.zeros(WORDS, np.float32)),
     )
 
 
 def score(values, pattern, kind, form, q, d, qd, dd):
     """Formula of the family, in float64; q, d in W's view, qd, dd in the diagonal's."""
     total = 0.0
-    if form == "low_rank":
+    if form in LOW_RANK:
         total += (values["U"].T @ q) @ (values["V"].T @ d)
     elif form != "zero":
         for s, t in itertools.product(np.flatnonzero(q), np.flatnonzero(d)):
@@ -126,7 +139,8 @@ def one_triple(form, tied, diagonal, rate, margin=1e6, seed=0):
     )  # fmt: skip
     totals = np.zeros(4)
     scratch = work()
-    settings = Settings(np.float32(margin), np.float32(rate), np.float32(rate), np.int64(1))
+    rate_of_W = rate * ROOT if form == "low_rank_adagrad" else rate
+    settings = Settings(np.float32(margin), np.float32(rate_of_W), np.float32(rate), np.int64(1))
     sweep_of(form, diagonal)(p, data, scratch, 3, np.array([seed], np.uint64), settings, 1, totals)
     assert not scratch.spread.any()
     assert not scratch.words.any()
@@ -203,8 +217,10 @@ def test_below_is_uniform():
     assert ((counts - 1000) ** 2 / 1000).sum() < 22.5  # chi square, 6 degrees, p = 0.001
 
 
-def naive_sweep(state, pairs, barred, x, U, V, alpha, margin, rate, negatives, warp, steps):
-    """The same algorithm with dense float64 vectors and Python sets."""
+def naive_sweep(
+    state, pairs, barred, x, U, V, alpha, margin, rate, negatives, warp, steps, squares=None
+):
+    """The same algorithm with dense float64 vectors and Python sets; squares are AdaGrad's."""
     violated = 0
     for _ in range(steps):
         state, z = naive_splitmix(state)
@@ -220,40 +236,76 @@ def naive_sweep(state, pairs, barred, x, U, V, alpha, margin, rate, negatives, w
                 dU, dV = np.outer(x[q], vp - vn), np.outer(x[p] - x[n], uq)
                 k = (len(x) - 1) // n_tried
                 step = rate * sum(1 / j for j in range(1, k + 1)) if warp else rate
-                U += step * dU
-                V += step * dV
+                for side, (E, dE) in enumerate(((U, dU), (V, dV))):
+                    if squares is None:
+                        E += step * dE
+                    else:
+                        A = squares[side]
+                        A += (dE**2).mean(axis=1)
+                        E += step * dE / np.sqrt(A)[:, None]
                 violated += 1
                 break
     return violated
 
 
-@pytest.mark.parametrize(("negatives", "warp"), [(1, False), (3, False), (3, True)])
-def test_sweep_agrees_with_the_naive_twin(negatives, warp):
-    rng = np.random.default_rng(5)
-    view = rows(rng, 20, density=0.4)
-    p = Parameters(embedding(rng), embedding(rng), np.array([2.0], np.float32))
-    U, V = (np.array(a[:, :N], np.float64) for a in (p.U, p.V))
-    pairs = np.array([[i, j] for i in range(20) for j in rng.choice(20, 3) if i != j], np.int32)
-    barred = [sorted({i} | {int(b) for a, b in pairs if a == i}) for i in range(20)]
+def a_task(rng, documents=20):
+    """Rows, links and what is barred: a naive copy of each, and as the sweep reads them."""
+    view = rows(rng, documents, density=0.4)
+    linked = {i: rng.choice(documents, 3) for i in range(documents)}
+    pairs = np.array([[i, j] for i in linked for j in linked[i] if i != j], np.int32)
+    barred = [sorted({i} | {int(b) for a, b in pairs if a == i}) for i in range(documents)]
     indptr = np.cumsum([0] + [len(b) for b in barred])
     data = Data(
         csr(view), csr(view), csr(view), csr(view),
         pairs, indptr, np.concatenate(barred).astype(np.int32),
     )  # fmt: skip
+    naive = pairs.tolist(), [set(b) for b in barred], view.toarray().astype(np.float64)
+    return naive, data
+
+
+@pytest.mark.parametrize(("negatives", "warp"), [(1, False), (3, False), (3, True)])
+def test_sweep_agrees_with_the_naive_twin(negatives, warp):
+    rng = np.random.default_rng(5)
+    naive, data = a_task(rng)
+    p = Parameters(embedding(rng), embedding(rng), np.array([2.0], np.float32))
+    U, V = (np.array(a[:, :N], np.float64) for a in (p.U, p.V))
     totals = np.zeros(4)
     settings = Settings(np.float32(1), np.float32(0.02), np.float32(0), np.int64(negatives), warp)
     sweep_of("low_rank", "alpha")(
         p, data, work(), 20, np.array([99], np.uint64), settings, 300, totals
     )
-    barred_sets = [set(b) for b in barred]
-    violated = naive_sweep(
-        99, pairs.tolist(), barred_sets, view.toarray().astype(np.float64),
-        U, V, 2.0, 1.0, 0.02, negatives, warp, 300,
-    )  # fmt: skip
+    violated = naive_sweep(99, *naive, U, V, 2.0, 1.0, 0.02, negatives, warp, 300)
     assert totals[VIOLATED] == violated > 30
     np.testing.assert_allclose(p.U[:, :N], U, atol=1e-4)
     np.testing.assert_allclose(p.V[:, :N], V, atol=1e-4)
     assert not p.U[:, N:].any()
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_adagrad_agrees_with_the_naive_twin(tied):
+    """Words that d+ and d- share have one gradient; U'U has two steps, one after the other."""
+    rng = np.random.default_rng(5)
+    naive, data = a_task(rng)
+    p = parameters(rng, "low_rank", tied, "alpha")
+    p = p._replace(squares=first_squares(p.U, p.V, N))
+    U = np.array(p.U[:, :N], np.float64)
+    V = U if tied else np.array(p.V[:, :N], np.float64)
+    squares_U = np.full(WORDS, 1e-8)
+    squares = squares_U, squares_U if tied else squares_U.copy()
+    alpha = float(p.diagonal[0])
+    totals, scratch = np.zeros(4), work()
+    settings = Settings(np.float32(1), np.float32(0.05), np.float32(0), np.int64(2))
+    sweep_of("low_rank_adagrad", "alpha")(
+        p, data, scratch, 20, np.array([7], np.uint64), settings, 200, totals
+    )
+    violated = naive_sweep(7, *naive, U, V, alpha, 1.0, 0.05, 2, False, 200, squares)
+    assert totals[VIOLATED] == violated > 30
+    np.testing.assert_allclose(p.U[:, :N], U, atol=1e-4)
+    np.testing.assert_allclose(p.V[:, :N], V, atol=1e-4)
+    np.testing.assert_allclose(p.squares.U, squares[0], rtol=1e-4)
+    np.testing.assert_allclose(p.squares.V, squares[1], rtol=1e-4)
+    assert not p.U[:, N:].any()
+    assert not scratch.words.any()
 
 
 def test_rank_weight_is_the_harmonic_number():

@@ -81,6 +81,11 @@ def test_start_without_a_step_is_tfidf(task):
     np.testing.assert_allclose(all_scores(fit, task), all_scores(cosine, task), atol=1e-6)
 
 
+def test_adagrad_needs_an_embedding():
+    with pytest.raises(ValueError, match="adagrad=True needs U and V"):
+        Bilinear(form="zero", diagonal="learned", adagrad=True)
+
+
 def test_alpha_and_margin_are_one_knob(task):
     """alpha I, margin 1, std s is I, margin 1 / alpha, std s / sqrt(alpha), at the same rate."""
     one = dataclasses.replace(SMALL, diagonal="alpha", alpha=4.0, margin=1.0, init_std=0.2)
@@ -126,9 +131,11 @@ def test_search_of_alpha_margin_and_start_is_by_validation(task):
     assert (facts["init_std"], facts["margin"]) == (best["init_std"], best["margin"])
 
 
-def test_kill_and_resume_gives_the_same_bits(task, tmp_path):
+@pytest.mark.parametrize("adagrad", [False, True])
+def test_kill_and_resume_gives_the_same_bits(adagrad, task, tmp_path):
     """Training that is cut off after a validation goes on from its checkpoint, bit by bit."""
-    whole = SMALL.fit(task, np.random.default_rng(5))
+    model = dataclasses.replace(SMALL, adagrad=adagrad)
+    whole = model.fit(task, np.random.default_rng(5))
 
     class Cut(Exception):
         pass
@@ -139,13 +146,13 @@ def test_kill_and_resume_gives_the_same_bits(task, tmp_path):
 
     checkpoint = tmp_path / "checkpoint"
     with pytest.raises(Cut):
-        SMALL.fit(task, np.random.default_rng(5), watch=cut, checkpoint=checkpoint)
+        model.fit(task, np.random.default_rng(5), watch=cut, checkpoint=checkpoint)
     steps = []
-    again = SMALL.fit(
+    again = model.fit(
         task, np.random.default_rng(5), checkpoint=checkpoint, watch=lambda s, m: steps.append(s)
     )
     # The validation that was cut off is repeated, no other; the curve is whole.
-    assert again.facts["resumed_at"] == 1000 - SMALL.epoch
+    assert again.facts["resumed_at"] == 1000 - model.epoch
     assert steps[0] == 0
     assert len(steps) == len(set(steps))
     for name, array in whole.arrays.items():

@@ -17,6 +17,7 @@ SHORT = {"rates": (0.1,), "budget": 40, "epoch": 20, "search_budget": 10}
 MODELS = [
     Bilinear(dimensions=200, **SHORT),
     Bilinear(dimensions=500, tied=True, diagonal="learned", **SHORT),
+    Bilinear(dimensions=200, adagrad=True, diagonal="none", **SHORT),
     HalfTransductive(dimensions=500, functional_budget=20, **SHORT),
     WordPairs(buckets=500_000, **SHORT),
     WordPairs(form="dense", diagonal="none", **SHORT),

@@ -26,6 +26,7 @@ ROWS = {
     "bilinear D": {"form": "zero", "diagonal": "learned"} | SMALL,
     "bilinear U'U + I": {"tied": True} | SMALL,
     "bilinear U'V + I": SMALL | {"view": "sublinear:10", "diagonal_view": "raw"},
+    "bilinear U'V + I adagrad": {"adagrad": True} | SMALL,
     "bilinear U'V + D": {"diagonal": "learned"} | SMALL,
     "bilinear U'V": {"diagonal": "none"} | SMALL,
     "bilinear U'V + alpha I": {"diagonal": "alpha", "alpha": 3.0, "alpha_rate": 0.5} | SMALL,

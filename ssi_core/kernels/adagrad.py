@@ -1,0 +1,97 @@
+"""AdaGrad for embeddings: the rate of a word falls with how far its row was pulled so far.
+
+With the gradient g_w of row w in one triple, and r over the N dimensions::
+
+    A_w += mean_r g_wr^2,    row_w -= rate g_w / sqrt(A_w)
+
+Duchi, Hazan and Singer (2011) have an accumulator for each entry; one for each row costs no memory
+to speak of, and rotates with the latent space. A starts at a small number instead of 0, so that the
+root is never that of 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ssi_core.kernels import jit, jit_fast
+from ssi_core.kernels.sparse import Csr, dot, scatter, spread
+
+if TYPE_CHECKING:
+    from ssi_core.kernels.forms import Data, Parameters, Work
+
+
+class Squares(NamedTuple):
+    """The accumulators of the rows of ``U`` and ``V``, float32 (words,); ``dimensions`` is N.
+
+    ``U is V`` where the embeddings are.
+    """
+
+    U: Any
+    V: Any
+    dimensions: np.float32
+
+
+_FIRST = 1e-8
+"""A at first: far below the squares of gradients that matter."""
+
+
+def first_squares(U: Any, V: Any, dimensions: int) -> Squares:
+    """Accumulators of embeddings that have not moved yet."""
+    of_U = np.full(len(U), _FIRST, np.float32)
+    of_V = of_U if V is U else np.full(len(V), _FIRST, np.float32)
+    return Squares(of_U, of_V, np.float32(dimensions))
+
+
+@jit_fast
+def difference_of(documents: Any) -> Any:
+    """``V d+ - V d-``, in the place of ``V d-``."""
+    difference = documents[1]
+    for r in range(difference.shape[0]):
+        difference[r] = documents[0, r] - difference[r]
+    return difference
+
+
+@jit
+def _scaled(squares: Any, matrix: Csr, row: int, square: np.float32, work: Work) -> None:
+    """Move the words of a row from ``work.words`` to ``work.row``, each over its root of A."""
+    scaled = work.row
+    count = scaled.indptr[1]
+    for t in range(matrix.indptr[row], matrix.indptr[row + 1]):
+        i = matrix.indices[t]
+        x = work.words[i]
+        if x != 0:
+            work.words[i] = 0
+            squares[i] += x * x * square
+            scaled.indices[count] = i
+            scaled.data[count] = x / np.sqrt(squares[i])
+            count += 1
+    scaled.indptr[1] = count
+
+
+@jit
+def adagrad_step(
+    parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
+) -> None:
+    """Step of ``U'V`` as `forms.low_rank_step`, with a rate for each row.
+
+    The gradients are ``-q_w V (d+ - d-)`` for row w of U and ``-(d+_w - d-_w) U q`` for row w of V.
+    For ``U'U`` they count as two steps, one after the other.
+    """
+    squares, documents = parameters.squares, data.documents
+    difference = difference_of(work.documents)
+    work.row.indptr[1] = 0
+    spread(data.queries, q, work.words)
+    square = dot(difference, difference) / squares.dimensions
+    _scaled(squares.U, data.queries, q, square, work)
+    scatter(parameters.U, work.row, 0, rate, difference)
+
+    work.row.indptr[1] = 0
+    spread(documents, p, work.words)
+    for t in range(documents.indptr[n], documents.indptr[n + 1]):
+        work.words[documents.indices[t]] -= documents.data[t]
+    square = dot(work.query, work.query) / squares.dimensions
+    _scaled(squares.V, documents, p, square, work)
+    _scaled(squares.V, documents, n, square, work)
+    scatter(parameters.V, work.row, 0, rate, work.query)

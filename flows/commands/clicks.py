@@ -1,0 +1,107 @@
+"""Verbs of click logs: ingest clicks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from flows.command import Outcome, Verb, progress
+from flows.commands.data import FORCE, OUT, _store, artefact_outcome, ingest
+
+_TEXTS = click.Path(path_type=Path, exists=True)
+
+
+@ingest.command(
+    "clicks",
+    cls=Verb,
+    examples=(
+        "ssi ingest clicks log.csv.gz --map map.toml --out clicks",
+        "ssi ingest clicks clicks.tsv.gz --map map.toml --pages corpus --ads ads.tsv.gz",
+        "ssi ingest clicks log-*.jsonl --map map.toml --clicks weighted --split time",
+    ),
+)
+@click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--map",
+    "map_file",
+    required=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="TOML file that names the columns.",
+)
+@click.option("--pages", type=_TEXTS, help="Corpus or table of the pages' texts.")
+@click.option("--ads", type=_TEXTS, help="Corpus or table of the ads' texts.")
+@click.option(
+    "--clicks",
+    type=click.Choice(["first", "all", "weighted"]),
+    default="first",
+    show_default=True,
+    help="Clicks that count: of position 1; all; all, by how often their position is looked at.",
+)
+@click.option("--clip", type=click.FloatRange(min=1), default=10.0, show_default=True,
+              help="With --clicks weighted: the largest weight.")  # fmt: skip
+@click.option(
+    "--most-broken",
+    type=click.FloatRange(0, 1),
+    default=0.05,
+    show_default=True,
+    help="Share of rows that may go into quarantine.",
+)
+@click.option(
+    "--split",
+    type=click.Choice(["pairs", "sessions", "time"]),
+    default="pairs",
+    show_default=True,
+    help="How a task divides the clicks.",
+)
+@OUT
+@FORCE
+def ingest_clicks(
+    logs: tuple[Path, ...],
+    map_file: Path,
+    pages: Path | None,
+    ads: Path | None,
+    clicks: str,
+    clip: float,
+    most_broken: float,
+    split: str,
+    out: Path | None,
+    force: bool,
+) -> Outcome:
+    r"""Read click logs: CSV, TSV, JSON lines or parquet; plain, gz, bz2 or xz.
+
+    \b
+    The map says which column is which; only session, position, clicked, page and ad are needed:
+      [columns]
+      session = "visit"        # a slate is what a session was shown on a page
+      page = "url"             # an id; page_text and page_title where the log has them
+      ad = "ad_id"             # likewise ad_text and ad_title
+      position = "rank"        # [log] first_position = 1
+      clicked = "click"        # 1 or 0, true or false, yes or no
+      time = "when"            # optional, as is user
+      [ads]                    # columns of the table given by --ads; likewise [pages]
+      id = "ad_id"
+      text = "creative"
+
+    Rows that cannot be believed are written to quarantine.csv in --out, with the reason, and
+    counted. Slates without a click are dropped.
+    """
+    from ssi_core.corpus.clicks.build import ingest_clicks as read
+    from ssi_core.corpus.clicks.columns import load_map
+    from ssi_core.corpus.clicks.rules import Rules
+
+    rules = Rules(clicks, clip, most_broken, split)  # type: ignore[arg-type]
+    texts = [path for path in (pages, ads) if path is not None]
+    place = out or _store("clicks", vars(rules), map_file, *logs, *texts)
+    with progress("ingest") as tell:
+        artefact = read(
+            logs,
+            load_map(map_file),
+            place,
+            pages=pages,
+            ads=ads,
+            rules=rules,
+            force=force,
+            progress=tell,
+        )
+    return artefact_outcome(artefact)

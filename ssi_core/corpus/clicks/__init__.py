@@ -1,0 +1,1 @@
+"""Click logs: which of the ads (links, results) shown on a page were clicked."""

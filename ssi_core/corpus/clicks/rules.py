@@ -1,0 +1,40 @@
+"""Which clicks count, and how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+Clicks: TypeAlias = Literal["first", "all", "weighted"]
+Split: TypeAlias = Literal["pairs", "sessions", "time"]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is made of the rows; its fields are the artefact's configuration.
+
+    Attributes
+    ----------
+    clicks : "first": only the first position counts (the paper); "all": every click alike;
+        "weighted": every click, by one over the propensity of its position
+    clip : largest of these weights
+    most_broken : share of rows that may be in quarantine
+    split : how a task divides the clicks: "pairs" by a hash of page and ad, so that no pair is on
+        two sides; "sessions" by a hash of the user (where the log tells, else of the session);
+        "time": earlier slates are for training, later ones for testing
+    """
+
+    clicks: Clicks = "first"
+    clip: float = 10.0
+    most_broken: float = 0.05
+    split: Split = "pairs"
+
+    def __post_init__(self) -> None:
+        for name, kind in (("clicks", Clicks), ("split", Split)):
+            if getattr(self, name) not in get_args(kind):
+                known = ", ".join(get_args(kind))
+                raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {known}")
+        if self.clip < 1:
+            raise ValueError(f"clip={self.clip}: expected a weight >= 1")
+        if not 0 <= self.most_broken <= 1:
+            raise ValueError(f"most_broken={self.most_broken}: expected a share, 0 to 1")

@@ -1,0 +1,68 @@
+"""Rows of a log on disk, those of one session in one shard, so that a shard is held at a time."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+_BYTES = 1 << 28  # of the log, compressed or not, that share a shard
+
+
+class Shards:
+    """Frames divided by a hash of their column ``session``.
+
+    Parameters
+    ----------
+    directory : made; `remove` takes it away
+    size : bytes of what will be added, roughly
+    """
+
+    def __init__(self, directory: Path, size: int) -> None:
+        self._directory = directory
+        self._number = 1 + size // _BYTES
+        self._parts = 0
+        directory.mkdir()
+        for shard in range(self._number):
+            (directory / str(shard)).mkdir()
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self._number))
+
+    def add(self, rows: pl.DataFrame, file: int) -> None:
+        """Add rows of a file, given by its number."""
+        told = rows.with_columns(
+            file=pl.lit(file, pl.Int32), shard=pl.col("session").hash() % self._number
+        )
+        for (shard,), part in told.partition_by("shard", as_dict=True, include_key=False).items():
+            part.write_parquet(self._directory / str(shard) / f"{self._parts:06d}.parquet")
+        self._parts += 1
+
+    def read(self, shard: int) -> pl.DataFrame:
+        """Read all rows of a shard, in the order in which they were added."""
+        parts = sorted((self._directory / str(shard)).glob("*.parquet"))
+        return pl.concat([pl.read_parquet(part) for part in parts]) if parts else _NOTHING
+
+    def replace(self, shard: int, rows: pl.DataFrame) -> None:
+        """Put rows in the place of a shard's, to be read by `read_whole`."""
+        rows.write_parquet(self._directory / f"{shard}.parquet")
+        shutil.rmtree(self._directory / str(shard))
+
+    def read_whole(self, shard: int) -> pl.DataFrame:
+        """Read what was put in the place of a shard."""
+        return pl.read_parquet(self._directory / f"{shard}.parquet")
+
+    def remove(self) -> None:
+        """Take all shards away."""
+        shutil.rmtree(self._directory)
+
+
+_NOTHING = pl.DataFrame(
+    schema={
+        "line": pl.Int64, "session": pl.String, "user": pl.String, "page": pl.String,
+        "ad": pl.String, "position": pl.Int32, "clicked": pl.Boolean,
+        "time": pl.Datetime("us", "UTC"), "file": pl.Int32,
+    }
+)  # fmt: skip

@@ -1,0 +1,61 @@
+"""Slates: what one session was shown on one page, each position and each ad once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from ssi_core.corpus.clicks.check import QUARANTINE
+
+
+def as_quarantined(rows: pl.DataFrame, file: str | Sequence[str]) -> pl.DataFrame:
+    """Rows that were read well, with category and reason, in the schema of the quarantine."""
+    if isinstance(file, str):
+        name = pl.lit(file)
+    else:
+        name = pl.col("file").replace_strict(dict(enumerate(file)), return_dtype=pl.String)
+    own = [pl.col(c).cast(pl.String).fill_null("") for c in
+           ("session", "page", "ad", "position", "clicked")]  # fmt: skip
+    return rows.select(
+        name.alias("file"),
+        "line",
+        "category",
+        "reason",
+        pl.concat_str(own, separator="\t").alias("row"),
+    ).select(QUARANTINE.keys())
+
+
+def slates_of(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Join repeated rows to one, and take out what cannot be in one slate."""
+    slate, keys = ["session", "page"], ["session", "page", "ad", "position"]
+    merged = rows.sort("file", "line").group_by(keys, maintain_order=True).agg(
+        pl.col("file", "line", "user", "time").first(),
+        pl.col("clicked").any(),
+        merged=pl.len().cast(pl.Int64) - 1,
+    )  # fmt: skip
+    taken = ~pl.struct(*slate, "position").is_first_distinct()
+    twice = ~pl.struct(*slate, "ad").is_first_distinct()
+    told = merged.with_columns(
+        category=pl.when(taken)
+        .then(pl.lit("position_taken"))
+        .when(twice)
+        .then(pl.lit("ad_repeated")),
+        reason=pl.when(taken)
+        .then(pl.format("position {} of this session and page has another ad", "position"))
+        .when(twice)
+        .then(pl.lit("the ad is in this slate before, at another position")),
+    )
+    wrong = pl.col("category").is_not_null()
+    # A row that goes takes those that were joined to it along.
+    return told.filter(~wrong).drop("category", "reason"), told.filter(wrong)
+
+
+def weighed(slates: pl.DataFrame, weights: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Drop slates without a click; give every click its weight."""
+    clicked = slates.with_columns(any=pl.col("clicked").any().over("session", "page"))
+    dropped = clicked.filter(~pl.col("any"))
+    counts = {"rows": len(dropped), "unclicked": dropped.select("session", "page").n_unique()}
+    kept = clicked.filter("any").join(weights, on="position", how="left", maintain_order="left")
+    weight = pl.when("clicked").then("weight").otherwise(0.0)
+    return kept.with_columns(weight=weight).sort("session", "page", "position"), counts

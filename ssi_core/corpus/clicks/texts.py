@@ -1,0 +1,174 @@
+"""The texts of pages and ads: out of the log itself, or out of a table or a corpus of their own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from ssi_core import files, store
+from ssi_core.corpus import tables
+from ssi_core.corpus.clicks.columns import LogForm, TextForm
+from ssi_core.corpus.clicks.log import read_log
+from ssi_core.corpus.tables import PartWriter
+from ssi_core.store import Artefact
+from ssi_core.types import BadInput
+
+_TITLE = 60  # characters of a text that stand for a title
+_AT_ONCE = 50_000
+
+
+def id_of(text: str) -> str:
+    """Id of a text that has no other: 16 hexadecimal digits.
+
+    >>> id_of("Cheap boats")
+    '38fdcc0fd6c0bb7b'
+    """
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def with_ids(rows: pl.DataFrame, side: str) -> pl.DataFrame:
+    """Give rows without an id (``side`` "page" or "ad") that of their text."""
+    if rows[side].null_count() < len(rows):
+        return rows
+    texts = rows[f"{side}_text"].unique()
+    ids = pl.DataFrame(
+        {f"{side}_text": texts, side: [id_of(text) for text in texts]},
+        schema={f"{side}_text": pl.String, side: pl.String},
+    )
+    return rows.drop(side).join(ids, on=f"{side}_text", how="left", maintain_order="left")
+
+
+class Gathered:
+    """Texts of one side as they come by in a log; each id is written once, with its first text."""
+
+    def __init__(self, side: str, writer: PartWriter, language: str) -> None:
+        self.side, self._writer, self._language = side, writer, language
+        self._seen = pl.DataFrame(schema={"id": pl.String, "digest": pl.UInt64, "line": pl.Int64})
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    def add(self, rows: pl.DataFrame) -> pl.Series:
+        """Take the texts of some rows; tell for each the line of another text of its id, or null.
+
+        A row without a text is at peace with any.
+        """
+        side = self.side
+        own = rows.select(
+            "line",
+            id=pl.col(side),
+            title=pl.col(f"{side}_title"),
+            text=pl.col(f"{side}_text"),
+            digest=pl.col(f"{side}_text").hash(),
+        )
+        new = (
+            own.filter(pl.col("text").is_not_null())
+            .unique("id", keep="first", maintain_order=True)
+            .join(self._seen, on="id", how="anti", maintain_order="left")
+        )
+        write_texts(self._writer, new, self._language)
+        self._seen = pl.concat([self._seen, new.select("id", "digest", "line")])
+        met = own.join(self._seen, on="id", how="left", maintain_order="left", suffix="_first")
+        other = pl.col("text").is_not_null() & (pl.col("digest") != pl.col("digest_first"))
+        return met.select(pl.when(other).then("line_first").alias("line"))["line"]
+
+    def known(self) -> pl.DataFrame:
+        """Ids that have a text."""
+        return self._seen.select("id")
+
+
+def write_texts(writer: PartWriter, texts: pl.DataFrame, language: str) -> None:
+    """Write id, title (or null) and text as documents."""
+    own = pl.col("text").str.slice(0, _TITLE).str.replace_all(r"\s+", " ")
+    writer.write(
+        texts.select(
+            "id",
+            title=pl.coalesce(pl.when(pl.col("title") != "").then("title"), own),
+            language=pl.lit(language),
+            revision=pl.lit(None, pl.Int64),
+            timestamp=pl.lit(None, pl.Datetime("us", "UTC")),
+            text=pl.col("text"),
+        )
+    )
+
+
+class Listed:
+    """Texts of a corpus directory, or of a table (CSV, TSV, JSON lines, parquet).
+
+    Parameters
+    ----------
+    path : of the corpus or the table
+    form : names of the table's columns
+    log : how the table is written; its format is that of its name
+    """
+
+    def __init__(self, path: Path, form: TextForm, log: LogForm) -> None:
+        self.path, self._form = path, form
+        self._log = replace(log, format="", header=True)
+        self._corpus: Artefact | None = None
+        if path.is_dir():
+            self._corpus = store.read(path, tables.KIND)
+        self.skipped: Counter[str] = Counter()
+        self._ids = self._known()
+
+    @property
+    def parents(self) -> dict[str, str]:
+        """Key of the corpus; a table is an input like the log."""
+        return {} if self._corpus is None else {self.path.name: self._corpus.key}
+
+    def known(self) -> pl.DataFrame:
+        """Ids that have a text."""
+        return self._ids
+
+    def _known(self) -> pl.DataFrame:
+        seen: dict[str, int] = {}
+        for frame in self._frames():
+            told = zip(frame["id"], frame["text"].hash(), frame["line"], strict=True)
+            for name, digest, line in told:
+                if seen.setdefault(name, digest) != digest:
+                    raise BadInput(
+                        f"{self.path}: line {line}: the id {name!r} is there before with another "
+                        "text. Remove one of the two."
+                    )
+        if not seen:
+            raise BadInput(f"{self.path}: no row has an id and a text. Give a table that has some.")
+        return pl.DataFrame({"id": list(seen)}, schema={"id": pl.String})
+
+    def _frames(self) -> Iterator[pl.DataFrame]:
+        """Frames of line, id, title and text; what is no text is counted."""
+        if self._corpus is not None:
+            for part in sorted((self.path / "documents").glob("part-*.parquet")):
+                again = "Remove the corpus and ingest it again."
+                frame = files.read_strings([part], "id", "title", "text", remedy=again)
+                for piece in frame.with_row_index("line", 1).iter_slices(_AT_ONCE):
+                    yield piece.with_columns(pl.col("line").cast(pl.Int64))
+            return
+        self.skipped.clear()
+        form = self._form
+        columns = [form.id, form.text, *([form.title] if form.title else [])]
+        for block in read_log(self.path, columns, self._log):
+            title = pl.col(form.title) if form.title else pl.lit(None, pl.String)
+            rows = block.select(
+                "line", "category", id=pl.col(form.id).str.strip_chars(), title=title,
+                text=pl.col(form.text),
+            )  # fmt: skip
+            there = (pl.col("id") != "") & (pl.col("text").str.strip_chars() != "")
+            kept = rows.filter(pl.col("category").is_null() & there.fill_null(False))
+            self.skipped["broken"] += len(rows) - len(kept)
+            yield kept
+
+    def write(self, writer: PartWriter, wanted: pl.DataFrame | None = None) -> None:
+        """Write the texts of some ids (all: None) as documents, each once."""
+        done = pl.DataFrame(schema={"id": pl.String})
+        for frame in self._frames():
+            rows = frame.unique("id", keep="first", maintain_order=True)
+            rows = rows.join(done, on="id", how="anti", maintain_order="left")
+            if wanted is not None:
+                rows = rows.join(wanted, on="id", how="semi", maintain_order="left")
+            done = pl.concat([done, rows.select("id")])
+            write_texts(writer, rows, self._form.language)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from flows.command import Verbs, run
-from flows.commands import data, demo, runs, search, services
+from flows.commands import data, demo, runs, search, services, tables
 
 _HELP = """Learn to rank text from its links, and look at what was learned.
 
@@ -49,10 +49,11 @@ for _verb in (
     data.sample,
     data.ingest,
     data.features,
-    runs.pipeline,
+    tables.pipeline,
+    tables.reproduce,
     runs.train,
     runs.evaluate,
-    runs.compare,
+    tables.compare,
     runs.export_trec,
     search.search,
     search.neighbours,

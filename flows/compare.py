@@ -128,9 +128,6 @@ def baseline_of(loaded: Loaded, row: Row) -> Row:
 
 def _summary(loaded: Loaded, row: Row) -> dict[str, Any]:
     reports, frame = loaded.reports[row.label], loaded.means[row.label]
-    name = "perf/row_seconds"
-    own = [run.metrics for run in loaded.runs if run.label == row.label]
-    seconds = [metrics[name] for metrics in own if name in metrics]
     measures = {}
     for name in reports[0].means:
         seeds = [report.means[name] for report in reports]
@@ -148,12 +145,20 @@ def _summary(loaded: Loaded, row: Row) -> dict[str, Any]:
         "label": row.label,
         "seeds": len(reports),
         "queries": len(frame),
-        "seconds": float(np.mean(seconds)) if seconds else None,
+        "triples": _mean(loaded, row, "train/triples"),
+        "seconds": _mean(loaded, row, "perf/row_seconds"),
         "measures": measures,
         "paper": {k: v for k, v in asdict(row.paper).items() if v is not None},
         "note": row.note,
         "slices": slices.of_reports(reports),
     }
+
+
+def _mean(loaded: Loaded, row: Row, metric: str) -> float | None:
+    # Over the seeds of a row; None: no run has it.
+    own = [run.metrics for run in loaded.runs if run.label == row.label]
+    values = [metrics[metric] for metrics in own if metric in metrics]
+    return float(np.mean(values)) if values else None
 
 
 def _against_baseline(loaded: Loaded) -> list[dict[str, Any]]:

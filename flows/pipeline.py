@@ -65,6 +65,12 @@ class PipelineSettings(BaseModel):
         le=1000,
         description="Seeds of each row that does not say; empty: the table's",
     )
+    budget: int | None = Field(
+        default=None,
+        ge=1,
+        le=2**62,
+        description="Triples of any training at most; empty: the table's",
+    )
     threads: int | None = Field(
         default=None,
         ge=1,
@@ -117,7 +123,7 @@ def pipeline(settings: PipelineSettings = _DEFAULTS) -> dict[str, Any]:
 
 
 def _pipeline(settings: PipelineSettings) -> dict[str, Any]:
-    declared = find_table(settings.table)
+    declared = find_table(settings.table, settings.budget)
     table = declared.select(settings.rows) if settings.rows else declared
     tasks = make_tasks(table, settings)
     tracking.ready()
@@ -197,7 +203,7 @@ def run_jobs(
 ) -> dict[str, BaseException]:
     """Run rows side by side on the cores that are to be used; return the failures by name."""
     n = side_by_side(settings, len(jobs))
-    table = find_table(settings.table)
+    table = find_table(settings.table, settings.budget)
     there = {(row.label, row.seed) for row in tracking.finished_rows(table.name, comparison)}
     to_do = [(job.row, Path(job.task)) for job in jobs if (job.row.label, job.seed) not in there]
     require_rows(to_do, workers=min(n, len(to_do)), threads=settings.row_threads)
@@ -213,6 +219,7 @@ def run_jobs(
                 job.seed,
                 comparison,
                 settings.row_threads,
+                settings.budget,
             ): job
             for job in in_turn(jobs, n)
         }

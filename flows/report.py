@@ -36,25 +36,29 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
         console.print(Text(text, style=style))
 
     console.print(Rule(Text(str(comparison["title"]), style="bold"), align="left", style="dim"))
-    console.print(_table(comparison))
+    table = _table(comparison)
+    unbounded = console.options.update(width=10 * console.width)
+    if console.measure(table, options=unbounded).maximum > console.width:
+        table = _table(comparison, printed_errors=False)
+    console.print(table)
     for line in footnotes(comparison):
         say(line, "dim")
     if comparison["claims"]:
         say("")
         say(claims_line(comparison), "bold")
-        console.print(_claims_table(comparison))
+        _show_claims(comparison, console)
     for title, head, lines in slice_tables(comparison) if slices else ():
         say(f"\nby {title}: rank loss in per cent, MAP", "bold")
-        console.print(_plain_table(head, lines))
+        console.print(plain_table(head, lines))
     say(f"experiment {comparison['experiment']}, comparison {comparison['comparison']}", "dim")
 
 
-def _table(comparison: Mapping[str, Any]) -> Any:
+def _table(comparison: Mapping[str, Any], *, printed_errors: bool = True) -> Any:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    head, lines = cells(comparison)
+    head, lines = cells(comparison, printed_errors=printed_errors)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
     for n, name in enumerate(head):
         table.add_column(
@@ -74,8 +78,14 @@ def _table(comparison: Mapping[str, Any]) -> Any:
     return table
 
 
-def cells(comparison: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the cells of the table, a line per row; printed values only if any."""
+def cells(
+    comparison: Mapping[str, Any], *, printed_errors: bool = True
+) -> tuple[list[str], list[list[str]]]:
+    """Return the head and the cells of the table, a line per row; printed values only if any.
+
+    The last columns are the triples of the row's training and the minutes that the row took, means
+    over its seeds.
+    """
     summary = comparison["summary"]
     shown = comparison["measures"]
     printed = {n for n in shown if any(n in row["paper"] for row in summary)}
@@ -83,8 +93,9 @@ def cells(comparison: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     for name in shown:
         title = _TITLES[name]
         head += [title, "paper"] if name in printed else [title]
-    if any(row["seconds"] is not None for row in summary):
-        head.append("time")
+    costs = {"triples": _count, "seconds": _minutes}
+    costs = {k: say for k, say in costs.items() if any(row[k] is not None for row in summary)}
+    head += ["min" if name == "seconds" else name for name in costs]
     notes = note_numbers(comparison)
     better = _better_than_baseline(comparison)
     lines = []
@@ -97,17 +108,24 @@ def cells(comparison: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
             line.append(sign + _value(name, found["mean"], found["se"]))
             if name in printed:
                 paper = row["paper"]
-                line.append(_value(name, paper.get(name), paper.get(f"{name}_se")))
-        if head[-1] == "time":
-            line.append(_duration(row["seconds"]))
-        lines.append(line)
+                error = paper.get(f"{name}_se") if printed_errors else None
+                line.append(_value(name, paper.get(name), error))
+        lines.append(line + [say(row[name]) for name, say in costs.items()])
     return head, lines
 
 
 def note_numbers(comparison: Mapping[str, Any]) -> dict[str, int]:
-    """Return label -> number of the footnote, for rows that have a note."""
-    noted = [r["label"] for r in comparison["summary"] if r["note"] or r["paper"].get("note")]
-    return {label: n for n, label in enumerate(noted, 1)}
+    """Return label -> number of the footnote, for rows that have a note; equal notes share one."""
+    numbers: dict[str, int] = {}
+    return {
+        row["label"]: numbers.setdefault(said, len(numbers) + 1)
+        for row in comparison["summary"]
+        if (said := _note(row))
+    }
+
+
+def _note(row: Mapping[str, Any]) -> str:
+    return "; ".join(note for note in (row["note"], row["paper"].get("note")) if note)
 
 
 def footnotes(comparison: Mapping[str, Any]) -> list[str]:
@@ -123,11 +141,8 @@ def footnotes(comparison: Mapping[str, Any]) -> list[str]:
         lines[0] += f" P@10 can reach {bound:.2f} here."
     if any(row["seeds"] > 1 for row in summary):
         lines.append("sd: over the seeds of a row; its values are means over them.")
-    numbers = note_numbers(comparison)
-    for row in summary:
-        said = [n for n in (row["note"], row["paper"].get("note")) if n]
-        if said:
-            lines.append(f"[{numbers[row['label']]}] {'; '.join(said)}")
+    notes = {n: _note(row) for row in summary if (n := note_numbers(comparison).get(row["label"]))}
+    lines += [f"[{number}] {said}" for number, said in notes.items()]
     if comparison["source"]:
         lines.append(f"paper: {comparison['source']}.")
     if comparison["note"]:
@@ -145,12 +160,12 @@ def claims_line(comparison: Mapping[str, Any]) -> str:
     return ", ".join([holds, *counts])
 
 
-def claims_cells(comparison: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the cells of the claims, a line per pair of rows."""
-    names = [n for n in _TITLES if any(c["measure"] == n for c in comparison["claims"])]
-    names += sorted({c["measure"] for c in comparison["claims"]} - set(names))
+def claims_cells(claims: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Return the head and the cells of claims, a line per pair of rows."""
+    names = [n for n in _TITLES if any(c["measure"] == n for c in claims)]
+    names += sorted({c["measure"] for c in claims} - set(names))
     pairs: dict[tuple[str, str], dict[str, str]] = {}
-    for claim in comparison["claims"]:
+    for claim in claims:
         said = f"{claim['verdict']}, {_probability(claim['p_adjusted'])}"
         pairs.setdefault((claim["above"], claim["below"]), {})[claim["measure"]] = said
     head = ["claim", *(_TITLES.get(n, n).removesuffix(" %") for n in names)]
@@ -161,33 +176,52 @@ def claims_cells(comparison: Mapping[str, Any]) -> tuple[list[str], list[list[st
     return head, lines
 
 
-def _plain_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Any:
+def plain_table(head: Sequence[str], lines: Sequence[Sequence[str]], left: int = 1) -> Any:
+    """Lay cells out for a terminal; the first ``left`` columns are words, the others numbers."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     for n, name in enumerate(head):
-        table.add_column(name, justify="left" if n == 0 else "right", no_wrap=n > 0)
+        # The last column of words gives way where there is too little room.
+        table.add_column(
+            name, justify="left" if n < left else "right", no_wrap=n != left - 1, overflow="fold"
+        )
     for line in lines:
         table.add_row(*(Text(cell) for cell in line))
     return table
 
 
-def _claims_table(comparison: Mapping[str, Any]) -> Any:
+_SHOWN = 20
+"""Pairs of rows whose claims a terminal shows."""
+
+
+def _show_claims(comparison: Mapping[str, Any], console: Console) -> None:
+    """Print the claims that do not hold, reversed ones first."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    head, lines = claims_cells(comparison)
+    colours = {"reversed": "red", "not decided": "yellow"}
+    open_claims = sorted(
+        (claim for claim in comparison["claims"] if claim["verdict"] in colours),
+        key=lambda claim: list(colours).index(claim["verdict"]),
+    )
+    if not open_claims:
+        return
+    head, lines = claims_cells(open_claims)
+    head[0] = "claims that do not hold"
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     for n, name in enumerate(head):
         table.add_column(name, no_wrap=n > 0, overflow="fold")
-    colours = {"holds": "green", "reversed": "red", "not decided": "yellow"}
-    for line in lines:
+    for line in lines[:_SHOWN]:
         styles = [colours.get(cell.split(",")[0], "") for cell in line]
         table.add_row(*(Text(c, style=s) for c, s in zip(line, styles, strict=True)))
-    return table
+    console.print(table)
+    more = f"{len(lines) - _SHOWN} more pairs of rows; all " if len(lines) > _SHOWN else "All "
+    said = f"{more}claims: --json, and comparison.md of the summary in MLflow."
+    console.print(Text(said, style="dim"))
 
 
 def markdown(comparison: Mapping[str, Any]) -> str:
@@ -195,7 +229,10 @@ def markdown(comparison: Mapping[str, Any]) -> str:
     parts = [f"## {comparison['title']}", _markdown_table(*cells(comparison))]
     parts.append("\n".join(f"- {_escaped(line)}" for line in footnotes(comparison)))
     if comparison["claims"]:
-        parts += [f"### {claims_line(comparison)}", _markdown_table(*claims_cells(comparison))]
+        parts += [
+            f"### {claims_line(comparison)}",
+            _markdown_table(*claims_cells(comparison["claims"])),
+        ]
     for title, head, lines in slice_tables(comparison):
         parts += [f"### By {title}", _markdown_table(head, lines)]
     return "\n\n".join(parts) + "\n"
@@ -221,14 +258,25 @@ def _value(name: str, mean: float | None, error: float | None) -> str:
     if error is None:
         return text
     # ±.010: the zero before the point would cost the width that labels need.
-    spread = f"{100 * error:.2f}" if name == "rank_loss" else f"{error:.3f}".removeprefix("0")
-    return f"{text} ±{spread}"
+    spread = f"{100 * error:.2f}" if name == "rank_loss" else f"{error:.3f}"
+    return f"{text} ±{spread.removeprefix('0')}"
 
 
-def _duration(seconds: float | None) -> str:
+def _minutes(seconds: float | None) -> str:
     if seconds is None:
         return ""
-    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.{2 if minutes < 1 else 1 if minutes < 10 else 0}f}"
+
+
+def _count(number: float | None) -> str:
+    # 50000 -> 50k, 1250000 -> 1.25M
+    if not number:
+        return ""
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{float(f'{number / size:.3g}'):g}{letter}"
+    return f"{number:g}"
 
 
 def _probability(p: float) -> str:

@@ -27,13 +27,25 @@ from ssi_core.types import Refused
 TABLES = Path(__file__).parent / "tables"
 
 
-def find_table(name_or_path: str) -> Table:
-    """Read a shipped table by its name, or any table by its path."""
-    return load_table(name_or_path, TABLES)
+def find_table(name_or_path: str, budget: int | None = None) -> Table:
+    """Read a shipped table by its name, or any table by its path; see `Table.limited`."""
+    found = load_table(name_or_path, TABLES)
+    return found if budget is None else found.limited(budget)
+
+
+def shipped_tables() -> list[Table]:
+    """Read all shipped tables, by name."""
+    return [find_table(path.stem) for path in sorted(TABLES.glob("*.toml"))]
 
 
 def run_row(
-    table: str, label: str, task: Path, seed: int, comparison: str, threads: int = 1
+    table: str,
+    label: str,
+    task: Path,
+    seed: int,
+    comparison: str,
+    threads: int = 1,
+    budget: int | None = None,
 ) -> str:
     """Train a row, measure it on the test side, and record all of it.
 
@@ -50,12 +62,13 @@ def run_row(
     seed : of the start and the sampling; the split has its own
     comparison : groups the runs of one table
     threads : of the training; 1 repeats bit by bit
+    budget : triples at most, see `Table.limited`
 
     Returns
     -------
     id of the MLflow run
     """
-    declared = find_table(table)
+    declared = find_table(table, budget)
     row = declared.row(label)
     opened = open_task(Path(task))
     kept = _checkpoints(row, opened.key, seed)
@@ -84,9 +97,10 @@ def run_row(
     return str(run.run_id)
 
 
-def forget(table: str, label: str, task: Path, seed: int) -> None:
+def forget(table: str, label: str, task: Path, seed: int, budget: int | None = None) -> None:
     """Remove what a row that is finished has left to go on from: it was killed at its very end."""
-    kept = _checkpoints(find_table(table).row(label), store.read(task, "task").key, seed)
+    row = find_table(table, budget).row(label)
+    kept = _checkpoints(row, store.read(task, "task").key, seed)
     if kept.exists():
         with _alone(kept, f"row {label!r}"):
             shutil.rmtree(kept, ignore_errors=True)

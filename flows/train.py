@@ -45,15 +45,22 @@ def form_of(row: Row) -> str:
 
 @task(task_run_name="{label} seed {seed}", cache_policy=NO_CACHE, retry_condition_fn=worth_retrying)
 def train_row(
-    workers: Workers, table: str, label: str, task: str, seed: int, comparison: str, threads: int
+    workers: Workers,
+    table: str,
+    label: str,
+    task: str,
+    seed: int,
+    comparison: str,
+    threads: int,
+    budget: int | None = None,
 ) -> str:
     """Train and measure a row in a worker process, unless it is there; return its run's id."""
     declared = find_table(table)
     if found := tracking.finished_run(declared.name, comparison, label, seed):
-        forget(table, label, Path(task), seed)
+        forget(table, label, Path(task), seed, budget)
         return str(found)
     form = form_of(declared.row(label))
-    return workers.run(form, run_row, table, label, Path(task), seed, comparison, threads)
+    return workers.run(form, run_row, table, label, Path(task), seed, comparison, threads, budget)
 
 
 @flow(name="train", flow_run_name="{settings.row} seed {settings.seed}")

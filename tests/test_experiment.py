@@ -116,6 +116,38 @@ def test_selected_rows_keep_the_claims_between_them(table):
         found.select([])
 
 
+def test_a_limited_table_lowers_every_budget_and_is_another_table(table):
+    found = table()
+    limited = found.limited(1500)
+    tfidf, trained = limited.rows
+    assert tfidf == found.rows[0]
+    assert trained.parameters == {**found.rows[1].parameters, "budget": 1500, "search_budget": 1500}
+    assert trained.ranker().budget == 1500
+    assert limited.to_dict() != found.to_dict()
+    assert "1,500 triples" in limited.note
+    assert parse_table(limited.to_dict()) == limited
+    assert found.limited(50_000) is found
+    with pytest.raises(ValueError, match="budget=0"):
+        found.limited(0)
+
+
+def test_the_parts_of_a_mixture_are_limited_too():
+    row = {"label": "both", "model": "mixture"}
+    row["parts"] = [{"model": "bilinear"}, {"model": "word_pairs", "budget": 5}]
+    (limited,) = parse_table({"name": "m", "title": "m", "rows": [row]}).limited(10).rows
+    first, second = limited.ranker().models()
+    assert (first.budget, first.search_budget) == (10, 10)
+    assert (second.budget, second.search_budget, second.round_budget) == (5, 10, 10)
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_every_training_of_a_shipped_table_can_be_limited(name):
+    for row in load_table(name, TABLES).limited(7).rows:
+        ranker = row.ranker()
+        for model in ranker.models() if row.model == "mixture" else [ranker]:
+            assert getattr(model, "budget", 7) == 7
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

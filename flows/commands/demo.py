@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flows.command import Outcome, Verb, settings
-from flows.commands.runs import comparison_outcome
+from flows.commands.tables import comparison_outcome
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,8 +1,7 @@
-"""Verbs that train, measure and compare: pipeline, train, evaluate, compare, export-trec."""
+"""Verbs of single rows and their models: train, evaluate, export-trec."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,81 +16,6 @@ if TYPE_CHECKING:
 TASK = click.option(
     "--task", type=click.Path(path_type=Path), required=True, help="Directory of 'ssi features'."
 )
-
-
-def comparison_outcome(found: Mapping[str, Any], *, slices: bool = False) -> Outcome:
-    """Show a comparison: ours beside the printed numbers, tests, claims with their verdicts."""
-
-    def show(console: Console) -> None:
-        from flows.compare import render
-
-        render(dict(found), console, slices=slices)
-
-    return Outcome(found, show)
-
-
-@click.command(
-    cls=Verb,
-    examples=(
-        "ssi pipeline demo --corpus corpus",
-        'ssi pipeline wikispeedia-table1 --task task --rows "TF-IDF,U\'V + I" --seeds 3',
-        "ssi pipeline my-table.toml --dump simplewiki-pages-articles.xml.bz2",
-    ),
-)
-@click.argument("table")
-@click.option("--corpus", type=click.Path(path_type=Path), help="Directory of 'ssi ingest'.")
-@click.option("--dump", "dumps", type=click.Path(path_type=Path), multiple=True, help="A dump.")
-@click.option("--task", type=click.Path(path_type=Path), help="Directory of 'ssi features'.")
-@click.option("--rows", metavar="A,B", help="Labels of rows; else all.")
-@click.option("--seeds", type=click.IntRange(min=1), help="Seeds of a row; else the table's.")
-@click.option(
-    "--row-threads",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Threads of a row; more leave the cores of --threads to fewer rows.",
-)
-def pipeline(
-    table: str,
-    corpus: Path | None,
-    dumps: tuple[Path, ...],
-    task: Path | None,
-    rows: str | None,
-    seeds: int | None,
-    row_threads: int,
-) -> Outcome:
-    """Compute a table: ingest, features, every row, comparison.
-
-    What is already there is not made again. Rows run side by side on the cores of --threads, a
-    thread each, which repeats bit by bit on any number of cores.
-    """
-    given = [name for name, value in (("corpus", corpus), ("dump", dumps), ("task", task)) if value]
-    if len(given) != 1:
-        raise click.UsageError("Give one of --corpus, --dump and --task.")
-    from flows.rows import find_table
-    from ssi_core import store
-
-    # What is wrong with the arguments is said before a server is started.
-    labels = [label.strip() for label in rows.split(",")] if rows else []
-    declared = find_table(table)
-    if labels:
-        declared.select(labels)
-    for kind, place in (("corpus", corpus), ("task", task)):
-        if place is not None:
-            store.read(place, kind)
-    from flows.pipeline import run_pipeline
-
-    found = run_pipeline(
-        table=table,
-        corpus=str(corpus.resolve()) if corpus else None,
-        dumps=[str(dump.resolve()) for dump in dumps],
-        task=str(task.resolve()) if task else None,
-        rows=labels,
-        seeds=seeds,
-        threads=settings().threads,
-        row_threads=row_threads,
-    )
-    return comparison_outcome(found)
 
 
 @click.command(
@@ -161,31 +85,6 @@ def evaluate(model: str, task: Path, side: str, queries: int, seed: int) -> Outc
         )
     value = {"model": model, "task": str(task), "metrics": _metrics(report, side)}
     return Outcome(value, lambda console: _show_measures(console, report))
-
-
-@click.command(
-    cls=Verb,
-    examples=(
-        "ssi compare demo",
-        "ssi compare demo --slices",
-        "ssi compare demo --comparison ID --json",
-    ),
-)
-@click.argument("experiment")
-@click.option("--comparison", metavar="ID", help="Else the latest.")
-@click.option(
-    "--slices",
-    is_flag=True,
-    help="Also by what training saw of a document, links back, frequency, words of the query.",
-)
-def compare(experiment: str, comparison: str | None, slices: bool) -> Outcome:
-    """Compare the rows of a table.
-
-    Paired tests, the printed numbers beside ours, the claims of order with their verdicts.
-    """
-    from flows.compare import compare as found
-
-    return comparison_outcome(found(experiment, comparison), slices=slices)
 
 
 @click.command("export-trec", cls=Verb, examples=("ssi export-trec 0123abcd --out trec",))

@@ -37,6 +37,11 @@ class Published:
         value = getattr(self, name, None)
         return value if isinstance(value, float) else None
 
+    @property
+    def any_measure(self) -> bool:
+        """Whether a measure is printed."""
+        return any(self.measure(f.name) is not None for f in fields(self))
+
 
 @dataclass(frozen=True)
 class TaskSpec:
@@ -103,6 +108,22 @@ def _ranker(model: str, parameters: Mapping[str, Any], where: str) -> Model:
     return read(MODELS[model], parameters, where)
 
 
+def _limited(model: str, said: Mapping[str, Any], budget: int, where: str) -> dict[str, Any]:
+    # Hyper-parameters with every budget lowered; a value of a wrong kind is the reader's to refuse.
+    from ssi_core.models import MODELS
+
+    found = dict(said)
+    for f in fields(MODELS[model]) if model in MODELS else ():
+        value = said.get(f.name, f.default)
+        if f.name.endswith("budget") and isinstance(value, int) and value > budget:
+            found[f.name] = budget
+    if parts := _parts(said, where):
+        found["parts"] = tuple(
+            _limited(str(part.get("model")), part, budget, where) for part in parts
+        )
+    return found
+
+
 def _parts(parameters: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     # The models that a mixture is made of: [[rows.parts]].
     parts = parameters.get("parts", ())
@@ -162,6 +183,23 @@ class Table:
         baseline = self.baseline if self.baseline in wanted else rows[0].label
         scatter = tuple(pair for pair in self.scatter if {*pair} <= wanted)
         return replace(self, rows=rows, claims=claims, baseline=baseline, scatter=scatter)
+
+    def limited(self, budget: int) -> Table:
+        """Return the table with no training, trial or phase of more than so many triples.
+
+        Rows that stay below keep their hyper-parameters, and a table of such rows is returned as it
+        is: what it would compute is the same.
+        """
+        if budget < 1:
+            raise ValueError(f"budget={budget}; expected at least 1")
+        rows = tuple(
+            replace(row, parameters=_limited(row.model, row.parameters, budget, row.where))
+            for row in self.rows
+        )
+        if rows == self.rows:
+            return self
+        said = f"No training of more than {budget:,} triples."
+        return replace(self, rows=rows, note=f"{self.note}\n{said}" if self.note else said)
 
     def views(self, task: str) -> tuple[str, ...]:
         """Names of the views that the rows of a task read, sorted; every such row is checked."""

@@ -63,6 +63,7 @@ def write(task, comparison="first", gains=(("TF-IDF", 0.0), ("BM25", 0.0), ("U'V
                     for step in (0, 500, 1000):
                         losses = {f"{side}/rank_loss": 0.1 / (1 + step) for side in SIDES}
                         run.watch(step, {"train/hinge": 1.0, **losses})
+                    run.facts({"triples": 1000})
                 run.report(report(gain, seed=len(runs)))
             runs.append(run.run_id)
     return runs

@@ -110,7 +110,8 @@ def test_the_page_fits_100_columns_and_says_what_a_reader_needs(found):
     spread = f"{error:.3f}".removeprefix("0")
     assert f"{mean:.3f} ±{spread} 0.329 ±.010" in text
     loss = found["summary"][0]["measures"]["rank_loss"]
-    assert f"{100 * loss['mean']:.2f} ±{100 * loss['se']:.2f}" in text
+    spread = f"{100 * loss['se']:.2f}".removeprefix("0")
+    assert f"{100 * loss['mean']:.2f} ±{spread}" in text
     assert "sd, 2 seeds" in text
     assert "BM25 [1]" in text
     assert "[1] not in the paper" in text
@@ -118,6 +119,58 @@ def test_the_page_fits_100_columns_and_says_what_a_reader_needs(found):
     assert "The values are made up." in text
     assert "not finished: LSI" in text
     assert "2 of 4 claims of order hold, 1 reversed, 1 not decided" in text
+
+
+def test_triples_and_minutes_of_a_row_are_means_over_its_seeds(found):
+    tfidf, _, trained = found["summary"]
+    assert (tfidf["triples"], trained["triples"]) == (None, 1000)
+    seconds = [row["metrics"]["perf/row_seconds"] for row in found["rows"][2:]]
+    assert trained["seconds"] == pytest.approx(np.mean(seconds))
+    long = {**trained, "triples": 1_250_000.0, "seconds": 95.0}
+    summary = [tfidf, {**long, "label": "BM25"}, long]
+    text = printed({**found, "summary": summary, "claims": []})
+    assert text.splitlines()[1].split()[-2:] == ["triples", "min"]
+    (line,) = (line for line in text.splitlines() if line.startswith("BM25 "))
+    assert line.split()[-2:] == ["1.25M", "1.6"]
+
+
+def test_a_long_label_costs_the_printed_errors_and_is_not_broken(found):
+    summary = [{**row, "label": f"{row['label']} k = 10"} for row in found["summary"]]
+    text = printed({**found, "summary": summary, "baseline": "TF-IDF k = 10"})
+    assert "U'V + I k = 10 " in text
+    assert "±.010" in text
+    summary = [
+        {**row, "label": f"{row['label']} + alpha I where k = 10"} for row in found["summary"]
+    ]
+    text = printed({**found, "summary": summary, "baseline": summary[0]["label"]})
+    assert "U'V + I + alpha I where k = 10 " in text
+    assert "0.329" in text
+    assert "±.010" not in text
+    assert max(len(line) for line in text.splitlines()) <= 100
+
+
+def test_a_terminal_shows_the_claims_that_do_not_hold_and_where_the_others_are(found):
+    text = printed(found)
+    assert "TF-IDF above U'V + I" in text
+    assert "BM25 above TF-IDF" in text
+    assert "U'V + I above TF-IDF" not in text
+    assert "comparison.md" in text
+    assert "U'V + I above TF-IDF" in report.markdown(found)
+    (reversed_one,) = (c for c in found["claims"] if c["verdict"] == "reversed")
+    many = [{**reversed_one, "above": f"row {n}"} for n in range(30)]
+    text = printed({**found, "claims": many})
+    assert text.count("above U'V + I") == 20
+    assert "10 more pairs of rows" in text
+    text = printed({**found, "claims": [c for c in found["claims"] if c["verdict"] == "holds"]})
+    assert "2 of 2 claims of order hold" in text
+    assert "do not hold" not in text
+
+
+def test_equal_notes_share_a_footnote(found):
+    summary = [{**row, "note": note} for row, note in zip(found["summary"], "aba", strict=True)]
+    assert report.note_numbers({"summary": summary}) == {"TF-IDF": 1, "BM25": 2, "U'V + I": 1}
+    notes = [line for line in report.footnotes({**found, "summary": summary}) if line[0] == "["]
+    assert notes == ["[1] a", "[2] b"]
 
 
 def test_signs_say_what_is_better_and_worse_than_the_baseline(found):

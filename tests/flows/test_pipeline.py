@@ -31,6 +31,7 @@ def seen(monkeypatch):
 
 
 def test_a_table_from_a_dump_and_again(prefect_server, dump, tiny, seen):
+    from flows import tracking
     from flows.pipeline import run_pipeline
 
     first = run_pipeline(table=str(tiny), dumps=[str(dump)], seeds=2)
@@ -48,6 +49,16 @@ def test_a_table_from_a_dump_and_again(prefect_server, dump, tiny, seen):
     assert seen == []
     assert again["comparison"] == first["comparison"]
     assert {row["run_id"] for row in again["rows"]} == {row["run_id"] for row in first["rows"]}
+
+    # A limited run has a comparison of its own; its second run finds its rows.
+    limited, once_more = (
+        run_pipeline(table=str(tiny), dumps=[str(dump)], seeds=1, budget=500) for _ in range(2)
+    )
+    assert limited["comparison"] != first["comparison"]
+    assert limited["rows"] == once_more["rows"]
+    trained = limited["rows"][1]
+    assert trained["metrics"]["train/triples"] == 500
+    assert tracking.client().get_run(trained["run_id"]).data.params["budget"] == "500"
 
     # A kept result counts only while its directory is there.
     shutil.rmtree(environment.home() / "store" / "task")

@@ -1,0 +1,197 @@
+"""Verbs of whole tables: pipeline, reproduce, compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flows.command import Outcome, Verb, settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def comparison_outcome(found: Mapping[str, Any], *, slices: bool = False) -> Outcome:
+    """Show a comparison: ours beside the printed numbers, tests, claims with their verdicts."""
+
+    def show(console: Console) -> None:
+        from flows.compare import render
+
+        render(dict(found), console, slices=slices)
+
+    return Outcome(found, show)
+
+
+_INPUTS = ("corpus", "dumps", "task")
+
+_OPTIONS = (
+    click.option("--corpus", type=click.Path(path_type=Path), help="Directory of 'ssi ingest'."),
+    click.option("--dump", "dumps", type=click.Path(path_type=Path), multiple=True, help="A dump."),
+    click.option("--task", type=click.Path(path_type=Path), help="Directory of 'ssi features'."),
+    click.option("--rows", metavar="A,B", help="Labels of rows; else all."),
+    click.option("--seeds", type=click.IntRange(min=1), help="Seeds of a row; else the table's."),
+    click.option(
+        "--budget",
+        type=click.IntRange(1, 2**62),
+        help="Triples of any training at most; such rows have a comparison of their own.",
+    ),
+    click.option(
+        "--row-threads",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Threads of a row; more leave the cores of --threads to fewer rows.",
+    ),
+)
+
+
+def _computes(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb the options of what a table is computed on, and of how much of it."""
+    for option in reversed(_OPTIONS):
+        verb = option(verb)
+    return verb
+
+
+def _compute(
+    table: str,
+    corpus: Path | None,
+    dumps: tuple[Path, ...],
+    task: Path | None,
+    rows: str | None,
+    seeds: int | None,
+    budget: int | None,
+    row_threads: int,
+) -> Outcome:
+    """Run the flow; what is wrong with the arguments is said before a server is started."""
+    given = [name for name in (corpus, dumps, task) if name]
+    if len(given) != 1:
+        raise click.UsageError("Give one of --corpus, --dump and --task.")
+    from flows.rows import find_table
+    from ssi_core import store
+
+    labels = [label.strip() for label in rows.split(",")] if rows else []
+    declared = find_table(table, budget)
+    if labels:
+        declared.select(labels)
+    for kind, place in (("corpus", corpus), ("task", task)):
+        if place is not None:
+            store.read(place, kind)
+    from flows.pipeline import run_pipeline
+
+    found = run_pipeline(
+        table=table,
+        corpus=str(corpus.resolve()) if corpus else None,
+        dumps=[str(dump.resolve()) for dump in dumps],
+        task=str(task.resolve()) if task else None,
+        rows=labels,
+        seeds=seeds,
+        budget=budget,
+        threads=settings().threads,
+        row_threads=row_threads,
+    )
+    return comparison_outcome(found)
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi pipeline demo --corpus corpus",
+        'ssi pipeline wikispeedia-table1 --task task --rows "TF-IDF,U\'V + I" --seeds 3',
+        "ssi pipeline my-table.toml --dump simplewiki-pages-articles.xml.bz2",
+    ),
+)
+@click.argument("table")
+@_computes
+def pipeline(table: str, **options: Any) -> Outcome:
+    """Compute a table: ingest, features, every row, comparison.
+
+    What is already there is not made again. Rows run side by side on the cores of --threads, a
+    thread each, which repeats bit by bit on any number of cores.
+    """
+    return _compute(table, **options)
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi reproduce",
+        "ssi reproduce wikispeedia-table4 --corpus corpus",
+        'ssi reproduce ssi2010-table1 --corpus corpus --rows "TF-IDF raw,U\'V + I" --budget 50000',
+    ),
+)
+@click.argument("name", required=False)
+@_computes
+def reproduce(name: str | None, **options: Any) -> Outcome:
+    """Compute a shipped table, beside what its paper prints; without NAME list them.
+
+    It is 'ssi pipeline' for these tables: rows that are finished are not trained again, and those
+    that were interrupted go on.
+    """
+    from flows.rows import shipped_tables
+    from ssi_core.experiment.strict import instead
+    from ssi_core.types import BadInput
+
+    tables = {table.name: table for table in shipped_tables()}
+    if name is None:
+        if any(options[one] for one in _INPUTS):
+            raise click.UsageError("Give the NAME of a table; 'ssi reproduce' lists them.")
+        return _listed(list(tables.values()))
+    if name not in tables:
+        raise BadInput(
+            f"no shipped table {instead(name, tables)} 'ssi pipeline FILE' computes one of yours."
+        )
+    return _compute(name, **options)
+
+
+def _listed(tables: list[Any]) -> Outcome:
+    from flows.report import plain_table
+
+    found = [
+        {
+            "name": table.name,
+            "title": table.title,
+            "rows": len(table.rows),
+            "printed": sum(row.paper.any_measure for row in table.rows),
+            "claims": len(table.claims),
+            "source": table.source,
+        }
+        for table in tables
+    ]
+
+    def show(console: Console) -> None:
+        head = ["name", "title", "rows", "printed"]
+        lines = [[str(one[column] or "-") for column in head] for one in found]
+        console.print(plain_table(head, lines, left=2))
+        console.print(
+            "printed: rows whose paper prints numbers, which stand beside ours", style="dim"
+        )
+
+    return Outcome({"tables": found}, show)
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi compare demo",
+        "ssi compare demo --slices",
+        "ssi compare demo --comparison ID --json",
+    ),
+)
+@click.argument("experiment")
+@click.option("--comparison", metavar="ID", help="Else the latest.")
+@click.option(
+    "--slices",
+    is_flag=True,
+    help="Also by what training saw of a document, links back, frequency, words of the query.",
+)
+def compare(experiment: str, comparison: str | None, slices: bool) -> Outcome:
+    """Compare the rows of a table.
+
+    Paired tests, the printed numbers beside ours, the claims of order with their verdicts.
+    """
+    from flows.compare import compare as found
+
+    return comparison_outcome(found(experiment, comparison), slices=slices)

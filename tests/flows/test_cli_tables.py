@@ -1,0 +1,83 @@
+"""The verbs of whole tables: what they accept, list, and hand to the flow."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from flows import pipeline, rows
+from flows.cli import cli
+from flows.command import run
+from tests.flows.project import make
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture(autouse=True)
+def _root(tmp_path, monkeypatch):
+    for name in list(os.environ):
+        if name.startswith(("SSI_", "PREFECT_", "MLFLOW_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "root"))
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the verbs hand to the flow."""
+    seen = []
+    monkeypatch.setattr(pipeline, "run_pipeline", lambda **how: seen.append(how) or {"claims": []})
+    return seen
+
+
+def test_shipped_tables_are_listed_with_what_is_printed(capsys):
+    assert run(cli, ["reproduce", "--json"]) == 0
+    found = {table["name"]: table for table in json.loads(capsys.readouterr().out)["tables"]}
+    assert set(found) == {path.stem for path in rows.TABLES.glob("*.toml")}
+    first = found["ssi2010-table1"]
+    assert (first["rows"], first["printed"]) == (17, 13)
+    assert first["claims"] > 100
+    assert found["collections"]["printed"] == 0
+
+    assert run(cli, ["reproduce"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    # No name is broken: it is to be typed.
+    assert set(found) <= {line.split()[0] for line in lines if line.strip()}
+
+
+def test_reproduce_and_pipeline_ask_the_same_of_the_flow(asked, project, capsys):
+    how = [
+        *("--task", str(project / "task"), "--rows", "TF-IDF raw, U'V + I", "--seeds", "2"),
+        *("--budget", "500", "--threads", "2", "--row-threads", "1", "--json"),
+    ]
+    for verb in ("reproduce", "pipeline"):
+        assert run(cli, [verb, "ssi2010-table1", *how]) == 0
+    reproduced, piped = asked
+    assert reproduced == piped
+    assert reproduced["budget"] == 500
+    assert (reproduced["rows"], reproduced["seeds"]) == (["TF-IDF raw", "U'V + I"], 2)
+    assert pipeline.PipelineSettings(**reproduced).threads == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["ssi2010-tabel1", "--task", "t"], 3, "Did you mean 'ssi2010-table1'?"),
+        (["my.toml", "--task", "t"], 3, "ssi pipeline FILE"),
+        (["ssi2010-table1"], 2, "Give one of --corpus, --dump and --task."),
+        (["--corpus", "c"], 2, "Give the NAME of a table"),
+        (["ssi2010-table1", "--task", "t", "--rows", "U'V + J"], 3, 'Did you mean "U\'V + I"?'),
+        (["ssi2010-table1", "--task", "t", "--budget", "0"], 2, "budget"),
+    ],
+)
+def test_what_cannot_be_reproduced_is_said_before_anything_starts(
+    arguments, code, said, asked, capsys
+):
+    assert run(cli, ["reproduce", *arguments]) == code
+    assert said in capsys.readouterr().err
+    assert asked == []

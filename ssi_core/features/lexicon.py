@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ssi_core.kernels import ngrams
 from ssi_core.kernels import words as kernels
-from ssi_core.text.tokenizer import is_spaced, tokenize
+from ssi_core.text.tokenizer import language_of, tokenize
 from ssi_core.types import Int32, Int64
 
 BATCH_BYTES = 1 << 24
@@ -63,6 +63,7 @@ class Lexicon:
 
     def __init__(self, language: str, words: Iterable[str] = ()) -> None:
         self.language = language
+        self._by_chunk = language_of(language).by_chunk
         self._slots = np.zeros((1 << 12, 2), np.uint64)
         self._starts = np.zeros(1 << 12, np.int64)
         self._pool = np.zeros(1 << 14, np.uint8)
@@ -135,7 +136,7 @@ class Lexicon:
 
     def _chunks(self, texts: Sequence[bytes]) -> tuple[Int32, Int64]:
         """As `_scan` has it, of texts in any language; the words of all chunks are known then."""
-        if not is_spaced(self.language):
+        if not self._by_chunk:
             texts = [" ".join(tokenize(t.decode(), self.language)).encode() for t in texts]
         found = self._scan(texts)
         self._resolve()
@@ -177,7 +178,7 @@ class Lexicon:
         starts = self._starts[known : new + 1]
         largest = np.maximum.reduceat(self._pool[starts[0] : starts[-1]], starts[:-1] - starts[0])
         chunks = known + np.flatnonzero(largest >= 128)
-        found = [tokenize(chunk, self.language) for chunk in self.words(chunks)]
+        found = [self._split(chunk) for chunk in self.words(chunks)]
         words, ends = self._scan([" ".join(one).encode() for one in found])
         lengths = np.diff(ends, prepend=0)
         single = lengths == 1
@@ -191,6 +192,10 @@ class Lexicon:
         more_ends = self._more_ends[-1] + np.cumsum(lengths[others])
         self._more = np.concatenate([self._more, kept])
         self._more_ends = np.concatenate([self._more_ends, more_ends])
+
+    def _split(self, chunk: str) -> list[str]:
+        """Words of a chunk; where texts come as words, each is one already."""
+        return tokenize(chunk, self.language) if self._by_chunk else [chunk]
 
     def _words_in(self, ids: Int32) -> int:
         """Words that a run of chunks stands for."""

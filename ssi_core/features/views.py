@@ -86,7 +86,7 @@ class TextView:
     @cached_property
     def space(self) -> str:
         """Digest of what the columns mean: tokenizer, language, words in their order."""
-        said = f"{tokenizer.VERSION} {self.language} {self.words.digest()}"
+        said = f"{tokenizer.identity(self.language)} {self.language} {self.words.digest()}"
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     def named(self, name: str) -> TextView:
@@ -126,7 +126,7 @@ class TextView:
             {
                 "name": self.name,
                 "language": self.language,
-                "tokenizer": tokenizer.VERSION,
+                "tokenizer": tokenizer.identity(self.language),
                 "space": self.space,
             },
         )
@@ -141,10 +141,12 @@ def load_view(directory: Path) -> TextView:
     with files.reading(said, again):
         weighting = Weighting.parse(facts["name"])
         language, version, space = facts["language"], facts["tokenizer"], facts["space"]
-    if version != tokenizer.VERSION:
+        wanted = tokenizer.identity(language)
+    # Earlier versions wrote a number.
+    if str(version) != wanted:
         raise BadInput(
             f"{said}: its texts were split by version {version} of the tokenizer, this is version "
-            f"{tokenizer.VERSION}. Make its task or model again."
+            f"{wanted}. Make its task or model again."
         )
     idf = store.load_array(directory / "idf.npy", mapped=False)
     view = TextView(language, Vocabulary(series), idf, weighting)

@@ -1,7 +1,12 @@
-"""From a text to its words: NFKC, lower case, maximal runs of letters or digits.
+"""From a text to its words: NFKC, lower case, and the rule of its language.
 
-There is no stemming and no stop list (Bai et al. 2010, section 4). `tokenize` is the definition;
-`ssi_core.features.lexicon` gives the same words from UTF-8 bytes, many times faster.
+Most rules take maximal runs of letters or digits. There is no stemming and no stop list there (Bai
+et al. 2010, section 4). A language is an entry of `LANGUAGES`; any other language is split at all
+that is neither letter nor digit, and runs in a script without blanks between words become pairs of
+letters. A text with a letter or a digit has a word, in every language.
+
+`tokenize` is the definition; `ssi_core.features.lexicon` gives the same words from UTF-8 bytes,
+many times faster where a rule works on chunks.
 """
 
 from __future__ import annotations
@@ -9,81 +14,62 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+
+from ssi_core.text import japanese, runs
 
 VERSION = 1
 """Counted up whenever a text may give other words than before; part of every view's ``space``."""
 
-Rule = Callable[[str], list[str]]
 
-_RUN = re.compile(r"[^\W_]+")
-_KATAKANA = r"\u30a1-\u30fa\u30fc"
-_HIRAGANA = r"\u3041-\u309f"
-_IDEOGRAPHS = r"\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_SCRIPTS = re.compile(
-    rf"(?P<katakana>[{_KATAKANA}]+)|(?P<ideographs>[{_IDEOGRAPHS}]+)|(?P<hiragana>[{_HIRAGANA}]+)"
-    rf"|(?P<other>[^\W_{_KATAKANA}{_IDEOGRAPHS}{_HIRAGANA}]+)"
-)
+@dataclass(frozen=True)
+class Language:
+    """How texts of a language are split.
+
+    Attributes
+    ----------
+    rule : words of a text in NFKC
+    by_chunk : a text has the words of its chunks between separators of ASCII, and a word is its own
+        only word
+    version : what the words depend on beside this package, or a number if the rule was changed
+    """
+
+    rule: Callable[[str], list[str]]
+    by_chunk: bool = True
+    version: Callable[[], str] = lambda: ""
 
 
 def tokenize(text: str, language: str = "en") -> list[str]:
     """Split a text into words.
 
-    A run is put in lower case by itself, so that a word does not depend on its neighbours, and a
-    word is its own only word: ``tokenize(word) == [word]``.
+    A run is put in lower case by itself, so that a word does not depend on its neighbours.
 
     Parameters
     ----------
     text : any text
-    language : code of a Wikipedia; one that is not in `LANGUAGES` is split at all that is neither
-        a letter nor a digit
+    language : code of a Wikipedia
 
     >>> tokenize("Ｗｉｋｉ’s 3 CAFÉS")
     ['wiki', 's', '3', 'cafés']
-    >>> tokenize("東京都のタワー", "ja")
-    ['東京', '京都', 'タワー']
+    >>> tokenize("東京都のﾀﾜｰ", "ja")
+    ['東京', '都', 'タワー']
     """
-    return LANGUAGES.get(language, _words)(unicodedata.normalize("NFKC", text))
+    return language_of(language).rule(unicodedata.normalize("NFKC", text))
 
 
-def is_spaced(language: str) -> bool:
-    """Tell whether the words of a language stand between characters that are no letters."""
-    return language not in LANGUAGES
+def language_of(code: str) -> Language:
+    """Return the entry of a language, or that of the languages that have none."""
+    return LANGUAGES.get(code, ANY)
 
 
-def _words(text: str) -> list[str]:
-    """Maximal runs of letters or digits."""
-    return [word for run in _RUN.findall(text) for word in _RUN.findall(run.lower())]
+def identity(language: str) -> str:
+    """Tell what the words of a language's texts depend on, dictionaries included.
 
-
-def _ideographs(text: str) -> list[str]:
-    """Katakana runs, pairs of neighbouring ideographs, and runs of other letters or digits.
-
-    Hiragana is mostly grammar and is left out, unless the text holds nothing else.
+    >>> identity("en")
+    '1'
     """
-    words: list[str] = []
-    syllables: list[str] = []
-    for match in _SCRIPTS.finditer(text):
-        run = match.group()
-        if match.lastgroup == "ideographs":
-            words += _pairs(run)
-        elif match.lastgroup == "hiragana":
-            syllables += _pairs(run)
-        else:
-            words += _words(run)
-    return words or syllables
-
-
-def _pairs(units: str | list[str]) -> list[str]:
-    """Neighbouring pairs; a single unit stays.
-
-    >>> _pairs("abc"), _pairs("a")
-    (['ab', 'bc'], ['a'])
-    """
-    if len(units) < 2:
-        return ["".join(units)]
-    return [first + second for first, second in pairwise(units)]
+    return " ".join(filter(None, (str(VERSION), language_of(language).version())))
 
 
 @cache
@@ -108,21 +94,57 @@ def _marked_letter() -> re.Pattern[str]:
 
 def _marked_words(text: str) -> list[str]:
     """Maximal runs of letters, digits and the vowel signs between them."""
-    runs = _marked_run().findall(text)
+    found = _marked_run().findall(text)
     # The small form of a letter can join with a mark that the capital did not join with.
-    small = (unicodedata.normalize("NFKC", run.lower()) for run in runs)
+    small = (unicodedata.normalize("NFKC", run.lower()) for run in found)
     return [word for run in small for word in _marked_run().findall(run)]
 
 
 def _letter_pairs(text: str) -> list[str]:
     """Pairs of neighbouring letters, each with the marks that sit on it."""
-    return [pair for run in _marked_words(text) for pair in _pairs(_marked_letter().findall(run))]
+    return [
+        pair for run in _marked_words(text) for pair in runs.pairs(_marked_letter().findall(run))
+    ]
 
 
-LANGUAGES: dict[str, Rule] = {
-    **dict.fromkeys(("ja", "zh", "zh-classical", "zh-yue", "yue", "wuu", "gan"), _ideographs),
-    **dict.fromkeys(("th", "lo", "km", "my"), _letter_pairs),
-    **dict.fromkeys(("hi", "mr", "ne", "sa", "bn", "as", "pa", "gu"), _marked_words),
-    **dict.fromkeys(("or", "ta", "te", "kn", "ml", "si", "bo", "dz"), _marked_words),
+# Kana and ideographs; Thai and Lao, Burmese, Khmer.
+_UNSPACED = (
+    r"\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+)
+_UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
+
+
+@cache
+def _piece() -> re.Pattern[str]:
+    letter = rf"(?=[{_UNSPACED}])[^\W_][{_marks()}]*"
+    return re.compile(rf"(?P<unspaced>(?:{letter})+)|(?:(?![{_UNSPACED}])[^\W_])+")
+
+
+def _any_script(text: str) -> list[str]:
+    """Maximal runs of letters or digits; in a script without blanks, pairs of letters."""
+    if not _UNSPACED_LETTER.search(text):
+        return runs.words(text)
+    found: list[str] = []
+    for piece in _piece().finditer(text):
+        unspaced = piece.lastgroup == "unspaced"
+        found += _letter_pairs(piece.group()) if unspaced else runs.words(piece.group())
+    return found
+
+
+ANY = Language(_any_script, version=lambda: "any 2")
+"""A language that is not in the table, in whatever script."""
+
+_CHINESE = Language(runs.ideographs, by_chunk=False)
+_PAIRS = Language(_letter_pairs, by_chunk=False)
+_MARKED = Language(_marked_words, by_chunk=False)
+
+LANGUAGES: dict[str, Language] = {
+    "en": Language(runs.words),
+    "ja": Language(japanese.words, by_chunk=False, version=japanese.version),
+    **dict.fromkeys(("zh", "zh-classical", "zh-yue", "yue", "wuu", "gan"), _CHINESE),
+    **dict.fromkeys(("th", "lo", "km", "my"), _PAIRS),
+    **dict.fromkeys(("hi", "mr", "ne", "sa", "bn", "as", "pa", "gu"), _MARKED),
+    **dict.fromkeys(("or", "ta", "te", "kn", "ml", "si", "bo", "dz"), _MARKED),
 }
-"""Languages that need more than runs of letters or digits, by the code of their Wikipedia."""
+"""Languages with a rule of their own, by the code of their Wikipedia."""

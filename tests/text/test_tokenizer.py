@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssi_core.text.tokenizer import LANGUAGES, tokenize
+from ssi_core.text.tokenizer import LANGUAGES, identity, language_of, tokenize
 
 
 @pytest.mark.parametrize(
@@ -22,12 +22,42 @@ def test_words_are_runs_of_letters_or_digits_in_lower_case(text, words):
     assert tokenize(text) == words
 
 
-def test_japanese_is_katakana_runs_and_pairs_of_ideographs():
-    assert tokenize("京都市のﾗｰﾒﾝとTV塔", "ja") == ["京都", "都市", "ラーメン", "tv", "塔"]
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("京都市のﾗｰﾒﾝとTV塔", ["京都", "市", "ラーメン", "tv", "塔"]),
+        ("ＪＲ京都駅で１９９７年に", ["jr", "京都", "駅", "1997", "年"]),
+        ("二千八年　11月28日", ["2008", "年", "11", "月", "28", "日"]),
+        ("食べました。食べない", ["食べる", "食べる"]),
+        ("1行目\n2行目", ["1", "行", "目", "2", "行", "目"]),
+        ("한국어 ελλάς", ["한국어", "ελλάς"]),
+        ("、。！", []),
+    ],
+)
+def test_japanese_is_split_by_its_dictionary(text, words):
+    assert tokenize(text, "ja") == words
 
 
-def test_a_text_in_hiragana_alone_is_not_empty():
-    assert tokenize("ひらがな", "ja") == ["ひら", "らが", "がな"]
+def test_a_text_of_nothing_but_grammar_is_not_empty():
+    assert tokenize("だけでは", "ja") == ["だけ", "けで", "では"]
+
+
+def test_a_japanese_text_may_be_one_very_long_line():
+    assert len(tokenize("清水寺" * 30_000, "ja")) >= 30_000
+
+
+def test_chinese_is_pairs_of_ideographs():
+    assert tokenize("北京市和TV塔", "zh") == ["北京", "京市", "市和", "tv", "塔"]
+
+
+def test_a_language_without_an_entry_is_split_in_any_script():
+    assert tokenize("Gwir-東京都 ภาษา ok", "xx") == ["gwir", "東京", "京都", "ภา", "าษ", "ษา", "ok"]
+
+
+def test_the_identity_names_the_dictionary():
+    assert identity("en") == "1"
+    assert identity("ja").startswith("1 sudachipy ")
+    assert " core 20" in identity("ja")
 
 
 def test_marks_stay_with_their_letters_where_a_language_needs_them():
@@ -39,7 +69,10 @@ def test_an_unknown_language_is_split_like_any_other():
     assert tokenize("Gwir pob gwir", "xx") == ["gwir", "pob", "gwir"]
 
 
-@pytest.mark.parametrize("language", ["en", "ja", "hi", "th"])
+SAMPLED = ["en", "xx", *sorted(LANGUAGES)]
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "hi", "th", "xx"])
 def test_a_word_of_any_letter_is_its_own_only_word(language):
     letters = " ".join(f"a{chr(c)}b" for c in range(0x18000))
     words = sorted(set(tokenize(letters, language)))
@@ -47,12 +80,22 @@ def test_a_word_of_any_letter_is_its_own_only_word(language):
     assert tokenize(" ".join(words), language) == words
 
 
-@given(st.text(), st.sampled_from(["en", *sorted(LANGUAGES)]))
+@given(st.text(), st.sampled_from(SAMPLED))
 def test_words_of_a_text_are_their_own_words(text, language):
+    # Japanese words depend on what is beside them; as chunks of the lexicon they stay whole.
+    again = "hi" if language == "ja" else language
     for word in tokenize(text, language):
-        assert tokenize(word, language) == [word]
+        assert tokenize(word, again) == [word]
 
 
-@given(st.text(), st.sampled_from(["en", *sorted(LANGUAGES)]))
+@given(st.text(), st.sampled_from(SAMPLED))
 def test_a_text_with_a_letter_or_digit_has_a_word(text, language):
     assert bool(tokenize(text, language)) == bool(tokenize(text))
+
+
+@given(st.text(), st.sampled_from([c for c in SAMPLED if language_of(c).by_chunk]))
+def test_words_of_a_text_are_those_of_its_chunks(text, language):
+    chunks = tokenize(text.replace("-", " "), language)
+    assert tokenize(text, language) == chunks
+    whole = [word for chunk in text.split(" ") for word in tokenize(chunk, language)]
+    assert whole == chunks

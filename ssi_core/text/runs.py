@@ -1,0 +1,56 @@
+"""Runs of letters or digits, and pairs of neighbouring letters: what every rule is made of."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+_RUN = re.compile(r"[^\W_]+")
+_KATAKANA = r"\u30a1-\u30fa\u30fc"
+_HIRAGANA = r"\u3041-\u309f"
+_IDEOGRAPHS = r"\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_SCRIPTS = re.compile(
+    rf"(?P<katakana>[{_KATAKANA}]+)|(?P<ideographs>[{_IDEOGRAPHS}]+)|(?P<hiragana>[{_HIRAGANA}]+)"
+    rf"|(?P<other>[^\W_{_KATAKANA}{_IDEOGRAPHS}{_HIRAGANA}]+)"
+)
+
+
+def words(text: str) -> list[str]:
+    """Maximal runs of letters or digits, in lower case.
+
+    >>> words("Wiki's 3 CAFÉS")
+    ['wiki', 's', '3', 'cafés']
+    """
+    return [word for run in _RUN.findall(text) for word in _RUN.findall(run.lower())]
+
+
+def pairs(units: str | list[str]) -> list[str]:
+    """Neighbouring pairs; a single unit stays.
+
+    >>> pairs("abc"), pairs("a")
+    (['ab', 'bc'], ['a'])
+    """
+    if len(units) < 2:
+        return ["".join(units)]
+    return [first + second for first, second in pairwise(units)]
+
+
+def ideographs(text: str) -> list[str]:
+    """Katakana runs, pairs of neighbouring ideographs, and runs of other letters or digits.
+
+    Hiragana is mostly grammar and is left out, unless the text holds nothing else.
+
+    >>> ideographs("東京都のタワー"), ideographs("ひらがな")
+    (['東京', '京都', 'タワー'], ['ひら', 'らが', 'がな'])
+    """
+    found: list[str] = []
+    syllables: list[str] = []
+    for match in _SCRIPTS.finditer(text):
+        run = match.group()
+        if match.lastgroup == "ideographs":
+            found += pairs(run)
+        elif match.lastgroup == "hiragana":
+            syllables += pairs(run)
+        else:
+            found += words(run)
+    return found or syllables

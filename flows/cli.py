@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from flows.command import Verbs, run
-from flows.commands import data, demo, runs, search, services, tables
+from flows.commands import clicks, data, demo, runs, search, services, tables
 
 _HELP = """Learn to rank text from its links, and look at what was learned.
 
@@ -63,6 +63,7 @@ for _verb in (
     services.doctor,
 ):
     cli.add_command(_verb)
+data.ingest.add_command(clicks.ingest_clicks)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -7,14 +7,33 @@ from pathlib import Path
 import click
 
 from flows.command import Outcome, Verb, progress
-from flows.commands.data import FORCE, OUT, _store, artefact_outcome, ingest
+from flows.commands.data import FORCE, OUT, _store, artefact_outcome
 
+_HELP = """Read click logs: CSV, TSV, JSON lines or parquet; plain, gz, bz2 or xz.
+
+\b
+The map says which column is which; only session, position, clicked, page and ad are needed:
+  [columns]
+  session = "visit"        # a slate is what a session was shown on a page
+  page = "url"             # an id; page_text and page_title where the log has them
+  ad = "ad_id"             # likewise ad_text and ad_title
+  position = "rank"        # [log] first_position = 1
+  clicked = "click"        # 1 or 0, true or false, yes or no
+  time = "when"            # optional, as is user
+  [ads]                    # columns of the table given by --ads; likewise [pages]
+  id = "ad_id"
+  text = "creative"
+
+Rows that cannot be believed are written to quarantine.csv in --out, with the reason, and
+counted. Slates without a click are dropped.
+"""
 _TEXTS = click.Path(path_type=Path, exists=True)
 
 
-@ingest.command(
+@click.command(
     "clicks",
     cls=Verb,
+    help=_HELP,
     examples=(
         "ssi ingest clicks log.csv.gz --map map.toml --out clicks",
         "ssi ingest clicks clicks.tsv.gz --map map.toml --pages corpus --ads ads.tsv.gz",
@@ -68,24 +87,7 @@ def ingest_clicks(
     out: Path | None,
     force: bool,
 ) -> Outcome:
-    r"""Read click logs: CSV, TSV, JSON lines or parquet; plain, gz, bz2 or xz.
-
-    \b
-    The map says which column is which; only session, position, clicked, page and ad are needed:
-      [columns]
-      session = "visit"        # a slate is what a session was shown on a page
-      page = "url"             # an id; page_text and page_title where the log has them
-      ad = "ad_id"             # likewise ad_text and ad_title
-      position = "rank"        # [log] first_position = 1
-      clicked = "click"        # 1 or 0, true or false, yes or no
-      time = "when"            # optional, as is user
-      [ads]                    # columns of the table given by --ads; likewise [pages]
-      id = "ad_id"
-      text = "creative"
-
-    Rows that cannot be believed are written to quarantine.csv in --out, with the reason, and
-    counted. Slates without a click are dropped.
-    """
+    """Read click logs."""
     from ssi_core.corpus.clicks.build import ingest_clicks as read
     from ssi_core.corpus.clicks.columns import load_map
     from ssi_core.corpus.clicks.rules import Rules

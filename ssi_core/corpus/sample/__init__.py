@@ -20,6 +20,7 @@ from ssi_core.corpus.sample.clicks import (
     ads_of,
     click_log,
     log_row,
+    true_relevance,
 )
 from ssi_core.corpus.sample.dumps import DumpWriter, LanglinksWriter, whole_file
 from ssi_core.corpus.sample.pages import SamplePage, pages_of, sample_pages
@@ -41,6 +42,7 @@ ENGLISH_DUMP = "enwiki-sample-pages-articles.xml.bz2"
 JAPANESE_DUMP = "jawiki-sample-pages-articles.xml.bz2"
 LANGLINKS = "enwiki-sample-langlinks.sql.gz"
 CLICKS, ADS, TRUTH = "clicks.tsv.gz", "ads.tsv.gz", "clicks-truth.json"
+TRUE_RELEVANCE, CLICKS_MAP = "clicks-relevance.tsv.gz", "clicks-map.toml"
 README = "README.txt"
 _REPORT_EVERY = 100
 
@@ -99,6 +101,19 @@ def write_sample(
     return counts
 
 
+_CLICKS_MAP = """# ssi ingest clicks clicks.tsv.gz --map clicks-map.toml --pages corpus
+[columns]
+session = "session"
+page = "page"
+page_title = "title"
+ad = "ad"
+ad_text = "text"
+position = "position"
+clicked = "clicked"
+time = "time"
+"""
+
+
 class _Meter:
     def __init__(self, total: int, progress: Progress | None) -> None:
         self._total, self._progress, self._done = total, progress, 0
@@ -125,6 +140,12 @@ def _write_clicks(directory: Path, world: World) -> dict[str, int]:
             file.write("\t".join(log_row(world, showing)) + "\n")
             counts["sessions"] += showing.position == 1
             counts["clicks"] += showing.clicked
+    with whole_file(directory / TRUE_RELEVANCE) as file:
+        file.write("page\tad\trelevance\n")
+        for page, ad, relevance in true_relevance(world):
+            file.write(f"{page}\t{ad}\t{relevance}\n")
+    with whole_file(directory / CLICKS_MAP) as file:
+        file.write(_CLICKS_MAP)
     with whole_file(directory / TRUTH) as file:
         json.dump({"examination": EXAMINATION, "relevance": RELEVANCE}, file, indent=1)
         file.write("\n")
@@ -143,6 +164,8 @@ def _readme(documents: int, seed: int, counts: dict[str, int]) -> str:
         f"{LANGLINKS}        interlanguage links, as mysqldump writes them\n"
         f"{CLICKS}   what was shown to visitors of pages, and what they clicked\n"
         f"{ADS}      the advertisements\n"
+        f"{CLICKS_MAP}   what its columns are, for 'ssi ingest clicks'\n"
+        f"{TRUE_RELEVANCE}   the relevance of every advertisement that a page can show\n"
         f"{TRUTH}   how the clicks came about: probability that a position is examined,\n"
         "                     and that an examined advertisement is clicked, by what it shares\n"
     )

@@ -1,11 +1,12 @@
 """Advertisements for the articles of the sample, and a click log whose truth is known.
 
-A visitor of a page sees a slate of four to six advertisements. The one in position ``k`` is
-examined with probability ``EXAMINATION[k]``; examined, it is clicked with a probability that is its
-relevance to the page, a function of hidden topics: whether the concept of the advertisement is
-focal in the page, else whether the subjects agree, else whether the page's subject uses the other.
-The order of a slate follows what advertisers bid, which says nothing about relevance but is heard
-in their words: who counts all clicks alike learns the bids.
+Some pages are visited much more than others. A visitor sees a slate of four to six of the page's
+twelve advertisements. The one in position ``k`` is examined with probability ``EXAMINATION[k]``;
+examined, it is clicked with a probability that is its relevance to the page, a function of hidden
+topics: whether the concept of the advertisement is focal in the page, else whether the subjects
+agree, else whether the page's subject uses the other. The order of a slate follows what advertisers
+bid, which says nothing about relevance but is heard in their words: who counts all clicks alike
+learns the bids.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from ssi_core.corpus.sample.dice import Dice
 from ssi_core.corpus.sample.lexicon import CONCEPTS_A_SUBJECT
@@ -23,6 +25,8 @@ EXAMINATION = (0.95, 0.62, 0.43, 0.31, 0.24, 0.19)
 RELEVANCE = {"concept": 0.6, "subject": 0.3, "use": 0.15, "none": 0.03}
 MAX_SESSIONS = 100_000
 _SESSIONS_A_DOCUMENT = 10
+_POOL = 12
+_POPULARITY = 3.0
 _SHORTEST, _LONGEST = 4, 6
 _BID_NOISE = 0.3
 _FIRST_MOMENT = datetime(2024, 1, 1, tzinfo=UTC)
@@ -109,26 +113,11 @@ def ad_relevance(world: World, page: int, concept: int) -> float:
     return RELEVANCE["none"]
 
 
-def click_log(world: World) -> Iterator[Showing]:
-    """Generate the log, visit after visit, in the order of time."""
-    # They number 20,000 at most, and each is shown many times.
-    ads = list(ads_of(world))
-    moment = _FIRST_MOMENT
-    for session in range(count_sessions(world)):
-        dice = Dice(world.seed, 10, session)
-        moment += timedelta(seconds=1 + dice.below(300))
-        page = dice.below(world.documents)
-        slate = _ordered([ads[number] for number in _slate(world, page, dice)], dice)
-        for position, ad in enumerate(slate):
-            examined = dice.chance(EXAMINATION[position])
-            clicked = dice.chance(ad_relevance(world, page, ad.concept)) and examined
-            yield Showing(session, moment, page, ad, position + 1, clicked)
-
-
-def _slate(world: World, page: int, dice: Dice) -> list[int]:
-    length = _SHORTEST + dice.below(_LONGEST - _SHORTEST + 1)
+def pool_of(world: World, page: int) -> list[int]:
+    """Return the numbers of the advertisements that visitors of an article may see."""
+    dice = Dice(world.seed, 11, page)
     numbers: dict[int, None] = {}
-    while len(numbers) < length:
+    while len(numbers) < _POOL:
         way = dice.uniform()
         if way < 0.35:
             concept = dice.pick(world.focal_concepts(page))
@@ -142,9 +131,42 @@ def _slate(world: World, page: int, dice: Dice) -> list[int]:
     return list(numbers)
 
 
-def _ordered(ads: list[Ad], dice: Dice) -> list[Ad]:
-    noisy = {ad.number: ad.bid + _BID_NOISE * dice.uniform() for ad in ads}
-    return sorted(ads, key=lambda ad: -noisy[ad.number])
+def click_log(world: World, sessions: int | None = None) -> Iterator[Showing]:
+    """Generate the log, visit after visit, in the order of time; ``sessions`` of them."""
+    # They number 20,000 at most, and each is shown many times.
+    ads = list(ads_of(world))
+
+    @lru_cache(1 << 14)
+    def shown_on(page: int) -> list[tuple[Ad, float]]:
+        pool = [ads[number] for number in pool_of(world, page)]
+        return [(ad, ad_relevance(world, page, ad.concept)) for ad in pool]
+
+    moment = _FIRST_MOMENT
+    for session in range(count_sessions(world) if sessions is None else sessions):
+        dice = Dice(world.seed, 10, session)
+        moment += timedelta(seconds=1 + dice.below(300))
+        page = dice.skewed_below(world.documents, _POPULARITY)
+        for position, (ad, relevance) in enumerate(_slate(shown_on(page), dice)):
+            examined = dice.chance(EXAMINATION[position])
+            clicked = dice.chance(relevance) and examined
+            yield Showing(session, moment, page, ad, position + 1, clicked)
+
+
+def _slate(pool: list[tuple[Ad, float]], dice: Dice) -> list[tuple[Ad, float]]:
+    """Draw some of the pool, and order them by noisy bids."""
+    length = _SHORTEST + dice.below(_LONGEST - _SHORTEST + 1)
+    left = list(pool)
+    drawn = [left.pop(dice.below(len(left))) for _ in range(length)]
+    noisy = {ad.number: ad.bid + _BID_NOISE * dice.uniform() for ad, _ in drawn}
+    return sorted(drawn, key=lambda shown: -noisy[shown[0].number])
+
+
+def true_relevance(world: World) -> Iterator[tuple[str, str, float]]:
+    """Generate id of article, id of advertisement and relevance of all that can be shown."""
+    for page in range(world.documents):
+        for number in pool_of(world, page):
+            relevance = ad_relevance(world, page, ad_of(world, number).concept)
+            yield str(article_id(page)), f"a{number}", relevance
 
 
 def _some_ad(world: World, concept: int, dice: Dice) -> int:

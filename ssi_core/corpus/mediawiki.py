@@ -20,17 +20,18 @@ from pathlib import Path
 import polars as pl
 
 from ssi_core import store
-from ssi_core.corpus import dump, inputs, links, pages, pieces, pool, tables, titles
+from ssi_core.corpus import dump, inputs, links, pages, pieces, pool, redirects, tables, titles
 from ssi_core.corpus.cost import LINKS_AT_ONCE, require_ingestion
 from ssi_core.corpus.dump import PIECE_BYTES, Piece, read_pieces, read_site
 from ssi_core.corpus.links import Settled, resolve_links, settle_pages
 from ssi_core.corpus.pieces import FOUND, PAGES, TEXTS, Pieces, read_piece
+from ssi_core.corpus.redirects import write_redirects
 from ssi_core.corpus.titles import Site
 from ssi_core.store import Artefact, Building
 from ssi_core.text import wikinames, wikitext
 from ssi_core.types import BadInput, Progress
 
-_CODE = (dump, links, pages, pieces, tables, titles, wikinames, wikitext)
+_CODE = (dump, links, pages, pieces, redirects, tables, titles, wikinames, wikitext)
 _log = logging.getLogger(__name__)
 
 
@@ -136,6 +137,7 @@ def _build(
             "Give a pages-articles dump."
         )
     _write_documents(read, building.path, settled, counts)
+    write_redirects(building.path, settled)
     progress(0.95, "resolving links")
     categories = _write_links(read, building.path, settled, counts)
     total = sum(counts, Counter())

@@ -1,0 +1,186 @@
+"""Mates of two corpora, from the links between their languages."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+
+from ssi_core import store
+from ssi_core.corpus import inputs, languagelinks, mates, redirects, tables
+from ssi_core.corpus.languagelinks import SOURCES, LanguageLinks, Source
+from ssi_core.corpus.mates import SIDES
+from ssi_core.corpus.redirects import read_redirects
+from ssi_core.corpus.tables import Corpus, open_corpus
+from ssi_core.store import Artefact
+from ssi_core.types import BadInput, Progress
+
+_CODE = (languagelinks, mates, redirects, tables, *languagelinks.CODE)
+
+
+def ingest_mates(
+    source: str,
+    path: Path,
+    queries: Path,
+    documents: Path,
+    out: Path,
+    *,
+    processes: int | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Artefact:
+    """Find the mates of two corpora, each document in one pair at most.
+
+    A link's title is that of a document or of a redirect to it. Of several links to one document,
+    one by its own title comes before one through a redirect, then the first one wins. The manifest
+    accounts for every link: ``mates`` + ``skipped[link_...]`` = ``links_found``.
+
+    Parameters
+    ----------
+    source : name of one of `SOURCES`, what kind of file ``path`` is
+    queries, documents : corpora, each of one language
+    out : directory of the mates; up to date when it bears the key of these
+    processes : workers that read wikitext; by default one for each core
+    force : replace mates made from something else
+
+    Raises
+    ------
+    BadInput
+        The file is damaged or of another kind, a corpus is in several languages, or nothing in the
+        two corpora is linked.
+    Refused
+        ``out`` holds something else, or is being written.
+    """
+    if source not in SOURCES:
+        raise ValueError(f"source={source!r}; expected one of {', '.join(SOURCES)}")
+    path, out = Path(path), Path(out)
+    corpora = [open_corpus(Path(place)) for place in (queries, documents)]
+    languages = (_language(corpora[0]), _language(corpora[1]))
+    if languages[0] == languages[1]:
+        raise BadInput(
+            f"{queries} and {documents} are both in {languages[0]!r}. Give corpora in two "
+            "languages."
+        )
+    parents = inputs.digest_inputs([path], progress=progress)
+    parents |= {side: corpus.artefact.key for side, corpus in zip(SIDES, corpora, strict=True)}
+    configuration = {"source": source, "languages": list(languages)}
+    code = store.digest_code(sys.modules[__name__], *_CODE)
+    key = store.key_of(mates.KIND, configuration, parents, code)
+    places = [corpus.path.resolve() for corpus in corpora]
+    found = store.up_to_date(out, mates.KIND, key, force=force)
+    if found is not None:
+        # The corpora may have been moved.
+        mates.write_places(out, *places)
+        return found
+    tell = progress or _quiet
+    with store.create(
+        out, kind=mates.KIND, key=key, configuration=configuration, parents=parents
+    ) as building:
+        workers = processes or len(os.sched_getaffinity(0))
+        links = SOURCES[source](Source(path, languages, workers, tell))
+        tell(1.0, "matching titles")
+        pairs, counts, skipped = pair_up(links, *corpora)
+        if pairs.is_empty():
+            raise BadInput(_no_mates(path, languages, corpora, skipped))
+        mates.write_pairs(building.path, pairs)
+        mates.write_places(building.path, *places)
+        building.counts.update(counts)
+        building.skipped.update({name: n for name, n in sorted(skipped.items()) if n})
+    tell(1.0, f"{building.counts['mates']:,} mates")
+    return store.read(out, mates.KIND)
+
+
+def _quiet(fraction: float, message: str) -> None:
+    pass
+
+
+def _language(corpus: Corpus) -> str:
+    found = corpus.documents.select(pl.col("language").unique()).collect()["language"].to_list()
+    if len(found) != 1:
+        raise BadInput(
+            f"{corpus.path}: documents in {len(found)} languages, expected one. Ingest each "
+            "language into a corpus of its own."
+        )
+    return str(found[0])
+
+
+def pair_up(
+    links: LanguageLinks, queries: Corpus, documents: Corpus
+) -> tuple[pl.DataFrame, dict[str, int], Counter[str]]:
+    """Resolve links to documents and keep one for each.
+
+    Returns
+    -------
+    pairs, counts, skipped
+        pairs : ``query``, ``document`` (ids) in the order of the documents of the source
+    """
+    found = links.frame.with_row_index("place")
+    for side, column, corpus in zip(
+        SIDES, ("query", "document"), (queries, documents), strict=True
+    ):
+        known = _ids(corpus) if links.by_id == side else _titles(corpus)
+        known = known.rename({"id": f"{column}_id", "other": f"{column}_other"})
+        found = found.join(known, left_on=column, right_on="key", how="left")
+    found = found.with_columns(
+        others=pl.col("query_other").fill_null(0) + pl.col("document_other").fill_null(0)
+    ).sort("others", "place")
+    skipped = links.skipped.copy()
+    taken: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    kept: list[tuple[int, str, str]] = []
+    redirected = 0
+    rows = found.select("place", "query_id", "document_id", "others").iter_rows()
+    for place, query, document, others in rows:
+        if query is None or document is None:
+            skipped[_missing(query, document)] += 1
+        elif taken[0].get(query) == document:
+            skipped["link_duplicate"] += 1
+        elif query in taken[0] or document in taken[1]:
+            skipped["link_to_second_mate"] += 1
+        else:
+            taken[0][query], taken[1][document] = document, query
+            kept.append((place, query, document))
+            redirected += others > 0
+    schema = {"place": pl.UInt32(), **mates.PAIRS}
+    pairs = pl.DataFrame(kept, schema=schema, orient="row").sort("place").drop("place")
+    counts = {"links_found": found.height, "mates": pairs.height, "through_redirects": redirected}
+    return pairs, counts, skipped
+
+
+def _missing(query: str | None, document: str | None) -> str:
+    if query is None and document is None:
+        return "link_neither_in_corpus"
+    return "link_query_not_in_corpus" if query is None else "link_document_not_in_corpus"
+
+
+def _ids(corpus: Corpus) -> pl.DataFrame:
+    """Documents by their own id."""
+    return corpus.documents.select("id", key="id", other=pl.lit(0)).collect()
+
+
+def _titles(corpus: Corpus) -> pl.DataFrame:
+    """Documents by their titles; ``other`` is 1 where it is not their own."""
+    own = corpus.documents.select(key="title", id="id", other=pl.lit(0))
+    other = read_redirects(corpus.path).select(key="title", id="id", other=pl.lit(1))
+    return pl.concat([own, other]).unique("key", keep="first", maintain_order=True).collect()
+
+
+def _no_mates(
+    path: Path, languages: tuple[str, str], corpora: list[Corpus], skipped: Counter[str]
+) -> str:
+    lost = {name: n for name, n in skipped.items() if name.startswith("link_")}
+    if not lost:
+        return (
+            f"{path}: it has no link between {languages[0]!r} and {languages[1]!r}. Give a source "
+            "of one of these wikis, or other corpora."
+        )
+    said = ", ".join(
+        f"{n:,} {name.removeprefix('link_').replace('_', ' ')}" for name, n in lost.items()
+    )
+    return (
+        f"{path}: no mates; of its links between {languages[0]!r} and {languages[1]!r} none has "
+        f"both pages in {corpora[0].path} and {corpora[1].path} ({said}). Give a source and "
+        "corpora of the same wikis."
+    )

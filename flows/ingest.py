@@ -1,4 +1,8 @@
-"""Flow ``ingest``: dumps, or another source of documents and links -> a corpus directory."""
+"""Flows ``ingest`` and ``ingest_mates``.
+
+Dumps, or another source of documents and links -> a corpus directory. Two corpora and the links
+between their languages, or a data set of translations -> a directory of mates.
+"""
 
 from __future__ import annotations
 
@@ -169,9 +173,13 @@ def _sample_dump(documents: int, seed: int) -> str:
 
 def english_dump(sample: Path) -> Path:
     """Return the English dump of a sample; `BadInput` if there is none."""
-    found = sorted(sample.glob("enwiki*-pages-articles.xml.bz2"))
+    return _of_sample(sample, "enwiki*-pages-articles.xml.bz2")
+
+
+def _of_sample(sample: Path, pattern: str) -> Path:
+    found = sorted(sample.glob(pattern))
     if not found:
-        raise BadInput(f"{sample} holds no enwiki*-pages-articles.xml.bz2; see 'ssi sample'.")
+        raise BadInput(f"{sample} holds no {pattern}; see 'ssi sample'.")
     return found[0]
 
 
@@ -186,3 +194,116 @@ def ingest(settings: IngestSettings = _DEFAULTS) -> str:
     """
     begin()
     return ingest_source(settings)
+
+
+class MatesSettings(BaseModel):
+    """Where mates come from: pairs of documents in two languages on one subject."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: Literal["sample", "kyoto", "langlinks", "wikidata", "wikitext"] = Field(
+        default="sample",
+        description="sample: both editions of the made-up encyclopedia; kyoto: the directory of "
+        "that data set; langlinks, wikidata, wikitext: a dump with links between languages",
+    )
+    path: str | None = Field(default=None, description="That directory or dump")
+    queries: str | None = Field(default=None, description="Corpus of the queries, such as Japanese")
+    documents: str | None = Field(default=None, description="Corpus of the documents")
+    pages: int = Field(default=2000, ge=20, le=1_000_000, description="Pages of the sample")
+    seed: int = Field(default=0, ge=0, description="Seed of the sample")
+    processes: int | None = Field(
+        default=None, ge=1, le=1024, description="Decoders of dumps; empty: one per core"
+    )
+    out: str | None = Field(
+        default=None, description="Directory to write; empty: one under .ssi/store"
+    )
+    force: bool = Field(
+        default=False, description="Replace what that directory holds, if it differs"
+    )
+
+
+@task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
+def read_kyoto(directory: str, out: str, key: str, force: bool) -> str:
+    """Turn the Kyoto articles into mates, with both corpora."""
+    from ssi_core.corpus.kyoto import ingest_kyoto
+
+    tell = progress("mates")
+    artefact = ingest_kyoto(Path(directory), Path(out), force=force, progress=tell)
+    show_counts(artefact)
+    return str(artefact.path)
+
+
+@task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
+def find_mates(
+    source: str,
+    path: str,
+    corpora: list[str],
+    out: str,
+    key: str,
+    processes: int | None,
+    force: bool,
+) -> str:
+    """Find the mates of two corpora by the links between their languages."""
+    from ssi_core.corpus.pairing import ingest_mates as find
+
+    queries, documents = map(Path, corpora)
+    artefact = find(
+        source,
+        Path(path),
+        queries,
+        documents,
+        Path(out),
+        processes=processes,
+        force=force,
+        progress=progress("mates"),
+    )
+    show_counts(artefact)
+    return str(artefact.path)
+
+
+def mates_source(settings: MatesSettings) -> str:
+    """Make the mates that the settings describe, unless they are there; call it inside a flow."""
+    source, path, corpora = _mates_inputs(settings)
+    parents = {path: file_key(Path(path))}
+    parents |= {corpus: store.read(Path(corpus)).key for corpus in corpora}
+    key = artefact_key("mates", {"source": source}, parents, "corpus")
+    out = settings.out or str(environment.store_path("mates", key))
+    own_place = settings.out is None
+    force = settings.force or own_place
+    if source == "kyoto":
+        return checked(read_kyoto, out, own_place=own_place)(path, out, key, force)
+    find = checked(find_mates, out, own_place=own_place)
+    return find(source, path, corpora, out, key, settings.processes, force)
+
+
+def _mates_inputs(settings: MatesSettings) -> tuple[str, str, list[str]]:
+    """Return source, path and corpora; a sample is made, and both its editions ingested."""
+    if settings.source == "sample":
+        sample = Path(_sample_dump(settings.pages, settings.seed)).parent
+        dumps = [_of_sample(sample, "jawiki*-pages-articles.xml.bz2"), english_dump(sample)]
+        how: dict[str, Any] = {"source": "wikipedia", "processes": settings.processes}
+        corpora = [ingest_source(IngestSettings(paths=[str(dump)], **how)) for dump in dumps]
+        return "langlinks", str(_of_sample(sample, "enwiki*-langlinks.sql.gz")), corpora
+    if not settings.path:
+        raise BadInput(f"source {settings.source!r}: which file? 'path' is empty.")
+    given = [corpus for corpus in (settings.queries, settings.documents) if corpus]
+    if len(given) != (0 if settings.source == "kyoto" else 2):
+        raise BadInput(
+            f"source {settings.source!r}: {len(given)} corpora in 'queries' and 'documents'. Give "
+            "none for kyoto, which has its own, and both for the others."
+        )
+    return settings.source, settings.path, given
+
+
+_MATES_DEFAULTS = MatesSettings()
+
+
+@flow(name="ingest-mates")
+def ingest_mates(settings: MatesSettings = _MATES_DEFAULTS) -> str:
+    """Find pairs of documents in two languages; every link that makes none is counted.
+
+    Returns the path of the mates, which name their two corpora. What is already there is not made
+    again.
+    """
+    begin()
+    return mates_source(settings)

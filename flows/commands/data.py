@@ -80,6 +80,7 @@ def sample(directory: Path, documents: int, seed: int) -> Outcome:
         "ssi ingest wikipedia enwiki-pages-articles.xml.bz2 --out corpus",
         "ssi ingest wikispeedia wikispeedia_paths-and-graph --out corpus",
         "ssi ingest collection cranfield --out corpus",
+        "ssi ingest mates --langlinks enwiki-langlinks.sql.gz --corpora ja en --out mates",
     ),
 )
 def ingest() -> None:
@@ -173,6 +174,87 @@ def ingest_collection(directory: Path, out: Path | None, force: bool) -> Outcome
         artefact = read(
             directory, out or _store("corpus", "collection", directory), force=force, progress=tell
         )
+    return artefact_outcome(artefact)
+
+
+@ingest.command(
+    "mates",
+    cls=Verb,
+    examples=(
+        "ssi ingest mates --kyoto kyoto-ja-en/ --out mates",
+        "ssi ingest mates --langlinks enwiki-langlinks.sql.gz --corpora ja en --out mates",
+        "ssi ingest mates --wikidata latest-all.json.bz2 --corpora ja en --out mates",
+        "ssi ingest mates --wikitext jawiki-pages-articles.xml.bz2 --corpora ja en --out mates",
+    ),
+)
+@click.option(
+    "--kyoto",
+    type=click.Path(path_type=Path),
+    help="Directory of the Kyoto articles: makes both corpora, links and a dictionary too.",
+)
+@click.option(
+    "--langlinks",
+    type=click.Path(path_type=Path),
+    help="*-langlinks.sql(.gz) of one of the two wikis.",
+)
+@click.option(
+    "--wikidata", type=click.Path(path_type=Path), help="JSON dump of Wikidata, .bz2 or .gz."
+)
+@click.option(
+    "--wikitext",
+    type=click.Path(path_type=Path),
+    help="Dump before 2013 of one of the two wikis, with links such as [[ja:...]] in its text.",
+)
+@click.option(
+    "--corpora",
+    nargs=2,
+    type=click.Path(path_type=Path),
+    metavar="QUERIES DOCUMENTS",
+    help="The two corpora, such as the Japanese and the English one.",
+)
+@click.option("--processes", type=click.IntRange(min=1), help="Decoders of --wikitext.")
+@OUT
+@FORCE
+def ingest_mates(
+    kyoto: Path | None,
+    langlinks: Path | None,
+    wikidata: Path | None,
+    wikitext: Path | None,
+    corpora: tuple[Path, Path] | None,
+    processes: int | None,
+    out: Path | None,
+    force: bool,
+) -> Outcome:
+    """Find mates: documents of two languages on one subject.
+
+    Queries are in the language of the first corpus, documents in that of the second. Ingest the
+    two corpora first, with 'ssi ingest wikipedia'; with --kyoto both come from the data set, and
+    an article links to another whose Japanese title occurs in its text (title mentions).
+
+    A title that is a redirect counts for the page that it leads to; each document is in one pair
+    at most.
+    """
+    given = {"langlinks": langlinks, "wikidata": wikidata, "wikitext": wikitext}
+    sources = {name: path for name, path in given.items() if path is not None}
+    if len(sources) + (kyoto is not None) != 1:
+        raise click.UsageError("Give one of --kyoto, --langlinks, --wikidata, --wikitext.")
+    with progress("mates") as tell:
+        if kyoto is not None and not corpora:
+            from ssi_core.corpus.kyoto import ingest_kyoto
+
+            place = out or _store("mates", "kyoto", kyoto)
+            artefact = ingest_kyoto(kyoto, place, force=force, progress=tell)
+        elif kyoto is None and corpora:
+            from ssi_core.corpus.pairing import ingest_mates as find
+
+            ((source, path),) = sources.items()
+            place = out or _store("mates", source, path, *corpora)
+            workers = processes or settings().threads
+            artefact = find(
+                source, path, *corpora, place, processes=workers, force=force, progress=tell
+            )
+        else:
+            raise click.UsageError("--corpora QUERIES DOCUMENTS goes with all but --kyoto.")
     return artefact_outcome(artefact)
 
 

@@ -5,8 +5,8 @@ import os
 import pytest
 from hypothesis import settings
 
-from ssi_core.features.task import build_task
-from tests.corpora import topical, write_corpus
+from ssi_core.features.task import build_mates_task, build_task
+from tests.corpora import topical, write_corpus, write_mates
 
 # Libraries read these when they are imported.
 os.environ.setdefault("DO_NOT_TRACK", "1")
@@ -30,3 +30,19 @@ def task_dir(tmp_path_factory, corpus_dir):
     out = tmp_path_factory.mktemp("task") / "task"
     build_task(corpus_dir, out, views=("counts", "raw", "sublinear", "sublinear:10"))
     return out
+
+
+@pytest.fixture(scope="session")
+def mates(tmp_path_factory):
+    """Mates of 200 documents; see `write_mates`."""
+    return write_mates(tmp_path_factory.mktemp("mates") / "mates")
+
+
+@pytest.fixture(scope="session")
+def mates_task_dirs(tmp_path_factory, mates):
+    """Tasks of the mates, "link" and "mate", with a view of each kind."""
+    place = tmp_path_factory.mktemp("mates_tasks")
+    views = ("raw", "sublinear:10", "dictionary.raw", "untitled.raw")
+    for relevant in ("link", "mate"):
+        build_mates_task(mates, place / relevant, relevant=relevant, views=views)
+    return {relevant: place / relevant for relevant in ("link", "mate")}

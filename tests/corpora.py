@@ -1,6 +1,7 @@
 """Small corpora, written as an ingestion writes them."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -114,3 +115,52 @@ def write_collection(path: Path, judgements: list[tuple[str, str, int]] | None =
             orient="row",
         ).write_parquet(building.path / "judgements" / "part-00000.parquet")
     return path
+
+
+class FoundMates(NamedTuple):
+    """What an ingestion opens: see `ssi_core.corpus.mates.Mates`."""
+
+    path: Path
+    artefact: store.Artefact
+    queries: Path
+    documents: Path
+    pairs: pl.DataFrame
+    dictionary: Path | None
+
+
+def foreign(text: str) -> str:
+    """A text in another language, whose words are those of English with a "ĵ" before them."""
+    return " ".join(f"ĵ{word}" for word in text.replace(":", "").lower().split())
+
+
+def write_mates(path: Path, documents: int = 200, *, dictionary: bool = True) -> FoundMates:
+    """Mates of `topical` texts: "d{i}" and "d{i}", but for the last three queries, without a mate.
+
+    A title of a query is in the text of what it links to: "d{i}" is "titulo{i}". The dictionary has
+    the words of the subjects, and "ĵthe ĵboats1" as one term.
+    """
+    texts, links = topical(documents)
+    mentioned = [[b for a, b in links if a == i] for i in range(documents)]
+    asked = [
+        f"{foreign(text)} " + " ".join(f"titulo{b}x" for b in mentioned[i])
+        for i, text in enumerate(texts)
+    ]
+    queries = write_corpus(path.with_name(f"{path.name}-eo"), asked, [], language="eo")
+    for part in (queries / "documents").iterdir():
+        rows = pl.col("id").str.strip_prefix("d")
+        titles = pl.concat_str(pl.lit("titulo"), rows, pl.lit("x"))
+        pl.read_parquet(part).with_columns(title=titles).write_parquet(part)
+    english = write_corpus(path.with_name(f"{path.name}-en"), texts, links)
+    ids = [f"d{i}" for i in range(documents - 3)]
+    pairs = pl.DataFrame({"query": ids, "document": ids})
+    with store.create(
+        path, kind="mates", key=f"{documents} {dictionary}", configuration={}, parents={}
+    ) as building:
+        known = [f"{subject}{k}" for subject in SUBJECTS for k in range(25)]
+        entries = [(foreign(word), word) for word in known] + [("ĵthe ĵboats1", "yacht harbour")]
+        if dictionary:
+            pl.DataFrame(entries, schema=["source", "target"], orient="row").write_parquet(
+                building.path / "dictionary.parquet"
+            )
+    there = path / "dictionary.parquet" if dictionary else None
+    return FoundMates(path, store.read(path), queries, english, pairs, there)

@@ -23,9 +23,10 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core import files, store
-from ssi_core.features import views
+from ssi_core.features import rewriting, views
 from ssi_core.features.dice import Matches
 from ssi_core.features.ngrams import Ngrams, load_ngrams
+from ssi_core.features.rewriting import Rewriting, RewrittenView
 from ssi_core.features.tfidf import COUNTS, Weighting, weigh
 from ssi_core.features.views import TextView
 from ssi_core.types import BadInput, Float32, TextMatrix
@@ -85,8 +86,10 @@ def _rises(numbers: Sequence[int]) -> bool:
     return all(a < b for a, b in pairwise(numbers))
 
 
-def parse_view(name: str) -> Weighting | Hashing:
+def parse_view(name: str) -> Weighting | Hashing | Rewriting:
     """Read the name of any view; ValueError says how one is written."""
+    if "." in name:
+        return Rewriting.parse(name)
     return Hashing.parse(name) if name.startswith("cfh:") else Weighting.parse(name)
 
 
@@ -200,8 +203,10 @@ def feature_map(matches: Matches, width: int) -> TextMatrix:
     return phi
 
 
-def load_view(directory: Path) -> TextView | HashedView:
-    """Load a saved view of either kind; `BadInput` if it is damaged or of another tokenizer."""
+def load_view(directory: Path) -> TextView | HashedView | RewrittenView:
+    """Load a saved view of any kind; `BadInput` if it is damaged or of another tokenizer."""
+    if (directory / rewriting.REWRITING).exists():
+        return rewriting.load_view(directory)
     if not (directory / "words").is_dir():
         return views.load_view(directory)
     file, again = directory / "view.json", "Make its task or model again."

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core.features.counting import row_blocks
-from ssi_core.features.pairs import load_pairs
+from ssi_core.features.pairs import follow, load_pairs
 from ssi_core.features.queries import write_exclude, write_queries
 from ssi_core.features.split import SIDES, hash_titles, mix
 from ssi_core.features.tfidf import Weighting
@@ -107,9 +107,9 @@ def write_keyword_queries(
         each = draws if side == "train" else 1
         source = np.repeat(asked, each)
         query = np.arange(first, first + len(source), dtype=np.int32)
-        np.save(path / "pairs" / f"{side}.npy", _joined(query, source, links))
+        np.save(path / "pairs" / f"{side}.npy", follow(query, source, links))
         excluded.append(np.column_stack([query, source]))
-        excluded += [_joined(query, source, rows[seen]) for seen in SIDES[:number]]
+        excluded += [follow(query, source, rows[seen]) for seen in SIDES[:number]]
         sources.append(source)
         states.append(_states(documents["title"][asked], each, side, seed))
         first += len(source)
@@ -126,15 +126,6 @@ def write_keyword_queries(
         "sources_with_fewer_words": int(np.count_nonzero(held < words)),
         "sources_without_words": int(np.count_nonzero(held == 0)),
     }
-
-
-def _joined(query: Int32, source: Int32, links: Int32) -> Int32:
-    """Pairs of each query with what its source links to, in the order of the queries."""
-    begin = np.searchsorted(links[:, 0], source)
-    lengths = np.searchsorted(links[:, 0], source, side="right") - begin
-    ends = np.cumsum(lengths)
-    place = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - ends + lengths, lengths)
-    return np.column_stack([np.repeat(query, lengths), links[place, 1]]).astype(np.int32)
 
 
 def _states(titles: pl.Series, draws: int, side: str, seed: int) -> UInt64:

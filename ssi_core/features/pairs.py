@@ -76,6 +76,25 @@ def load_pairs(directory: Path, side: str) -> Pairs:
     return Pairs(rows, np.ones(len(rows), np.float32), np.ones(len(rows), np.int8))
 
 
+def follow(query: Int32, source: Int32, links: Int32) -> Int32:
+    """Pairs of each query with what its source links to, in the order of the queries.
+
+    Parameters
+    ----------
+    query, source : int32 (n,), rows
+    links : int32 (m, 2), source and target, sorted by source
+
+    Returns
+    -------
+    int32 (pairs, 2)
+    """
+    begin = np.searchsorted(links[:, 0], source)
+    lengths = np.searchsorted(links[:, 0], source, side="right") - begin
+    ends = np.cumsum(lengths)
+    place = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - ends + lengths, lengths)
+    return np.column_stack([np.repeat(query, lengths), links[place, 1]]).astype(np.int32)
+
+
 def candidates(rows: Int32, most: int, everything: int, *, seed: int) -> Int32 | None:
     """At most ``most`` of some document rows, ascending; None if that is all of ``everything``."""
     if len(rows) > most:

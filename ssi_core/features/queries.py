@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,15 @@ from scipy import sparse
 from ssi_core import files, store
 from ssi_core.features.counting import matrix_path
 from ssi_core.features.csr_writer import CsrWriter
+from ssi_core.features.hashing import parse_view
+from ssi_core.features.rewriting import Rewriting
+from ssi_core.features.rewriting import load_view as load_rewritten
 from ssi_core.features.tfidf import Weighting, weigh
-from ssi_core.types import Float32, TextMatrix, Texts
+from ssi_core.features.views import load_view
+from ssi_core.types import Float32, TextMatrix, Texts, View
 
-_TEXTS, MATRICES, _EXCLUDE = "queries.parquet", "queries", "exclude"
+TEXTS, MATRICES, QUERY_VIEW = "queries.parquet", "queries", "query_view"
+_EXCLUDE = "exclude"
 
 
 def write_queries(
@@ -36,30 +41,52 @@ def write_queries(
     ids, titles : of n queries
     counts : their counts, in blocks of rows
     """
-    pl.DataFrame({"id": ids, "title": titles}).write_parquet(path / _TEXTS)
+    pl.DataFrame({"id": ids, "title": titles}).write_parquet(path / TEXTS)
+    return write_weighted(path, counts, idf, {str(one): one for one in weightings})
+
+
+def write_weighted(
+    path: Path, counts: Iterable[TextMatrix], idf: Float32, views: Mapping[str, Weighting]
+) -> dict[str, int]:
+    """Write the matrices of queries, one for each view by its name; returns their non-zeros."""
     with ExitStack() as stack:
         writers = {
-            weighting: stack.enter_context(
-                CsrWriter(matrix_path(path / MATRICES, str(weighting)), weighting.width(len(idf)))
+            name: stack.enter_context(
+                CsrWriter(matrix_path(path / MATRICES, name), weighting.width(len(idf)))
             )
-            for weighting in weightings
+            for name, weighting in views.items()
         }
         for block in counts:
-            for weighting, writer in writers.items():
-                rows = weigh(block, idf, weighting)
+            for name, writer in writers.items():
+                rows = weigh(block, idf, views[name])
                 writer.append(rows.indptr, rows.indices, rows.data)
-    return {str(weighting): writer.nonzeros for weighting, writer in writers.items()}
+    return {name: writer.nonzeros for name, writer in writers.items()}
 
 
 def load_queries(path: Path, documents: Texts) -> Texts:
     """Open the queries of a task: its documents, unless queries of their own were written."""
-    if not (path / _TEXTS).exists():
+    if not (path / TEXTS).exists():
         return documents
-    texts = files.read_strings([path / _TEXTS], "id", "title")
-    matrices = {
-        name: store.load_csr(matrix_path(path / MATRICES, name)) for name in documents.matrices
+    texts = files.read_strings([path / TEXTS], "id", "title")
+    views = _own_views(path, documents) if (path / QUERY_VIEW).exists() else documents.views
+    matrices = {name: store.load_csr(matrix_path(path / MATRICES, name)) for name in views}
+    return Texts(texts["id"], texts["title"], matrices, views)
+
+
+def _own_views(path: Path, documents: Texts) -> dict[str, View]:
+    """Views of queries in a language of their own, by the names of those of the documents."""
+    base = load_view(path / QUERY_VIEW)
+    return {
+        name: load_rewritten(rewritten_path(path, name))
+        if isinstance(parse_view(name), Rewriting)
+        else base.named(name)
+        for name in documents.views
     }
-    return Texts(texts["id"], texts["title"], matrices, documents.views)
+
+
+def rewritten_path(task: Path, view: str) -> Path:
+    """Where a task keeps a view of rewritten queries."""
+    return matrix_path(task / "rewritten", view)
 
 
 def write_exclude(path: Path, pairs: Any, queries: int, documents: int) -> None:

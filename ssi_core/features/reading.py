@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from ssi_core import files
 from ssi_core.features.lexicon import batches
@@ -22,12 +24,22 @@ def parts_of(corpus: Path, table: str) -> list[Path]:
     return parts
 
 
-def texts_of(corpus: Path) -> Iterator[list[bytes]]:
-    """Texts in UTF-8, in batches; one part of the corpus is held at a time."""
+def texts_of(corpus: Path, kept: NDArray[np.bool_] | None = None) -> Iterator[list[bytes]]:
+    """Texts in UTF-8, in batches; one part of the corpus is held at a time.
+
+    Parameters
+    ----------
+    kept : bool, which documents; None: all
+    """
+    first = 0
     for part in parts_of(corpus, "documents"):
         texts = files.read_strings([part], "text", remedy=INGEST).cast(pl.Binary)
+        last = first + len(texts)
+        if kept is not None:
+            texts = texts.filter(pl.Series(kept[first:last]))
         pieces = (piece["text"].to_list() for piece in texts.iter_slices(1024))
         yield from batches(text for piece in pieces for text in piece)
+        first = last
 
 
 def language_of(corpus: Path, languages: pl.Series) -> str:

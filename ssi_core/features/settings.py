@@ -1,4 +1,4 @@
-"""What a task is made with, beside its corpus."""
+"""What a task is made with, beside its corpus or mates."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ssi_core.features.hashing import Hashing, parse_view
-from ssi_core.features.tfidf import COUNTS
+from ssi_core.features.rewriting import Rewriting
+from ssi_core.features.tfidf import COUNTS, Weighting
 
 SPLITS = ("links", "documents", "queries")
+RELEVANT = ("link", "mate")
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class Settings:
         if self.split == "queries" and self.query_words is not None:
             raise ValueError(f"query_words={self.query_words}: split='queries' has its own")
         parsed = [parse_view(name) for name in self.views]
+        if any(isinstance(view, Rewriting) for view in parsed):
+            raise ValueError("views: only queries in another language are rewritten (--mates)")
         if self.split == "queries" and any(isinstance(view, Hashing) for view in parsed):
             raise ValueError("views: with split='queries' they are of words, and none is hashed")
         names = {str(view) for view in parsed} - {COUNTS}
@@ -68,3 +72,55 @@ class Settings:
     def configuration(self) -> dict[str, Any]:
         """As JSON has it."""
         return {**self.__dict__, "views": list(self.views)}
+
+
+@dataclass(frozen=True)
+class MatesSettings:
+    """What a task is made with, beside the mates; see `Settings`.
+
+    Attributes
+    ----------
+    relevant : "link" or "mate"
+    words : size of the vocabulary of each side; None: every word
+    views : names, `Weighting` or `Rewriting`; "counts" is added
+    split_seed : key of the hash that gives the sides
+    pool : candidates of every query, if there are more documents than that
+    translated : digest of the given translations of queries; None: none are given
+    """
+
+    relevant: str
+    words: int | None
+    views: tuple[str, ...]
+    split_seed: int
+    pool: int
+    translated: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.relevant not in RELEVANT:
+            raise ValueError(f"relevant={self.relevant!r}: expected one of {', '.join(RELEVANT)}")
+        if self.words is not None and self.words < 1:
+            raise ValueError(f"words={self.words}: expected a number >= 1, or None for all")
+        if self.pool < 1:
+            raise ValueError(f"pool={self.pool}: expected a number of documents >= 1")
+        parsed = [parse_view(name) for name in self.views]
+        if any(isinstance(view, Hashing) for view in parsed):
+            raise ValueError("views: between two languages they are of words, and none is hashed")
+        names = {str(view) for view in parsed} - {COUNTS}
+        object.__setattr__(self, "views", (COUNTS, *sorted(names)))
+
+    @property
+    def rewritings(self) -> list[Rewriting]:
+        """Views of rewritten queries."""
+        return [v for v in map(parse_view, self.views) if isinstance(v, Rewriting)]
+
+    @property
+    def weightings(self) -> list[Weighting]:
+        """Views of words, but for the counts; those behind a rewriting, too."""
+        parsed = [parse_view(name) for name in self.views]
+        plain = {v.weighting if isinstance(v, Rewriting) else v for v in parsed}
+        words = {str(v): v for v in plain if isinstance(v, Weighting)}
+        return [words[name] for name in sorted(set(words) - {COUNTS})]
+
+    def configuration(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {**self.__dict__, "views": list(self.views), "split": "articles"}

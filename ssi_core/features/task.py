@@ -11,15 +11,17 @@ from ssi_core.features.counting import matrix_path
 from ssi_core.features.hashing import Hashing, load_view, parse_view
 from ssi_core.features.judged import open_judged
 from ssi_core.features.layout import COLD, DOCUMENTS, MATRICES, PAIRS, POOL, VALID_POOL, VIEW
+from ssi_core.features.mates import build_mates_task, open_mates_task
 from ssi_core.features.pairs import load_pairs
 from ssi_core.features.queries import load_exclude, load_queries
+from ssi_core.features.rewriting import Rewriting
 from ssi_core.features.sizes import check_sizes
 from ssi_core.features.split import SIDES, TEST, TRAIN, VALID
 from ssi_core.features.views import TextView
 from ssi_core.features.views import load_view as load_text_view
 from ssi_core.types import Int32, Pairs, Task, Texts, View
 
-__all__ = ["build_task", "open_task"]
+__all__ = ["build_mates_task", "build_task", "open_task"]
 
 
 def open_task(path: Path) -> Task:
@@ -31,11 +33,12 @@ def open_task(path: Path) -> Task:
     with files.reading(path / store.MANIFEST):
         names = [str(name) for name in artefact.configuration["views"] if parse_view(name)]
         judged_queries = artefact.configuration["split"] == "queries"
+        across = artefact.configuration["split"] == "articles"
         split_seed = int(artefact.configuration["split_seed"])
     documents = Texts(
         texts["id"],
         texts["title"],
-        {name: store.load_csr(matrix_path(path / MATRICES, name)) for name in names},
+        {name: store.load_csr(matrix_path(path / MATRICES, _plain(name))) for name in names},
         {name: _load_view(path, name, base) for name in names},
     )
     none = [Pairs.of(())] * 3
@@ -55,13 +58,22 @@ def open_task(path: Path) -> Task:
     )
     if judged_queries:
         task = open_judged(task, path, split_seed)
-    check_sizes(task, path)
+    if across:
+        task = open_mates_task(task, path)
+    for one in (task, *task.also.values()):
+        check_sizes(one, path)
     return task
+
+
+def _plain(view: str) -> str:
+    """Name of the view that documents have where a query is rewritten first."""
+    parsed = parse_view(view)
+    return str(parsed.weighting) if isinstance(parsed, Rewriting) else view
 
 
 def _load_view(path: Path, name: str, base: TextView) -> View:
     hashed = isinstance(parse_view(name), Hashing)
-    return load_view(hashed_path(path, name)) if hashed else base.named(name)
+    return load_view(hashed_path(path, name)) if hashed else base.named(_plain(name))
 
 
 def _load_rows(path: Path) -> Int32 | None:

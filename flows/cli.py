@@ -63,7 +63,8 @@ for _verb in (
     services.doctor,
 ):
     cli.add_command(_verb)
-data.ingest.add_command(clicks.ingest_clicks)
+for _verb in (clicks.ingest_clicks, clicks.ingest_wikispeedia_clicks, clicks.ingest_farm_ads):
+    data.ingest.add_command(_verb)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -27,6 +27,13 @@ The map says which column is which; only session, position, clicked, page and ad
 Rows that cannot be believed are written to quarantine.csv in --out, with the reason, and
 counted. Slates without a click are dropped.
 """
+SPLIT = click.option(
+    "--split",
+    type=click.Choice(["pairs", "sessions", "time"]),
+    default="pairs",
+    show_default=True,
+    help="How a task divides the clicks.",
+)
 _TEXTS = click.Path(path_type=Path, exists=True)
 
 
@@ -66,13 +73,7 @@ _TEXTS = click.Path(path_type=Path, exists=True)
     show_default=True,
     help="Share of rows that may go into quarantine.",
 )
-@click.option(
-    "--split",
-    type=click.Choice(["pairs", "sessions", "time"]),
-    default="pairs",
-    show_default=True,
-    help="How a task divides the clicks.",
-)
+@SPLIT
 @OUT
 @FORCE
 def ingest_clicks(
@@ -106,4 +107,43 @@ def ingest_clicks(
             force=force,
             progress=tell,
         )
+    return artefact_outcome(artefact)
+
+
+@click.command(
+    "wikispeedia-clicks",
+    cls=Verb,
+    examples=("ssi ingest wikispeedia-clicks wikispeedia_paths-and-graph --out clicks",),
+)
+@click.argument("directory", type=click.Path(path_type=Path))
+@SPLIT
+@OUT
+@FORCE
+def ingest_wikispeedia_clicks(
+    directory: Path, split: str, out: Path | None, force: bool
+) -> Outcome:
+    """Read the clicks of Wikispeedia's players, and the articles that they clicked in."""
+    from ssi_core.corpus.clicks.wikispeedia import ingest_wikispeedia_clicks as read
+
+    place = out or _store("clicks", "wikispeedia", split, directory)
+    with progress("ingest") as tell:
+        artefact = read(directory, place, split=split, force=force, progress=tell)  # type: ignore[arg-type]
+    return artefact_outcome(artefact)
+
+
+@click.command(
+    "farm-ads",
+    cls=Verb,
+    examples=("ssi ingest farm-ads farm-ads/ --out clicks",),
+)
+@click.argument("directory", type=click.Path(path_type=Path))
+@OUT
+@FORCE
+def ingest_farm_ads(directory: Path, out: Path | None, force: bool) -> Outcome:
+    """Read Farm Ads: the words of an ad find those of the page that it leads to."""
+    from ssi_core.corpus.clicks.farm_ads import ingest_farm_ads as read
+
+    place = out or _store("clicks", "farm-ads", directory)
+    with progress("ingest") as tell:
+        artefact = read(directory, place, force=force, progress=tell)
     return artefact_outcome(artefact)

@@ -34,7 +34,7 @@ _NOTICE = re.compile(r"\s*#copyright\s*\n")
 _SUBJECTS = re.compile(r"^2007 Schools Wikipedia Selection\..*(?:\n.*\S.*)*", re.MULTILINE)
 
 
-def _rows(path: Path, columns: int) -> Iterator[list[str]]:
+def rows_of(path: Path, columns: int) -> Iterator[list[str]]:
     """Rows of a TSV file; lines that begin with # are comments."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -107,7 +107,7 @@ def _read_texts(directory: Path, listed: list[str], progress: Progress | None) -
 
 
 def _build(building: Building, directory: Path, progress: Progress | None) -> None:
-    listed = [name for (name,) in _rows(directory / ARTICLES, 1)]
+    listed = [name for (name,) in rows_of(directory / ARTICLES, 1)]
     texts = _read_texts(directory, listed, progress)
     names = [name for name in dict.fromkeys(listed) if texts.get(name)]
     if not names:
@@ -140,7 +140,7 @@ def _build(building: Building, directory: Path, progress: Progress | None) -> No
     with tables.document_writer(building.path) as writer:
         writer.write(documents)
     rows = {name: row for row, name in enumerate(names)}
-    pairs = Counter((source, target) for source, target in _rows(directory / LINKS, 2))
+    pairs = Counter((source, target) for source, target in rows_of(directory / LINKS, 2))
     found = [(rows[s], t, n) for (s, t), n in pairs.items() if s in rows]
     schema = {"row": pl.Int64, "title": pl.String, "n": pl.UInt32}
     resolved, categories = resolve_links(pl.DataFrame(found, schema=schema, orient="row"), settled)

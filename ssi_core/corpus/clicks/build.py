@@ -1,9 +1,7 @@
 """From a click log to a ``clicks`` artefact: slates, pairs with weights, texts of both sides.
 
-The directory holds two ordinary corpora, ``pages/`` and ``ads/``, and
+Beside the tables of `artefact`, the directory holds
 
-- ``impressions/part-*.parquet``: `IMPRESSIONS`, the slates that were clicked in
-- ``pairs.parquet``: `PAIRS`, what was clicked where, and with what weight
 - ``propensities.parquet``: with ``clicks = "weighted"``, see `propensity`
 - ``quarantine.csv``: rows that were not believed, with the reason; none where all were
 
@@ -18,13 +16,13 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from ssi_core import store
 from ssi_core.corpus import inputs, tables
 from ssi_core.corpus.clicks import (
+    artefact,
     check,
     columns,
     log,
@@ -33,6 +31,7 @@ from ssi_core.corpus.clicks import (
     slates,
     texts,
 )
+from ssi_core.corpus.clicks.artefact import IMPRESSIONS, KIND, PAIRS
 from ssi_core.corpus.clicks.check import alike, judged
 from ssi_core.corpus.clicks.columns import LogMap
 from ssi_core.corpus.clicks.log import read_log
@@ -40,26 +39,10 @@ from ssi_core.corpus.clicks.propensity import estimate_propensities
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.shards import Shards
 from ssi_core.corpus.clicks.slates import as_quarantined, slates_of, weighed
-from ssi_core.corpus.clicks.texts import Gathered, Listed, with_ids
+from ssi_core.corpus.clicks.texts import Gathered, Listed, finish_corpus, with_ids
 from ssi_core.corpus.tables import PartWriter
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
-
-KIND = "clicks"
-
-IMPRESSIONS: dict[str, Any] = {
-    "session": pl.String(), "user": pl.String(), "page": pl.String(), "ad": pl.String(),
-    "position": pl.Int32(), "clicked": pl.Boolean(), "time": pl.Datetime("us", "UTC"),
-    "weight": pl.Float64(),
-}  # fmt: skip
-"""Schema of ``impressions/part-*.parquet``; ``weight`` is what the row counts as a click."""
-PAIRS: dict[str, Any] = {
-    "page": pl.String(), "ad": pl.String(), "shown": pl.Int64(), "clicks": pl.Int64(),
-    "weight": pl.Float64(),
-}  # fmt: skip
-"""Schema of ``pairs.parquet``: distinct pairs with a click that counts, sorted. ``shown`` counts
-every showing that could have counted, ``clicks`` those clicked; ``weight / shown`` estimates the
-relevance, up to a factor that is the same for all pairs."""
 
 _LEAST = 1000  # rows before a log is called broken as a whole
 
@@ -113,18 +96,9 @@ def ingest_clicks(
         f"{side} texts": key for side, one in listed.items() for key in one.parents.values()
     }
     said = {**vars(rules), "map": form.configuration()}
-    modules = (
-        check,
-        columns,
-        log,
-        propensity,
-        shards,
-        slates,
-        texts,
-        tables,
-        sys.modules[__name__],
-    )
-    key = store.key_of(KIND, said, parents, store.digest_code(*modules))
+    rooms = (artefact, check, columns, log, propensity, shards, slates, texts, tables)
+    code = store.digest_code(sys.modules[__name__], *rooms)
+    key = store.key_of(KIND, said, parents, code)
     found = store.up_to_date(out, KIND, key, force=force)
     if found is not None:
         return found
@@ -189,9 +163,7 @@ class _Ingestion:
                 self._listed["ad"].write(writers["ad"])
             counts = {f"{side}s": writer.rows for side, writer in writers.items()}
         for side in writers:
-            with tables.link_writer(self._building.path / f"{side}s"):
-                pass
-            _finish_corpus(self._building, side, counts[f"{side}s"])
+            finish_corpus(self._building, f"{side}s", counts[f"{side}s"])
         self._building.counts.update(counts)
         skipped = self._building.skipped
         skipped.update({f"row_{name}": n for name, n in sorted(self._broken.items())})
@@ -308,7 +280,9 @@ class _Ingestion:
                 kept, dropped = weighed(rows.read_whole(shard), weights)
                 for name, number in dropped.items():
                     totals[name] += number
-                writer.write(kept.select(IMPRESSIONS.keys()))
+                writer.write(
+                    kept.with_columns(goal=pl.lit(None, pl.String)).select(IMPRESSIONS.keys())
+                )
                 totals["slates"] += kept.select("session", "page").n_unique()
                 counted = kept.filter(pl.col("weight") > 0)
                 pairs.append(counted.group_by("page", "ad").agg(pl.col("weight").sum()))
@@ -376,18 +350,3 @@ def _corpus_writer(path: Path, side: str) -> PartWriter:
     corpus = path / f"{side}s"
     corpus.mkdir()
     return tables.document_writer(corpus)
-
-
-def _finish_corpus(building: Building, side: str, documents: int) -> None:
-    """Make a directory of documents a corpus of its own."""
-    store.write_json(
-        building.path / f"{side}s" / store.MANIFEST,
-        {
-            "kind": tables.KIND,
-            "key": store.key_of(tables.KIND, {"side": side}, {"clicks": building.key}),
-            "configuration": {"source": f"{side}s of clicks"},
-            "parents": {},
-            "counts": {"documents": documents, "links": 0},
-            "skipped": {},
-        },
-    )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from ssi_core.corpus.clicks.artefact import Split
+
 Clicks: TypeAlias = Literal["first", "all", "weighted"]
-Split: TypeAlias = Literal["pairs", "sessions", "time"]
 
 
 @dataclass(frozen=True)

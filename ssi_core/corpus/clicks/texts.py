@@ -15,7 +15,7 @@ from ssi_core.corpus import tables
 from ssi_core.corpus.clicks.columns import LogForm, TextForm
 from ssi_core.corpus.clicks.log import read_log
 from ssi_core.corpus.tables import PartWriter
-from ssi_core.store import Artefact
+from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput
 
 _TITLE = 60  # characters of a text that stand for a title
@@ -172,3 +172,28 @@ class Listed:
                 rows = rows.join(wanted, on="id", how="semi", maintain_order="left")
             done = pl.concat([done, rows.select("id")])
             write_texts(writer, rows, self._form.language)
+
+
+def write_corpus(building: Building, name: str, rows: pl.DataFrame, language: str) -> None:
+    """Write a corpus of id, title (or null) and text into an artefact, without links."""
+    (building.path / name).mkdir()
+    with tables.document_writer(building.path / name) as writer:
+        write_texts(writer, rows, language)
+    finish_corpus(building, name, len(rows))
+
+
+def finish_corpus(building: Building, name: str, documents: int) -> None:
+    """Make a directory of documents in an artefact a corpus of its own, without links."""
+    with tables.link_writer(building.path / name):
+        pass
+    store.write_json(
+        building.path / name / store.MANIFEST,
+        {
+            "kind": tables.KIND,
+            "key": store.key_of(tables.KIND, {"name": name}, {"clicks": building.key}),
+            "configuration": {"source": f"{name} of clicks"},
+            "parents": {},
+            "counts": {"documents": documents, "links": 0},
+            "skipped": {},
+        },
+    )

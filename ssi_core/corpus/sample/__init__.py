@@ -142,8 +142,8 @@ def _write_clicks(directory: Path, world: World) -> dict[str, int]:
             counts["clicks"] += showing.clicked
     with whole_file(directory / TRUE_RELEVANCE) as file:
         file.write("page\tad\trelevance\n")
-        for page, ad, relevance in true_relevance(world):
-            file.write(f"{page}\t{ad}\t{relevance}\n")
+        for page, shown, relevance in true_relevance(world):
+            file.write(f"{page}\t{shown}\t{relevance}\n")
     with whole_file(directory / CLICKS_MAP) as file:
         file.write(_CLICKS_MAP)
     with whole_file(directory / TRUTH) as file:

@@ -1,0 +1,36 @@
+"""The tables of a ``clicks`` artefact.
+
+A directory with
+
+- ``pages/`` and ``ads/``: ordinary corpora; without ``ads/``, what is clicked are pages, too
+- ``impressions/part-*.parquet``: `IMPRESSIONS`, the slates that were clicked in
+- ``pairs.parquet``: `PAIRS`, what was clicked where, and with what weight
+- ``slates.parquet``: `SLATES`, where a page shows the same whenever it is shown; the impressions
+  are then the clicked ones only
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import polars as pl
+
+KIND = "clicks"
+Split: TypeAlias = Literal["pairs", "sessions", "time"]
+
+IMPRESSIONS: dict[str, Any] = {
+    "session": pl.String(), "user": pl.String(), "page": pl.String(), "ad": pl.String(),
+    "position": pl.Int32(), "clicked": pl.Boolean(), "time": pl.Datetime("us", "UTC"),
+    "weight": pl.Float64(), "goal": pl.String(),
+}  # fmt: skip
+"""Schema of ``impressions/part-*.parquet``. ``position`` is null where it is not known, ``weight``
+is what the row counts as a click, ``goal`` the page that the user looks for, if that is known."""
+PAIRS: dict[str, Any] = {
+    "page": pl.String(), "ad": pl.String(), "shown": pl.Int64(), "clicks": pl.Int64(),
+    "weight": pl.Float64(),
+}  # fmt: skip
+"""Schema of ``pairs.parquet``: distinct pairs with a click that counts, sorted. ``shown`` counts
+every showing that could have counted, ``clicks`` those clicked; ``weight / shown`` estimates the
+relevance, up to a factor that is the same for all pairs."""
+SLATES: dict[str, Any] = {"page": pl.String(), "ad": pl.String()}
+"""Schema of ``slates.parquet``: distinct, sorted."""

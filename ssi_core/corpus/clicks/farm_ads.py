@@ -1,0 +1,122 @@
+"""Farm Ads: the words of text ads and of the pages that they lead to.
+
+Mesterharm and Pazzani (2011), Active learning using on-line algorithms. A line is a label and
+words; those with the prefix ``ad-`` are of the ad, all others of its landing page, where
+``title-`` and ``header-`` say where they stood. Here an ad is a query and its landing page the
+answer; prefixes are taken off, so that one vocabulary serves both.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from ssi_core import store
+from ssi_core.corpus import inputs, tables
+from ssi_core.corpus.clicks import artefact, texts
+from ssi_core.corpus.clicks.artefact import IMPRESSIONS, KIND, PAIRS
+from ssi_core.corpus.clicks.texts import id_of, write_corpus
+from ssi_core.corpus.tables import PartWriter
+from ssi_core.store import Artefact, Building
+from ssi_core.types import BadInput, Progress
+
+WORDS = "farm_ads_words.txt.gz"
+_OF_PAGE = ("title-", "header-")
+
+
+def sides_of(words: str) -> tuple[str, str]:
+    """Return the words of the ad and those of the landing page, each word once.
+
+    >>> sides_of("ad-cheap ad-hay title-hay hay sale")
+    ('cheap hay', 'hay sale')
+    """
+    ad: dict[str, None] = {}
+    page: dict[str, None] = {}
+    for word in words.split():
+        if word.startswith("ad-"):
+            ad[word.removeprefix("ad-")] = None
+        else:
+            for prefix in _OF_PAGE:
+                word = word.removeprefix(prefix)
+            page[word] = None
+    return " ".join(ad), " ".join(page)
+
+
+def ingest_farm_ads(
+    directory: Path, out: Path, *, force: bool = False, progress: Progress | None = None
+) -> Artefact:
+    """Make a ``clicks`` artefact: ``pages/`` are the ads, ``ads/`` their landing pages.
+
+    Ads of the same words are one query and pages of the same words one document, so that a pair is
+    there once and on one side of a split.
+
+    Parameters
+    ----------
+    directory : has ``farm_ads_words.txt.gz``
+    out, force : see `build.ingest_clicks`
+
+    Raises
+    ------
+    BadInput
+        The file is missing or damaged.
+    Refused
+        ``out`` holds something else, or is being written.
+    """
+    directory, out = Path(directory), Path(out)
+    parents = inputs.digest_inputs([directory / WORDS], progress=progress)
+    said = {"source": "farm-ads", "clicks": "all", "split": "pairs"}
+    code = store.digest_code(sys.modules[__name__], artefact, tables, texts)
+    key = store.key_of(KIND, said, parents, code)
+    found = store.up_to_date(out, KIND, key, force=force)
+    if found is not None:
+        return found
+    with store.create(out, kind=KIND, key=key, configuration=said, parents=parents) as building:
+        _build(building, directory / WORDS)
+    return store.read(out, KIND)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                label, _, words = line.strip().partition(" ")
+                if label not in ("1", "-1"):
+                    raise BadInput(
+                        f"{path}: line {number} begins with {label[:20]!r}, expected 1 or -1. "
+                        "Restore the published file."
+                    )
+                yield words
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise BadInput(f"{path}: {error}. Restore the published file.") from None
+
+
+def _build(building: Building, path: Path) -> None:
+    skipped: Counter[str] = Counter()
+    pairs: Counter[tuple[str, str]] = Counter()
+    found = 0
+    for words in _lines(path):
+        found += 1
+        ad, page = sides_of(words)
+        if not ad or not page:
+            skipped["line_without_ad" if not ad else "line_without_page"] += 1
+        else:
+            pairs[ad, page] += 1
+    for name, each in (("pages", dict.fromkeys(ad for ad, _ in pairs)),
+                       ("ads", dict.fromkeys(page for _, page in pairs))):  # fmt: skip
+        frame = pl.DataFrame({"id": [id_of(text) for text in each], "text": list(each)})
+        write_corpus(building, name, frame.with_columns(title=pl.lit(None, pl.String)), "en")
+        building.counts[name] = len(frame)
+    rows = [(id_of(ad), id_of(page), n, n, float(n)) for (ad, page), n in pairs.items()]
+    table = pl.DataFrame(rows, schema=PAIRS, orient="row").sort("page", "ad")
+    table.write_parquet(building.path / "pairs.parquet")
+    with PartWriter(building.path / "impressions", IMPRESSIONS):
+        pass
+    building.counts.update(lines=found, pairs=len(table))
+    skipped["line_repeated"] = pairs.total() - len(pairs)
+    building.skipped.update(sorted(skipped.items()))

@@ -1,0 +1,133 @@
+"""The clicks of Wikispeedia's players: on which link of an article, on the way to which other.
+
+West and Leskovec (2012), Human wayfinding in information networks. Each click of a game is an event
+of its own; what was shown is what the article links to, wherever it stood on the page.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ssi_core import store
+from ssi_core.corpus import inputs, tables, wikispeedia
+from ssi_core.corpus.clicks import artefact
+from ssi_core.corpus.clicks.artefact import IMPRESSIONS, KIND, PAIRS, Split
+from ssi_core.corpus.tables import PartWriter
+from ssi_core.corpus.wikispeedia import ARTICLES, LINKS, TEXTS, ingest_wikispeedia, rows_of
+from ssi_core.store import Artefact, Building
+from ssi_core.types import Progress
+
+FINISHED, UNFINISHED = "paths_finished_unique.tsv.gz", "paths_unfinished.tsv.gz"
+_BACK = "<"
+
+
+def clicks_of(path: str) -> Iterator[tuple[str, str]]:
+    """Yield (article, link clicked on it) of a path; ``<`` goes back to the article before.
+
+    >>> list(clicks_of("A;B;<;C"))
+    [('A', 'B'), ('A', 'C')]
+    """
+    way: list[str] = []
+    for step in path.split(";"):
+        if step == _BACK:
+            way = way[:-1] or way
+            continue
+        if way:
+            yield way[-1], step
+        way.append(step)
+
+
+def _games(directory: Path) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield session, player, time, path and goal of every game."""
+    for row in rows_of(directory / FINISHED, 6):
+        number, player, time, _, path, _ = row
+        if number != "path_id":
+            yield f"f{number}", player, time, path, path.split(";")[-1]
+    for place, row in enumerate(rows_of(directory / UNFINISHED, 6)):
+        player, time, _, path, goal, _ = row
+        yield f"u{place}", player, time, path, goal
+
+
+def ingest_wikispeedia_clicks(
+    directory: Path,
+    out: Path,
+    *,
+    split: Split = "pairs",
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Artefact:
+    """Make a ``clicks`` artefact of the games of Wikispeedia; pages and ads are its articles.
+
+    Parameters
+    ----------
+    directory : has the texts, articles and links of `wikispeedia` and both files of paths
+    split : see `rules.Rules`; the user of a click is its player
+    out, force : see `wikispeedia.ingest_wikispeedia`, as for what is raised
+    """
+    directory, out = Path(directory), Path(out)
+    names = (TEXTS, ARTICLES, LINKS, FINISHED, UNFINISHED)
+    parents = inputs.digest_inputs([directory / name for name in names], progress=progress)
+    said = {"source": "wikispeedia", "clicks": "all", "split": split}
+    code = store.digest_code(sys.modules[__name__], artefact, tables, wikispeedia)
+    key = store.key_of(KIND, said, parents, code)
+    found = store.up_to_date(out, KIND, key, force=force)
+    if found is not None:
+        return found
+    with store.create(out, kind=KIND, key=key, configuration=said, parents=parents) as building:
+        ingest_wikispeedia(directory, building.path / "pages", progress=progress)
+        _build(building, directory)
+    return store.read(out, KIND)
+
+
+def _build(building: Building, directory: Path) -> None:
+    corpus = tables.open_corpus(building.path / "pages")
+    articles = set(corpus.documents.select("id").collect()["id"])
+    slates = corpus.links.select(page="source", ad="target").sort("page", "ad").collect()
+    slates.write_parquet(building.path / "slates.parquet")
+    linked = set(slates.rows())
+    rows: list[tuple[Any, ...]] = []
+    skipped: Counter[str] = Counter()
+    games = found = 0
+    for session, player, time, path, goal in _games(directory):
+        games += 1
+        for step, (page, link) in enumerate(clicks_of(path)):
+            found += 1
+            if page not in articles or link not in articles:
+                skipped["click_of_missing_article"] += 1
+            elif (page, link) not in linked:
+                skipped["click_on_no_link"] += 1
+            else:
+                known = goal if goal in articles else None
+                rows.append((f"{session}.{step}", player, page, link, int(time), known))
+    names = ("session", "user", "page", "ad", "time", "goal")
+    events = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String) | {"time": pl.Int64},
+                          orient="row")  # fmt: skip
+    events = events.with_columns(
+        pl.from_epoch("time", "s").cast(pl.Datetime("us")).dt.replace_time_zone("UTC"),
+        position=pl.lit(None, pl.Int32),
+        clicked=pl.lit(True),
+        weight=pl.lit(1.0),
+    ).select(IMPRESSIONS.keys())
+    with PartWriter(building.path / "impressions", IMPRESSIONS) as writer:
+        writer.write(events)
+    pairs = events.group_by("page", "ad").agg(
+        clicks=pl.len().cast(pl.Int64), weight=pl.col("weight").sum()
+    )
+    shown = events.group_by("page").agg(shown=pl.len().cast(pl.Int64))
+    pairs = pairs.join(shown, on="page").select(PAIRS.keys()).sort("page", "ad")
+    pairs.write_parquet(building.path / "pairs.parquet")
+    building.counts.update(
+        games=games,
+        clicks_found=found,
+        clicks=len(events),
+        pairs=len(pairs),
+        pages=len(articles),
+        players=events["user"].n_unique(),
+    )
+    building.skipped.update(sorted(skipped.items()))

@@ -155,7 +155,7 @@ def title_mentions(documents: pl.DataFrame) -> pl.DataFrame:
     return (
         documents.select(
             source="id",
-            title=pl.col("text").str.extract_many(titles.to_list(), overlapping=True).list.unique(),
+            title=pl.col("text").str.extract_many(titles.implode(), overlapping=True).list.unique(),
             row=pl.int_range(pl.len()),
         )
         .explode("title")

@@ -14,7 +14,7 @@ import polars as pl
 from flows import slices, tracking
 from flows.report import markdown, render
 from ssi_core.evaluation.claims import Verdict, average_seeds, judge
-from ssi_core.evaluation.measures import LOWER_IS_BETTER
+from ssi_core.evaluation.measures import LOWER_IS_BETTER, MEASURES
 from ssi_core.evaluation.significance import holm, paired_randomisation, paired_t
 from ssi_core.experiment import Row, Table
 from ssi_core.types import BadInput, Report
@@ -169,7 +169,7 @@ def _against_baseline(loaded: Loaded) -> list[dict[str, Any]]:
     ]
     found = []
     for name, test in _TESTS.items():
-        for measure in loaded.table.measures:
+        for measure in [name for name in loaded.table.measures if name in MEASURES]:
             family = []
             for a, b in pairs:
                 ours, theirs = (loaded.means[label][measure].to_numpy() for label in (a, b))
@@ -300,11 +300,13 @@ def summarise(
 
 def _learning(loaded: Loaded, curves: Mapping[str, tracking.Curve]) -> dict[str, Any]:
     # Panel -> row -> curve, for rows that followed the test side: a panel per share of the pairs.
+    # A label that ends with its share, as in "N = 50 (4 %)", goes without it.
     panels: dict[str, dict[str, Any]] = {}
     for row in loaded.rows:
-        if any("test/rank_loss" in metrics for _, metrics in curves[row.label]):
-            share = 100 * float(row.parameters.get("pairs", 1))
-            panels.setdefault(f"{share:g} % of the pairs", {})[row.label] = curves[row.label]
+        if any("curve/test_rank_loss" in metrics for _, metrics in curves[row.label]):
+            share = f"{100 * float(row.parameters.get('pairs', 1)):g} %"
+            label = row.label.removesuffix(f" ({share})")
+            panels.setdefault(f"{share} of the pairs", {})[label] = curves[row.label]
     return panels
 
 

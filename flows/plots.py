@@ -72,18 +72,20 @@ def learning_curves(
 
     Parameters
     ----------
-    panels : title -> row -> (step, metrics) by step; ``train/rank_loss`` is dashed,
-        ``test/rank_loss`` is not, and a circle marks where ``val/rank_loss`` is lowest
+    panels : title -> row -> (step, metrics) by step; ``curve/train_rank_loss`` is dashed,
+        ``curve/test_rank_loss`` is not, and a circle marks where ``val/rank_loss`` is lowest
     """
     figure, each = _figure(len(panels), width=3.2 * len(panels) + 0.8, height=3.6)
     for axes, (title, rows) in zip(each, panels.items(), strict=True):
         for n, (row, curve) in enumerate(rows.items()):
-            for name, dash in (("train/rank_loss", "--"), ("test/rank_loss", "-")):
+            for side, dash in (("train", "--"), ("test", "-")):
+                name, label = f"curve/{side}_rank_loss", f"{row}, {side}"
                 points = [(step, 100 * m[name]) for step, m in curve if name in m]
-                label = f"{row}, {name.split('/')[0]}"
                 axes.plot(*zip(*points, strict=True), dash, color=COLOURS[n], label=label)
             stop = min((m["val/rank_loss"], step, m) for step, m in curve if "val/rank_loss" in m)
-            axes.plot(stop[1], 100 * stop[2]["test/rank_loss"], "o", color=COLOURS[n], markersize=5)
+            axes.plot(
+                stop[1], 100 * stop[2]["curve/test_rank_loss"], "o", color=COLOURS[n], markersize=5
+            )
         axes.set_title(title, fontsize=10, color=_INK, loc="left")
         axes.set_xlabel("triples", color=_INK)
         axes.xaxis.set_major_formatter(lambda x, _: _short(x))

@@ -89,8 +89,8 @@ def run_report(run_id: str) -> Report:
 def run_curve(run_id: str) -> Curve:
     """Return the curves of a run: (step, metrics) by step; final values are no part of them."""
     points: dict[int, dict[str, float]] = {}
-    sides = ("train/", "val/", "test/")
-    names = [n for n in client().get_run(run_id).data.metrics if n.startswith(sides)]
+    curves = ("train/", "val/", "curve/")
+    names = [n for n in client().get_run(run_id).data.metrics if n.startswith(curves)]
     for name in names:
         for metric in client().get_metric_history(run_id, name):
             if metric.step > 0:

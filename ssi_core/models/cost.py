@@ -54,11 +54,11 @@ def _(model: Term, task: Task, threads: int = 1) -> Cost:
             nonzeros=nonzeros,
             block=BLOCK_BYTES,
         )
-        for side in ("train", "valid")
+        for side in ("train", "valid", "test")
     )
     if isinstance(model, WordPairs) and model.form == "hashed":
         scratch += 8 * model.buckets  # the load of each bucket
-    return Cost(3 * size + scratch + 2 * ranking, 4 * size)
+    return Cost(3 * size + scratch + (3 if model.curves else 2) * ranking, 4 * size)
 
 
 @singledispatch

@@ -12,7 +12,9 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy as np
 from scipy import sparse
 
+from ssi_core.evaluation.candidates import Side as EvaluatedSide
 from ssi_core.evaluation.evaluate import Validator
+from ssi_core.features.share import share_of_pairs
 from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.sweep import Settings, sweep_of
 from ssi_core.models.base import FittedModel, Model, Side, fitted
@@ -45,6 +47,13 @@ class Term(Model):
         improvement before the end
     search_budget : triples of each trial of the search
     validation_queries : queries of the validation rank loss
+    pairs : share of the training pairs that is learnt from (`features.share`), 0 < pairs <= 1. The
+        others are as unknown to the training as test pairs are: it may draw them as d-, and its
+        training rank loss takes them for irrelevant. Validation and test do not change with it:
+        their candidates are without all training pairs of a query, so that shares can be compared
+    curves : tell ``watch`` also the rank losses ``curve/train_rank_loss``, of the pairs learnt
+        from, and ``curve/test_rank_loss``, of ``validation_queries`` queries each. They are only
+        told: validation alone ends a training and chooses its parameters and settings
     """
 
     diagonal: Literal["none", "identity", "alpha", "learned"] = "identity"
@@ -63,6 +72,8 @@ class Term(Model):
     patience: int = 5
     search_budget: int = 50_000
     validation_queries: int = 500
+    pairs: float = 1.0
+    curves: bool = False
 
     def __post_init__(self) -> None:
         """Refuse values that no training could follow."""
@@ -75,6 +86,8 @@ class Term(Model):
         self.at_least_one("negatives", "epoch", "budget", "patience", "search_budget")
         if not self.rates or min(self.rates) <= 0:
             raise ValueError(f"rates={self.rates}; expected positive numbers")
+        if not 0 < self.pairs <= 1:
+            raise ValueError(f"pairs={self.pairs}; expected a share, 0 < pairs <= 1")
 
     def at_least_one(self, *names: str) -> None:
         """Refuse hyper-parameters below 1."""
@@ -130,16 +143,21 @@ class TermTraining(Generic[T]):
         views = sorted(model.views())
         shown = model.view if model.view in views else views[0]
         diagonal = shown if model.diagonal == "none" else model.diagonals_view
-        self._data = training_data(task, shown, diagonal)
+        known = share_of_pairs(task, model.pairs)
+        self._data = training_data(known, shown, diagonal)
         self.words = task.documents.matrix(diagonal).shape[1]
         self._width = max(self.words, task.documents.matrix(shown).shape[1])
-        self.valid = self._judge("valid")
-        self.train = self._judge("train")
+        self.valid = self._judge(task, "valid")
+        self.train = self._judge(known, "train")
+        self._observe: dict[str, Callable[[Parameters], float]] = {}
+        if model.curves:
+            test = self._judge(task, "test")
+            self._observe = {"curve/train_rank_loss": self.train, "curve/test_rank_loss": test}
 
-    def _judge(self, side: Literal["train", "valid"]) -> Callable[[Parameters], float]:
+    def _judge(self, task: Task, side: EvaluatedSide) -> Callable[[Parameters], float]:
         """Rank loss of parameters on one side of the split."""
         queries, threads = self.model.validation_queries, self._threads
-        validator = Validator(self.task, side, queries, threads=threads)
+        validator = Validator(task, side, queries, threads=threads)
         return lambda p: validator.rank_loss(fitted(self.model, self.task, self.arrays(p)))
 
     def arrays(self, parameters: Parameters) -> dict[str, Any]:
@@ -171,6 +189,7 @@ class TermTraining(Generic[T]):
             seed=self.seed if seed is None else seed,
             threads=self._threads,
             judge=self.valid,
+            observe=self._observe,
         )
 
     def sweep(self, form: str, diagonal: str) -> Callable[..., Any]:

@@ -39,6 +39,10 @@ class Trainee(Protocol):
         """Validation error now."""
         ...
 
+    def observed(self) -> Mapping[str, float]:
+        """Further metrics now, for the curves alone."""
+        ...
+
 
 @dataclass
 class Progress:
@@ -74,7 +78,8 @@ def descend(
     epoch : triples between two validations
     budget : triples at most
     patience : validations without improvement before the end
-    watch : told ``train/...`` and ``val/rank_loss`` at each validation; a call that goes on from a
+    watch : told ``train/...``, ``val/rank_loss`` and what the trainee observes at each validation,
+        of which ``val/rank_loss`` alone decides anything; a call that goes on from a
         checkpoint tells it of those before, too
     checkpoint : directory that holds the state after each validation; a call that finds it there
         goes on from it, and with one thread ends with the same bits as a call without a break
@@ -105,7 +110,8 @@ def descend(
             _copy(trainee.arrays, best)
         else:
             progress.waited += 1
-        progress.curve.append((progress.triples, metrics | {"val/rank_loss": error}))
+        metrics |= {"val/rank_loss": error, **trainee.observed()}
+        progress.curve.append((progress.triples, metrics))
         _tell(watch, *progress.curve[-1])
         if checkpoint is not None:
             _save(checkpoint, trainee.arrays, best, progress)

@@ -70,6 +70,7 @@ class Sgd:
     seed : of the sampler; every thread has its own stream
     threads : 1 is exact; more share the parameters without a lock (Hogwild)
     judge : validation error of parameters
+    observe : name -> measure of parameters that curves are to show
     """
 
     def __init__(
@@ -84,11 +85,12 @@ class Sgd:
         seed: int,
         threads: int,
         judge: Callable[[Parameters], float],
+        observe: Mapping[str, Callable[[Parameters], float]] | None = None,
     ) -> None:
         self.parameters = parameters
         self._sweep = sweep
         self._data, self._settings, self._n_documents = data, settings, n_documents
-        self._judge = judge
+        self._judge, self._observe = judge, observe or {}
         # A row of 8 keeps the states of two threads on different cache lines.
         self._states = np.zeros((threads, 8), np.uint64)
         self._states[:, 0] = np.random.SeedSequence(seed).generate_state(threads, np.uint64)
@@ -143,6 +145,11 @@ class Sgd:
         """Validation error now; a training that diverges shows in it, not in warnings."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self._judge(self.parameters)
+
+    def observed(self) -> Mapping[str, float]:
+        """Further measures now; nothing follows from them."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return {name: measure(self.parameters) for name, measure in self._observe.items()}
 
 
 def _pieces(triples: int) -> list[int]:

@@ -11,7 +11,7 @@ from ssi_core.experiment import parse_table
 from ssi_core.types import Report
 
 QUERIES = 60
-SIDES = ("train", "val", "test")
+CURVES = ("val/rank_loss", "curve/train_rank_loss", "curve/test_rank_loss")
 
 TABLE = {
     "name": "made-up",
@@ -61,7 +61,7 @@ def write(task, comparison="first", gains=(("TF-IDF", 0.0), ("BM25", 0.0), ("U'V
             with tracking.row_run(table, table.row(label), seed, comparison, task) as run:
                 if label == "U'V + I":
                     for step in (0, 500, 1000):
-                        losses = {f"{side}/rank_loss": 0.1 / (1 + step) for side in SIDES}
+                        losses = {name: 0.1 / (1 + step) for name in CURVES}
                         run.watch(step, {"train/hinge": 1.0, **losses})
                     run.facts({"triples": 1000})
                 run.report(report(gain, seed=len(runs)))

@@ -1,9 +1,9 @@
 from flows import plots
 
 CURVE = [
-    (0, {"val/rank_loss": 0.50, "train/rank_loss": 0.50, "test/rank_loss": 0.51}),
-    (1000, {"val/rank_loss": 0.10, "train/rank_loss": 0.08, "test/rank_loss": 0.12}),
-    (2000, {"val/rank_loss": 0.20, "train/rank_loss": 0.01, "test/rank_loss": 0.19}),
+    (0, {"val/rank_loss": 0.50, "curve/train_rank_loss": 0.50, "curve/test_rank_loss": 0.51}),
+    (1000, {"val/rank_loss": 0.10, "curve/train_rank_loss": 0.08, "curve/test_rank_loss": 0.12}),
+    (2000, {"val/rank_loss": 0.20, "curve/train_rank_loss": 0.01, "curve/test_rank_loss": 0.19}),
 ]
 
 

@@ -23,6 +23,9 @@ class Scripted:
     def error(self):
         return self.errors[int(self.arrays["x"][0])]
 
+    def observed(self):
+        return {}
+
 
 def test_stops_after_patience_and_restores_the_best():
     trainee = Scripted([0.5, 0.4, 0.2, 0.3, 0.25, 0.1])

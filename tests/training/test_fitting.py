@@ -23,6 +23,9 @@ class Walk:
     def error(self):
         return float(self.arrays["x"][0])
 
+    def observed(self):
+        return {}
+
 
 def fit(begun, checkpoint, stop=None):
     def begin(settings):

@@ -20,6 +20,7 @@ _TITLES = {
     "p_at_1": "P@1",
     "p_at_10": "P@10",
     "ndcg_at_10": "nDCG@10",
+    "hubness": "hubness",
 }
 _LEVEL = 0.05
 
@@ -301,7 +302,7 @@ def _best(comparison: Mapping[str, Any]) -> dict[str, list[str]]:
     # label -> measures in which the row is the best.
     found: dict[str, list[str]] = {}
     for name in comparison["measures"]:
-        sign = -1 if name == "rank_loss" else 1
+        sign = -1 if name in ("rank_loss", "hubness") else 1
         rows = comparison["summary"]
         best = max(rows, key=lambda row: sign * row["measures"][name]["mean"])
         found.setdefault(best["label"], []).append(name)

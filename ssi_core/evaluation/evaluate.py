@@ -20,10 +20,12 @@ from ssi_core.evaluation.measures import (
     Ranks,
     clustered_error,
     count,
+    hubness,
     rank_loss,
     standard_error,
 )
 from ssi_core.evaluation.scorer import Scorer, length, score_pairs, take
+from ssi_core.kernels.topk import top_k
 from ssi_core.types import (
     Fitted,
     Float32,
@@ -40,7 +42,9 @@ from ssi_core.types import (
 BLOCK_BYTES = 64 << 20
 
 
-def rank(score: Callable[[int, int], Float32], chosen: Candidates) -> Ranks:
+def rank(
+    score: Callable[[int, int], Float32], chosen: Candidates, found: Int64 | None = None
+) -> Ranks:
     """Rank the relevant documents of all queries, in blocks.
 
     Parameters
@@ -48,6 +52,8 @@ def rank(score: Callable[[int, int], Float32], chosen: Candidates) -> Ranks:
     score : ``score(first, last)`` gives the scores of some of ``chosen.queries`` with
         ``chosen.documents``, which are overwritten
     chosen : `Candidates`
+    found : int64, a number for each of ``chosen.documents`` to which the queries are added that
+        have it among their first ten
     """
     parts = []
     for first, last in blocks(len(chosen.queries), len(chosen.documents)):
@@ -56,9 +62,19 @@ def rank(score: Callable[[int, int], Float32], chosen: Candidates) -> Ranks:
         barred = chosen.barred.part(first, last)
         scores = score(first, last)
         parts.append(count(scores, chosen.outside, barred, relevant, chosen.grade[own]))
+        if found is not None:
+            found += _first_ten(scores)
     names = ("rank", "above", "tied", "grade", "irrelevant")
     joined = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
     return Ranks(chosen.relevant.start, *joined)
+
+
+def _first_ten(scores: Float32) -> NDArray[np.integer]:
+    """How many rows have each column among their ten highest; ``-inf`` is never."""
+    k = min(10, scores.shape[1])
+    columns, best = np.empty((len(scores), k), np.int32), np.empty((len(scores), k), np.float32)
+    top_k(scores, columns, best)
+    return np.bincount(columns[columns >= 0], minlength=scores.shape[1])
 
 
 def blocks(rows: int, columns: int) -> list[tuple[int, int]]:
@@ -180,7 +196,7 @@ def evaluate(
 
     ``rank_loss`` is exact on the drawn queries, ``rank_loss_tuples`` the paper's estimate from
     random (query, relevant, irrelevant) over all queries of the side; the other measures are those
-    of `MEASURES` on the drawn queries.
+    of `MEASURES` on the drawn queries, and their `hubness`, which has no error.
 
     Parameters
     ----------
@@ -221,11 +237,13 @@ def evaluate(
         _rows(documents, document_rows, chosen.documents),
         threads,
     )
-    ranks = rank(score, chosen)
+    found = np.zeros(len(chosen.documents), np.int64)
+    ranks = rank(score, chosen, found)
     values = {name: measure(ranks) for name, measure in MEASURES.items()}
     means = {name: float(v.mean()) for name, v in values.items()}
     errors = {name: standard_error(v) for name, v in values.items()}
 
+    means["hubness"] = hubness(found)
     if len(query):
         tell(0.8, f"scoring {len(query)} tuples")
         left = np.searchsorted(query_rows, query)

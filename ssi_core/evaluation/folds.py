@@ -42,9 +42,10 @@ def pooled(reports: Sequence[Report]) -> Report:
             values = per_query[name].to_numpy()
             means[name], errors[name] = float(values.mean()), standard_error(values)
         elif all(name in report.means for report in reports):
-            found = np.array([[report.means[name], report.errors[name]] for report in reports])
-            means[name] = float(shares @ found[:, 0])
-            errors[name] = float(np.sqrt(np.sum((shares * found[:, 1]) ** 2)))
+            means[name] = float(shares @ [report.means[name] for report in reports])
+            if name in reports[0].errors:
+                each = shares * [report.errors[name] for report in reports]
+                errors[name] = float(np.sqrt(np.sum(each**2)))
     bounds = {
         name: float(shares @ [report.bounds[name] for report in reports])
         for name in reports[0].bounds

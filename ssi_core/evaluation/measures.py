@@ -16,7 +16,7 @@ from ssi_core.evaluation.candidates import Lists
 from ssi_core.kernels.metrics import rank_relevant
 from ssi_core.types import Float32, Float64, Int32, Int64
 
-LOWER_IS_BETTER = frozenset({"rank_loss", "rank_loss_tuples"})
+LOWER_IS_BETTER = frozenset({"rank_loss", "rank_loss_tuples", "hubness"})
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,24 @@ MEASURES: Mapping[str, Callable[[Ranks], Float64]] = {
     "p_at_10": lambda ranks: precision_at(ranks, 10),
     "ndcg_at_10": lambda ranks: ndcg_at(ranks, 10),
 }
+
+
+OF_ALL_QUERIES = ("hubness",)
+"""Measures that have no value for a single query."""
+
+
+def hubness(found: NDArray[np.integer]) -> float:
+    """Skewness of how many queries have each document among their first ten.
+
+    Radovanovic, Nanopoulos and Ivanovic (2010), with k = 10: near 0 where documents are found
+    alike, large where a few *hubs* are found for most queries. 0 where all are found alike.
+
+    >>> hubness(np.array([0, 0, 0, 4]))
+    1.1547005383792515
+    """
+    apart = found - found.mean() if len(found) else np.zeros(1)
+    spread = float(np.mean(apart**2))
+    return float(np.mean(apart**3)) / spread**1.5 if spread > 0 else 0.0
 
 
 def standard_error(values: Float64) -> float:

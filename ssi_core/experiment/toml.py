@@ -12,7 +12,7 @@ from typing import Any
 
 from ssi_core import files
 from ssi_core.evaluation.claims import Claim
-from ssi_core.evaluation.measures import LOWER_IS_BETTER, MEASURES
+from ssi_core.evaluation.measures import LOWER_IS_BETTER, MEASURES, OF_ALL_QUERIES
 from ssi_core.experiment.strict import instead, mapping, read, tables
 from ssi_core.experiment.tables import Published, Row, Table, TaskSpec
 from ssi_core.types import BadInput
@@ -214,8 +214,8 @@ def _check(table: Table, where: str) -> None:
     if not table.measures:
         raise BadInput(f"{where}: measures: none is named. Known: {', '.join(MEASURES)}.")
     for measure in table.measures:
-        if measure not in MEASURES:
-            raise BadInput(f"{where}: measures: no measure {instead(measure, MEASURES)}")
+        if measure not in (known := (*MEASURES, *OF_ALL_QUERIES)):
+            raise BadInput(f"{where}: measures: no measure {instead(measure, known)}")
     for row in table.rows:
         if labels.count(row.label) > 1:
             raise BadInput(f"{where}: two rows are labelled {row.label!r}; labels must differ.")

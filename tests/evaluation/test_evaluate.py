@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from ssi_core.evaluation import evaluate as module
 from ssi_core.evaluation.candidates import draw_tuples
@@ -13,7 +14,7 @@ from ssi_core.evaluation.evaluate import (
     training_rank_loss,
     validation_rank_loss,
 )
-from ssi_core.evaluation.measures import MEASURES
+from ssi_core.evaluation.measures import MEASURES, hubness
 from ssi_core.types import Pairs, Vectors
 from tests.evaluation import naive
 from tests.evaluation.toy import Lookup, csr, random_task, texts
@@ -214,3 +215,24 @@ def test_progress_rises_to_one():
     assert fractions == sorted(fractions)
     assert fractions[-1] == 1
     assert all(message for _, message in told)
+
+
+@pytest.mark.parametrize("pool", [None, 7])
+def test_hubness_is_the_skewness_of_the_counts_of_the_first_ten(pool):
+    task = random_task(np.random.default_rng(4), queries=30, documents=25, pool=pool)
+    scores = task.queries.matrix("counts").toarray()
+    found = np.zeros(25)
+    columns = set()
+    for q, (candidates, relevant) in naive.protocol(task, "test").items():
+        own = sorted({*candidates, *relevant})
+        columns |= {*own}
+        for d in sorted(own, key=lambda d: (-scores[q, d], d))[:10]:
+            found[d] += 1
+    report = evaluate(Lookup(), task, tuples=0)
+    assert report.means["hubness"] == pytest.approx(stats.skew(found[sorted(columns)]))
+    assert "hubness" not in report.errors
+
+
+def test_a_document_that_everything_finds_is_a_hub():
+    assert hubness(np.array([3, 3, 3])) == 0
+    assert hubness(np.array([0] * 99 + [50])) > hubness(np.array([0] * 50 + [1] * 50)) == 0

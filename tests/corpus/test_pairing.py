@@ -1,0 +1,157 @@
+import gzip
+from collections import Counter
+
+import polars as pl
+import pytest
+
+from ssi_core.corpus import redirects
+from ssi_core.corpus.languagelinks import LanguageLinks, Source, read_sitelinks
+from ssi_core.corpus.mates import open_mates
+from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.pairing import ingest_mates, pair_up
+from ssi_core.corpus.sample import write_sample
+from ssi_core.corpus.tables import open_corpus
+from ssi_core.types import BadInput
+from tests.corpus import dumps
+from tests.corpus.test_languagelinks import item, items, table
+
+
+def corpus(directory, language, *pages):
+    dump = dumps.write(
+        directory / f"{language}wiki-p.xml.bz2", dumps.xml(*pages, language=language)
+    )
+    ingest_wikipedia([dump], directory / language, processes=1)
+    return directory / language
+
+
+@pytest.fixture
+def corpora(tmp_path):
+    japanese = corpus(
+        tmp_path, "ja",
+        dumps.page(10, "自動車", "自動車は走る。"),
+        dumps.page(11, "犬", "犬は鳴く。"),
+        dumps.page(12, "車", "#REDIRECT", redirect="自動車"),
+        dumps.page(13, "猫", "猫は眠る。"),
+    )  # fmt: skip
+    english = corpus(
+        tmp_path, "en",
+        dumps.page(1, "Car", "A car drives."),
+        dumps.page(2, "Dog", "A dog barks."),
+        dumps.page(3, "Auto", "#REDIRECT", redirect="Car"),
+        dumps.page(4, "Hound", "A dog barks."),
+        dumps.page(5, "Cat", "A cat sleeps."),
+    )  # fmt: skip
+    return japanese, english
+
+
+def links(*rows, by_id=None):
+    frame = pl.DataFrame(rows, schema=["query", "document"], orient="row")
+    return LanguageLinks(frame, by_id, Counter())
+
+
+def paired(corpora, *rows, by_id=None):
+    return pair_up(links(*rows, by_id=by_id), *map(open_corpus, corpora))
+
+
+def test_a_corpus_knows_the_other_titles_of_its_documents(corpora):
+    japanese, english = map(redirects.read_redirects, corpora)
+    assert japanese.collect().rows() == [("車", "10")]
+    assert english.collect().rows() == [("Auto", "1"), ("Hound", "2")]
+
+
+def test_titles_and_ids_are_resolved(corpora):
+    pairs, counts, skipped = paired(corpora, ("車", "Auto"), ("犬", "Hound"), ("猫", "Cat"))
+    assert pairs.rows() == [("10", "1"), ("11", "2"), ("13", "5")]
+    assert counts == {"links_found": 3, "mates": 3, "through_redirects": 2}
+    assert not skipped
+    pairs, _, _ = paired(corpora, ("犬", "2"), by_id="documents")
+    assert pairs.rows() == [("11", "2")]
+    pairs, _, _ = paired(corpora, ("11", "Dog"), by_id="queries")
+    assert pairs.rows() == [("11", "2")]
+
+
+def test_a_document_has_one_mate_and_the_direct_one_comes_first(corpora):
+    rows = [("車", "Dog"), ("自動車", "Car"), ("自動車", "Car"), ("犬", "Car"), ("犬", "Dog")]
+    pairs, counts, skipped = paired(corpora, *rows)
+    assert pairs.rows() == [("10", "1"), ("11", "2")]
+    assert skipped == Counter(link_to_second_mate=2, link_duplicate=1)
+    assert counts["mates"] + skipped.total() == counts["links_found"]
+
+
+def test_what_is_in_no_corpus_is_counted(corpora):
+    rows = [("犬", "Dog"), ("馬", "Dog"), ("猫", "Horse"), ("馬", "Horse")]
+    _, counts, skipped = paired(corpora, *rows)
+    assert counts["mates"] == 1
+    assert skipped == Counter(
+        link_query_not_in_corpus=1, link_document_not_in_corpus=1, link_neither_in_corpus=1
+    )
+
+
+def test_mates_from_a_table(corpora, tmp_path):
+    path = table(tmp_path / "enwiki-langlinks.sql.gz", (1, "ja", "自動車"), (2, "fr", "Chien"))
+    made = ingest_mates("langlinks", path, *corpora, tmp_path / "out")
+    mates = open_mates(tmp_path / "out")
+    assert mates.pairs.rows() == [("10", "1")]
+    assert (mates.queries, mates.documents) == corpora
+    assert mates.dictionary is None
+    assert made.counts["mates"] == 1
+    assert made.skipped == {"other_language": 1}
+    # Corpora that are moved are found again.
+    moved = [place.rename(tmp_path / f"moved-{place.name}") for place in corpora]
+    with pytest.raises(BadInput, match="is no artefact"):
+        open_mates(tmp_path / "out")
+    assert ingest_mates("langlinks", path, *moved, tmp_path / "out") == made
+    assert open_mates(tmp_path / "out").queries == moved[0]
+
+
+def test_mates_from_wikidata_and_from_wikitext(corpora, tmp_path):
+    path = tmp_path / "all.json.gz"
+    path.write_bytes(gzip.compress(items(item(enwiki="Auto", jawiki="車"))))
+    ingest_mates("wikidata", path, *corpora, tmp_path / "wikidata")
+    assert open_mates(tmp_path / "wikidata").pairs.rows() == [("10", "1")]
+    old = dumps.xml(dumps.page(11, "犬", "犬 [[en:Dog]]"), language="ja")
+    path = dumps.write(tmp_path / "jawiki-old.xml.bz2", old)
+    ingest_mates("wikitext", path, *corpora, tmp_path / "wikitext", processes=1)
+    assert open_mates(tmp_path / "wikitext").pairs.rows() == [("11", "2")]
+
+
+def test_no_mates(corpora, tmp_path):
+    path = table(tmp_path / "enwiki-langlinks.sql.gz", (1, "fr", "Voiture"))
+    with pytest.raises(BadInput, match="no link between 'ja' and 'en'"):
+        ingest_mates("langlinks", path, *corpora, tmp_path / "out")
+    path = table(tmp_path / "enwiki-langlinks.sql.gz", (1, "ja", "馬"), (9, "ja", "馬"))
+    with pytest.raises(BadInput, match=r"no mates; .*1 query not in corpus, 1 neither in corpus"):
+        ingest_mates("langlinks", path, *corpora, tmp_path / "out")
+    with pytest.raises(BadInput, match="are both in 'en'"):
+        ingest_mates("langlinks", path, corpora[1], corpora[1], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(ValueError, match="source='gossip'"):
+        ingest_mates("gossip", path, *corpora, tmp_path / "out")
+
+
+def test_both_editions_of_the_sample(tmp_path):
+    counts = write_sample(tmp_path / "sample", documents=60, seed=2)
+    places = []
+    for language in ("ja", "en"):
+        (dump,) = (tmp_path / "sample").glob(f"{language}wiki-*.xml.bz2")
+        ingest_wikipedia([dump], tmp_path / language, processes=1)
+        places.append(tmp_path / language)
+    (path,) = (tmp_path / "sample").glob("*langlinks.sql.gz")
+    made = ingest_mates("langlinks", path, *places, tmp_path / "out")
+    assert made.counts["mates"] == counts["mates"] == made.counts["links_found"]
+    assert made.skipped["other_language"] > 0
+
+
+def test_the_mates_of_the_wikidata_excerpt(tmp_path):
+    path = dumps.real_data("wiki-dumps", "wikidata-excerpt.json.bz2")
+    languages = ("ja", "en")
+    titles = read_sitelinks(Source(path, languages, 1, lambda fraction, message: None)).frame
+    places = [
+        corpus(
+            tmp_path, language,
+            *(dumps.page(n, title, f"{title} {n}") for n, title in enumerate(titles[side], 1)),
+        )
+        for language, side in zip(languages, ("query", "document"), strict=True)
+    ]  # fmt: skip
+    made = ingest_mates("wikidata", path, *places, tmp_path / "out")
+    assert made.counts["mates"] == 336

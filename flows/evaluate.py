@@ -20,6 +20,9 @@ class EvaluateSettings(BaseModel):
 
     model: str = Field(description="A directory, an MLflow run id, or models:/NAME@ALIAS")
     task: str = Field(description="Directory that 'features' wrote")
+    fold: int | None = Field(
+        default=None, ge=1, description="Fold that the model was trained in, of a task with folds"
+    )
     side: Literal["valid", "test"] = Field(default="test", description="Pairs that are looked for")
     queries: int = Field(default=1000, ge=1, description="Queries that are measured")
     tuples: int = Field(default=100_000, ge=1, description="Tuples of the sampled rank loss")
@@ -32,12 +35,13 @@ def measure(settings: EvaluateSettings) -> dict[str, float]:
     from flows.costs import require_evaluation
     from flows.tracking import model_directory
     from ssi_core.evaluation.evaluate import evaluate as evaluate_model
+    from ssi_core.evaluation.folds import fold_of
     from ssi_core.features.task import open_task
     from ssi_core.models import load_model
 
-    how = settings.model_dump(exclude={"model", "task"})
+    how = settings.model_dump(exclude={"model", "task", "fold"})
     fitted = load_model(model_directory(settings.model))
-    task = open_task(Path(settings.task))
+    task = fold_of(open_task(Path(settings.task)), settings.fold)
     require_evaluation(fitted.model, task, settings.queries)
     report = evaluate_model(fitted, task, **how, progress=progress("evaluate"))
     return {**report.means, **{f"{name}_se": error for name, error in report.errors.items()}}

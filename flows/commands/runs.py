@@ -17,6 +17,12 @@ TASK = click.option(
     "--task", type=click.Path(path_type=Path), required=True, help="Directory of 'ssi features'."
 )
 
+FOLD = click.option(
+    "--fold",
+    type=click.IntRange(min=1),
+    help="Fold that the model was trained in, of a task with folds; that of a run: 1.",
+)
+
 
 @click.command(
     cls=Verb, examples=('ssi train demo --task task --row "U\'V + I" --seed 1 --threads 2',)
@@ -54,24 +60,35 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
     return Outcome(value, show)
 
 
-@click.command(cls=Verb, examples=("ssi evaluate models:/ssi@champion --task task",))
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi evaluate models:/ssi@champion --task task",
+        "ssi evaluate 0123abcd --task cranfield-task --fold 1",
+    ),
+)
 @click.argument("model")
 @TASK
+@FOLD
 @click.option("--side", type=click.Choice(["test", "valid"]), default="test", show_default=True)
 @click.option("--queries", type=click.IntRange(min=1), default=1000, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the drawn queries.")
-def evaluate(model: str, task: Path, side: str, queries: int, seed: int) -> Outcome:
+def evaluate(
+    model: str, task: Path, fold: int | None, side: str, queries: int, seed: int
+) -> Outcome:
     """Measure a model on a task.
 
     Rank loss, MAP, precision and more, each with its standard error.
     """
     from flows.costs import require_evaluation
     from ssi_core.evaluation.evaluate import evaluate as measure
+    from ssi_core.evaluation.folds import fold_of
     from ssi_core.features.task import open_task
     from ssi_core.models import load_model
     from ssi_core.serving.searcher import model_in
 
-    fitted, opened = load_model(model_in(directory_of(model))), open_task(task)
+    fitted = load_model(model_in(directory_of(model)))
+    opened = fold_of(open_task(task), fold)
     require_evaluation(fitted.model, opened, queries)
     with progress("evaluate") as tell:
         report = measure(
@@ -91,13 +108,15 @@ def evaluate(model: str, task: Path, side: str, queries: int, seed: int) -> Outc
 @click.argument("run")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True)
 @click.option("--task", type=click.Path(path_type=Path), help="Else the task that the run names.")
-def export_trec(run: str, out: Path, task: Path | None) -> Outcome:
+@FOLD
+def export_trec(run: str, out: Path, task: Path | None, fold: int | None) -> Outcome:
     """Write the rankings of a run for other tools.
 
     The files are run.trec and qrels.trec.
     """
     from flows import tracking
     from flows.costs import require_evaluation
+    from ssi_core.evaluation.folds import fold_of
     from ssi_core.evaluation.trec import write_trec
     from ssi_core.features.task import open_task
     from ssi_core.files import writing
@@ -107,7 +126,7 @@ def export_trec(run: str, out: Path, task: Path | None) -> Outcome:
     fitted = load_model(model_in(directory_of(run)))
     if task is None:
         task = Path(tracking.client().get_run(run).data.tags["task_path"])
-    opened = open_task(task)
+    opened = fold_of(open_task(task), fold)
     require_evaluation(fitted.model, opened)
     with writing(out):
         ranking, relevant = write_trec(

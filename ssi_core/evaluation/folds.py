@@ -1,4 +1,4 @@
-"""Cross-validation: the reports of several folds as one."""
+"""Cross-validation: one fold of a task, and the reports of several as one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,36 @@ import numpy as np
 import polars as pl
 
 from ssi_core.evaluation.measures import standard_error
-from ssi_core.types import Report
+from ssi_core.types import BadInput, Report, Task
+
+
+def fold_of(task: Task, number: int | None) -> Task:
+    """Return the fold of a task that a model was trained in; a task without folds is its own.
+
+    Parameters
+    ----------
+    task : `Task`
+    number : from 1; None where there is one division only
+
+    Raises
+    ------
+    BadInput
+        The task has folds and none is named: whichever were taken, the model may have been trained
+        on the queries that it tests. Or there is no such fold.
+    """
+    known = len(task.folds)
+    if number is None and known:
+        raise BadInput(
+            f"task {task.path} tests its queries in {known} folds, and a model is trained in one: "
+            f"others test what it has learnt from. Name its fold, 1 to {known} (--fold); the model "
+            "of a run is that of fold 1, while the report of the run is of all folds."
+        )
+    if number is None:
+        return task
+    if not 1 <= number <= known:
+        said = f"its folds are 1 to {known}" if known else "it has no folds"
+        raise BadInput(f"task {task.path}: fold {number} is not there; {said}.")
+    return task.folds[number - 1]
 
 
 def pooled(reports: Sequence[Report]) -> Report:

@@ -5,6 +5,8 @@ import polars as pl
 import pytest
 
 from flows import tracking
+from flows.cli import cli
+from flows.command import run as ssi
 from flows.rows import run_row
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.features.task import build_task, open_task
@@ -27,7 +29,7 @@ model = "tfidf"
 
 
 @pytest.mark.usefixtures("mlflow_root")
-def test_a_row_on_folds_reports_every_query_once(tmp_path):
+def test_a_row_on_folds_reports_every_query_once(tmp_path, capsys):
     build_task(write_collection(tmp_path / "corpus"), tmp_path / "task", split="queries")
     (tmp_path / "judged.toml").write_text(TABLE)
     run = run_row(str(tmp_path / "judged.toml"), "TF-IDF", tmp_path / "task", 0, "c")
@@ -43,5 +45,15 @@ def test_a_row_on_folds_reports_every_query_once(tmp_path):
         expected.select("id", "map", "ndcg_at_10")
     )
     assert report.means["map"] == pytest.approx(expected["map"].mean())
+    # Its model is that of the first fold, whose queries are all that it can be measured on.
+    for verb in (["evaluate", run, "--task", str(tmp_path / "task")], ["export-trec", run]):
+        where = ["--out", str(tmp_path / "trec")] if verb[0] == "export-trec" else []
+        assert ssi(cli, [*verb, *where]) == 3
+        assert "Name its fold, 1 to 5 (--fold)" in capsys.readouterr().err
+        assert ssi(cli, [*verb, *where, "--fold", "1"]) == 0
+        assert ssi(cli, [*verb, *where, "--fold", "6"]) == 3
+        assert "folds are 1 to 5" in capsys.readouterr().err
+    lines = (tmp_path / "trec" / "run.trec").read_text().splitlines()
+    assert {line.split()[0] for line in lines} == set(frames[0]["id"])
     logged = tracking.client().get_run(run).data.metrics
     assert logged["test/ndcg_at_10"] == pytest.approx(expected["ndcg_at_10"].mean())

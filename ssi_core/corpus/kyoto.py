@@ -83,7 +83,7 @@ def read_articles(
                 except etree.XMLSyntaxError as error:
                     line, column = error.position
                     malformed[member.name] = f"line {line}, column {column}: {_reason(error)}"
-                    _log.warning("%s: %s: %s", path, member.name, malformed[member.name])
+                    _log.info("%s: %s: %s", path, member.name, malformed[member.name])
     except (OSError, EOFError, tarfile.TarError, lzma.LZMAError) as error:
         raise BadInput(f"{path}: {error}. {_REMEDY}") from None
 
@@ -277,7 +277,8 @@ def _read(
         if progress is not None and not files % 500:
             progress(0.5, f"{files:,} articles read")
     if not articles:
-        raise BadInput(f"{path}: no article in it has a text in both languages. {_REMEDY}")
+        first = "".join(f" ({name}, {place})" for name, place in list(malformed.items())[:1])
+        raise BadInput(f"{path}: no article in it has a text in both languages{first}. {_REMEDY}")
     building.counts["files"] = files + len(malformed)
     building.skipped["article_malformed"] = len(malformed)
     building.skipped["malformed"] = malformed

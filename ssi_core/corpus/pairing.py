@@ -172,9 +172,11 @@ def _no_mates(
 ) -> str:
     lost = {name: n for name, n in skipped.items() if name.startswith("link_")}
     if not lost:
+        broken = skipped["title_not_utf8"]
+        also = f" but {broken:,} whose titles are no UTF-8" if broken else ""
         return (
-            f"{path}: it has no link between {languages[0]!r} and {languages[1]!r}. Give a source "
-            "of one of these wikis, or other corpora."
+            f"{path}: it has no link between {languages[0]!r} and {languages[1]!r}{also}. Give a "
+            "source of one of these wikis, or other corpora."
         )
     said = ", ".join(
         f"{n:,} {name.removeprefix('link_').replace('_', ' ')}" for name, n in lost.items()

@@ -30,6 +30,7 @@ written by `python -m tests.robust`, and the tests look whether it is still true
 _THEMES = {
     "Dumps": "Dumps of a Wikipedia",
     "Wikispeedia": "The files of Wikispeedia",
+    "Mates": "Mates of two languages",
     "Corpora": "A corpus, on the way to a task",
     "Tasks": "A task directory",
     "Models": "Models and questions",

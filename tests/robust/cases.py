@@ -22,6 +22,7 @@ from flows.cli import cli
 from flows.command import run
 from ssi_core import store
 from tests.corpus import dumps
+from tests.robust import mates
 from tests.robust.machine import closed, filling_disk, small_disk, small_files, trained, written
 from tests.robust.spoil import cut, flip, holds, nothing, remove, says
 
@@ -167,6 +168,8 @@ WIKISPEEDIA = (
     _speedia("a text that is not listed", "isn't in",
              holds("articles.tsv.gz", gzip.compress(b"A\n", mtime=0))),
 )  # fmt: skip
+
+MATES = tuple(Case("Mates", what, how, made, BAD, said) for what, how, made, said in mates.CASES)
 
 # --- corpora ---
 
@@ -331,4 +334,4 @@ MACHINE = (
          REFUSED, "process 4711", written("new")),
 )  # fmt: skip
 
-CASES = (*DUMPS, *WIKISPEEDIA, *CORPORA, *TASKS, *MODELS, *TABLES, *MACHINE)
+CASES = (*DUMPS, *WIKISPEEDIA, *MATES, *CORPORA, *TASKS, *MODELS, *TABLES, *MACHINE)

@@ -12,11 +12,14 @@ from ssi_core.models import base
 from ssi_core.models.base import FittedModel, Model
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
+from ssi_core.models.cl_lsi import ClLsi
 from ssi_core.models.half_transductive import HalfTransductive
 from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.mixture import Mixture
+from ssi_core.models.multi_task import MultiTask
 from ssi_core.models.query_expansion import QueryExpansion
+from ssi_core.models.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.word_pairs import WordPairs
 
@@ -35,6 +38,10 @@ MODELS: Mapping[str, type[Model]] = {
         Bilinear,
         HalfTransductive,  # Bai, Weston et al. 2009
         WordPairs,
+        # From a language to another: section 4.3.
+        ClLsi,
+        MultiTask,
+        Softmax,
         # Sums of two of these.
         Mixture,
     )

@@ -49,6 +49,8 @@ class Bilinear(Term):
         are about the size of the first step of an entry of U and V
     learn_first : name of a further task (``task.also``) that ``U'V``, without a diagonal, learns
         first; U and V start from there. For tasks with few pairs
+    learn_on : name of a further task, such as ``monolingual``, that is learnt in place of the task:
+        its queries are in the language of the documents, as are translated ones
     others : see `Term`
     """
 
@@ -59,6 +61,7 @@ class Bilinear(Term):
     init_std: float | tuple[float, ...] = 0.1
     adagrad: bool = False
     learn_first: str | None = None
+    learn_on: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that no training could follow."""
@@ -93,6 +96,18 @@ class Bilinear(Term):
         training then needs no init std. One thread makes the same bits from the same ``rng``;
         several share the arrays without a lock and do not.
         """
+        if self.learn_on is not None:
+            if self.form != "zero":
+                same_space(task, self.view, f"learn_on={self.learn_on!r}")
+            found = replace(self, learn_on=None).fit(
+                further(task, "learn_on", self.learn_on),
+                rng,
+                start=start,
+                watch=watch,
+                threads=threads,
+                checkpoint=checkpoint,
+            )
+            return fitted(self, task, found.arrays, found.facts)
         self.check(task)
         first = None
         if start is None and self.learn_first is not None:
@@ -111,14 +126,8 @@ class Bilinear(Term):
 
     def _first(self, name: str, task: Task, rng: np.random.Generator, threads: int) -> FittedModel:
         """Learn ``U'V`` on the task to begin with."""
-        if name not in task.also:
-            known = ", ".join(sorted(task.also)) or "none"
-            raise BadInput(
-                f"task {task.path}: learn_first={name!r} is not among the tasks that "
-                f"it has beside its own: {known}."
-            )
         plain = replace(self, diagonal="none", alpha=1.0, learn_first=None)
-        return plain.fit(task.also[name], rng, threads=threads)
+        return plain.fit(further(task, "learn_first", name), rng, threads=threads)
 
     def check(self, task: Task) -> None:
         """Refuse a task from which this cannot be learnt."""
@@ -158,6 +167,17 @@ class Bilinear(Term):
 
     def _embedding(self, fitted: FittedModel, side: Side) -> Any:
         return fitted.arrays["U" if side == "query" or self.tied else "V"]
+
+
+def further(task: Task, argument: str, name: str) -> Task:
+    """Return a further task by its name; `BadInput` names those there are."""
+    if name not in task.also:
+        known = ", ".join(sorted(task.also)) or "none"
+        raise BadInput(
+            f"task {task.path}: {argument}={name!r} is not among the tasks that it has beside its "
+            f"own: {known}."
+        )
+    return task.also[name]
 
 
 class _Training(TermTraining[Bilinear]):

@@ -14,9 +14,12 @@ from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.sparse import padded
 from ssi_core.models.base import Model
 from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.cl_lsi import ClLsi, mates_of
 from ssi_core.models.half_transductive import HalfTransductive
 from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.mixture import Mixture
+from ssi_core.models.multi_task import MultiTask
+from ssi_core.models.softmax import Softmax
 from ssi_core.models.term import Term
 from ssi_core.models.word_pairs import WordPairs
 from ssi_core.types import Task, Texts
@@ -76,6 +79,12 @@ def _(model: Bilinear, task: Task) -> int:
 
 
 @_parameters.register
+def _(model: MultiTask, task: Task) -> int:
+    sides = (task.queries, task.documents, *(() if model.symmetric else (task.documents,)))
+    return 4 * padded(model.dimensions) * sum(_words(texts, model.view) for texts in sides)
+
+
+@_parameters.register
 def _(model: HalfTransductive, task: Task) -> int:
     rows = _words(task.documents, model.view) + len(task.documents)
     return 4 * padded(model.dimensions) * rows
@@ -104,6 +113,32 @@ def _(model: LsiMixture, task: Task, threads: int = 1) -> Cost:
 
 
 @fit_cost.register
+def _(model: ClLsi, task: Task, threads: int = 1) -> Cost:
+    return Cost(_mates(model, task) + _tuning(model, task, kept=0), 0)
+
+
+@fit_cost.register
+def _(model: Softmax, task: Task, threads: int = 1) -> Cost:
+    words = sum(_words(texts, model.view) for texts in (task.queries, task.documents))
+    size = 4 * model.dimensions * words
+    ranking = max(
+        ranking_memory(
+            task,
+            side,
+            queries=model.validation_queries,
+            dense=model.dimensions,
+            nonzeros=0,
+            block=BLOCK_BYTES,
+        )
+        for side in ("train", "valid")
+    )
+    # The maps, both averages of Adam, the best of these, and the gradients of a batch; the maps
+    # that training starts from, and those that are judged.
+    batch = 4 * model.batch * (4 * model.batch + 8 * model.dimensions)
+    return Cost(max(_mates(model, task), 10 * size + batch + 2 * ranking), 4 * 3 * size)
+
+
+@fit_cost.register
 def _(model: Mixture, task: Task, threads: int = 1) -> Cost:
     parts = [fit_cost(part, task, threads) for part in model.models()]
     scores = 4 * 4 * model.tuning_queries * len(task.documents)
@@ -129,7 +164,17 @@ def _factorisation(model: Lsi | LsiMixture, task: Task) -> int:
     return 8 * rank * words + 4 * 4 * rank * (n + words)
 
 
-def _tuning(model: Lsi | LsiMixture, task: Task, *, kept: int) -> int:
+def _mates(model: ClLsi | Softmax, task: Task) -> int:
+    words = sum(_words(texts, model.view) for texts in (task.queries, task.documents))
+    n, longest = len(mates_of(task)), 0
+    for texts in (task.queries, task.documents):
+        rows = texts.matrix(model.view)
+        longest += int(8 * n * rows.nnz / max(1, rows.shape[0]))
+    rank = min(_most(model.dimensions) + 10, n, words)
+    return 2 * longest + 8 * rank * words + 4 * 4 * rank * (n + words)
+
+
+def _tuning(model: Lsi | LsiMixture | ClLsi, task: Task, *, kept: int) -> int:
     scores = 4 * model.tuning_queries * len(task.documents)
     ranking = ranking_memory(
         task,

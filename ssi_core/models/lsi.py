@@ -92,7 +92,9 @@ class Lsi(Model):
 
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords:
         """Rows divided by the length of ``x V``."""
-        return _cosine_words(texts.matrix(self.view), fitted, fitted.view(self.view, side))
+        return cosine_words(
+            texts.matrix(self.view), fitted.arrays["V"], fitted.view(self.view, side)
+        )
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,9 @@ class LsiMixture(Model):
 
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords:
         """Rows of the LSI part, times alpha on the query's side."""
-        words = _cosine_words(texts.matrix(self.view), fitted, fitted.view(self.view, side))
+        words = cosine_words(
+            texts.matrix(self.view), fitted.arrays["V"], fitted.view(self.view, side)
+        )
         if side == "document":
             return words
         alpha = fitted.arrays["alpha"][0]
@@ -177,9 +181,10 @@ def _scaled(matrix: TextMatrix, factor: np.float32) -> TextMatrix:
     return sparse.csr_array((factor * matrix.data, matrix.indices, matrix.indptr), matrix.shape)
 
 
-def _cosine_words(matrix: TextMatrix, fitted: FittedModel, view: View) -> DenseWords:
-    lengths = np.linalg.norm(matrix @ fitted.arrays["V"], axis=1)
+def cosine_words(matrix: TextMatrix, embedding: Float32, view: View) -> DenseWords:
+    """Words of ``matrix @ embedding`` at unit length: the lengths are in the weights."""
+    lengths = np.linalg.norm(matrix @ embedding, axis=1)
     factors = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     data = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
     weights = sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-    return DenseWords(weights, fitted.arrays["V"], view)
+    return DenseWords(weights, embedding, view)

@@ -120,7 +120,7 @@ def _settle(
     def attempt(settings: Settings) -> tuple[float, float]:
         trained = begin(settings)
         found = trained.sweep(schedule.search_budget)
-        if not np.isfinite(found["train/hinge"]):
+        if not all(np.isfinite(value) for value in found.values()):
             return float("inf"), float("inf")
         return errors(trained)
 

@@ -1,4 +1,5 @@
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from ssi_core.models.cost import fit_cost
 from ssi_core.models.half_transductive import HalfTransductive
 from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.mixture import Mixture
+from ssi_core.models.multi_task import MultiTask
+from ssi_core.models.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.word_pairs import WordPairs
 
@@ -19,14 +22,19 @@ MODELS = [
     Bilinear(dimensions=500, tied=True, diagonal="learned", **SHORT),
     Bilinear(dimensions=200, adagrad=True, diagonal="none", **SHORT),
     HalfTransductive(dimensions=500, functional_budget=20, **SHORT),
+    MultiTask(dimensions=500, symmetric=False, **SHORT),
+    Softmax(dimensions=150, **SHORT),
     WordPairs(buckets=500_000, **SHORT),
     WordPairs(form="dense", diagonal="none", **SHORT),
 ]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{model.name} {model.diagonal}")
+@pytest.mark.parametrize(
+    "model", MODELS, ids=lambda model: f"{model.name} {getattr(model, 'diagonal', '')}"
+)
 def test_a_fit_takes_no_more_than_was_said_and_not_much_less(model, task_dir, tmp_path):
     task = open_task(task_dir)
+    task = replace(task, also={"monolingual": task})
     said = fit_cost(model, task)
     model.fit(task, np.random.default_rng(0))  # compiles
     tracemalloc.start()

@@ -36,6 +36,11 @@ ROWS = {
     "word_pairs hashed + alpha I": {"diagonal": "alpha", "alpha_rate": 0.1, "buckets": 997} | PAIRS,
     "half_transductive": SMALL | {"functional_budget": 1000},
     "half_transductive + D": SMALL | {"functional_budget": 1000, "diagonal": "learned"},
+    "cl_lsi": {"dimensions": (4, 8)},
+    "cl_lsi dot": {"dimensions": 8, "measure": "dot"},
+    "multi_task": SMALL,
+    "multi_task U_E": SMALL | {"symmetric": False, "weight": 0.5},
+    "softmax": {"dimensions": 8, "batch": 32, "rates": (0.01,), "epoch": 500, "budget": 1000},
     "mixture": {
         "parts": (
             {"model": "tfidf", "view": "sublinear"},
@@ -53,7 +58,9 @@ def build(row):
 
 @pytest.fixture(scope="module")
 def task(task_dir):
-    return open_task(task_dir)
+    opened = open_task(task_dir)
+    # Documents are queries here: the second objective is the first once more.
+    return dataclasses.replace(opened, also={"monolingual": opened})
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,113 @@
+"""Cross-language latent semantic indexing (Dumais et al. 1997; journal paper, section 4.3).
+
+Each pair of mates is one row of both sides' words side by side, ``[q | d]``; the rows are factored
+``[Q | D] ~ P S [U' | V']``. A text is then folded in alone, by the words of its own side: ``q U``
+or ``d V`` (N,).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import sparse
+
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.features.mates import MATES
+from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
+from ssi_core.models.lsi import cosine_words, unit, word_vectors
+from ssi_core.types import BadInput, Float32, Int32, Task, Texts, Vectors, Watch
+
+
+def mates_of(task: Task) -> Int32:
+    """Return the mates of training, (n, 2) rows: those of ``also["mates"]``, or all pairs."""
+    return task.also.get(MATES, task).train.rows
+
+
+def factored(
+    task: Task, view: str, dimensions: int, rng: np.random.Generator
+) -> tuple[Float32, Float32]:
+    """Factor the mates of training: U (words of queries, N) and V (words of documents, N)."""
+    rows = mates_of(task)
+    if len(rows) == 0:
+        raise BadInput(f"task {task.path}: no mates in training; nothing can be learnt from it.")
+    queries, documents = task.queries.matrix(view), task.documents.matrix(view)
+    joined: Any = sparse.hstack([queries[rows[:, 0]], documents[rows[:, 1]]], format="csr")
+    vectors = word_vectors(joined, dimensions, rng)
+    width = queries.shape[1]
+    return vectors[:width], vectors[width:]
+
+
+@dataclass(frozen=True)
+class ClLsi(Model):
+    """``f(q, d) = cos(q U, d V)`` or ``(q U)'(d V)``.
+
+    Parameters
+    ----------
+    view : weighting of both sides
+    dimensions : N, or several of which the rank loss on training pairs chooses
+    measure : "cosine" or "dot"
+    tuning_queries : training queries that choose
+    """
+
+    name: ClassVar[str] = "cl_lsi"
+    view: str = "raw"
+    dimensions: int | tuple[int, ...] = 200
+    measure: Literal["cosine", "dot"] = "cosine"
+    tuning_queries: int = 500
+
+    def __post_init__(self) -> None:
+        """Refuse a measure that is none."""
+        if self.measure not in ("cosine", "dot"):
+            raise ValueError(f"measure={self.measure!r}; expected 'cosine' or 'dot'")
+
+    def views(self) -> set[str]:
+        """One view."""
+        return {self.view}
+
+    def fit(
+        self,
+        task: Task,
+        rng: np.random.Generator,
+        *,
+        start: FittedModel | None = None,
+        watch: Watch | None = None,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+    ) -> FittedModel:
+        """Factor once at the largest N; keep the N of the lowest training rank loss."""
+        tried = (self.dimensions,) if isinstance(self.dimensions, int) else self.dimensions
+        U, V = factored(task, self.view, max(tried), rng)
+        fits = {
+            n: fitted(self, task, {"U": U[:, :n].copy(), "V": V[:, :n].copy()})
+            for n in sorted({min(n, U.shape[1]) for n in tried})
+        }
+        losses = {}
+        if len(fits) > 1:
+            validator = Validator(task, side="train", queries=self.tuning_queries)
+            losses = {n: validator.rank_loss(fit) for n, fit in fits.items()}
+        chosen = min(losses, key=losses.__getitem__) if losses else next(iter(fits))
+        facts = {
+            "dimensions": chosen,
+            "mates": len(mates_of(task)),
+            "training_rank_loss": {str(n): loss for n, loss in losses.items()},
+        }
+        return fitted(self, task, fits[chosen].arrays, facts)
+
+    def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
+        """Texts folded in by the words of their side, of unit length for the cosine."""
+        rows = np.asarray(texts.matrix(self.view) @ self._embedding(fitted, side), np.float32)
+        return Vectors(None, unit(rows) if self.measure == "cosine" else rows)
+
+    def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords:
+        """Words of the side; for the cosine each divided by the length of its text."""
+        words, view = texts.matrix(self.view), fitted.view(self.view, side)
+        embedding = self._embedding(fitted, side)
+        if self.measure == "dot":
+            return DenseWords(words, embedding, view)
+        return cosine_words(words, embedding, view)
+
+    def _embedding(self, fitted: FittedModel, side: Side) -> Any:
+        return fitted.arrays["U" if side == "query" else "V"]

@@ -1,0 +1,257 @@
+"""The cosine of two maps, learnt by telling each mate from the others of its batch.
+
+``f(q, d) = cos(U q, V d)``, from the start of CL-LSI. With the vectors ``a_i``, ``b_i`` (unit
+length) of a batch of training pairs and a temperature ``t``, the loss is
+
+    - mean_i log( exp(a_i'b_i / t) / sum_j exp(a_i'b_j / t) )
+
+and the same with queries and documents exchanged, halved each. The other documents of the batch are
+the irrelevant ones (van den Oord et al. 2018; Radford et al. 2021), but for those that are relevant
+to the query in training, or excluded. A dot product is drawn to long and general documents, which
+become hubs; the cosine is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.kernels.adam import adam_step
+from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
+from ssi_core.models.cl_lsi import factored
+from ssi_core.models.lsi import cosine_words, unit
+from ssi_core.training import fitting
+from ssi_core.training.sgd import barred
+from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, Vectors, Watch
+
+_DECAYS = np.float32(0.9), np.float32(0.999)  # of Adam
+_SMALL = np.float32(1e-8)
+
+
+@dataclass(frozen=True)
+class Softmax(Model):
+    """``cos(U q, V d)`` with the softmax over a batch, started from CL-LSI.
+
+    Parameters
+    ----------
+    view : weighting of both sides
+    dimensions : N
+    temperature : t
+    batch : pairs that are told from each other
+    rates : learning rates of the steps of Adam, as a share of the largest entry of U and V at the
+        start; the one of the lowest validation rank loss after ``search_budget`` pairs is taken
+    epoch, budget, patience : pairs between validations, pairs at most, validations without
+        improvement before the end
+    search_budget : pairs of each trial of a rate
+    validation_queries : queries of the validation rank loss
+    """
+
+    name: ClassVar[str] = "softmax"
+    view: str = "raw"
+    dimensions: int = 200
+    temperature: float = 0.05
+    batch: int = 512
+    rates: tuple[float, ...] = (0.003,)
+    rate_by: Literal["training", "validation"] = "validation"
+    epoch: int = 10_000
+    budget: int = 100_000
+    patience: int = 5
+    search_budget: int = 10_000
+    validation_queries: int = 1000
+
+    def __post_init__(self) -> None:
+        """Refuse values that no training could follow."""
+        for name in ("dimensions", "epoch", "budget", "patience", "search_budget"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}; expected at least 1")
+        if self.batch < 2:
+            raise ValueError(f"batch={self.batch}; expected at least 2")
+        if self.temperature <= 0:
+            raise ValueError(f"temperature={self.temperature}; expected a positive number")
+        if not self.rates or min(self.rates) <= 0:
+            raise ValueError(f"rates={self.rates}; expected positive numbers")
+        if self.rate_by not in ("training", "validation"):
+            raise ValueError(f"rate_by={self.rate_by!r}; expected 'training' or 'validation'")
+
+    def views(self) -> set[str]:
+        """One view."""
+        return {self.view}
+
+    def fit(
+        self,
+        task: Task,
+        rng: np.random.Generator,
+        *,
+        start: FittedModel | None = None,
+        watch: Watch | None = None,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+    ) -> FittedModel:
+        """Factor the mates, then train with early stopping; one thread makes the same bits."""
+        if len(task.train) == 0:
+            raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
+        maps = factored(task, self.view, self.dimensions, rng)
+        seed = int(rng.integers(2**63))
+        judges = [
+            Validator(task, side, self.validation_queries, threads=threads)
+            for side in ("train", "valid")
+        ]
+
+        def begin(settings: Mapping[str, Any]) -> Training:
+            return Training(self, task, maps, seed, float(settings["rate"]), judges[1])
+
+        def errors(training: Training) -> tuple[float, float]:
+            first, second = (judge.rank_loss(training.fitted()) for judge in judges)
+            return first, second
+
+        trained, facts = fitting.fit(self, {}, begin, errors, watch=watch, checkpoint=checkpoint)
+        facts["threads"] = threads
+        return fitted(self, task, trained.fitted().arrays, facts)
+
+    def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
+        """Unit rows of the side's map."""
+        return Vectors(None, unit(texts.matrix(self.view) @ self._map(fitted, side)))
+
+    def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords:
+        """Words of the side, each divided by the length of its text."""
+        words, view = texts.matrix(self.view), fitted.view(self.view, side)
+        return cosine_words(words, self._map(fitted, side), view)
+
+    def _map(self, fitted: FittedModel, side: Side) -> Any:
+        return fitted.arrays["U" if side == "query" else "V"]
+
+
+def loss_and_gradients(
+    U: Float32, V: Float32, q: TextMatrix, d: TextMatrix, never: NDArray[np.bool_], t: float
+) -> tuple[float, tuple[Float32, Float32]]:
+    """Loss of a batch, and its gradients by U and V.
+
+    Parameters
+    ----------
+    U, V : float32 (words of queries, N), (words of documents, N)
+    q, d : CSR (n, words), row by row the pairs
+    never : bool (n, n), documents that are not to be told from a query's own
+    t : temperature
+    """
+    rows = [np.asarray(x @ W) for x, W in ((q, U), (d, V))]
+    lengths = [np.maximum(np.linalg.norm(x, axis=1, keepdims=True), _SMALL) for x in rows]
+    a, b = (x / length for x, length in zip(rows, lengths, strict=True))
+    scores = (a @ b.T) / np.float32(t)
+    scores[never] = -np.inf
+    loss = 0.0
+    slope = np.zeros_like(scores)
+    for axis in (0, 1):
+        scaled = scores - scores.max(axis=axis, keepdims=True)
+        share = np.exp(scaled)
+        total = share.sum(axis=axis, keepdims=True)
+        loss += float(np.mean(np.log(total).ravel() - np.diagonal(scaled))) / 2
+        slope += share / total
+    slope[np.diag_indices_from(slope)] -= 2
+    slope /= np.float32(2 * len(slope) * t)
+    sides = ((q, a, lengths[0], slope @ b), (d, b, lengths[1], slope.T @ a))
+    gradients = []
+    for words, ahead, length, by in sides:
+        inward = np.sum(by * ahead, axis=1, keepdims=True)
+        gradients.append(np.asarray(words.T @ ((by - inward * ahead) / length)))
+    return loss, (gradients[0], gradients[1])
+
+
+class Training:
+    """Steps of Adam on batches of the training pairs (a `training.descend.Trainee`)."""
+
+    def __init__(
+        self,
+        model: Softmax,
+        task: Task,
+        maps: tuple[Float32, Float32],
+        seed: int,
+        rate: float,
+        judge: Validator,
+    ) -> None:
+        self._model, self._task, self._seed, self._judge = model, task, seed, judge
+        self._pairs = task.train.rows
+        self._never = barred(task)
+        self._queries = task.queries.matrix(model.view)
+        self._documents = task.documents.matrix(model.view)
+        self._maps = [np.array(array, np.float32, order="C") for array in maps]
+        self._means = [np.zeros_like(array) for array in maps]
+        self._squares = [np.zeros_like(array) for array in maps]
+        self._rate = np.float32(rate * max(float(np.abs(array).max()) for array in maps))
+        self._drawn = np.zeros(2, np.int64)  # pairs drawn, steps taken
+
+    @property
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """Live arrays: the maps, the state of Adam, and what was drawn."""
+        found: dict[str, NDArray[Any]] = {"drawn": self._drawn}
+        for i, name in enumerate(("U", "V")):
+            found |= {
+                name: self._maps[i],
+                f"{name}_mean": self._means[i],
+                f"{name}_square": self._squares[i],
+            }
+        return found
+
+    def fitted(self) -> FittedModel:
+        """Return the model as it stands."""
+        maps = dict(zip(("U", "V"), (array.copy() for array in self._maps), strict=True))
+        return fitted(self._model, self._task, maps)
+
+    def sweep(self, triples: int) -> Mapping[str, float]:
+        """Train on so many pairs, in batches; the mean loss."""
+        losses = []
+        left = triples
+        while left > 0:
+            rows = self._next(min(left, self._model.batch))
+            left -= len(rows)
+            losses.append(self._step(self._pairs[rows]))
+        return {"train/softmax": float(np.mean(losses))}
+
+    def _next(self, n: int) -> NDArray[np.int64]:
+        """Pairs in a random order that changes when all of them were drawn."""
+        count = len(self._pairs)
+        turn, place = divmod(int(self._drawn[0]), count)
+        order = np.random.default_rng([self._seed, turn]).permutation(count)
+        rows = order[place : place + n]
+        self._drawn[0] += len(rows)
+        return rows
+
+    def _step(self, pairs: Int32) -> float:
+        q, d = pairs.T
+        never = self._never[q][:, d].toarray()
+        np.fill_diagonal(never, False)
+        loss, gradients = loss_and_gradients(
+            self._maps[0],
+            self._maps[1],
+            self._queries[q],
+            self._documents[d],
+            never,
+            self._model.temperature,
+        )
+        self._drawn[1] += 1
+        steps = int(self._drawn[1])
+        first, second = (1 - float(decay) ** steps for decay in _DECAYS)
+        rate = self._rate * np.sqrt(second) / first
+        for i, gradient in enumerate(gradients):
+            adam_step(
+                self._maps[i].ravel(),
+                np.ascontiguousarray(gradient, np.float32).ravel(),
+                self._means[i].ravel(),
+                self._squares[i].ravel(),
+                np.float32(rate),
+                _DECAYS,
+            )
+        return loss
+
+    def error(self) -> float:
+        """Validation rank loss now."""
+        return self._judge.rank_loss(self.fitted())
+
+    def observed(self) -> Mapping[str, float]:
+        """Nothing more."""
+        return {}

@@ -1,0 +1,227 @@
+"""Models between two languages, and those of one language on translated queries."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.scorer import Scorer
+from ssi_core.features.task import open_task
+from ssi_core.models import MODELS, Bilinear, ClLsi, Mixture, MultiTask, Softmax, TfIdf, load_model
+from ssi_core.models.multi_task import _Training
+from ssi_core.models.softmax import loss_and_gradients
+from ssi_core.serving.searcher import texts_of
+from ssi_core.types import BadInput, Pairs
+
+SMALL = dict(dimensions=8, rates=(0.1,), epoch=500, budget=3000, margin=0.3, diagonal="none")
+SOFTMAX = dict(dimensions=8, batch=32, rates=(0.01,), epoch=500, budget=2000)
+
+# What any model of the kind reaches here, by far.
+ROWS = {
+    "bilinear": Bilinear(**SMALL),
+    "multi_task": MultiTask(**SMALL),
+    "multi_task U_E": MultiTask(**SMALL, symmetric=False),
+    "cl_lsi": ClLsi(dimensions=8),
+    "cl_lsi dot": ClLsi(dimensions=(4, 8), measure="dot"),
+    "softmax": Softmax(**SOFTMAX),
+    "tfidf dictionary": TfIdf(view="dictionary.raw"),
+    "lsi dictionary": MODELS["lsi"](view="dictionary.raw", dimensions=8),
+    "SSI dictionary": Bilinear(
+        **SMALL | {"diagonal": "identity"}, view="dictionary.raw", learn_on="monolingual"
+    ),
+    "mixture": Mixture(
+        parts=(
+            {"model": "bilinear"} | SMALL,
+            {"model": "tfidf", "view": "dictionary.raw"},
+        )
+    ),
+    "untitled": Bilinear(**SMALL, view="untitled.raw"),
+}
+
+
+@pytest.fixture(scope="module")
+def link(mates_task_dirs):
+    return open_task(mates_task_dirs["link"])
+
+
+@pytest.fixture(scope="module")
+def mate(mates_task_dirs):
+    return open_task(mates_task_dirs["mate"])
+
+
+def scores_of(fit, task):
+    return Scorer(fit.embed_documents(task.documents)).score(fit.embed_queries(task.queries))
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_finds_what_the_mate_links_to_and_reads_raw_text(row, link, tmp_path):
+    fit = ROWS[row].fit(link, np.random.default_rng(3))
+    report = evaluate(fit, link, tuples=500)
+    assert report.means["rank_loss"] < 0.15
+    fit.save(tmp_path)
+    loaded = load_model(tmp_path)
+    queries = texts_of(["ĵbirds1 ĵbirds2 ĵbirds3 ĵcommon1", ""], loaded.query_views)
+    scores = Scorer(loaded.embed_documents(link.documents)).score(loaded.embed_queries(queries))
+    best = np.argsort(-scores[0], kind="stable")[:5]
+    assert np.count_nonzero(best % 8 == 1) >= 4
+    assert not scores[1].any()
+
+
+def test_a_diagonal_between_two_languages_is_refused(link):
+    model = dataclasses.replace(ROWS["bilinear"], diagonal="identity")
+    with pytest.raises(BadInput, match="same words on both sides"):
+        model.fit(link, np.random.default_rng(0))
+    model = dataclasses.replace(ROWS["bilinear"], tied=True)
+    with pytest.raises(BadInput, match="same words on both sides"):
+        model.fit(link, np.random.default_rng(0))
+    model = dataclasses.replace(ROWS["bilinear"], learn_on="monolingual")
+    with pytest.raises(BadInput, match="same words on both sides"):
+        model.fit(link, np.random.default_rng(0))
+
+
+# --- CL-LSI --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", ["cosine", "dot"])
+def test_cl_lsi_is_the_svd_of_the_mates_side_by_side(measure, link):
+    n = 8
+    rows = link.also["mates"].train.rows
+    Q, D = (texts.matrix("raw").toarray() for texts in (link.queries, link.documents))
+    joined = np.hstack([Q[rows[:, 0]], D[rows[:, 1]]]).astype(np.float64)
+    _, _, right = np.linalg.svd(joined, full_matrices=False)
+    U, V = right[:n, : Q.shape[1]].T, right[:n, Q.shape[1] :].T
+    a, b = Q @ U, D @ V
+    if measure == "cosine":
+        a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (a, b))
+    fit = ClLsi(dimensions=n, measure=measure).fit(link, np.random.default_rng(0))
+    # The factorisation is a randomised one.
+    np.testing.assert_allclose(scores_of(fit, link), a @ b.T, atol=0.05)
+
+
+def test_cl_lsi_sees_no_mate_of_the_test(link):
+    fit = ClLsi(dimensions=8).fit(link, np.random.default_rng(0))
+    mates = link.also["mates"]
+    unseen = dataclasses.replace(mates, test=Pairs.of(()), valid=Pairs.of(()))
+    again = ClLsi(dimensions=8).fit(
+        dataclasses.replace(link, also={"mates": unseen}), np.random.default_rng(0)
+    )
+    for name, array in fit.arrays.items():
+        np.testing.assert_array_equal(array, again.arrays[name])
+    nothing = dataclasses.replace(mates, train=Pairs.of(()))
+    with pytest.raises(BadInput, match="no mates"):
+        ClLsi(dimensions=8).fit(
+            dataclasses.replace(link, also={"mates": nothing}), np.random.default_rng(0)
+        )
+
+
+# --- the softmax ---------------------------------------------------------------------------------
+
+
+def naive_loss(U, V, q, d, never, t):
+    """From the definition, pair by pair."""
+    a, b = (x @ W for x, W in ((q, U), (d, V)))
+    a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (a, b))
+    total, n = 0.0, len(a)
+    for i in range(n):
+        others = [j for j in range(n) if not never[i, j]]
+        queries = [j for j in range(n) if not never[j, i]]
+        own = np.exp(a[i] @ b[i] / t)
+        total -= np.log(own / sum(np.exp(a[i] @ b[j] / t) for j in others)) / 2
+        total -= np.log(own / sum(np.exp(a[j] @ b[i] / t) for j in queries)) / 2
+    return total / n
+
+
+def test_gradients_of_the_softmax_are_those_of_finite_differences():
+    rng = np.random.default_rng(0)
+    q, d = rng.random((6, 5)), rng.random((6, 4))
+    U, V = rng.standard_normal((5, 3)), rng.standard_normal((4, 3))
+    never = rng.random((6, 6)) < 0.2
+    np.fill_diagonal(never, False)
+    said, gradients = loss_and_gradients(U, V, sparse.csr_array(q), sparse.csr_array(d), never, 0.3)
+    assert said == pytest.approx(naive_loss(U, V, q, d, never, 0.3), rel=1e-5)
+    for W, gradient in zip((U, V), gradients, strict=True):
+        for place in np.ndindex(W.shape):
+            ends = []
+            for step in (1e-5, -1e-5):
+                W[place] += step
+                ends.append(naive_loss(U, V, q, d, never, 0.3))
+                W[place] -= step
+            slope = (ends[0] - ends[1]) / 2e-5
+            assert gradient[place] == pytest.approx(slope, abs=1e-4)
+
+
+def test_the_softmax_learns_and_starts_from_cl_lsi(mate):
+    curve = []
+    model = Softmax(**SOFTMAX | {"budget": 3000, "patience": 100})
+    fit = model.fit(
+        mate, np.random.default_rng(1), watch=lambda step, found: curve.append((step, found))
+    )
+    losses = [found["train/softmax"] for _, found in curve[1:]]
+    assert losses[-1] < 0.7 * losses[0]
+    start = ClLsi(dimensions=8).fit(mate, np.random.default_rng(1))
+    valid = dataclasses.replace(model, budget=1, rates=(1e-9,)).fit(mate, np.random.default_rng(1))
+    np.testing.assert_allclose(scores_of(valid, mate), scores_of(start, mate), atol=1e-4)
+    again = model.fit(mate, np.random.default_rng(1))
+    np.testing.assert_array_equal(fit.arrays["U"], again.arrays["U"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [({"temperature": 0}, "temperature"), ({"batch": 1}, "batch"), ({"rates": ()}, "rates")],
+)
+def test_values_that_no_softmax_could_follow(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        Softmax(**wrong)
+
+
+# --- multi-task ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_the_two_objectives_take_turns_and_share_v(symmetric, link):
+    model = MultiTask(**SMALL, symmetric=symmetric)
+    settings = {"rate": 0.1, "margin": 0.3, "init_std": 0.1}
+
+    def begun():
+        return _Training(model, link, link.also["monolingual"], 5).begin(settings)
+
+    together, apart = begun(), begun()
+    V = together.first.parameters.V
+    assert together.second.parameters.V is V
+    assert (together.second.parameters.U is V) == symmetric
+    found = together.sweep(40)
+    for _ in range(40):
+        apart.first.sweep(1)
+        apart.second.sweep(1)
+    for name, array in apart.arrays.items():
+        np.testing.assert_array_equal(array, together.arrays[name])
+    assert found["train/hinge"] > 0
+    assert found["train/second_hinge"] > 0
+
+
+def test_the_other_language_helps_where_pairs_are_few(link):
+    few = SMALL | {"pairs": 0.03, "budget": 6000}
+    alone = Bilinear(**few).fit(link, np.random.default_rng(0))
+    beside = MultiTask(**few).fit(link, np.random.default_rng(0))
+    losses = [evaluate(fit, link, tuples=0).means["rank_loss"] for fit in (alone, beside)]
+    assert losses[1] < 0.8 * losses[0]
+
+
+def test_what_multi_task_has_no_place_for_is_refused(link):
+    for wrong in ({"diagonal": "identity"}, {"tied": True}, {"weight": 0.0}):
+        with pytest.raises(ValueError, match=r"multi_task has U and V|weight"):
+            MultiTask(**SMALL | wrong)
+    with pytest.raises(BadInput, match=r"beside='english'.*mates, monolingual"):
+        MultiTask(**SMALL, beside="english").fit(link, np.random.default_rng(0))
+
+
+def test_learnt_on_another_task_it_is_that_tasks_model(link):
+    model = ROWS["SSI dictionary"]
+    fit = model.fit(link, np.random.default_rng(2))
+    plain = dataclasses.replace(model, learn_on=None)
+    other = plain.fit(link.also["monolingual"], np.random.default_rng(2))
+    for name, array in fit.arrays.items():
+        np.testing.assert_array_equal(array, other.arrays[name])
+    assert fit.query_views["dictionary.raw"] is link.queries.views["dictionary.raw"]

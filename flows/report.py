@@ -21,6 +21,10 @@ _TITLES = {
     "p_at_10": "P@10",
     "ndcg_at_10": "nDCG@10",
     "hubness": "hubness",
+    "slate_rank_loss": "slate loss %",
+    "slate_map": "slate MAP",
+    "slate_p_at_1": "slate P@1",
+    "slate_ndcg_at_10": "slate nDCG",
 }
 _LEVEL = 0.05
 
@@ -37,12 +41,13 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
         console.print(Text(text, style=style))
 
     console.print(Rule(Text(str(comparison["title"]), style="bold"), align="left", style="dim"))
-    table = _table(comparison)
+    table, more = _table(comparison), []
     unbounded = console.options.update(width=10 * console.width)
     if console.measure(table, options=unbounded).maximum > console.width:
         table = _table(comparison, printed_errors=False)
+        more = ["Too wide for the errors of the printed values: see --json."]
     console.print(table)
-    for line in footnotes(comparison):
+    for line in [*footnotes(comparison), *more]:
         say(line, "dim")
     if comparison["claims"]:
         say("")
@@ -255,11 +260,11 @@ def _value(name: str, mean: float | None, error: float | None) -> str:
     # A rank loss in per cent, everything else with three decimals.
     if mean is None:
         return ""
-    text = f"{100 * mean:.2f}" if name == "rank_loss" else f"{mean:.3f}"
+    text = f"{100 * mean:.2f}" if name.endswith("rank_loss") else f"{mean:.3f}"
     if error is None:
         return text
     # ±.010: the zero before the point would cost the width that labels need.
-    spread = f"{100 * error:.2f}" if name == "rank_loss" else f"{error:.3f}"
+    spread = f"{100 * error:.2f}" if name.endswith("rank_loss") else f"{error:.3f}"
     return f"{text} ±{spread.removeprefix('0')}"
 
 

@@ -17,11 +17,10 @@ import numpy as np
 
 from benchmarks.forms import of_pairs, scratch
 from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
-from benchmarks.triples import DOCUMENTS, training_data
+from benchmarks.triples import DOCUMENTS, drawn, training_data
 from ssi_core.kernels.forms import Data
 from ssi_core.kernels.pair_forms import hashed_document, pairs_query
-from ssi_core.kernels.random import below
-from ssi_core.kernels.sweep import Settings, draw_negative, sweep_of
+from ssi_core.kernels.sweep import Settings, sweep_of
 
 _BITS, _BUCKETS = 20, 1_000_000
 _TRIPLES, _LEARNT, _TESTED = 500, 6_000, 4_000
@@ -94,15 +93,6 @@ def _row(matrix: Any, row: int, scale: float) -> dict[int, float]:
 
 def _written(words: dict[int, float]) -> str:
     return " ".join(f"{word}:{value:.6f}" for word, value in words.items() if value)
-
-
-def drawn(data: Data, n: int, seed: int) -> list[tuple[int, int, int]]:
-    """Draw the triples that the sweep draws."""
-    state, triples = np.array([seed], np.uint64), []
-    for _ in range(n):
-        q, p = data.pairs[below(state, len(data.pairs))].tolist()
-        triples.append((q, p, int(draw_negative(data, DOCUMENTS, q, state))))
-    return triples
 
 
 def rank_loss(model: Ours | Theirs, tuples: list[tuple[int, int, int]]) -> float:

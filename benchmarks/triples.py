@@ -9,7 +9,9 @@ from scipy import sparse
 
 from ssi_core.features.tfidf import Weighting, inverse_document_frequency, weigh
 from ssi_core.kernels.forms import Data, Parameters, Work
+from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import aligned_empty, csr, padded
+from ssi_core.kernels.sweep import draw_negative
 
 DOCUMENTS, WORDS = 20_000, 30_000
 _TOKENS, _SUBJECTS, _OWN_WORDS, _LINKS = 150, 200, 150, 5
@@ -47,6 +49,15 @@ def training_data() -> Data:
     return Data(
         rows, rows, rows, rows, pairs.astype(np.int32), indptr, barred[:, 1].astype(np.int32)
     )
+
+
+def drawn(data: Data, n: int, seed: int) -> list[tuple[int, int, int]]:
+    """Draw the triples that the sweep draws."""
+    state, triples = np.array([seed], np.uint64), []
+    for _ in range(n):
+        q, p = data.pairs[below(state, len(data.pairs))].tolist()
+        triples.append((q, p, int(draw_negative(data, DOCUMENTS, q, state))))
+    return triples
 
 
 def parameters(dimensions: int) -> Parameters:

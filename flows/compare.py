@@ -14,8 +14,9 @@ import polars as pl
 from flows import slices, tracking
 from flows.report import markdown, render
 from ssi_core.evaluation.claims import Verdict, average_seeds, judge
-from ssi_core.evaluation.measures import LOWER_IS_BETTER, MEASURES
+from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.evaluation.significance import holm, paired_randomisation, paired_t
+from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.experiment import Row, Table
 from ssi_core.types import BadInput, Report
 
@@ -169,7 +170,7 @@ def _against_baseline(loaded: Loaded) -> list[dict[str, Any]]:
     ]
     found = []
     for name, test in _TESTS.items():
-        for measure in [name for name in loaded.table.measures if name in MEASURES]:
+        for measure in [name for name in loaded.table.measures if name in PER_QUERY]:
             family = []
             for a, b in pairs:
                 ours, theirs = (loaded.means[label][measure].to_numpy() for label in (a, b))

@@ -22,6 +22,10 @@ NAMES = {
     "mrr": "MRR",
     "p_at_1": "P@1",
     "ndcg_at_10": "nDCG@10",
+    "slate_rank_loss": "slate rank loss (%)",
+    "slate_map": "slate MAP",
+    "slate_p_at_1": "slate P@1",
+    "slate_ndcg_at_10": "slate nDCG@10",
 }
 
 

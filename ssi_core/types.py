@@ -142,6 +142,38 @@ class Pairs:
 
 
 @dataclass(frozen=True)
+class Slates:
+    """What was shown in n events, and what of it was clicked.
+
+    Attributes
+    ----------
+    query : int32 (n,), row of the query, ascending
+    start : int64 (n + 1,), the documents of event i are ``shown[start[i]:start[i + 1]]``
+    shown : int32, rows of documents
+    clicked : bool, aligned to ``shown``; at least one of each event
+    """
+
+    query: Int32
+    start: Int64
+    shown: Int32
+    clicked: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Documents that were shown to queries in training and not clicked, as often as they were.
+
+    Those of query i are ``documents[start[i]:start[i + 1]]``: int64 (queries + 1,), int32.
+    """
+
+    start: Int64
+    documents: Int32
+
+
+@dataclass(frozen=True)
 class Task:
     """A column of a paper's table: queries, documents, relevant pairs on three sides of a split.
 
@@ -159,6 +191,8 @@ class Task:
         there is one division only. The sides above are those of the first fold
     cold : int32 document rows that training never sees, ascending; None: there are none. See
         `features.cold.training_part`
+    slates : side ("valid", "test") -> `Slates`; empty where nothing is known of what was shown
+    shown : what training may learn to rank below; None: any document
     """
 
     queries: Texts
@@ -173,6 +207,8 @@ class Task:
     also: Mapping[str, Task] = field(default_factory=dict)
     folds: Sequence[Task] = ()
     cold: Int32 | None = None
+    slates: Mapping[str, Slates] = field(default_factory=dict)
+    shown: Shown | None = None
     path: Path | None = None
 
 

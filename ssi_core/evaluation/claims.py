@@ -9,8 +9,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from ssi_core.evaluation.measures import LOWER_IS_BETTER, MEASURES
+from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.evaluation.significance import holm, paired_randomisation, paired_t
+from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.types import Report
 
 TestName: TypeAlias = Literal["randomisation", "t"]
@@ -67,7 +68,7 @@ def average_seeds(reports: Sequence[Report]) -> pl.DataFrame:
     """
     if not reports:
         raise ValueError("reports: none came, expected one a seed")
-    names = [name for name in MEASURES if name in reports[0].per_query.columns]
+    names = [name for name in PER_QUERY if name in reports[0].per_query.columns]
     frames = [report.per_query.select("id", *names).sort("id") for report in reports]
     if any(not frame["id"].equals(frames[0]["id"]) for frame in frames):
         raise ValueError("reports: of different queries, expected the same task, side and seed")
@@ -90,7 +91,7 @@ def judge(
 
     Parameters
     ----------
-    claims : `Claim`; their measure is one of `MEASURES`
+    claims : `Claim`; their measure is one of `PER_QUERY`
     rows : label -> the reports of its seeds
     test : "randomisation" (10,000 rounds) or "t"
     level : of the adjusted p
@@ -104,8 +105,8 @@ def judge(
     means: dict[str, pl.DataFrame] = {}
     found = []
     for claim in claims:
-        if claim.measure not in MEASURES:
-            raise ValueError(f"measure={claim.measure!r}, expected one of {', '.join(MEASURES)}")
+        if claim.measure not in PER_QUERY:
+            raise ValueError(f"measure={claim.measure!r}, expected one of {', '.join(PER_QUERY)}")
         for label in (claim.above, claim.below):
             if label not in rows:
                 raise ValueError(f"{claim}: row {label!r} is not there; it has: {', '.join(rows)}")

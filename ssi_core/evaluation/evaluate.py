@@ -25,6 +25,7 @@ from ssi_core.evaluation.measures import (
     standard_error,
 )
 from ssi_core.evaluation.scorer import Scorer, length, score_pairs, take
+from ssi_core.evaluation.slates import of_queries, pairs_of, slate_measures
 from ssi_core.kernels.topk import top_k
 from ssi_core.types import (
     Fitted,
@@ -196,7 +197,8 @@ def evaluate(
 
     ``rank_loss`` is exact on the drawn queries, ``rank_loss_tuples`` the paper's estimate from
     random (query, relevant, irrelevant) over all queries of the side; the other measures are those
-    of `MEASURES` on the drawn queries, and their `hubness`, which has no error.
+    of `MEASURES` on the drawn queries, and their `hubness`, which has no error. Where the task has
+    slates of the side, also `slates.SLATE_MEASURES`.
 
     Parameters
     ----------
@@ -225,7 +227,10 @@ def evaluate(
     chosen = candidates(task, side, queries, seed)
     query, relevant, irrelevant = draw_tuples(task, side, tuples, seed)
     query_rows = np.union1d(chosen.queries, query)
-    document_rows = np.union1d(chosen.documents, np.concatenate([relevant, irrelevant]))
+    events = of_queries(task.slates[side], chosen.queries) if side in task.slates else None
+    shown = np.zeros((0, 2), np.int32) if events is None else pairs_of(events)
+    further = np.concatenate([relevant, irrelevant, shown[:, 1]])
+    document_rows = np.union1d(chosen.documents, further)
     tell(0.1, "embedding documents")
     documents = fitted.embed_documents(_texts(task.documents, document_rows))
     tell(0.3, "embedding queries")
@@ -240,6 +245,12 @@ def evaluate(
     found = np.zeros(len(chosen.documents), np.int64)
     ranks = rank(score, chosen, found)
     values = {name: measure(ranks) for name, measure in MEASURES.items()}
+    if events is not None:
+        rows = np.searchsorted(query_rows, shown[:, 0]), np.searchsorted(document_rows, shown[:, 1])
+        scores = score_pairs(
+            vectors, documents, np.column_stack(rows).astype(np.int32), threads=threads
+        )
+        values |= slate_measures(events, scores, chosen.queries)
     means = {name: float(v.mean()) for name, v in values.items()}
     errors = {name: standard_error(v) for name, v in values.items()}
 

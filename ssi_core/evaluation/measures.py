@@ -16,7 +16,7 @@ from ssi_core.evaluation.candidates import Lists
 from ssi_core.kernels.metrics import rank_relevant
 from ssi_core.types import Float32, Float64, Int32, Int64
 
-LOWER_IS_BETTER = frozenset({"rank_loss", "rank_loss_tuples", "hubness"})
+LOWER_IS_BETTER = frozenset({"rank_loss", "rank_loss_tuples", "hubness", "slate_rank_loss"})
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 from ssi_core import files
 from ssi_core.evaluation.claims import Claim
 from ssi_core.evaluation.measures import LOWER_IS_BETTER, MEASURES, OF_ALL_QUERIES
+from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.experiment.strict import instead, mapping, read, tables
 from ssi_core.experiment.tables import Published, Row, Table, TaskSpec
 from ssi_core.types import BadInput
@@ -212,9 +213,9 @@ def _check(table: Table, where: str) -> None:
     # What no single value can tell: names that refer to each other.
     labels = [row.label for row in table.rows]
     if not table.measures:
-        raise BadInput(f"{where}: measures: none is named. Known: {', '.join(MEASURES)}.")
+        raise BadInput(f"{where}: measures: none is named. Known: {', '.join(PER_QUERY)}.")
     for measure in table.measures:
-        if measure not in (known := (*MEASURES, *OF_ALL_QUERIES)):
+        if measure not in (known := (*PER_QUERY, *OF_ALL_QUERIES)):
             raise BadInput(f"{where}: measures: no measure {instead(measure, known)}")
     for row in table.rows:
         if labels.count(row.label) > 1:
@@ -236,7 +237,7 @@ def _check(table: Table, where: str) -> None:
         for label in (claim.above, claim.below):
             if label not in labels:
                 raise BadInput(f"{at}: no row {instead(label, labels)}")
-        if claim.measure not in MEASURES:
-            raise BadInput(f"{at}: no measure {instead(claim.measure, MEASURES)}")
+        if claim.measure not in PER_QUERY:
+            raise BadInput(f"{at}: no measure {instead(claim.measure, PER_QUERY)}")
         if table.row(claim.above).task != table.row(claim.below).task:
             raise BadInput(f"{at}: its rows are on different tasks, so queries cannot be paired.")

@@ -11,6 +11,8 @@ from ssi_core.features.tfidf import COUNTS, Weighting
 
 SPLITS = ("links", "documents", "queries")
 RELEVANT = ("link", "mate")
+CLICK_SPLITS = ("pairs", "sessions", "time")
+VOCABULARIES = ("one", "two")
 
 
 @dataclass(frozen=True)
@@ -124,3 +126,49 @@ class MatesSettings:
     def configuration(self) -> dict[str, Any]:
         """As JSON has it."""
         return {**self.__dict__, "views": list(self.views), "split": "articles"}
+
+
+@dataclass(frozen=True)
+class ClicksSettings:
+    """What a task is made with, beside the clicks; see `clicks` and `Settings`.
+
+    Attributes
+    ----------
+    words : size of the vocabulary, or of each of two; None: every word
+    split : "pairs", "sessions" or "time"
+    views : names of `Weighting`; "counts" is added
+    split_seed : key of the hash that gives the sides
+    pool : candidates of every query, if there are more documents than that
+    vocabularies : "one" for both sides, or "two"
+    goal : a query is a page and the page that its visitor looks for
+    """
+
+    words: int | None
+    split: str
+    views: tuple[str, ...]
+    split_seed: int
+    pool: int
+    vocabularies: str
+    goal: bool
+
+    def __post_init__(self) -> None:
+        if self.words is not None and self.words < 1:
+            raise ValueError(f"words={self.words}: expected a number >= 1, or None for all")
+        for name, known in (("split", CLICK_SPLITS), ("vocabularies", VOCABULARIES)):
+            if getattr(self, name) not in known:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r}: expected one of {', '.join(known)}"
+                )
+        if self.pool < 1:
+            raise ValueError(f"pool={self.pool}: expected a number of documents >= 1")
+        if self.goal and self.vocabularies == "two":
+            raise ValueError("goal=True: expected vocabularies='one', pages are on both sides")
+        parsed = [parse_view(name) for name in self.views]
+        if not all(isinstance(view, Weighting) for view in parsed):
+            raise ValueError("views: of clicks they are of words, and none is hashed or rewritten")
+        names = {str(view) for view in parsed} - {COUNTS}
+        object.__setattr__(self, "views", (COUNTS, *sorted(names)))
+
+    def configuration(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {**self.__dict__, "views": list(self.views)}

@@ -8,7 +8,7 @@ import numpy as np
 
 from ssi_core import files
 from ssi_core.features.views import TextView
-from ssi_core.types import BadInput, Task
+from ssi_core.types import BadInput, Int32, Int64, Task
 
 
 def check_sizes(task: Task, where: Path) -> None:
@@ -31,3 +31,24 @@ def check_sizes(task: Task, where: Path) -> None:
                 f"{where}: the pairs {name!r} are not of {sizes[0]} queries and {sizes[1]} "
                 f"documents. {files.MAKE_AGAIN}"
             )
+    for name, slates in task.slates.items():
+        whole = _lists(slates.start, slates.shown, len(slates), sizes[1])
+        rows = not len(slates) or (slates.query.min() >= 0 and slates.query.max() < sizes[0])
+        if not whole or not rows or len(slates.clicked) != len(slates.shown):
+            raise BadInput(
+                f"{where}: the slates {name!r} are not of {sizes[0]} queries and {sizes[1]} "
+                f"documents. {files.MAKE_AGAIN}"
+            )
+    if task.shown and not _lists(task.shown.start, task.shown.documents, *sizes):
+        raise BadInput(
+            f"{where}: what was shown is not of {sizes[0]} queries and {sizes[1]} documents. "
+            f"{files.MAKE_AGAIN}"
+        )
+
+
+def _lists(start: Int64, items: Int32, rows: int, width: int) -> bool:
+    """Tell whether there is a list of numbers below ``width`` for each row."""
+    if len(start) != rows + 1 or start[0] != 0 or start[-1] != len(items):
+        return False
+    rises = bool(np.all(np.diff(start) >= 0))
+    return rises and (not len(items) or bool(items.min() >= 0 and items.max() < width))

@@ -16,7 +16,7 @@ from ssi_core.types import Int32
 
 SIDES = ("train", "valid", "test")
 TRAIN, VALID, TEST = range(3)
-_BOUNDS = (0.65, 0.70)
+BOUNDS = (0.65, 0.70)
 _AT_ONCE = 1 << 20
 
 Sides = NDArray[np.int8]
@@ -48,7 +48,7 @@ def mix(x: UInt64) -> UInt64:
 
 def _sides(hashes: UInt64) -> Sides:
     fractions = (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    return np.digitize(fractions, _BOUNDS).astype(np.int8)
+    return np.digitize(fractions, BOUNDS).astype(np.int8)
 
 
 def side_of_links(sources: pl.Series, targets: pl.Series, *, seed: int) -> Sides:

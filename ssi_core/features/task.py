@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ssi_core import files, store
 from ssi_core.features.build import build_task
+from ssi_core.features.clicks import build_clicks_task
 from ssi_core.features.correlated import hashed_path
 from ssi_core.features.counting import matrix_path
 from ssi_core.features.hashing import Hashing, load_view, parse_view
@@ -15,13 +16,15 @@ from ssi_core.features.mates import build_mates_task, open_mates_task
 from ssi_core.features.pairs import load_pairs
 from ssi_core.features.queries import load_exclude, load_queries
 from ssi_core.features.rewriting import Rewriting
+from ssi_core.features.settings import CLICK_SPLITS
 from ssi_core.features.sizes import check_sizes
+from ssi_core.features.slates import load_shown, load_slates, load_weighted_pairs
 from ssi_core.features.split import SIDES, TEST, TRAIN, VALID
 from ssi_core.features.views import TextView
 from ssi_core.features.views import load_view as load_text_view
 from ssi_core.types import Int32, Pairs, Task, Texts, View
 
-__all__ = ["build_mates_task", "build_task", "open_task"]
+__all__ = ["build_clicks_task", "build_mates_task", "build_task", "open_task"]
 
 
 def open_task(path: Path) -> Task:
@@ -34,6 +37,7 @@ def open_task(path: Path) -> Task:
         names = [str(name) for name in artefact.configuration["views"] if parse_view(name)]
         judged_queries = artefact.configuration["split"] == "queries"
         across = artefact.configuration["split"] == "articles"
+        clicked = artefact.configuration["split"] in CLICK_SPLITS
         split_seed = int(artefact.configuration["split_seed"])
     documents = Texts(
         texts["id"],
@@ -42,7 +46,8 @@ def open_task(path: Path) -> Task:
         {name: _load_view(path, name, base) for name in names},
     )
     none = [Pairs.of(())] * 3
-    pairs = none if judged_queries else [load_pairs(path / PAIRS, side) for side in SIDES]
+    load = load_weighted_pairs if clicked else load_pairs
+    pairs = none if judged_queries else [load(path / PAIRS, side) for side in SIDES]
     task = Task(
         queries=load_queries(path, documents),
         documents=documents,
@@ -54,6 +59,8 @@ def open_task(path: Path) -> Task:
         pool=_load_rows(path / POOL),
         valid_pool=_load_rows(path / VALID_POOL),
         cold=_load_rows(path / COLD),
+        slates=load_slates(path),
+        shown=load_shown(path),
         path=path,
     )
     if judged_queries:

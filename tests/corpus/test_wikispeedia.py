@@ -15,7 +15,10 @@ TEXT = "   #copyright\n\n{}\n\n2007 Schools Wikipedia Selection. Related\nsubjec
 LINKS = "A\tB\nA\tB\nB\tA\nA\tA\nA\t%C3%89\nDonation\tA\nA\tDonation\n"
 
 
-def release(directory, texts=None, links=LINKS, member="plaintext_articles/{}.txt"):
+NAMES = ["A", "B", "%C3%89", "Donation"]
+
+
+def release(directory, texts=None, links=LINKS, member="plaintext_articles/{}.txt", names=NAMES):
     directory.mkdir(exist_ok=True)
     texts = texts or {"A": "about a", "B": "about b", "%C3%89": "about a"}
     with tarfile.open(directory / "articles_plaintext.tar.xz", "w:xz") as archive:
@@ -25,7 +28,7 @@ def release(directory, texts=None, links=LINKS, member="plaintext_articles/{}.tx
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
     with gzip.open(directory / "articles.tsv.gz", "wt") as file:
-        file.write("# comment\n\nA\nB\n%C3%89\nDonation\n")
+        file.write("# comment\n\n" + "".join(f"{name}\n" for name in names))
     with gzip.open(directory / "links.tsv.gz", "wt") as file:
         file.write("# comment\n\n" + links)
     return directory

@@ -2,6 +2,7 @@
 
 import gzip
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -12,8 +13,8 @@ from ssi_core.types import BadInput
 from tests.corpus.dumps import real_data
 from tests.corpus.test_wikispeedia import release
 
-FINISHED = """path_id\tplayer\ttimestamp\tdurationInSec\tpath\trating
-7\tp1\t1227628729\t15\tA;B;<;B;A\t1.0
+HEADER = "path_id\tplayer\ttimestamp\tdurationInSec\tpath\trating\n"
+FINISHED = f"""{HEADER}7\tp1\t1227628729\t15\tA;B;<;B;A\t1.0
 8\tp2\t1227628730\t15\tB;Donation;A\t
 """
 UNFINISHED = (
@@ -26,6 +27,26 @@ def games(directory):
     for name, text in (("finished_unique", FINISHED), ("unfinished", UNFINISHED)):
         with gzip.open(directory / f"paths_{name}.tsv.gz", "wt") as file:
             file.write(text)
+    return directory
+
+
+def players_of(directory, articles=12, games=300):
+    """Games on articles of which each links to four others."""
+    rng = np.random.default_rng(0)
+    names = [f"A{i}" for i in range(articles)]
+    texts = {name: f"about {name} and word{i % 5} word{i % 3}" for i, name in enumerate(names)}
+    to = {name: [names[(i + k) % articles] for k in (1, 2, 3, 5)] for i, name in enumerate(names)}
+    links = "".join(f"{name}\t{other}\n" for name in names for other in to[name])
+    release(directory, texts, links, names=names)
+    rows = []
+    for game in range(games):
+        way = [names[rng.integers(articles)]]
+        for _ in range(4):
+            way.append(to[way[-1]][min(rng.geometric(0.5) - 1, 3)])
+        rows.append(f"{game}\tp{game % 60}\t{1227628729 + game}\t15\t{';'.join(way)}\t1.0\n")
+    for name, text in (("finished_unique", HEADER), ("unfinished", "")):
+        with gzip.open(directory / f"paths_{name}.tsv.gz", "wt") as file:
+            file.write(text + ("".join(rows) if text else ""))
     return directory
 
 

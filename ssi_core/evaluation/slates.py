@@ -1,0 +1,101 @@
+"""Measures on slates: what was clicked against what was shown beside it.
+
+Nothing but what an event showed is a candidate. A measure of a query is its mean over the query's
+events, so that a page that is visited often counts as one query; where a slate holds nothing that
+was not clicked, its rank loss is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssi_core.evaluation.measures import (
+    MEASURES,
+    Ranks,
+    average_precision,
+    ndcg_at,
+    precision_at,
+    rank_loss,
+)
+from ssi_core.types import Float32, Float64, Int32, Int64, Slates
+
+_OF_EVENTS: Mapping[str, Callable[[Ranks], Float64]] = {
+    "slate_rank_loss": rank_loss,
+    "slate_map": average_precision,
+    "slate_p_at_1": lambda ranks: precision_at(ranks, 1),
+    "slate_ndcg_at_10": lambda ranks: ndcg_at(ranks, 10),
+}
+SLATE_MEASURES = tuple(_OF_EVENTS)
+"""Measures of tasks that have slates."""
+PER_QUERY = (*MEASURES, *SLATE_MEASURES)
+"""Measures that have a value for each query."""
+
+
+def of_queries(slates: Slates, queries: Int32) -> Slates:
+    """Return the events of some queries, ascending."""
+    kept = np.isin(slates.query, queries)
+    length = np.diff(slates.start)
+    shown = np.repeat(kept, length)
+    start = np.concatenate([[0], np.cumsum(length[kept])])
+    return Slates(slates.query[kept], start, slates.shown[shown], slates.clicked[shown])
+
+
+def pairs_of(slates: Slates) -> Int32:
+    """Return (query, document) of all that was shown, int32 (shown, 2)."""
+    owner = np.repeat(slates.query, np.diff(slates.start))
+    return np.column_stack([owner, slates.shown]).astype(np.int32)
+
+
+def ranks_of(slates: Slates, scores: Float32) -> Ranks:
+    """Rank what was clicked in each slate; equal scores are ordered by document row.
+
+    Parameters
+    ----------
+    slates : of n events
+    scores : float32, aligned to ``slates.shown``; NaN ranks last
+    """
+    scores = np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    event = np.repeat(np.arange(len(slates)), np.diff(slates.start))
+    order = np.lexsort((slates.shown, -scores, event))
+    of, value, clicked = event[order], scores[order], slates.clicked[order]
+    place = np.arange(len(order)) - slates.start[of]
+    # A group holds what scores alike in one slate.
+    first = np.ones(len(order), np.bool_)
+    first[1:] = (of[1:] != of[:-1]) | (value[1:] != value[:-1])
+    group = np.cumsum(first) - 1
+    unclicked = np.concatenate([[0], np.cumsum(~clicked)])
+    begin = np.flatnonzero(first)
+    end = np.append(begin[1:], len(order))
+    above = unclicked[begin][group] - unclicked[slates.start[of]]
+    tied = (unclicked[end] - unclicked[begin])[group]
+    relevant = np.bincount(of[clicked], minlength=len(slates))
+    start = np.concatenate([[0], np.cumsum(relevant)])
+    irrelevant = np.diff(slates.start) - relevant
+    rank: Int64 = place[clicked] + 1
+    grade = np.ones(len(rank), np.int8)
+    return Ranks(start, rank, above[clicked], tied[clicked], grade, irrelevant)
+
+
+def slate_measures(slates: Slates, scores: Float32, queries: Int32) -> Mapping[str, Float64]:
+    """Measure each of some queries by its events.
+
+    Parameters
+    ----------
+    slates : events of these queries only, at least one of each
+    scores : see `ranks_of`
+    queries : int32 (m,), rows, ascending
+
+    Returns
+    -------
+    measure -> float64 (m,)
+    """
+    ranks = ranks_of(slates, scores)
+    owner: NDArray[np.int64] = np.searchsorted(queries, slates.query)
+    events = np.maximum(np.bincount(owner, minlength=len(queries)), 1)
+    return {
+        name: np.bincount(owner, measure(ranks), minlength=len(queries)) / events
+        for name, measure in _OF_EVENTS.items()
+    }

@@ -1,0 +1,352 @@
+"""Tasks from clicks: pages are queries, and the ads (links, results) clicked on them relevant.
+
+A pair has the weight of its clicks. Sides of the split are by a keyed hash of page and ad
+(``pairs``: no pair is on two sides), by a keyed hash of the user or, where the log knows none, of
+the session (``sessions``: what others click in training is clicked again in testing), or by time.
+
+Where it is known what was shown, the task has slates. With the split ``pairs`` what was clicked in
+training, or for the test in validation, is taken off the others' slates: it is known to be liked.
+Otherwise nothing is taken off.
+
+One vocabulary serves both sides, so that a word can meet itself, or each side has its own
+(``vocabularies`` "one", "two"). Where what is clicked are pages, queries are the documents; with
+``goal`` a query is a page and the page that its visitor looks for, both with their heaviest words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ssi_core import files, store
+from ssi_core.features import code
+from ssi_core.features.cost import require_features
+from ssi_core.features.counting import BLOCK, matrix_path, row_blocks, write_counts, write_views
+from ssi_core.features.csr_writer import CsrWriter
+from ssi_core.features.layout import DOCUMENTS, MATRICES, PAIRS, POOL, VALID_POOL, VIEW
+from ssi_core.features.pairs import candidates
+from ssi_core.features.queries import MATRICES as QUERY_MATRICES
+from ssi_core.features.queries import QUERY_VIEW, TEXTS, write_exclude, write_queries
+from ssi_core.features.reading import INGEST, language_of, parts_of, texts_of
+from ssi_core.features.settings import ClicksSettings
+from ssi_core.features.slates import write_pairs_of, write_shown, write_slates
+from ssi_core.features.split import BOUNDS, SIDES, side_of_documents, side_of_links
+from ssi_core.features.tfidf import COUNTS, Weighting, weigh
+from ssi_core.features.views import TextView
+from ssi_core.types import BadInput, Float32, Progress, TextMatrix
+
+_GOAL_WORDS = 100
+_AGAIN = "Remove the clicks and ingest them again."
+
+
+def build_clicks_task(
+    clicks: Path,
+    out: Path,
+    *,
+    words: int | None = 30_000,
+    split: str | None = None,
+    views: Sequence[str] = ("counts", "raw", "sublinear"),
+    split_seed: int = 0,
+    pool: int = 10_000,
+    vocabularies: str = "one",
+    goal: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> store.Artefact:
+    """Make the task directory of a ``clicks`` artefact, or find it up to date.
+
+    Parameters
+    ----------
+    clicks : directory that ``ssi ingest clicks`` wrote
+    split : "pairs", "sessions" or "time"; None: what the clicks were ingested for
+    others : see `ClicksSettings`
+
+    Raises
+    ------
+    BadInput
+        No click is left for one of the sides, or something that the settings ask for is unknown.
+    Refused
+        Another artefact is at ``out``, or memory or disk is too small.
+    """
+    clicks, out = Path(clicks), Path(out)
+    source = store.read(clicks, "clicks")
+    split = split or str(source.configuration.get("split", "pairs"))
+    settings = ClicksSettings(words, split, tuple(views), split_seed, pool, vocabularies, goal)
+    configuration, parents = settings.configuration(), {"clicks": source.key}
+    key = store.key_of("task", configuration, parents, code.digest())
+    found = store.up_to_date(out, "task", key, force=force)
+    if found is not None:
+        return found
+    corpora = [clicks / name for name in ("pages", "ads") if (clicks / name).exists()]
+    require_features(
+        [part for corpus in corpora for part in parts_of(corpus, "documents")],
+        out.parent,
+        documents=sum(store.read(corpus).counts.get("documents", 0) for corpus in corpora),
+        links=int(source.counts.get("impressions", source.counts.get("clicks", 0))),
+        views=len(settings.views),
+        all_words=words is None,
+    )
+    with store.create(
+        out, kind="task", key=key, configuration=configuration, parents=parents
+    ) as building:
+        only_first = source.configuration.get("clicks") == "first"
+        _Making(clicks, settings, only_first, building, progress or _quiet).write()
+    return store.read(out, "task")
+
+
+def _quiet(fraction: float, message: str) -> None:
+    pass
+
+
+class _Making:
+    """One task being written."""
+
+    def __init__(
+        self,
+        clicks: Path,
+        settings: ClicksSettings,
+        only_first: bool,
+        building: store.Building,
+        progress: Progress,
+    ) -> None:
+        self.clicks, self.settings, self.only_first = clicks, settings, only_first
+        self.building, self.path, self.progress = building, building.path, progress
+        self.pages = clicks / "pages"
+        self.ads = clicks / "ads" if (clicks / "ads").exists() else self.pages
+        if settings.vocabularies == "two" and self.ads == self.pages:
+            raise BadInput(f"{clicks}: pages and ads are one corpus. Take one vocabulary.")
+
+    def write(self) -> None:
+        """Write the texts, then pairs and slates."""
+        pages = self._read(self.pages)
+        documents = pages if self.ads == self.pages else self._read(self.ads)
+        documents.select("id", "title").write_parquet(self.path / DOCUMENTS)
+        self.building.counts["documents"] = len(documents)
+        self._write_views(pages, documents)
+        rows = self._numbered(pages, documents)
+        queries = len(pages)
+        if self.settings.goal:
+            rows, queries = self._with_goals(rows, pages)
+        rows = self._with_sides(rows)
+        self._write_pools(len(documents))
+        counts = write_pairs_of(self.path / PAIRS, rows)
+        missing = [name for name, n in counts.items() if n == 0]
+        if missing:
+            raise BadInput(
+                f"{self.clicks}: of its clicks none is left for {', '.join(missing)} when split "
+                f"by {self.settings.split}. Ingest a longer log, or split it otherwise (--split)."
+            )
+        self.building.counts["pairs"] = counts
+        self._write_slates(rows, pages, documents, queries)
+        if self.ads != self.pages:
+            write_exclude(self.path, np.empty((0, 2), np.int32), queries, len(documents))
+        elif self.settings.goal:
+            own = rows.select("q", "page").unique().sort("q").to_numpy()
+            write_exclude(self.path, own, queries, len(documents))
+
+    @staticmethod
+    def _read(corpus: Path) -> pl.DataFrame:
+        parts = parts_of(corpus, "documents")
+        texts = files.read_strings(parts, "id", "title", "language", remedy=INGEST)
+        if texts.is_empty():
+            raise BadInput(f"{corpus}: the corpus has no documents. {_AGAIN}")
+        return texts
+
+    # --- texts ---
+
+    def _write_views(self, pages: pl.DataFrame, documents: pl.DataFrame) -> None:
+        counts = self.building.counts
+        if self.ads == self.pages:
+            view, facts = self._count(MATRICES, VIEW, [self.pages], len(pages))
+            counts.update(facts)
+            return
+        pages.select("id", "title").write_parquet(self.path / TEXTS)
+        if self.settings.vocabularies == "two":
+            _, facts = self._count(MATRICES, VIEW, [self.ads], len(documents))
+            _, asked = self._count(QUERY_MATRICES, QUERY_VIEW, [self.pages], len(pages))
+            counts.update(facts, query_texts=asked)
+            return
+        sizes = (len(documents), len(pages))
+        both = self.building.work("both") / "matrices"
+        view, facts = self._count(both, VIEW, [self.ads, self.pages], sum(sizes))
+        whole = store.load_csr(matrix_path(both, COUNTS))
+        begin = 0
+        for matrices, size in zip((MATRICES, QUERY_MATRICES), sizes, strict=True):
+            _copy_rows(whole, begin, begin + size, matrix_path(self.path / matrices, COUNTS))
+            write_views(self.path / matrices, view.idf, self._weightings(), self.progress)
+            begin += size
+        counts.update(facts)
+
+    def _weightings(self) -> list[Weighting]:
+        return [Weighting.parse(name) for name in self.settings.views if name != COUNTS]
+
+    def _count(
+        self, matrices: str | Path, view: str, corpora: Sequence[Path], texts: int
+    ) -> tuple[TextView, dict[str, int]]:
+        """Count the texts of corpora, and weigh them where they stay; their view is kept."""
+        languages = [language_of(corpus, self._read(corpus)["language"]) for corpus in corpora]
+        if len(set(languages)) > 1:
+            raise BadInput(
+                f"{self.clicks}: pages and ads are in {' and '.join(map(repr, languages))}. Take "
+                "two vocabularies."
+            )
+        vocabulary, idf, facts = write_counts(
+            self.path / matrices,
+            chain.from_iterable(texts_of(corpus) for corpus in corpora),
+            language=languages[0],
+            fitting=np.ones(texts, np.bool_),
+            words=self.settings.words,
+            work=self.building.work(f"bags-{view}"),
+            progress=self.progress,
+        )
+        if not (idf > 0).any():
+            raise BadInput(
+                f"{self.clicks}: the texts have no word that is in some and not in all of them. "
+                "Take more words (--words), or ingest a larger log."
+            )
+        made = TextView(languages[0], vocabulary, idf, Weighting(COUNTS))
+        made.save(self.path / view)
+        if len(corpora) == 1:
+            write_views(self.path / matrices, idf, self._weightings(), self.progress)
+        return made, facts
+
+    # --- events ---
+
+    def _numbered(self, pages: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+        """Rows of the log: q, page, d (row numbers), event, user, time, position, weight, goal."""
+        with files.reading(self.clicks / "impressions", _AGAIN):
+            rows = pl.read_parquet(self.clicks / "impressions" / "part-*.parquet")
+            if rows.is_empty():
+                pairs = pl.read_parquet(self.clicks / "pairs.parquet")
+                rows = pairs.with_columns(session=pl.lit(""), clicked=pl.lit(True), known=False)
+                missing = {name: pl.lit(None) for name in ("user", "time", "position", "goal")}
+                rows = rows.with_columns(**missing)
+        numbers = [
+            pl.DataFrame({name: texts["id"], row: np.arange(len(texts), dtype=np.int32)})
+            for name, row, texts in (("page", "q", pages), ("ad", "d", documents))
+        ]
+        found = rows.join(numbers[0], on="page").join(numbers[1], on="ad")
+        if len(found) != len(rows):
+            raise BadInput(
+                f"{self.clicks}: {len(rows) - len(found)} rows have a page or an ad without a text "
+                f"or with two. {_AGAIN}"
+            )
+        user = pl.coalesce(pl.col("user").cast(pl.String), "session")
+        return found.select(
+            "q", "d", "session", "time", "position", "clicked", "weight", "goal",
+            page_id="page", ad_id="ad", page="q", user=user,
+        )  # fmt: skip
+
+    def _with_sides(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Say of each row on which side its clicks are."""
+        split, seed = self.settings.split, self.settings.split_seed
+        if split == "pairs":
+            side = side_of_links(rows["page_id"], rows["ad_id"], seed=seed)
+            return rows.with_columns(side=pl.Series(side))
+        if rows["session"].n_unique() < 2:
+            raise BadInput(f"{self.clicks}: its pairs are of no session. Split by pairs.")
+        if split == "sessions":
+            side = side_of_documents(rows["user"], seed=seed)
+            return rows.with_columns(side=pl.Series(side))
+        if rows["time"].null_count():
+            raise BadInput(f"{self.clicks}: its clicks have no time. Split otherwise (--split).")
+        # A slate is where its first row is.
+        began = pl.col("time").min().over("session", "q")
+        rank = began.rank("min").cast(pl.Float64) / pl.len()
+        side_of = sum(((rank > bound).cast(pl.Int8) for bound in BOUNDS), pl.lit(0, pl.Int8))
+        return rows.with_columns(side=side_of.cast(pl.Int8))
+
+    def _with_goals(self, rows: pl.DataFrame, pages: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+        """Make a query of each page with each goal of its visitors; rows of it, and how many."""
+        if self.ads != self.pages or rows["goal"].null_count() == len(rows):
+            raise BadInput(f"{self.clicks}: no goals of visitors are known. Make a task without.")
+        self.building.skipped["clicks_without_goal"] = rows["goal"].null_count()
+        numbers = pl.DataFrame({"goal": pages["id"], "g": np.arange(len(pages), dtype=np.int32)})
+        told = rows.join(numbers, on="goal")
+        asked = told.select("page", "g").unique().sort("page", "g").with_row_index("q")
+        asked = asked.with_columns(pl.col("q").cast(pl.Int32))
+        name = {c: pages[c][asked["page"]] + " > " + pages[c][asked["g"]] for c in ("id", "title")}
+        view = _idf(self.path)
+        counts = store.load_csr(matrix_path(self.path / MATRICES, COUNTS))
+        heavy = _heaviest(counts, view, _GOAL_WORDS)
+        write_queries(
+            self.path,
+            name["id"],
+            name["title"],
+            _sums(heavy, asked["page"].to_numpy(), asked["g"].to_numpy()),
+            view,
+            [Weighting(COUNTS), *self._weightings()],
+        )
+        return told.drop("q").join(asked, on=["page", "g"]), len(asked)
+
+    def _write_pools(self, documents: int) -> None:
+        everything = np.arange(documents, dtype=np.int32)
+        pool = candidates(everything, self.settings.pool, documents, seed=self.settings.split_seed)
+        if pool is not None:
+            np.save(self.path / POOL, pool)
+            np.save(self.path / VALID_POOL, pool)
+
+    def _write_slates(
+        self, rows: pl.DataFrame, pages: pl.DataFrame, documents: pl.DataFrame, queries: int
+    ) -> None:
+        fixed = None
+        if (place := self.clicks / "slates.parquet").exists():
+            table = files.read_strings([place], "page", "ad", remedy=_AGAIN)
+            page, ad = (
+                pl.DataFrame({name: texts["id"], row: np.arange(len(texts), dtype=np.int32)})
+                for name, row, texts in (("page", "page_row", pages), ("ad", "d", documents))
+            )
+            fixed = table.join(page, on="page").join(ad, on="ad").select(page="page_row", d="d")
+        elif rows["clicked"].all():
+            return
+        apart = self.settings.split == "pairs"
+        counts = self.building.counts
+        counts["slates"] = {
+            side: write_slates(self.path, rows, fixed, number, apart=apart)
+            for number, side in enumerate(SIDES)
+            if number
+        }
+        counts["shown_unclicked"] = write_shown(
+            self.path, rows, fixed, queries, only_first=self.only_first
+        )
+
+
+def _copy_rows(whole: TextMatrix, begin: int, end: int, out: Path) -> None:
+    with CsrWriter(out, whole.shape[1]) as writer:
+        for first, last in row_blocks(whole.indptr[begin : end + 1], BLOCK):
+            rows = whole[begin + first : begin + last]
+            writer.append(rows.indptr, rows.indices, rows.data)
+
+
+def _idf(task: Path) -> Float32:
+    return store.load_array(task / VIEW / "idf.npy", mapped=False)
+
+
+def _heaviest(counts: TextMatrix, idf: Float32, words: int) -> TextMatrix:
+    """Counts of the heaviest words of each text alone."""
+    kept = []
+    for begin, end in row_blocks(counts.indptr, BLOCK):
+        block = counts[begin:end]
+        pattern = weigh(block, idf, Weighting("raw", cut=words))
+        pattern.data[:] = 1
+        kept.append(sparse.csr_array(block.multiply(pattern)))
+    found: TextMatrix = sparse.vstack(kept, format="csr")
+    return found
+
+
+def _sums(
+    counts: TextMatrix, one: NDArray[np.int32], other: NDArray[np.int32]
+) -> Iterator[TextMatrix]:
+    """Sums of two texts each, in blocks."""
+    size = 16_384
+    for first in range(0, len(one), size):
+        part = slice(first, first + size)
+        rows = sparse.csr_array(counts[one[part]] + counts[other[part]])
+        rows.sort_indices()
+        yield rows

@@ -1,0 +1,137 @@
+"""Weighted pairs, and what was shown beside what was clicked, as files of a task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from ssi_core import files, store
+from ssi_core.features.split import SIDES, TEST, TRAIN
+from ssi_core.types import BadInput, Pairs, Shown, Slates
+
+_SLATES, _SHOWN = "slates", "shown"
+_OF_SLATES = ("query", "start", "shown", "clicked")
+
+
+def write_pairs_of(directory: Path, rows: pl.DataFrame) -> dict[str, int]:
+    """Write the pairs of each side and their weights; returns how many there are.
+
+    Parameters
+    ----------
+    rows : q, d, side, weight; a pair's weights on a side are summed, and their mean is made 1
+    """
+    directory.mkdir()
+    counted = rows.filter(pl.col("weight") > 0)
+    sums = counted.group_by("side", "q", "d").agg(pl.col("weight").sum()).sort("side", "q", "d")
+    found = {}
+    for number, side in enumerate(SIDES):
+        own = sums.filter(pl.col("side") == number)
+        weight = own["weight"].to_numpy()
+        mean = weight.mean() if len(weight) else 1.0
+        np.save(directory / f"{side}.npy", own.select("q", "d").to_numpy().astype(np.int32))
+        np.save(directory / f"{side}_weight.npy", (weight / mean).astype(np.float32))
+        found[side] = len(own)
+    return found
+
+
+def load_weighted_pairs(directory: Path, side: str) -> Pairs:
+    """Load the pairs of a side with their weights."""
+    rows = store.load_array(directory / f"{side}.npy")
+    weight = store.load_array(directory / f"{side}_weight.npy")
+    if weight.shape != (len(rows),):
+        raise BadInput(
+            f"{directory}: {len(weight)} weights of {len(rows)} pairs. {files.MAKE_AGAIN}"
+        )
+    return Pairs(rows, weight, np.ones(len(rows), np.int8))
+
+
+def write_slates(
+    path: Path, rows: pl.DataFrame, fixed: pl.DataFrame | None, side: int, *, apart: bool
+) -> int:
+    """Write the slates of the events of a side; returns how many there are.
+
+    Parameters
+    ----------
+    rows : session, q, page, d, clicked, side
+    fixed : page, d: what a page always shows; None: what ``rows`` say was shown
+    apart : pairs that were clicked on an earlier side are taken off the slates
+    """
+    event = ["session", "q"]
+    clicks = rows.filter((pl.col("side") == side) & pl.col("clicked"))
+    events = clicks.select(*event, "page").unique()
+    if fixed is None:
+        shown = rows.select(*event, "d").join(events, on=event, how="semi")
+    else:
+        shown = events.join(fixed, on="page").select(*event, "d")
+    own = clicks.select(*event, "d", clicked=pl.lit(True))
+    told = shown.unique().join(own, on=[*event, "d"], how="left", maintain_order="none")
+    told = told.with_columns(pl.col("clicked").fill_null(False))
+    if apart:
+        earlier = rows.filter(pl.col("clicked") & (pl.col("side") != side))
+        if side != TEST:
+            earlier = earlier.filter(pl.col("side") == TRAIN)
+        known = earlier.select("q", "d").unique()
+        told = told.join(known, on=["q", "d"], how="anti")
+    whole = told.filter(pl.col("clicked").any().over(event)).sort("q", "session", "d")
+    length = whole.group_by(event, maintain_order=True).len()
+    place = path / _SLATES / SIDES[side]
+    place.mkdir(parents=True)
+    start = np.concatenate([[0], np.cumsum(length["len"].to_numpy(), dtype=np.int64)])
+    np.save(place / "query.npy", length["q"].to_numpy().astype(np.int32))
+    np.save(place / "start.npy", start)
+    np.save(place / "shown.npy", whole["d"].to_numpy().astype(np.int32))
+    np.save(place / "clicked.npy", whole["clicked"].to_numpy())
+    return len(length)
+
+
+def load_slates(path: Path) -> dict[str, Slates]:
+    """Open the slates of a task, side by side; none where nothing was shown."""
+    places = {side: path / _SLATES / side for side in SIDES}
+    return {
+        side: Slates(*(store.load_array(place / f"{name}.npy") for name in _OF_SLATES))
+        for side, place in places.items()
+        if place.exists()
+    }
+
+
+def write_shown(
+    path: Path,
+    rows: pl.DataFrame,
+    fixed: pl.DataFrame | None,
+    queries: int,
+    *,
+    only_first: bool,
+) -> int:
+    """Write what was shown in training and not clicked; returns how much it is.
+
+    Parameters
+    ----------
+    only_first : of rows, those of the first position: with a click lower down they were looked at,
+        and not liked (journal paper, section 4.4)
+    """
+    train = rows.filter(pl.col("side") == TRAIN)
+    if fixed is None:
+        left = train.filter(~pl.col("clicked"))
+        if only_first:
+            left = left.filter(pl.col("position") == 1)
+    else:
+        clicked = train.select("q", "d").unique()
+        asked = train.select("q", "page").unique()
+        left = asked.join(fixed, on="page").join(clicked, on=["q", "d"], how="anti")
+    left = left.select("q", "d").sort("q", "d")
+    place = path / _SHOWN
+    place.mkdir()
+    counts = np.bincount(left["q"].to_numpy(), minlength=queries)
+    np.save(place / "start.npy", np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]))
+    np.save(place / "documents.npy", left["d"].to_numpy().astype(np.int32))
+    return len(left)
+
+
+def load_shown(path: Path) -> Shown | None:
+    """Open what was shown and not clicked; None where nothing is known of it."""
+    place = path / _SHOWN
+    if not place.exists():
+        return None
+    return Shown(*(store.load_array(place / f"{name}.npy") for name in ("start", "documents")))

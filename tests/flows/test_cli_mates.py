@@ -1,0 +1,89 @@
+"""Mates from the command line, and from the flow."""
+
+import json
+
+import pytest
+
+from flows.cli import cli
+from flows.command import run
+from ssi_core.corpus.mates import open_mates
+from ssi_core.corpus.sample import write_sample
+from ssi_core.types import BadInput
+from tests.corpus.kyoto import release
+
+
+@pytest.fixture
+def ssi(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+
+    def call(*arguments):
+        code = run(cli, [*map(str, arguments), "--json"])
+        out, log = capsys.readouterr()
+        return code, json.loads(out) if out else {}, log
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("sample")
+    write_sample(directory, documents=40, seed=1)
+    return directory
+
+
+def test_mates_of_both_editions_of_the_sample(ssi, sample, tmp_path):
+    for language in ("ja", "en"):
+        (dump,) = sample.glob(f"{language}wiki-*.xml.bz2")
+        place = ("--out", tmp_path / language, "--processes", "1")
+        assert ssi("ingest", "wikipedia", dump, *place)[0] == 0
+    (table,) = sample.glob("*langlinks.sql.gz")
+    corpora = ("--corpora", tmp_path / "ja", tmp_path / "en")
+    code, found, _ = ssi("ingest", "mates", "--langlinks", table, *corpora)
+    assert code == 0
+    assert found["counts"]["mates"] == found["counts"]["links_found"] > 10
+    mates = open_mates(tmp_path / found["path"])
+    assert mates.queries == tmp_path / "ja"
+    assert ssi("ingest", "mates", "--langlinks", table, *corpora)[1] == found
+
+
+def test_mates_of_the_kyoto_articles(ssi, tmp_path):
+    there = release(tmp_path / "in")
+    code, found, _ = ssi("ingest", "mates", "--kyoto", there, "--out", tmp_path / "out")
+    assert (code, found["counts"]["title_mentions"]) == (0, 3)
+    assert found["skipped"]["malformed"]["GNM/GNM00155.xml"].startswith("line 2, ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "one of --kyoto"),
+        (("--kyoto", "a", "--wikidata", "b"), "one of --kyoto"),
+        (("--wikidata", "b"), "--corpora QUERIES DOCUMENTS"),
+        (("--kyoto", "a", "--corpora", "b", "c"), "--corpora QUERIES DOCUMENTS"),
+    ],
+)
+def test_options_that_do_not_go_together(ssi, arguments, message):
+    code, _, log = ssi("ingest", "mates", *arguments)
+    assert code == 2
+    assert message in log
+
+
+@pytest.mark.flow
+def test_the_flow_makes_the_sample_and_both_corpora(prefect_server, tmp_path):
+    from flows.ingest import MatesSettings, ingest_mates
+
+    settings = MatesSettings(pages=40, seed=1, processes=1)
+    place = ingest_mates(settings)
+    mates = open_mates(place)
+    assert len(mates.pairs) > 10
+    assert ingest_mates(settings) == place
+
+    out = str(tmp_path / "kyoto")
+    kyoto = MatesSettings(source="kyoto", path=str(release(tmp_path / "in")), out=out)
+    assert ingest_mates(kyoto) == out
+    assert len(open_mates(out).pairs) == 3
+    how = {"source": "langlinks", "path": str(tmp_path / "in")}
+    with pytest.raises(BadInput, match="1 corpora in 'queries' and 'documents'"):
+        ingest_mates(MatesSettings(**how, queries=str(mates.queries)))
+    with pytest.raises(BadInput, match="'path' is empty"):
+        ingest_mates(MatesSettings(source="wikidata"))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from flows.command import Verbs, run
-from flows.commands import clicks, data, demo, runs, search, services, tables
+from flows.commands import clicks, data, demo, features, runs, search, services, tables
 
 _HELP = """Learn to rank text from its links, and look at what was learned.
 
@@ -48,7 +48,7 @@ for _verb in (
     demo.demo,
     data.sample,
     data.ingest,
-    data.features,
+    features.features,
     tables.pipeline,
     tables.reproduce,
     runs.train,

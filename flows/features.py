@@ -13,12 +13,14 @@ from flows.steps import (
     artefact_key,
     begin,
     checked,
+    file_key,
     progress,
     result_key,
     show_counts,
     worth_retrying,
 )
 from ssi_core import store
+from ssi_core.types import Progress
 
 
 class FeaturesSettings(BaseModel):
@@ -26,7 +28,7 @@ class FeaturesSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    corpus: str = Field(description="Directory that 'ingest' wrote")
+    corpus: str = Field(description="Directory that 'ingest' wrote; with 'relevant', of mates")
     words: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
         default=30_000, description="Size of the vocabulary (the most frequent words), or all"
     )
@@ -48,12 +50,22 @@ class FeaturesSettings(BaseModel):
     query_draws: int = Field(
         default=20, ge=1, description="Such queries of each document for training"
     )
+    relevant: Literal["link", "mate"] | None = Field(
+        default=None,
+        description="Of mates: the answers are what a query's mate links to, or the mate",
+    )
+    translated: str | None = Field(
+        default=None,
+        description="Of mates: parquet file (id, text) of queries in the documents' language",
+    )
     views: list[str] = Field(
         default_factory=lambda: ["counts", "raw", "sublinear"],
         min_length=1,
         description="Weightings of words: counts, raw, sublinear, binary; raw:100 keeps a text's "
         "100 heaviest words, raw@30000 the 30,000 most frequent of all; "
-        "cfh:k=5,words=30000,ngrams=1 hashes the words beyond 30,000",
+        "cfh:k=5,words=30000,ngrams=1 hashes the words beyond 30,000; of mates: dictionary.raw "
+        "reads queries translated word by word, translated.raw those that are given, untitled.raw "
+        "those without titles",
     )
     out: str | None = Field(
         default=None, description="Directory to write; empty: one under .ssi/store"
@@ -66,20 +78,47 @@ class FeaturesSettings(BaseModel):
 @task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
 def build(settings: FeaturesSettings, out: str, key: str) -> str:
     """Count words, weigh them, split the links."""
-    from ssi_core.features.task import build_task
-
-    how = settings.model_dump(exclude={"corpus", "out"})
-    how["words"] = None if settings.words == "all" else settings.words
-    artefact = build_task(Path(settings.corpus), Path(out), **how, progress=progress("features"))
+    tell = progress("features")
+    make = _of_mates if settings.relevant else _of_corpus
+    artefact = make(settings, Path(out), tell)
     show_counts(artefact)
     return str(artefact.path)
+
+
+def _of_corpus(settings: FeaturesSettings, out: Path, tell: Progress) -> store.Artefact:
+    from ssi_core.features.task import build_task
+
+    how = settings.model_dump(exclude={"corpus", "out", "relevant", "translated"})
+    how["words"] = None if settings.words == "all" else settings.words
+    return build_task(Path(settings.corpus), out, **how, progress=tell)
+
+
+def _of_mates(settings: FeaturesSettings, out: Path, tell: Progress) -> store.Artefact:
+    from ssi_core.corpus.mates import open_mates
+    from ssi_core.features.task import build_mates_task
+
+    return build_mates_task(
+        open_mates(Path(settings.corpus)),
+        out,
+        relevant=str(settings.relevant),
+        words=None if settings.words == "all" else settings.words,
+        views=settings.views,
+        split_seed=settings.split_seed,
+        pool=settings.pool,
+        translated=Path(settings.translated) if settings.translated else None,
+        force=settings.force,
+        progress=tell,
+    )
 
 
 def make_task(settings: FeaturesSettings) -> str:
     """Run `build` on a corpus unless its result is there; call it inside a flow."""
     said = settings.model_dump(exclude={"corpus", "out", "force"})
-    corpus = store.read(Path(settings.corpus), "corpus")
-    key = artefact_key("task", said, {"corpus": corpus.key}, "features", "kernels")
+    kind = "mates" if settings.relevant else "corpus"
+    parents = {kind: store.read(Path(settings.corpus), kind).key}
+    if settings.translated:
+        parents["translated"] = file_key(Path(settings.translated))
+    key = artefact_key("task", said, parents, "features", "kernels")
     out = settings.out or str(environment.store_path("task", key))
     own_place = settings.out is None
     # In a place of its own only an earlier state of the same artefact can be in the way.

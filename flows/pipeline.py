@@ -161,6 +161,11 @@ def make_tasks(table: Table, settings: PipelineSettings) -> dict[str, str]:
                 "cannot stand for all. Give a corpus."
             )
         return {needed[0]: str(store.read(Path(settings.task), "task").path)}
+    if not settings.corpus and any(table.tasks[name].relevant for name in needed):
+        raise BadInput(
+            f"table {table.name!r} is about two languages; make mates of their corpora (ssi ingest "
+            "mates) and name them (--corpus)."
+        )
     corpus = settings.corpus or ingest_source(_source(settings))
     return {name: make_task(_features(table, name, corpus)) for name in needed}
 
@@ -184,6 +189,7 @@ def _features(table: Table, name: str, corpus: str) -> FeaturesSettings:
         cold=spec.cold,
         query_words=spec.query_words,
         query_draws=spec.query_draws,
+        relevant=spec.relevant,
         views=["counts", *table.views(name)],
     )
 

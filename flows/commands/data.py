@@ -1,8 +1,7 @@
-"""Verbs that make data: sample, ingest, features."""
+"""Verbs that make data: sample, ingest."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -153,7 +152,10 @@ def ingest_wikispeedia(directory: Path, out: Path | None, force: bool) -> Outcom
 
     with progress("ingest") as tell:
         artefact = read(
-            directory, out or _store("corpus", "wikispeedia", directory), force=force, progress=tell
+            directory,
+            out or _store("corpus", "wikispeedia", directory),
+            force=force,
+            progress=tell,
         )
     return artefact_outcome(artefact)
 
@@ -172,7 +174,10 @@ def ingest_collection(directory: Path, out: Path | None, force: bool) -> Outcome
 
     with progress("ingest") as tell:
         artefact = read(
-            directory, out or _store("corpus", "collection", directory), force=force, progress=tell
+            directory,
+            out or _store("corpus", "collection", directory),
+            force=force,
+            progress=tell,
         )
     return artefact_outcome(artefact)
 
@@ -255,116 +260,6 @@ def ingest_mates(
             )
         else:
             raise click.UsageError("--corpora QUERIES DOCUMENTS goes with all but --kyoto.")
-    return artefact_outcome(artefact)
-
-
-def _words(context: click.Context, option: click.Parameter, value: str) -> int | None:
-    if value == "all":
-        return None
-    if not value.isdigit() or int(value) == 0:
-        raise click.BadParameter(f"{value!r} is neither a number nor 'all'", context, option)
-    return int(value)
-
-
-def _views(context: click.Context, option: click.Parameter, value: str) -> list[str]:
-    from ssi_core.features.hashing import parse_view
-
-    names = re.split(r",(?!\w+=)", value)
-    try:
-        for name in names:
-            parse_view(name)
-    except ValueError as error:
-        raise click.BadParameter(str(error), context, option) from None
-    return names
-
-
-@click.command(
-    cls=Verb,
-    examples=(
-        "ssi features corpus --out task",
-        "ssi features corpus --out task --words all --split documents",
-        "ssi features corpus --out task --views counts,raw,sublinear:100",
-        "ssi features corpus --out task --query-words 10",
-        "ssi features cranfield --out task --split queries --words all",
-        "ssi features corpus --words all --views raw,cfh:k=5,words=30000,ngrams=1",
-    ),
-)
-@click.argument("corpus", type=click.Path(path_type=Path))
-@OUT
-@click.option(
-    "--split",
-    type=click.Choice(["links", "documents", "queries"]),
-    default="links",
-    help="By link, by document, or the judged queries of a collection in five folds.",
-)
-@click.option("--words", default="30000", callback=_words, help="A number, or all.")
-@click.option(
-    "--views",
-    default="counts,raw,sublinear",
-    callback=_views,
-    help="Names, with commas; see below.",
-)
-@click.option("--split-seed", type=int, default=0, show_default=True)
-@click.option(
-    "--cold",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=0.0,
-    show_default=True,
-    help="Share of the documents that training never sees.",
-)
-@click.option(
-    "--query-words",
-    type=click.IntRange(min=1),
-    help="Queries are so many random words of documents; else whole documents.",
-)
-@click.option(
-    "--query-draws",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="With --query-words: queries drawn of a document for training.",
-)
-@FORCE
-def features(
-    corpus: Path,
-    out: Path | None,
-    split: str,
-    words: int | None,
-    views: list[str],
-    split_seed: int,
-    cold: float,
-    query_words: int | None,
-    query_draws: int,
-    force: bool,
-) -> Outcome:
-    """Turn a corpus into a task: word matrices and splits.
-
-    The vocabulary and the weights of words come from the corpus.
-
-    A view is a weighting of words (counts, raw, sublinear, binary; raw:100 keeps a text's 100
-    heaviest, raw@30000 the 30,000 most frequent of all words), or correlated feature hashing:
-    cfh:k=5,words=30000,ngrams=1 puts a word beyond the 30,000 most frequent, or with ngrams=2 a
-    run of two words, in the place of the 5 frequent words that it goes with.
-    """
-    from ssi_core.features.task import build_task
-
-    said: dict[str, Any] = {
-        "words": words,
-        "split": split,
-        "views": views,
-        "split_seed": split_seed,
-        "cold": cold,
-        "query_words": query_words,
-        "query_draws": query_draws,
-    }
-    with progress("features") as tell:
-        artefact = build_task(
-            corpus,
-            out or _store("task", said, corpus),
-            **said,
-            force=force,
-            progress=tell,
-        )
     return artefact_outcome(artefact)
 
 

@@ -57,6 +57,9 @@ class TaskSpec:
     cold : share of the documents that training never sees
     query_words : queries are so many random words of documents; None: the documents
     query_draws : with ``query_words``: such queries of each document for training
+    relevant : of a task across languages, which is made of mates: "link", the documents that a
+        query's mate links to, or "mate", the mate itself; articles are on the sides of the split,
+        ``words`` are those of each side, and of the other settings split_seed and pool hold
     """
 
     words: int | Literal["all"] = 30_000
@@ -66,6 +69,16 @@ class TaskSpec:
     cold: float = 0.0
     query_words: int | None = None
     query_draws: int = 20
+    relevant: Literal["link", "mate"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.relevant is not None:
+            same = TaskSpec(self.words, split_seed=self.split_seed, pool=self.pool)
+            if replace(self, relevant=None) != same:
+                raise ValueError(
+                    f"relevant={self.relevant!r}: a task across languages has words, split_seed "
+                    "and pool, and no other setting"
+                )
 
 
 @dataclass(frozen=True)

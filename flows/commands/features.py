@@ -1,0 +1,176 @@
+"""The verb ``features``: a task of a corpus, or of mates."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flows.command import Outcome, Verb, progress
+from flows.commands.data import FORCE, OUT, _store, artefact_outcome
+
+if TYPE_CHECKING:
+    from ssi_core.store import Artefact
+
+
+def _words(context: click.Context, option: click.Parameter, value: str) -> int | None:
+    if value == "all":
+        return None
+    if not value.isdigit() or int(value) == 0:
+        raise click.BadParameter(f"{value!r} is neither a number nor 'all'", context, option)
+    return int(value)
+
+
+def _views(context: click.Context, option: click.Parameter, value: str) -> list[str]:
+    from ssi_core.features.hashing import parse_view
+
+    names = re.split(r",(?!\w+=)", value)
+    try:
+        for name in names:
+            parse_view(name)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, option) from None
+    return names
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi features corpus --out task",
+        "ssi features corpus --out task --words all --split documents",
+        "ssi features corpus --out task --views counts,raw,sublinear:100",
+        "ssi features corpus --out task --query-words 10",
+        "ssi features cranfield --out task --split queries --words all",
+        "ssi features corpus --words all --views raw,cfh:k=5,words=30000,ngrams=1",
+        "ssi features mates --relevant link --views sublinear,dictionary.raw",
+    ),
+)
+@click.argument("corpus", type=click.Path(path_type=Path))
+@OUT
+@click.option(
+    "--split",
+    type=click.Choice(["links", "documents", "queries"]),
+    default="links",
+    help="By link, by document, or the judged queries of a collection in five folds.",
+)
+@click.option("--words", default="30000", callback=_words, help="A number, or all.")
+@click.option(
+    "--views",
+    default="counts,raw,sublinear",
+    callback=_views,
+    help="Names, with commas; see below.",
+)
+@click.option("--split-seed", type=int, default=0, show_default=True)
+@click.option(
+    "--cold",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    show_default=True,
+    help="Share of the documents that training never sees.",
+)
+@click.option(
+    "--query-words",
+    type=click.IntRange(min=1),
+    help="Queries are so many random words of documents; else whole documents.",
+)
+@click.option(
+    "--query-draws",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="With --query-words: queries drawn of a document for training.",
+)
+@click.option(
+    "--relevant",
+    type=click.Choice(["link", "mate"]),
+    help="CORPUS is of mates: answers are what the mate links to, or the mate.",
+)
+@click.option(
+    "--translated",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="With --relevant: queries in the documents' language, parquet of id and text.",
+)
+@FORCE
+def features(
+    corpus: Path,
+    out: Path | None,
+    split: str,
+    words: int | None,
+    views: list[str],
+    split_seed: int,
+    cold: float,
+    query_words: int | None,
+    query_draws: int,
+    relevant: str | None,
+    translated: Path | None,
+    force: bool,
+) -> Outcome:
+    """Turn a corpus into a task: word matrices and splits.
+
+    The vocabulary and the weights of words come from the corpus.
+
+    A view is a weighting of words (counts, raw, sublinear, binary; raw:100 keeps a text's 100
+    heaviest, raw@30000 the 30,000 most frequent of all words), or correlated feature hashing:
+    cfh:k=5,words=30000,ngrams=1 puts a word beyond the 30,000 most frequent, or with ngrams=2 a
+    run of two words, in the place of the 5 frequent words that it goes with.
+
+    With --relevant, CORPUS is a directory of mates, queries are in one language and documents in
+    another, and articles are on a side of the split. dictionary.raw then reads queries that are
+    translated word by word, translated.raw those of --translated, and untitled.raw queries without
+    the titles in them.
+    """
+    if relevant or translated:
+        _refuse_settings_of_a_corpus(relevant)
+        own = {"relevant": relevant, "words": words, "views": views, "split_seed": split_seed}
+        return artefact_outcome(_mates_task(corpus, out, translated, own, force))
+    from ssi_core.features.task import build_task
+
+    said: dict[str, Any] = {
+        "words": words,
+        "split": split,
+        "views": views,
+        "split_seed": split_seed,
+        "cold": cold,
+        "query_words": query_words,
+        "query_draws": query_draws,
+    }
+    with progress("features") as tell:
+        artefact = build_task(
+            corpus,
+            out or _store("task", said, corpus),
+            **said,
+            force=force,
+            progress=tell,
+        )
+    return artefact_outcome(artefact)
+
+
+def _refuse_settings_of_a_corpus(relevant: str | None) -> None:
+    """Refuse options that a task of mates has no place for."""
+    if relevant is None:
+        raise click.UsageError("--translated needs --relevant.")
+    context = click.get_current_context()
+    for name in ("split", "cold", "query_words", "query_draws"):
+        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{option} and --relevant exclude each other.")
+
+
+def _mates_task(
+    mates: Path, out: Path | None, translated: Path | None, said: dict[str, Any], force: bool
+) -> Artefact:
+    from ssi_core.corpus.mates import open_mates
+    from ssi_core.features.task import build_mates_task
+
+    inputs = [mates] if translated is None else [mates, translated]
+    with progress("features") as tell:
+        return build_mates_task(
+            open_mates(mates),
+            out or _store("task", said, *inputs),
+            translated=translated,
+            **said,
+            force=force,
+            progress=tell,
+        )

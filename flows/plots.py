@@ -93,8 +93,10 @@ def learning_curves(
         axes.set_title(title, fontsize=10, color=_INK, loc="left")
         axes.set_xlabel("triples", color=_INK)
         axes.xaxis.set_major_formatter(lambda x, _: _short(x))
-        axes.set_ylim(bottom=0)
         axes.set_xlim(left=0)
+    top = max(axes.get_ylim()[1] for axes in each)
+    for axes in each:
+        axes.set_ylim(0, top)
     each[0].set_ylabel("rank loss (%)", color=_INK)
     each[-1].legend(framealpha=0.9, edgecolor="none", fontsize=8)
     return figure

@@ -130,15 +130,15 @@ def reproduce(name: str | None, **options: Any) -> Outcome:
     It is 'ssi pipeline' for these tables: rows that are finished are not trained again, and those
     that were interrupted go on.
     """
-    from flows.rows import shipped_tables
+    from flows.rows import find_table, shipped_tables
     from ssi_core.experiment.strict import instead
     from ssi_core.types import BadInput
 
-    tables = {table.name: table for table in shipped_tables()}
+    tables = shipped_tables()
     if name is None:
         if any(options[one] for one in _INPUTS):
             raise click.UsageError("Give the NAME of a table; 'ssi reproduce' lists them.")
-        return _listed(list(tables.values()))
+        return _listed([find_table(table) for table in tables])
     if name not in tables:
         raise BadInput(
             f"no shipped table {instead(name, tables)} 'ssi pipeline FILE' computes one of yours."

@@ -16,6 +16,7 @@ def test_learning_curves_draw_both_sides_and_where_training_stops():
     assert list(train.get_ydata()) == [50, 8, 1]
     assert list(test.get_ydata()) == [51, 12, 19]
     assert (list(stop.get_xdata()), list(stop.get_ydata())) == ([1000], [12])
+    assert first.get_ylim() == second.get_ylim()
     assert len(first.lines) == 6
     assert len(second.lines) == 3
     labels = [text.get_text() for text in second.get_legend().get_texts()]

@@ -14,6 +14,7 @@ from benchmarks import (
     forms,
     hash_kernels,
     ingest,
+    japanese,
     memory,
     metrics,
     sweep,
@@ -30,7 +31,12 @@ BENCHMARKS = {
     "metrics": metrics.rows,
     "dice": dice.rows,
 }
-ON_REQUEST = {"memory": memory.rows, "forms": forms.rows, "hash_kernels": hash_kernels.rows}
+ON_REQUEST = {
+    "memory": memory.rows,
+    "forms": forms.rows,
+    "hash_kernels": hash_kernels.rows,
+    "japanese": japanese.rows,
+}
 """Benchmarks that take minutes: run when they are named."""
 _ALL = BENCHMARKS | ON_REQUEST
 _LINE = "{:42} {:>13} {:>8} {:>7} {:>6} {:>6} {:>8}"

@@ -40,7 +40,8 @@ class Data(NamedTuple):
     """What is read: `Csr` rows of both sides in W's view and in the diagonal's; links.
 
     ``pairs`` int32 (n, 2); ``barred_indptr`` int64, ``barred_indices`` int32: for each query the
-    sorted documents that are never drawn as d-.
+    sorted documents that are never drawn as d-. ``shown_indptr`` int64, ``shown`` int32: for each
+    query those that were shown and not clicked, for `sweep.draw_shown`.
     """
 
     queries: Any
@@ -50,6 +51,8 @@ class Data(NamedTuple):
     pairs: Any
     barred_indptr: Any
     barred_indices: Any
+    shown_indptr: Any = np.zeros(1, np.int64)
+    shown: Any = np.zeros(0, np.int32)
 
 
 class Work(NamedTuple):

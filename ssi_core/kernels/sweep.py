@@ -48,6 +48,15 @@ def draw_negative(data: Data, n_documents: int, q: int, state: NDArray[np.uint64
 
 
 @jit
+def draw_shown(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) -> Any:
+    """Draw what was shown to query ``q`` and not clicked; any document where nothing was."""
+    first, last = data.shown_indptr[q], data.shown_indptr[q + 1]
+    if first == last:
+        return draw_negative(data, n_documents, q, state)
+    return np.int64(data.shown[first + below(state, last - first)])
+
+
+@jit
 def rank_weight(n_documents: int, tried: int) -> np.float32:
     """Return ``L(k) = 1 + 1/2 + ... + 1/k`` at ``k = floor((Y - 1) / n)``.
 
@@ -65,13 +74,15 @@ def rank_weight(n_documents: int, tried: int) -> np.float32:
 
 
 @cache
-def sweep_of(form: str, diagonal: str) -> Callable[..., Any]:
+def sweep_of(
+    form: str, diagonal: str, draw: Callable[..., Any] = draw_negative
+) -> Callable[..., Any]:
     """Return ``sweep(parameters, data, work, n_documents, state, settings, steps, totals)``.
 
     Draws ``steps`` training pairs uniformly; for each draws up to ``settings.negatives`` documents
     d- and takes one step on the first that violates ``f(q, d+) > f(q, d-) + margin``, tested with
-    the whole f. ``state`` uint64 (1,) and the parameters change in place; ``totals`` float64 (4,)
-    is added to.
+    the whole f. ``draw`` is `draw_negative` or `draw_shown`. ``state`` uint64 (1,) and the
+    parameters change in place; ``totals`` float64 (4,) is added to.
     """
     form_query, form_document, form_step = FORMS[form]
     diagonal_query, diagonal_document, diagonal_step, diagonal_clear = DIAGONALS[diagonal]
@@ -98,7 +109,7 @@ def sweep_of(form: str, diagonal: str) -> Callable[..., Any]:
                 parameters, data, work, p, 0
             )
             for trial in range(settings.negatives):
-                n = draw_negative(data, n_documents, q, state)
+                n = draw(data, n_documents, q, state)
                 if n < 0:
                     totals[SKIPPED] += 1
                     break

@@ -67,6 +67,8 @@ class HalfTransductive(Term):
             raise ValueError(f"initial={self.initial!r}; expected 'functional' or 'normal'")
         if self.gamma < 0:
             raise ValueError(f"gamma={self.gamma}; expected at least 0")
+        if self.against != "random":
+            raise ValueError(f"against={self.against!r}; it draws any document: expected 'random'")
         if self.warp:
             raise ValueError("warp=True; its two hinges have no weight by rank: expected False")
         self.at_least_one("dimensions", "functional_budget")

@@ -16,7 +16,7 @@ from ssi_core.evaluation.candidates import Side as EvaluatedSide
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.features.share import share_of_pairs
 from ssi_core.kernels.forms import Parameters
-from ssi_core.kernels.sweep import Settings, sweep_of
+from ssi_core.kernels.sweep import Settings, draw_negative, draw_shown, sweep_of
 from ssi_core.models.base import FittedModel, Model, Side, fitted
 from ssi_core.training.embedding import shared_words
 from ssi_core.training.sgd import Sgd, training_data
@@ -41,6 +41,8 @@ class Term(Model):
     margin : of the hinge, or several to choose from; a margin of 1 / alpha with the identity is
         alpha with a margin of 1
     negatives : documents d- tried per positive until one violates
+    against : "random": d- is any document; "shown": one that was shown to the query and not
+        clicked, where the task knows what was shown
     warp : multiply the rate of a step by ``L(floor((Y - 1) / n))``, ``L(k) = 1 + 1/2 + ... + 1/k``,
         where n is the trial that violated, of Y documents (`kernels.sweep.rank_weight`)
     epoch, budget, patience : triples between validations, triples at most, validations without
@@ -66,6 +68,7 @@ class Term(Model):
     rate_by: Literal["training", "validation"] = "training"
     margin: float | tuple[float, ...] = 1.0
     negatives: int = 1
+    against: Literal["random", "shown"] = "random"
     warp: bool = False
     epoch: int = 50_000
     budget: int = 1_000_000
@@ -83,6 +86,8 @@ class Term(Model):
             )
         if self.rate_by not in ("training", "validation"):
             raise ValueError(f"rate_by={self.rate_by!r}; expected 'training' or 'validation'")
+        if self.against not in ("random", "shown"):
+            raise ValueError(f"against={self.against!r}; expected 'random' or 'shown'")
         self.at_least_one("negatives", "epoch", "budget", "patience", "search_budget")
         if not self.rates or min(self.rates) <= 0:
             raise ValueError(f"rates={self.rates}; expected positive numbers")
@@ -108,6 +113,11 @@ class Term(Model):
         """Refuse a task from which this cannot be learnt."""
         if len(task.train) == 0:
             raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
+        if self.against == "shown" and task.shown is None:
+            raise BadInput(
+                f"task {task.path}: against = 'shown' needs to know what was shown; a task of "
+                "clicks does, others do not. Learn against 'random' documents."
+            )
         if self.diagonal != "none":
             same_space(task, self.diagonals_view, "a diagonal")
 
@@ -194,7 +204,8 @@ class TermTraining(Generic[T]):
 
     def sweep(self, form: str, diagonal: str) -> Callable[..., Any]:
         """Return the sweep of a form of W and a kind of diagonal."""
-        return sweep_of(form, diagonal)
+        draw = draw_shown if self.model.against == "shown" else draw_negative
+        return sweep_of(form, diagonal, draw)
 
     def numbers(self, settings: Mapping[str, Any]) -> Any:
         """Return the numbers of the sweep."""

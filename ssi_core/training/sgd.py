@@ -13,7 +13,7 @@ from scipy import sparse
 from ssi_core.kernels import sweep as kernel
 from ssi_core.kernels.forms import Data, Parameters, Work
 from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded
-from ssi_core.types import Task
+from ssi_core.types import Int32, Pairs, Task
 
 
 def barred(task: Task) -> sparse.csr_array:
@@ -41,15 +41,35 @@ def training_data(task: Task, view: str, diagonal_view: str) -> Data:
             seen[side, name] = csr(getattr(task, side).matrix(name))
         return seen[side, name]
 
+    shown = () if task.shown is None else (task.shown.start, task.shown.documents)
     return Data(
         rows("queries", view),
         rows("documents", view),
         rows("queries", diagonal_view),
         rows("documents", diagonal_view),
-        np.ascontiguousarray(task.train.rows),
+        by_weight(task.train),
         never.indptr.astype(np.int64),
         never.indices.astype(np.int32),
+        *shown,
     )
+
+
+def by_weight(pairs: Pairs) -> Int32:
+    """Rows of pairs, each as often as its weight says: a uniform draw is then one by weight.
+
+    Systematic resampling: 16 places for a pair of the mean weight (fewer of many pairs), so that
+    weights are kept to 1 / 16 of the mean. Pairs of equal weights come back as they are.
+    """
+    rows = np.ascontiguousarray(pairs.rows)
+    if not len(pairs) or np.ptp(pairs.weight) == 0:
+        return rows
+    places = len(pairs) * max(1, min(16, _MOST_PLACES // len(pairs)))
+    ends = np.cumsum(pairs.weight, dtype=np.float64)
+    times = np.diff(np.floor(ends * (places / ends[-1]) + 0.5), prepend=0).astype(np.int64)
+    return np.repeat(rows, times, axis=0)
+
+
+_MOST_PLACES = 1 << 24
 
 
 _PIECE = 1000

@@ -1,0 +1,104 @@
+"""Learning from clicks: pairs by their weights, against what was shown."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ssi_core.features.task import open_task
+from ssi_core.kernels.sweep import draw_shown
+from ssi_core.models import Bilinear, HalfTransductive, WordPairs
+from ssi_core.training.sgd import by_weight, training_data
+from ssi_core.types import BadInput, Pairs, Shown
+
+
+def weighted(weights):
+    n = len(weights)
+    rows = np.column_stack([np.arange(n), np.arange(n)[::-1]]).astype(np.int32)
+    return Pairs(rows, np.array(weights, np.float32), np.ones(n, np.int8))
+
+
+@given(st.lists(st.floats(2**-7, 64), min_size=1, max_size=40))
+def test_pairs_come_as_often_as_their_weights_say(weights):
+    pairs = weighted(weights)
+    found = by_weight(pairs)
+    if np.ptp(pairs.weight) == 0:
+        np.testing.assert_array_equal(found, pairs.rows)
+        return
+    assert len(found) == 16 * len(pairs)
+    times = np.bincount(found[:, 0], minlength=len(pairs))
+    expected = pairs.weight / pairs.weight.sum() * len(found)
+    assert np.abs(times - expected).max() < 1.01
+    assert (found[:, 1] == len(pairs) - 1 - found[:, 0]).all()
+
+
+def test_no_pair_is_no_pair():
+    assert len(by_weight(weighted([]))) == 0
+
+
+@pytest.fixture(scope="module")
+def task(task_dir):
+    opened = open_task(task_dir)
+    rng = np.random.default_rng(0)
+    n = len(opened.queries)
+    lists = [rng.choice(len(opened.documents), rng.integers(4)) for _ in range(n)]
+    start = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
+    return replace(opened, shown=Shown(start, np.concatenate(lists).astype(np.int32)))
+
+
+def test_what_was_shown_is_drawn_as_often_as_it_was(task):
+    data = training_data(task, "raw", "raw")
+    state = np.array([7], np.uint64)
+    lengths = np.diff(task.shown.start)
+    q = int(np.argmax(lengths))
+    own = task.shown.documents[task.shown.start[q] : task.shown.start[q + 1]]
+    drawn = [draw_shown(data, len(task.documents), q, state) for _ in range(3000)]
+    counts = np.bincount(drawn, minlength=len(task.documents)) / 3000
+    expected = np.bincount(own, minlength=len(task.documents)) / len(own)
+    np.testing.assert_allclose(counts, expected, atol=0.05)
+    nothing = int(np.flatnonzero(lengths == 0)[0])
+    others = {draw_shown(data, len(task.documents), nothing, state) for _ in range(300)}
+    assert len(others) > 20
+
+
+@pytest.mark.parametrize("model", [Bilinear(dimensions=4), WordPairs(buckets=1000)])
+def test_rows_learn_to_rank_what_was_shown_lower(task, model):
+    model = replace(model, rates=(0.1,), epoch=2000, budget=4000, margin=0.3, patience=9)
+    pairs = task.train.rows[:60]
+    # What is shown is as like the query as what is clicked.
+    other = np.roll(pairs[:, 1], 30)
+    lists = [other[pairs[:, 0] == q] for q in range(len(task.queries))]
+    start = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
+    shown = Shown(start, np.concatenate(lists).astype(np.int32))
+    known = replace(task, train=Pairs.of(pairs), shown=shown)
+
+    def wins(fitted):
+        from ssi_core.evaluation.scorer import score_pairs
+
+        queries, documents = (fitted.embed_queries(task.queries),
+                              fitted.embed_documents(task.documents))  # fmt: skip
+        against = np.column_stack([pairs[:, 0], other]).astype(np.int32)
+        better = score_pairs(queries, documents, pairs) - score_pairs(queries, documents, against)
+        return (better > 0).mean()
+
+    rng = np.random.default_rng(0)
+    found = {
+        against: wins(replace(model, against=against).fit(known, rng))
+        for against in ("random", "shown")
+    }
+    assert found["shown"] > 0.9
+    assert found["shown"] >= found["random"]
+
+
+def test_a_task_without_slates_cannot_be_learnt_against_them(task):
+    with pytest.raises(BadInput, match="against = 'shown' needs to know"):
+        Bilinear(against="shown").fit(replace(task, shown=None), np.random.default_rng(0))
+
+
+def test_what_cannot_be_followed_is_named():
+    with pytest.raises(ValueError, match="against='slate'"):
+        Bilinear(against="slate")
+    with pytest.raises(ValueError, match="it draws any document"):
+        HalfTransductive(against="shown")

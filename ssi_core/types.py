@@ -62,6 +62,11 @@ class View(Protocol):
         """Words of the columns."""
         ...
 
+    @property
+    def language(self) -> str:
+        """Code of the language of the texts that it reads."""
+        ...
+
     def transform(self, texts: Sequence[str]) -> TextMatrix:
         """Rows of raw texts."""
         ...

@@ -46,15 +46,20 @@ def _searcher(model: str, index: Path | None) -> Searcher:
     examples=(
         'ssi search models:/ssi@champion "old automobile"',
         'ssi search runs/abc "moon landing" -k 3 --json',
+        'ssi search runs/abc "清水寺の舞台" --lang ja',
     ),
 )
 @click.argument("model")
 @click.argument("text")
 @K
 @INDEX
-def search(model: str, text: str, k: int, index: Path | None) -> Outcome:
+@click.option(
+    "--lang",
+    help="Language of TEXT, such as ja: that of the model's queries (by default), or documents.",
+)
+def search(model: str, text: str, k: int, index: Path | None, lang: str | None) -> Outcome:
     """Find documents for a text, best first."""
-    answer = _searcher(model, index).search([text], k)[0]
+    answer = _searcher(model, index).search([text], k, lang)[0]
     value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
     if answer.reason is not None:
         value["reason"] = answer.reason

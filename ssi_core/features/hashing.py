@@ -117,6 +117,11 @@ class HashedView:
         """The `Hashing` as it is written."""
         return str(self.hashing)
 
+    @property
+    def language(self) -> str:
+        """Language of the texts."""
+        return self.base.language
+
     @cached_property
     def space(self) -> str:
         """Digest of what the columns mean: the words, and what is hashed where."""

@@ -160,6 +160,13 @@ class RewrittenView:
         """Words of the columns."""
         return self.base.words
 
+    @property
+    def language(self) -> str:
+        """Language of the raw texts."""
+        return (
+            self.rewriter.source if isinstance(self.rewriter, Translation) else self.base.language
+        )
+
     def rewritten(self, texts: Iterable[str]) -> list[str]:
         """Rewrite texts."""
         return list(texts) if self.rewriter is None else self.rewriter(texts)

@@ -156,7 +156,8 @@ class TermTraining(Generic[T]):
         known = share_of_pairs(task, model.pairs)
         self._data = training_data(known, shown, diagonal)
         self.words = task.documents.matrix(diagonal).shape[1]
-        self._width = max(self.words, task.documents.matrix(shown).shape[1])
+        sides = (task.queries, task.documents)
+        self._width = max(self.words, *(texts.matrix(shown).shape[1] for texts in sides))
         self.valid = self._judge(task, "valid")
         self.train = self._judge(known, "train")
         self._observe: dict[str, Callable[[Parameters], float]] = {}

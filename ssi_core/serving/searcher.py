@@ -14,7 +14,7 @@ from ssi_core import store
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.kernels.topk import top_k
 from ssi_core.models import load_model
-from ssi_core.models.base import FittedModel
+from ssi_core.models.base import FittedModel, Side
 from ssi_core.serving.index import Index, open_index
 from ssi_core.types import BadInput, Float32, Int32, Texts, View
 
@@ -65,8 +65,15 @@ class Searcher:
         """Put queries into the model's own copies of its views."""
         return texts_of(texts, self.fitted.query_views)
 
-    def search(self, texts: Sequence[str], k: int = 10) -> list[Answer]:
+    def search(
+        self, texts: Sequence[str], k: int = 10, language: str | None = None
+    ) -> list[Answer]:
         """Return the k best documents of each text.
+
+        Parameters
+        ----------
+        language : code, such as "ja", that the texts are in: that of the model's queries (None), or
+            that of its documents, as which they are then taken
 
         A document that has no word of the query and meets it in no latent space is no result, so
         that there may be fewer than k.
@@ -75,18 +82,38 @@ class Searcher:
         ------
         ValueError
             ``k`` is not positive.
+        BadInput
+            The model reads no texts in the language.
         """
         if k < 1:
             raise ValueError(f"k={k}, expected at least 1")
-        queries = self.queries(texts)
+        side = self._side_of(language)
+        views = self.fitted.query_views if side == "query" else self.fitted.document_views
+        queries = texts_of(texts, views)
         block = max(1, _SCORES // max(len(self.index), 1))
         answers: list[Answer] = []
         for start in range(0, len(texts), block):
-            answers += self._answer(queries.take(slice(start, start + block)), k)
+            answers += self._answer(queries.take(slice(start, start + block)), k, side)
         return answers
 
-    def _answer(self, queries: Texts, k: int) -> list[Answer]:
-        vectors = self.fitted.embed_queries(queries)
+    def _side_of(self, language: str | None) -> Side:
+        """Side whose texts are in a language, that of the queries first."""
+        known: dict[Side, list[str]] = {
+            "query": sorted({view.language for view in self.fitted.query_views.values()}),
+            "document": sorted({view.language for view in self.fitted.document_views.values()}),
+        }
+        for side, languages in known.items():
+            if language is None or language in languages:
+                return side
+        raise BadInput(
+            f"language {language!r}: the model reads queries in {', '.join(known['query'])} and "
+            f"documents in {', '.join(known['document'])}. Ask in one of these."
+        )
+
+    def _answer(self, queries: Texts, k: int, side: Side) -> list[Answer]:
+        fitted = self.fitted
+        embed = fitted.embed_queries if side == "query" else fitted.embed_documents
+        vectors = embed(queries)
         scores = self._scorer.score(vectors)
         if vectors.dense is None:
             scores[scores == 0] = -np.inf

@@ -9,9 +9,20 @@ from scipy import sparse
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.features.task import open_task
-from ssi_core.models import MODELS, Bilinear, ClLsi, Mixture, MultiTask, Softmax, TfIdf, load_model
+from ssi_core.models import (
+    MODELS,
+    Bilinear,
+    ClLsi,
+    Mixture,
+    MultiTask,
+    Softmax,
+    TfIdf,
+    WordPairs,
+    load_model,
+)
 from ssi_core.models.multi_task import _Training
 from ssi_core.models.softmax import loss_and_gradients
+from ssi_core.models.term import TermTraining
 from ssi_core.serving.searcher import texts_of
 from ssi_core.types import BadInput, Pairs
 
@@ -36,6 +47,9 @@ ROWS = {
             {"model": "bilinear"} | SMALL,
             {"model": "tfidf", "view": "dictionary.raw"},
         )
+    ),
+    "word_pairs": WordPairs(
+        form="dense", rates=(0.1,), epoch=500, budget=3000, margin=0.3, diagonal="none"
     ),
     "untitled": Bilinear(**SMALL, view="untitled.raw"),
 }
@@ -79,6 +93,13 @@ def test_a_diagonal_between_two_languages_is_refused(link):
     model = dataclasses.replace(ROWS["bilinear"], learn_on="monolingual")
     with pytest.raises(BadInput, match="same words on both sides"):
         model.fit(link, np.random.default_rng(0))
+
+
+def test_the_scratch_of_a_training_has_room_for_the_words_of_either_side(link):
+    widths = [texts.matrix("raw").shape[1] for texts in (link.queries, link.documents)]
+    assert widths[0] > widths[1]
+    training = TermTraining(ROWS["word_pairs"], link, 0, None, 1)
+    assert training._width == widths[0]
 
 
 # --- CL-LSI --------------------------------------------------------------------------------------

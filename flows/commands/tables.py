@@ -26,6 +26,7 @@ def comparison_outcome(found: Mapping[str, Any], *, slices: bool = False) -> Out
 
 
 _INPUTS = ("corpus", "dumps", "task")
+_MADE_OF = ("corpus", "mates", "clicks")
 
 _OPTIONS = (
     click.option("--corpus", type=click.Path(path_type=Path), help="Directory of 'ssi ingest'."),
@@ -76,9 +77,11 @@ def _compute(
     declared = find_table(table, budget)
     if labels:
         declared.select(labels)
-    for kind, place in (("corpus", corpus), ("task", task)):
-        if place is not None:
-            store.read(place, kind)
+    if task is not None:
+        store.read(task, "task")
+    # Which kind a table is made of, its tasks say.
+    if corpus is not None and store.read(corpus).kind not in _MADE_OF:
+        store.read(corpus, _MADE_OF[0])
     from flows.pipeline import run_pipeline
 
     found = run_pipeline(

@@ -56,6 +56,7 @@ for _verb in (
     tables.compare,
     runs.export_trec,
     search.search,
+    clicks.match,
     search.neighbours,
     search.explain,
     search.index,

@@ -1,4 +1,4 @@
-"""Flow ``features``: a corpus directory -> a task directory (views, splits)."""
+"""Flow ``features``: a corpus, mates or clicks -> a task directory (views, splits)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,18 @@ class FeaturesSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    corpus: str = Field(description="Directory that 'ingest' wrote; with 'relevant', of mates")
+    corpus: str = Field(
+        description="Directory that 'ingest' wrote; with 'relevant', of mates; split by pairs, "
+        "sessions or time, of clicks"
+    )
     words: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
         default=30_000, description="Size of the vocabulary (the most frequent words), or all"
     )
-    split: Literal["links", "documents", "queries"] = Field(
+    split: Literal["links", "documents", "queries", "pairs", "sessions", "time"] = Field(
         default="links",
         description="links: each link is on a side by itself; documents: with its pages; "
-        "queries: those of a collection are in five folds",
+        "queries: those of a collection are in five folds; of clicks: pairs, sessions (users, if "
+        "they are known), time",
     )
     split_seed: int = Field(default=0, ge=0, description="Seed of the split")
     pool: int = Field(default=10_000, ge=1, description="Candidates of a query in a large corpus")
@@ -58,6 +62,12 @@ class FeaturesSettings(BaseModel):
         default=None,
         description="Of mates: parquet file (id, text) of queries in the documents' language",
     )
+    vocabularies: Literal["one", "two"] = Field(
+        default="one", description="Of clicks: pages and ads share their words, or do not"
+    )
+    goal: bool = Field(
+        default=False, description="Of clicks: a query is a page and what its visitor looks for"
+    )
     views: list[str] = Field(
         default_factory=lambda: ["counts", "raw", "sublinear"],
         min_length=1,
@@ -79,18 +89,37 @@ class FeaturesSettings(BaseModel):
 def build(settings: FeaturesSettings, out: str, key: str) -> str:
     """Count words, weigh them, split the links."""
     tell = progress("features")
-    make = _of_mates if settings.relevant else _of_corpus
+    make = {"mates": _of_mates, "clicks": _of_clicks, "corpus": _of_corpus}[kind_of(settings)]
     artefact = make(settings, Path(out), tell)
     show_counts(artefact)
     return str(artefact.path)
 
 
+def kind_of(settings: FeaturesSettings) -> str:
+    """Return the kind of the artefact that a task is made of."""
+    if settings.relevant:
+        return "mates"
+    return "clicks" if settings.split in ("pairs", "sessions", "time") else "corpus"
+
+
+def _of_clicks(settings: FeaturesSettings, out: Path, tell: Progress) -> store.Artefact:
+    from ssi_core.features.task import build_clicks_task
+
+    names = {"split", "views", "split_seed", "pool", "vocabularies", "goal", "force"}
+    words = None if settings.words == "all" else settings.words
+    how = settings.model_dump(include=names)
+    return build_clicks_task(Path(settings.corpus), out, words=words, **how, progress=tell)
+
+
 def _of_corpus(settings: FeaturesSettings, out: Path, tell: Progress) -> store.Artefact:
     from ssi_core.features.task import build_task
 
-    how = settings.model_dump(exclude={"corpus", "out", "relevant", "translated"})
+    how = settings.model_dump(exclude={"corpus", "out", *_OF_OTHERS})
     how["words"] = None if settings.words == "all" else settings.words
     return build_task(Path(settings.corpus), out, **how, progress=tell)
+
+
+_OF_OTHERS = ("relevant", "translated", "vocabularies", "goal")
 
 
 def _of_mates(settings: FeaturesSettings, out: Path, tell: Progress) -> store.Artefact:
@@ -114,7 +143,7 @@ def _of_mates(settings: FeaturesSettings, out: Path, tell: Progress) -> store.Ar
 def make_task(settings: FeaturesSettings) -> str:
     """Run `build` on a corpus unless its result is there; call it inside a flow."""
     said = settings.model_dump(exclude={"corpus", "out", "force"})
-    kind = "mates" if settings.relevant else "corpus"
+    kind = kind_of(settings)
     parents = {kind: store.read(Path(settings.corpus), kind).key}
     if settings.translated:
         parents["translated"] = file_key(Path(settings.translated))

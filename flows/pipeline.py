@@ -190,6 +190,8 @@ def _features(table: Table, name: str, corpus: str) -> FeaturesSettings:
         query_words=spec.query_words,
         query_draws=spec.query_draws,
         relevant=spec.relevant,
+        vocabularies=spec.vocabularies,
+        goal=spec.goal,
         views=["counts", *table.views(name)],
     )
 

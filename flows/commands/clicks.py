@@ -1,13 +1,22 @@
-"""Verbs of click logs: ingest clicks."""
+"""Verbs of click logs: ingest clicks, wikispeedia-clicks and farm-ads; match."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from flows.command import Outcome, Verb, progress
 from flows.commands.data import FORCE, OUT, _store, artefact_outcome
+from flows.commands.search import INDEX, K, _searcher, _show_ranked
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ssi_core.serving.matching import NewAds
 
 _HELP = """Read click logs: CSV, TSV, JSON lines or parquet; plain, gz, bz2 or xz.
 
@@ -147,3 +156,61 @@ def ingest_farm_ads(directory: Path, out: Path | None, force: bool) -> Outcome:
     with progress("ingest") as tell:
         artefact = read(directory, place, force=force, progress=tell)
     return artefact_outcome(artefact)
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi match models:/ssi@champion page.txt",
+        'ssi match runs/abc "Horse" --pages clicks -k 5',
+        "curl -s example.org | ssi match runs/abc - --new-ads new.tsv --json",
+    ),
+)
+@click.argument("model")
+@click.argument("page")
+@K
+@INDEX
+@click.option(
+    "--pages",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Corpus, or clicks, in which PAGE is a title or an id.",
+)
+@click.option(
+    "--new-ads",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Table (CSV, TSV, ...) of ads that the index does not have: columns id and text.",
+)
+def match(
+    model: str, page: str, k: int, index: Path | None, pages: Path | None, new_ads: Path | None
+) -> Outcome:
+    """Find ads for a page, best first.
+
+    PAGE is a text file, - for standard input, or a title with --pages. New ads are matched at once:
+    nothing is trained again.
+    """
+    from ssi_core.serving.matching import Matcher, page_text
+
+    text = sys.stdin.read() if page == "-" else page_text(page, pages)
+    matcher = Matcher(_searcher(model, index))
+    if new_ads is not None:
+        matcher.add(_read_ads(new_ads))
+    answer = matcher.match([text], k)[0]
+    value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
+    if answer.reason is not None:
+        value["reason"] = answer.reason
+
+    def show(console: Console) -> None:
+        if answer.reason is not None:
+            console.print(f"nothing found: {answer.reason}", markup=False)
+        _show_ranked(console, "ad", [(hit.title, hit.score) for hit in answer.hits])
+
+    return Outcome(value, show)
+
+
+def _read_ads(path: Path) -> NewAds:
+    from ssi_core.corpus.clicks.columns import LogForm, TextForm
+    from ssi_core.corpus.clicks.texts import Listed
+    from ssi_core.serving.matching import NewAds
+
+    table = Listed(path, TextForm(), LogForm()).table()
+    return NewAds(*(table[name].to_list() for name in ("id", "title", "text")))

@@ -1,4 +1,4 @@
-"""The verb ``features``: a task of a corpus, or of mates."""
+"""The verb ``features``: a task of a corpus, of mates, or of clicks."""
 
 from __future__ import annotations
 
@@ -45,15 +45,17 @@ def _views(context: click.Context, option: click.Parameter, value: str) -> list[
         "ssi features cranfield --out task --split queries --words all",
         "ssi features corpus --words all --views raw,cfh:k=5,words=30000,ngrams=1",
         "ssi features mates --relevant link --views sublinear,dictionary.raw",
+        "ssi features clicks --split sessions --vocabularies two",
     ),
 )
 @click.argument("corpus", type=click.Path(path_type=Path))
 @OUT
 @click.option(
     "--split",
-    type=click.Choice(["links", "documents", "queries"]),
+    type=click.Choice(["links", "documents", "queries", "pairs", "sessions", "time"]),
     default="links",
-    help="By link, by document, or the judged queries of a collection in five folds.",
+    help="By link, by document, or the judged queries of a collection in five folds; of clicks by "
+    "pair, by user (else session) or by time, if not as they were ingested for.",
 )
 @click.option("--words", default="30000", callback=_words, help="A number, or all.")
 @click.option(
@@ -92,6 +94,13 @@ def _views(context: click.Context, option: click.Parameter, value: str) -> list[
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="With --relevant: queries in the documents' language, parquet of id and text.",
 )
+@click.option(
+    "--vocabularies",
+    type=click.Choice(["one", "two"]),
+    default="one",
+    help="CORPUS is of clicks: pages and ads share their words, or each side has its own.",
+)
+@click.option("--goal", is_flag=True, help="Of clicks: a query is a page and its visitor's goal.")
 @FORCE
 def features(
     corpus: Path,
@@ -105,6 +114,8 @@ def features(
     query_draws: int,
     relevant: str | None,
     translated: Path | None,
+    vocabularies: str,
+    goal: bool,
     force: bool,
 ) -> Outcome:
     """Turn a corpus into a task: word matrices and splits.
@@ -120,14 +131,25 @@ def features(
     another, and articles are on a side of the split. dictionary.raw then reads queries that are
     translated word by word, translated.raw those of --translated, and untitled.raw queries without
     the titles in them.
+
+    CORPUS may be of clicks: pages are queries, and what was clicked on them is relevant.
     """
+    if _is_of_clicks(corpus):
+        _refuse(
+            "a directory of clicks", "cold", "query_words", "query_draws", "relevant", "translated"
+        )
+        said: dict[str, Any] = {"words": words, "views": views, "split_seed": split_seed}
+        said |= {"vocabularies": vocabularies, "goal": goal}
+        said |= {"split": None if _is_default("split") else split}
+        return artefact_outcome(_clicks_task(corpus, out, said, force))
+    _refuse("a corpus without clicks", "vocabularies", "goal")
     if relevant or translated:
         _refuse_settings_of_a_corpus(relevant)
         own = {"relevant": relevant, "words": words, "views": views, "split_seed": split_seed}
         return artefact_outcome(_mates_task(corpus, out, translated, own, force))
     from ssi_core.features.task import build_task
 
-    said: dict[str, Any] = {
+    said = {
         "words": words,
         "split": split,
         "views": views,
@@ -151,11 +173,35 @@ def _refuse_settings_of_a_corpus(relevant: str | None) -> None:
     """Refuse options that a task of mates has no place for."""
     if relevant is None:
         raise click.UsageError("--translated needs --relevant.")
-    context = click.get_current_context()
-    for name in ("split", "cold", "query_words", "query_draws"):
-        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+    _refuse("--relevant", "split", "cold", "query_words", "query_draws")
+
+
+def _refuse(what: str, *names: str) -> None:
+    """Refuse options that exclude something else."""
+    for name in names:
+        if not _is_default(name):
             option = f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{option} and --relevant exclude each other.")
+            raise click.UsageError(f"{option} and {what} exclude each other.")
+
+
+def _is_default(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.DEFAULT
+
+
+def _is_of_clicks(corpus: Path) -> bool:
+    from ssi_core.store import MANIFEST, read
+
+    return (corpus / MANIFEST).is_file() and read(corpus).kind == "clicks"
+
+
+def _clicks_task(clicks: Path, out: Path | None, said: dict[str, Any], force: bool) -> Artefact:
+    from ssi_core.features.task import build_clicks_task
+
+    with progress("features") as tell:
+        return build_clicks_task(
+            clicks, out or _store("task", said, clicks), **said, force=force, progress=tell
+        )
 
 
 def _mates_task(

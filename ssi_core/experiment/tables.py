@@ -51,7 +51,8 @@ class TaskSpec:
     ----------
     words : size of the vocabulary, the most frequent words; "all" of them
     split : links fall on a side by themselves, or with their documents; the judged queries of a
-        collection are in five folds
+        collection are in five folds; of clicks, pairs, users ("sessions") or the time of the slate
+        decide
     split_seed : seed of the keyed hash
     pool : candidates beside a query's own relevant documents, when the corpus has more
     cold : share of the documents that training never sees
@@ -60,16 +61,19 @@ class TaskSpec:
     relevant : of a task across languages, which is made of mates: "link", the documents that a
         query's mate links to, or "mate", the mate itself; articles are on the sides of the split,
         ``words`` are those of each side, and of the other settings split_seed and pool hold
+    vocabularies, goal : of a task of clicks; see `features.settings.ClicksSettings`
     """
 
     words: int | Literal["all"] = 30_000
-    split: Literal["links", "documents", "queries"] = "links"
+    split: Literal["links", "documents", "queries", "pairs", "sessions", "time"] = "links"
     split_seed: int = 0
     pool: int = 10_000
     cold: float = 0.0
     query_words: int | None = None
     query_draws: int = 20
     relevant: Literal["link", "mate"] | None = None
+    vocabularies: Literal["one", "two"] = "one"
+    goal: bool = False
 
     def __post_init__(self) -> None:
         if self.relevant is not None:
@@ -79,6 +83,11 @@ class TaskSpec:
                     f"relevant={self.relevant!r}: a task across languages has words, split_seed "
                     "and pool, and no other setting"
                 )
+        of_clicks = self.split in ("pairs", "sessions", "time")
+        if not of_clicks and (self.vocabularies, self.goal) != ("one", False):
+            raise ValueError(f"split={self.split!r}: vocabularies and goal are of tasks of clicks")
+        if of_clicks and (self.cold, self.query_words) != (0.0, None):
+            raise ValueError(f"split={self.split!r}: a task of clicks has no cold, no query_words")
 
 
 @dataclass(frozen=True)

@@ -82,13 +82,18 @@ class Gathered:
         return self._seen.select("id")
 
 
+def _title() -> pl.Expr:
+    """Title of a text, or how the text begins where it has none."""
+    beginning = pl.col("text").str.slice(0, _TITLE).str.replace_all(r"\s+", " ")
+    return pl.coalesce(pl.when(pl.col("title") != "").then("title"), beginning)
+
+
 def write_texts(writer: PartWriter, texts: pl.DataFrame, language: str) -> None:
     """Write id, title (or null) and text as documents."""
-    own = pl.col("text").str.slice(0, _TITLE).str.replace_all(r"\s+", " ")
     writer.write(
         texts.select(
             "id",
-            title=pl.coalesce(pl.when(pl.col("title") != "").then("title"), own),
+            title=_title(),
             language=pl.lit(language),
             revision=pl.lit(None, pl.Int64),
             timestamp=pl.lit(None, pl.Datetime("us", "UTC")),
@@ -161,6 +166,11 @@ class Listed:
             kept = rows.filter(pl.col("category").is_null() & there.fill_null(False))
             self.skipped["broken"] += len(rows) - len(kept)
             yield kept
+
+    def table(self) -> pl.DataFrame:
+        """Return id, title and text of all, each id once."""
+        texts = pl.concat(list(self._frames())).unique("id", keep="first", maintain_order=True)
+        return texts.select("id", title=_title(), text=pl.col("text"))
 
     def write(self, writer: PartWriter, wanted: pl.DataFrame | None = None) -> None:
         """Write the texts of some ids (all: None) as documents, each once."""

@@ -2,8 +2,11 @@ import bz2
 import gzip
 import json
 from collections import Counter
+from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ssi_core.corpus.languagelinks import (
     Source,
@@ -97,6 +100,18 @@ def test_files_that_are_no_dump_of_wikidata(tmp_path, data, message):
     path.write_bytes(data)
     with pytest.raises(BadInput, match=message):
         read_sitelinks(source(path))
+
+
+@given(
+    st.lists(
+        st.sampled_from([b"{", b"}", b'"jawiki"', b'"enwiki":', b'"sitelinks":', b"1", b",", b"\n"])
+    )
+)
+def test_any_other_text_is_items_or_bad_input(tmp_path_factory, parts):
+    path = tmp_path_factory.mktemp("items") / "all.json"
+    path.write_bytes(b"[\n" + b"".join(parts))
+    with suppress(BadInput):
+        assert read_sitelinks(source(path)).frame.is_empty()
 
 
 @pytest.mark.parametrize("processes", [1, 2])

@@ -2,6 +2,7 @@ import bz2
 import gzip
 import io
 import lzma
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -96,6 +97,16 @@ def test_packed_files_are_told_by_their_first_bytes(tmp_path, pack):
 def test_dumps_that_are_none(tmp_path, text, message):
     with pytest.raises(BadInput, match=message):
         rows(write(tmp_path / "a.sql", text))
+
+
+@given(
+    st.lists(st.sampled_from([b"(1,'ja','x')", b",", b";", b"'", b"\\", b"(", b")", b"\n", b"a"]))
+)
+def test_any_other_text_is_rows_or_bad_input(tmp_path_factory, parts):
+    path = tmp_path_factory.mktemp("sql") / "a.sql"
+    path.write_bytes(b"INSERT INTO `langlinks` VALUES " + b"".join(parts))
+    with suppress(BadInput):
+        assert all(len(row) == 3 for row in rows(path))
 
 
 def test_real_tables():

@@ -141,7 +141,9 @@ def _rows(
         for row in table.rows
         for seed in table.seeds_of(row, settings.seeds)
     ]
-    failed = run_jobs(jobs, settings, comparison)
+    failed: dict[str, BaseException] = {}
+    for wave in in_waves(jobs, table):
+        failed |= run_jobs(wave, settings, comparison)
     found = compare_rows(table.name, comparison) if len(failed) < len(jobs) else {}
     if failed:
         raise failure(failed, len(jobs))
@@ -240,6 +242,15 @@ def run_jobs(
                 logger.info("%s is done, %d of %d", name, done, len(jobs))
             tell(done / len(jobs), f"{done} done, {len(failed)} failed")
     return failed
+
+
+def in_waves(jobs: Sequence[Job], table: Table) -> list[list[Job]]:
+    """Part jobs so that a row's start is in an earlier part than the row."""
+    depth = {row.label: len(table.chain(row)) for row in table.rows}
+    return [
+        [job for job in jobs if depth[job.row.label] == wave]
+        for wave in range(1 + max(depth.values()))
+    ]
 
 
 def side_by_side(settings: PipelineSettings, jobs: int) -> int:

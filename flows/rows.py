@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +23,10 @@ from ssi_core.experiment import Row, Table, load_table
 from ssi_core.features.cold import training_part
 from ssi_core.features.task import open_task
 from ssi_core.threads import threads as limited
-from ssi_core.types import Refused
+from ssi_core.types import BadInput, Refused
+
+if TYPE_CHECKING:
+    from ssi_core.models.base import FittedModel
 
 TABLES = Path(__file__).parent / "tables"
 
@@ -71,7 +75,8 @@ def run_row(
     declared = find_table(table, budget)
     row = declared.row(label)
     opened = open_task(Path(task))
-    kept = _checkpoints(row, opened.key, seed)
+    kept = _checkpoints(declared, row, opened.key, seed)
+    start = _start(declared, row, seed, comparison)
     what = f"row {label!r} with seed {seed} on {task}"
     with files.writing(environment.root()), limited(threads), _alone(kept, what):
         checkpoint = _checkpoint(kept, threads)
@@ -83,6 +88,7 @@ def run_row(
                     training_part(fold),
                     # Rows of one seed draw alike, as far as their models do: less noise.
                     np.random.default_rng([seed]),
+                    start=start,
                     watch=run.watch if first else None,
                     threads=threads,
                     checkpoint=checkpoint / f"fold-{number}" if opened.folds else checkpoint,
@@ -99,15 +105,31 @@ def run_row(
 
 def forget(table: str, label: str, task: Path, seed: int, budget: int | None = None) -> None:
     """Remove what a row that is finished has left to go on from: it was killed at its very end."""
-    row = find_table(table, budget).row(label)
-    kept = _checkpoints(row, store.read(task, "task").key, seed)
+    declared = find_table(table, budget)
+    kept = _checkpoints(declared, declared.row(label), store.read(task, "task").key, seed)
     if kept.exists():
         with _alone(kept, f"row {label!r}"):
             shutil.rmtree(kept, ignore_errors=True)
 
 
-def _checkpoints(row: Row, task: str, seed: int) -> Path:
-    said = {"model": row.model, "parameters": dict(row.parameters), "seed": seed}
+def _start(table: Table, row: Row, seed: int, comparison: str) -> FittedModel | None:
+    """Load the model of the row that a row starts from, of the same comparison and seed."""
+    if row.start is None:
+        return None
+    run = tracking.finished_run(table.name, comparison, row.start, seed)
+    if run is None:
+        raise BadInput(
+            f"row {row.label!r} starts from row {row.start!r}, which is not finished with seed "
+            f"{seed} in comparison {comparison}. 'ssi pipeline' runs both in turn."
+        )
+    from ssi_core.models import load_model
+
+    return load_model(tracking.model_directory(run))
+
+
+def _checkpoints(table: Table, row: Row, task: str, seed: int) -> Path:
+    chain = [[one.model, dict(one.parameters)] for one in table.chain(row)]
+    said = {"model": row.model, "parameters": dict(row.parameters), "seed": seed, "chain": chain}
     return environment.home() / "checkpoints" / store.key_of("checkpoint", said, {"task": task})
 
 

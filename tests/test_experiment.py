@@ -117,6 +117,18 @@ def test_selected_rows_keep_the_claims_between_them(table):
         found.select([])
 
 
+def test_selected_rows_bring_the_rows_that_they_start_from(table):
+    found = table(
+        SMALL.replace("alpha = [1", 'start = "TF-IDF"\nseeds = 1\nalpha = [1')
+        + '[[rows]]\nlabel = "third"\nmodel = "bilinear"\nseeds = 1\nstart = "U\'V + I"\n'
+    )
+    assert [row.label for row in found.chain(found.row("third"))] == ["TF-IDF", "U'V + I"]
+    assert [row.label for row in found.select(["third"]).rows] == ["TF-IDF", "U'V + I", "third"]
+    assert parse_table(found.to_dict()) == found
+    with pytest.raises(BadInput, match="first fold"):
+        parse_table({**found.to_dict(), "tasks": {"links": {"split": "queries"}}})
+
+
 def test_a_limited_table_lowers_every_budget_and_is_another_table(table):
     found = table()
     limited = found.limited(1500)
@@ -173,6 +185,9 @@ def test_every_training_of_a_shipped_table_can_be_limited(name):
         ('below = "TF-IDF"', 'below = "TFIDF"', r"claim 1: no row 'TFIDF'\. Did you mean"),
         ('"map", "rank', '"maps", "rank', r"claim 1: no measure 'maps'\. Did you mean 'map'\?"),
         ('above = "U\'V + I"', "", "claim 1: above is missing"),
+        ("alpha = [1", 'start = "TFIDF"\nalpha = [1', r"start: no row 'TFIDF'\. Did you mean"),
+        ("alpha = [1", 'start = "TF-IDF"\nalpha = [1', "'TF-IDF' has another task or other seeds"),
+        ("alpha = [1", 'start = "U\'V + I"\nalpha = [1', "starts from this row itself"),
         ("[[rows]]", "[[row]]", "at least one"),
         ('name = "small"', "name = small", "not TOML"),
     ],

@@ -187,6 +187,8 @@ def _describe(run_id: str, table: Table, row: Row, seed: int, task: store.Artefa
     ranker = row.ranker()
     values = {f.name: getattr(ranker, f.name) for f in fields(ranker)}
     said = {"model": row.model, "task": row.task, "seed": seed, **values}
+    if row.start is not None:
+        said["start"] = row.start
     parameters = [
         Param(name, json.dumps(value) if isinstance(value, tuple) else str(value))
         for name, value in said.items()

@@ -100,6 +100,7 @@ class Row:
     model : name in `ssi_core.models.MODELS`
     task : name in the table's tasks
     seeds : number of seeds; None: the table's, or what the caller asks for
+    start : label of the row whose model, of the same seed, gives the first values
     parameters : hyper-parameters, as written
     paper : the printed numbers
     note : what a reader must know about the row
@@ -109,6 +110,7 @@ class Row:
     model: str
     task: str
     seeds: int | None = None
+    start: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     paper: Published = Published()
     note: str | None = None
@@ -190,16 +192,24 @@ class Table:
         labels = [row.label for row in self.rows]
         raise BadInput(f"table {self.name!r} has no row {instead(label, labels)}")
 
+    def chain(self, row: Row) -> tuple[Row, ...]:
+        """Rows that a row starts from, the first one first; empty for most."""
+        if row.start is None:
+            return ()
+        before = self.row(row.start)
+        return (*self.chain(before), before)
+
     def seeds_of(self, row: Row, asked: int | None = None) -> range:
         """Seeds of a row: its own number, else the number asked for, else the table's."""
         own = row.seeds if row.seeds is not None else asked if asked is not None else self.seeds
         return range(own)
 
     def select(self, labels: Sequence[str]) -> Table:
-        """Return the table with some of its rows, and the claims between them."""
+        """Return the table with some of its rows, those that they start from, and their claims."""
         if not labels:
             raise BadInput(f"table {self.name!r}: no row is selected; name at least one.")
-        wanted = {self.row(label).label for label in labels}
+        chosen = [self.row(label) for label in labels]
+        wanted = {one.label for row in chosen for one in (*self.chain(row), row)}
         rows = tuple(row for row in self.rows if row.label in wanted)
         claims = tuple(c for c in self.claims if {c.above, c.below} <= wanted)
         baseline = self.baseline if self.baseline in wanted else rows[0].label
@@ -252,7 +262,7 @@ def _written(value: Any, *names: str) -> dict[str, Any]:
 
 
 def _written_row(row: Row) -> dict[str, Any]:
-    said = _written(row, "label", "model", "task", "seeds", "note")
+    said = _written(row, "label", "model", "task", "seeds", "start", "note")
     said |= {k: list(v) if isinstance(v, tuple) else v for k, v in row.parameters.items()}
     if paper := _written(row.paper):
         said["paper"] = paper

@@ -178,7 +178,7 @@ def _parts(row: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     return tables(row.get("parts", []), f"{where}: [[rows.parts]]")
 
 
-_OF_ROW = ("label", "model", "task", "seeds", "note", "paper")
+_OF_ROW = ("label", "model", "task", "seeds", "start", "note", "paper")
 
 
 def _row(
@@ -226,6 +226,7 @@ def _check(table: Table, where: str) -> None:
             raise BadInput(f"{row.where}: no task {instead(row.task, table.tasks)}")
         if row.seeds is not None and row.seeds < 1:
             raise BadInput(f"{row.where}: seeds = {row.seeds}, expected at least 1.")
+        _check_start(table, row, labels)
     if table.seeds < 1:
         raise BadInput(f"{where}: seeds = {table.seeds}, expected at least 1.")
     if table.baseline not in labels:
@@ -241,3 +242,26 @@ def _check(table: Table, where: str) -> None:
             raise BadInput(f"{at}: no measure {instead(claim.measure, PER_QUERY)}")
         if table.row(claim.above).task != table.row(claim.below).task:
             raise BadInput(f"{at}: its rows are on different tasks, so queries cannot be paired.")
+
+
+def _check_start(table: Table, row: Row, labels: Sequence[str]) -> None:
+    # The row that this one starts from: it is there, has the seeds and the task, and is another.
+    seen, at = [row.label], row
+    while at.start is not None:
+        if at.start not in labels:
+            raise BadInput(f"{at.where}: start: no row {instead(at.start, labels)}")
+        if at.start in seen:
+            raise BadInput(f"{row.where}: start: {at.start!r} starts from this row itself.")
+        if table.tasks[at.task].split == "queries":
+            raise BadInput(
+                f"{at.where}: start: the model of a row of split 'queries' is that of its first "
+                "fold, and has learnt from queries that other folds test."
+            )
+        before = table.row(at.start)
+        if (before.task, before.seeds) != (at.task, at.seeds):
+            raise BadInput(
+                f"{at.where}: start: {at.start!r} has another task or other seeds; each seed of a "
+                "row starts from that seed of the other."
+            )
+        seen.append(at.start)
+        at = before

@@ -6,7 +6,7 @@ A step costs ``|q| |d|``: give W a view that is cut to the heaviest words of a t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -53,7 +53,8 @@ class WordPairs(Term):
 
     "sparse" is Algorithm 2: train a dense W, take half of the non-zero weights of each row away,
     those of the smallest ``|W_ij|``, train what is left, and so on until each row has at most p.
-    A ``start`` that is sparse itself takes the place of the dense W: one chain serves several p.
+    A ``start`` whose rows have more than p weights, dense or sparse, takes the place of the trained
+    dense W, with its rate, margin and alpha: one chain serves several p.
 
     Parameters
     ----------
@@ -116,9 +117,13 @@ class WordPairs(Term):
             checkpoint = None
         grid = {name: several(getattr(self, name)) for name in ("alpha", "margin")}
         first = checkpoint / "first" if checkpoint and self.form == "sparse" else checkpoint
-        sgd, facts = fitting.fit(
-            self, grid, training.begin, training.errors, watch=watch, checkpoint=first
-        )
+        facts = training.settled(grid)
+        if facts is None:
+            sgd, facts = fitting.fit(
+                self, grid, training.begin, training.errors, watch=watch, checkpoint=first
+            )
+        else:
+            sgd = training.begin(facts)
         if self.form == "sparse":
             sgd = training.thin_out(sgd, facts, watch, checkpoint)
         facts |= {"threads": threads} | hashing
@@ -181,6 +186,17 @@ class _Training(TermTraining[WordPairs]):
             return self.sgd("sparse", parameters, settings)
         dense = "hollow" if self.model.hollow else "dense"
         return self.sgd("hashed" if W.ndim == 1 else dense, parameters, settings)
+
+    def settled(self, grid: Iterable[str]) -> dict[str, Any] | None:
+        """Facts that a chain goes on from; None where ``start`` has no W that is only to be cut."""
+        if self.model.form != "sparse" or self.start is None:
+            return None
+        arrays = self.start.arrays
+        sparse_start = "W_indptr" in arrays
+        if sparse_start and np.diff(arrays["W_indptr"]).max(initial=0) <= self.model.entries:
+            return None
+        found = {name: self.start.facts[name] for name in (*grid, "rate")}
+        return found | {"triples": 0, "seconds": 0.0}
 
     def thin_out(
         self, sgd: Sgd, facts: dict[str, Any], watch: Watch | None, checkpoint: Path | None

@@ -1,6 +1,7 @@
 import functools
 import shutil
 
+import numpy as np
 import pytest
 
 from flows import environment
@@ -64,6 +65,37 @@ def test_a_table_from_a_dump_and_again(prefect_server, dump, tiny, seen):
     shutil.rmtree(environment.home() / "store" / "task")
     run_pipeline(table=str(tiny), dumps=[str(dump)], rows=["TF-IDF"])
     assert seen == ["build"]
+
+
+def rows_of(arrays):
+    lengths = np.diff(arrays["W_indptr"])
+    return np.repeat(np.arange(len(lengths)), lengths).tolist()
+
+
+def test_a_row_starts_from_the_model_of_another(prefect_server, task_dir, tmp_path):
+    from flows import tracking
+    from flows.pipeline import PipelineSettings, pipeline
+    from ssi_core.models import load_model
+
+    table = tmp_path / "chain.toml"
+    table.write_text(
+        'name = "chain"\ntitle = "One chain"\n'
+        "[defaults.word_pairs]\nview = 'raw'\nbudget = 200\nround_budget = 100\nrates = [0.01]\n"
+        '[[rows]]\nlabel = "few"\nmodel = "word_pairs"\nform = "sparse"\nentries = 5\n'
+        'start = "more"\n'
+        '[[rows]]\nlabel = "more"\nmodel = "word_pairs"\nform = "sparse"\nentries = 20\n'
+        '[[rows]]\nlabel = "TF-IDF"\nmodel = "tfidf"\nview = "raw"\n'
+    )
+    found = pipeline(PipelineSettings(table=str(table), task=str(task_dir), rows=["few"]))
+    runs = {row["label"]: row["run_id"] for row in found["rows"]}
+    assert set(runs) == {"few", "more"}
+    few, more = (
+        load_model(tracking.model_directory(runs[label])).arrays for label in ("few", "more")
+    )
+    assert 0 < np.diff(few["W_indptr"]).max() <= 5 < np.diff(more["W_indptr"]).max()
+    pairs = [set(zip(rows_of(w), w["W_indices"].tolist(), strict=True)) for w in (few, more)]
+    assert pairs[0] < pairs[1]
+    assert tracking.client().get_run(runs["few"]).data.params["start"] == "more"
 
 
 def test_a_row_that_fails_fails_alone(prefect_server, task_dir, tmp_path):

@@ -210,6 +210,18 @@ def test_a_chain_goes_on_from_a_sparse_start(task):
     assert not (full(second, words).astype(bool) & ~full(first, words).astype(bool)).any()
 
 
+def test_a_chain_goes_on_from_a_dense_start(task):
+    """The dense W is not trained again: its best weights, cut, with its rate."""
+    dense = fit(task, form="dense", rates=(0.05, 0.01))
+    model = dataclasses.replace(SMALL, form="sparse", entries=5, round_budget=1)
+    cut = model.fit(task, np.random.default_rng(1), start=dense)
+    assert np.diff(cut.arrays["W_indptr"]).max() == 5
+    assert cut.facts["triples"] == len(cut.facts["rounds"])
+    assert cut.facts["rate"] == dense.facts["rate"]
+    words = task.queries.matrix("raw").shape[1]
+    assert not (full(cut, words).astype(bool) & ~full(dense, words).astype(bool)).any()
+
+
 def test_watch_of_a_chain_goes_on(task):
     steps = []
     dataclasses.replace(SMALL, form="sparse", entries=20).fit(

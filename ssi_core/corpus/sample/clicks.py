@@ -6,7 +6,7 @@ examined, it is clicked with a probability that is its relevance to the page, a 
 topics: whether the concept of the advertisement is focal in the page, else whether the subjects
 agree, else whether the page's subject uses the other. The order of a slate follows what advertisers
 bid, which says nothing about relevance but is heard in their words: who counts all clicks alike
-learns the bids.
+learns the bids. One visit in five is set aside for trials: its order is drawn.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _POOL = 12
 _POPULARITY = 3.0
 _SHORTEST, _LONGEST = 4, 6
 _BID_NOISE = 0.3
+_TRIALS = 0.2
 _FIRST_MOMENT = datetime(2024, 1, 1, tzinfo=UTC)
 
 _OFFERS = (
@@ -131,8 +132,16 @@ def pool_of(world: World, page: int) -> list[int]:
     return list(numbers)
 
 
-def click_log(world: World, sessions: int | None = None) -> Iterator[Showing]:
-    """Generate the log, visit after visit, in the order of time; ``sessions`` of them."""
+def click_log(
+    world: World, sessions: int | None = None, popularity: float = _POPULARITY
+) -> Iterator[Showing]:
+    """Generate the log, visit after visit, in the order of time.
+
+    Parameters
+    ----------
+    sessions : visits; None: `count_sessions`
+    popularity : 1 if all pages are visited alike, more if some are visited more
+    """
     # They number 20,000 at most, and each is shown many times.
     ads = list(ads_of(world))
 
@@ -145,7 +154,7 @@ def click_log(world: World, sessions: int | None = None) -> Iterator[Showing]:
     for session in range(count_sessions(world) if sessions is None else sessions):
         dice = Dice(world.seed, 10, session)
         moment += timedelta(seconds=1 + dice.below(300))
-        page = dice.skewed_below(world.documents, _POPULARITY)
+        page = dice.skewed_below(world.documents, popularity)
         for position, (ad, relevance) in enumerate(_slate(shown_on(page), dice)):
             examined = dice.chance(EXAMINATION[position])
             clicked = dice.chance(relevance) and examined
@@ -153,10 +162,12 @@ def click_log(world: World, sessions: int | None = None) -> Iterator[Showing]:
 
 
 def _slate(pool: list[tuple[Ad, float]], dice: Dice) -> list[tuple[Ad, float]]:
-    """Draw some of the pool, and order them by noisy bids."""
+    """Draw some of the pool, and order them by noisy bids, or for a trial not at all."""
     length = _SHORTEST + dice.below(_LONGEST - _SHORTEST + 1)
     left = list(pool)
     drawn = [left.pop(dice.below(len(left))) for _ in range(length)]
+    if dice.chance(_TRIALS):
+        return drawn
     noisy = {ad.number: ad.bid + _BID_NOISE * dice.uniform() for ad, _ in drawn}
     return sorted(drawn, key=lambda shown: -noisy[shown[0].number])
 

@@ -6,14 +6,17 @@ import itertools
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import kendalltau
 
 from ssi_core.corpus.clicks.build import ingest_clicks
-from ssi_core.corpus.clicks.columns import load_map
+from ssi_core.corpus.clicks.columns import load_map, parse_map
 from ssi_core.corpus.clicks.propensity import estimate_propensities
 from ssi_core.corpus.clicks.rules import Rules
+from ssi_core.corpus.clicks.texts import id_of
 from ssi_core.corpus.sample import EXAMINATION, ad_relevance, plan_world, write_sample
-from ssi_core.corpus.sample.clicks import click_log
+from ssi_core.corpus.sample.clicks import ad_of, click_log, pool_of
 from ssi_core.corpus.sample.pages import article_id
+from ssi_core.evaluation.significance import paired_t
 
 DOCUMENTS = 60
 
@@ -79,3 +82,56 @@ def test_propensities_of_a_short_log_are_near_the_true_ones():
 def test_propensities_of_a_long_log_are_within_a_tenth_of_the_true_ones(seed):
     truth = np.array(EXAMINATION) / EXAMINATION[0]
     np.testing.assert_allclose(estimated(seed, 40_000), truth, rtol=0.1)
+
+
+# What of the truth is learnt from clicks
+
+
+def ndcg_at_10(gain, score):
+    discount = 1 / np.log2(2 + np.arange(10))
+    best, order = np.sort(gain)[::-1][:10], np.argsort(-score, kind="stable")[:10]
+    return float(gain[order] @ discount[: len(order)] / (best @ discount[: len(best)]))
+
+
+def recovered(log, form, truth, place, clicks):
+    """NDCG@10 and Kendall's tau of what an ingestion makes of each pair, page by page."""
+    found = ingest_clicks([log], form, place / clicks, rules=Rules(clicks=clicks))
+    pairs = pl.read_parquet(found.path / "pairs.parquet")
+    counts = pairs.select("page", "ad", "shown", "weight").rows()
+    rates = {(page, ad): weight / (shown + 1) for page, ad, shown, weight in counts}
+    each = []
+    for page, ads in truth.items():
+        gain = np.array(list(ads.values()))
+        score = np.array([rates.get((page, ad), 0.0) for ad in ads])
+        each.append((ndcg_at_10(gain, score), kendalltau(gain, score).statistic))
+    return np.nan_to_num(np.array(each))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_the_position_rule_and_weights_find_what_a_naive_count_does_not(tmp_path, seed):
+    world = plan_world(50, seed)
+    rows = [
+        (f"s{s.session}", f"p{s.page}", f"a{s.ad.number}", s.position, int(s.clicked))
+        for s in click_log(world, 100_000, popularity=1)
+    ]
+    names = ["session", "page_text", "ad_text", "position", "clicked"]
+    pl.DataFrame(rows, schema=names, orient="row").write_csv(tmp_path / "log.csv")
+    form = parse_map({"columns": {name: name for name in names}})
+    truth = {
+        id_of(f"p{page}"): {
+            id_of(f"a{ad}"): ad_relevance(world, page, ad_of(world, ad).concept)
+            # An order that says nothing of relevance, for ads that score alike.
+            for ad in sorted(pool_of(world, page), key=lambda ad: (ad * 7919) % 104729)
+        }
+        for page in range(50)
+    }
+    found = {
+        clicks: recovered(tmp_path / "log.csv", form, truth, tmp_path, clicks)
+        for clicks in ("all", "first", "weighted")
+    }
+    for measure in range(2):
+        naive = found["all"][:, measure]
+        for clicks in ("first", "weighted"):
+            ours = found[clicks][:, measure]
+            assert paired_t(ours, naive, alternative="greater") < 0.01, (clicks, measure)

@@ -1,12 +1,13 @@
 """Small corpora, written as an ingestion writes them."""
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from ssi_core import store
+from ssi_core.corpus import mates
+from ssi_core.corpus.mates import Mates
 
 SUBJECTS = ("boats", "birds", "music", "metal", "cheese", "stars", "trains", "plants")
 DOCUMENTS_SCHEMA = {
@@ -117,23 +118,12 @@ def write_collection(path: Path, judgements: list[tuple[str, str, int]] | None =
     return path
 
 
-class FoundMates(NamedTuple):
-    """What an ingestion opens: see `ssi_core.corpus.mates.Mates`."""
-
-    path: Path
-    artefact: store.Artefact
-    queries: Path
-    documents: Path
-    pairs: pl.DataFrame
-    dictionary: Path | None
-
-
 def foreign(text: str) -> str:
     """A text in another language, whose words are those of English with a "ĵ" before them."""
     return " ".join(f"ĵ{word}" for word in text.replace(":", "").lower().split())
 
 
-def write_mates(path: Path, documents: int = 200, *, dictionary: bool = True) -> FoundMates:
+def write_mates(path: Path, documents: int = 200, *, dictionary: bool = True) -> Mates:
     """Mates of `topical` texts: "d{i}" and "d{i}", but for the last three queries, without a mate.
 
     A title of a query is in the text of what it links to: "d{i}" is "titulo{i}". The dictionary has
@@ -152,15 +142,20 @@ def write_mates(path: Path, documents: int = 200, *, dictionary: bool = True) ->
         pl.read_parquet(part).with_columns(title=titles).write_parquet(part)
     english = write_corpus(path.with_name(f"{path.name}-en"), texts, links)
     ids = [f"d{i}" for i in range(documents - 3)]
-    pairs = pl.DataFrame({"query": ids, "document": ids})
+    corpora = dict(zip(mates.SIDES, (queries, english), strict=True))
     with store.create(
-        path, kind="mates", key=f"{documents} {dictionary}", configuration={}, parents={}
+        path,
+        kind=mates.KIND,
+        key=f"{documents} {dictionary}",
+        configuration={},
+        parents={side: store.read(corpus).key for side, corpus in corpora.items()},
     ) as building:
+        mates.write_places(building.path, **corpora)
+        mates.write_pairs(building.path, pl.DataFrame({"query": ids, "document": ids}))
         known = [f"{subject}{k}" for subject in SUBJECTS for k in range(25)]
         entries = [(foreign(word), word) for word in known] + [("ĵthe ĵboats1", "yacht harbour")]
         if dictionary:
-            pl.DataFrame(entries, schema=["source", "target"], orient="row").write_parquet(
-                building.path / "dictionary.parquet"
+            mates.write_dictionary(
+                building.path, pl.DataFrame(entries, schema=["source", "target"], orient="row")
             )
-    there = path / "dictionary.parquet" if dictionary else None
-    return FoundMates(path, store.read(path), queries, english, pairs, there)
+    return mates.open_mates(path)

@@ -55,7 +55,7 @@ class Softmax(Model):
     name: ClassVar[str] = "softmax"
     view: str = "raw"
     dimensions: int = 200
-    temperature: float = 0.05
+    temperature: float = 0.1
     batch: int = 512
     rates: tuple[float, ...] = (0.003,)
     rate_by: Literal["training", "validation"] = "validation"

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
@@ -69,7 +71,7 @@ def test_a_query_with_two_mates_is_on_the_later_side(tmp_path):
     sides = side_of_documents(pl.Series([f"Page {i}" for i in range(200)]), seed=0)
     first, last = (int(np.flatnonzero(sides == side)[0]) for side in (TRAIN, TEST))
     both = pl.DataFrame({"query": [f"d{first}"], "document": [f"d{last}"]})
-    found = found._replace(pairs=pl.concat([found.pairs, both]))
+    found = dataclasses.replace(found, pairs=pl.concat([found.pairs, both]))
     build_mates_task(found, tmp_path / "task", relevant="mate", views=())
     task = open_task(tmp_path / "task")
     assert first not in task.train.rows[:, 0]
@@ -155,7 +157,7 @@ def test_views_that_have_nothing_to_read_are_refused(mates, tmp_path):
 def test_a_mate_that_is_no_document_is_told(mates, tmp_path):
     wrong = pl.concat([mates.pairs, pl.DataFrame({"query": ["d1"], "document": ["nobody"]})])
     with pytest.raises(BadInput, match="1 mates have an end that is no document"):
-        build_mates_task(mates._replace(pairs=wrong), tmp_path / "task")
+        build_mates_task(dataclasses.replace(mates, pairs=wrong), tmp_path / "task")
 
 
 def test_counts_and_what_is_left_out(mates_task_dirs):

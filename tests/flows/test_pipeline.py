@@ -80,7 +80,8 @@ def test_a_row_starts_from_the_model_of_another(prefect_server, task_dir, tmp_pa
     table = tmp_path / "chain.toml"
     table.write_text(
         'name = "chain"\ntitle = "One chain"\n'
-        "[defaults.word_pairs]\nview = 'raw'\nbudget = 200\nround_budget = 100\nrates = [0.01]\n"
+        "[defaults.word_pairs]\nview = 'raw'\nbudget = 1000\nepoch = 500\nround_budget = 100\n"
+        "rates = [0.1]\nmargin = 0.3\n"
         '[[rows]]\nlabel = "few"\nmodel = "word_pairs"\nform = "sparse"\nentries = 5\n'
         'start = "more"\n'
         '[[rows]]\nlabel = "more"\nmodel = "word_pairs"\nform = "sparse"\nentries = 20\n'

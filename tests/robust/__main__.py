@@ -31,6 +31,7 @@ _THEMES = {
     "Dumps": "Dumps of a Wikipedia",
     "Wikispeedia": "The files of Wikispeedia",
     "Mates": "Mates of two languages",
+    "Clicks": "Click logs",
     "Corpora": "A corpus, on the way to a task",
     "Tasks": "A task directory",
     "Models": "Models and questions",

@@ -22,7 +22,7 @@ from flows.cli import cli
 from flows.command import run
 from ssi_core import store
 from tests.corpus import dumps
-from tests.robust import mates
+from tests.robust import clicks, mates
 from tests.robust.machine import closed, filling_disk, small_disk, small_files, trained, written
 from tests.robust.spoil import cut, flip, holds, nothing, remove, says
 
@@ -170,6 +170,8 @@ WIKISPEEDIA = (
 )  # fmt: skip
 
 MATES = tuple(Case("Mates", what, how, made, BAD, said) for what, how, made, said in mates.CASES)
+
+CLICKS = tuple(Case("Clicks", *case) for case in clicks.CASES)
 
 # --- corpora ---
 
@@ -334,4 +336,4 @@ MACHINE = (
          REFUSED, "process 4711", written("new")),
 )  # fmt: skip
 
-CASES = (*DUMPS, *WIKISPEEDIA, *MATES, *CORPORA, *TASKS, *MODELS, *TABLES, *MACHINE)
+CASES = (*DUMPS, *WIKISPEEDIA, *MATES, *CLICKS, *CORPORA, *TASKS, *MODELS, *TABLES, *MACHINE)

@@ -117,7 +117,7 @@ def _check_texts(form: LogMap, listed: set[str]) -> None:
             )
         if side not in listed and f"{side}_text" not in form.columns:
             raise BadInput(
-                f"{form.where}: there is no text of a {side}: name its column ({side}_text under "
+                f"{form.where}: no text of {side}s: name its column ({side}_text under "
                 f"[columns]), or give a table or a corpus of the texts (--{side}s)."
             )
 

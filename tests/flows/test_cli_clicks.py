@@ -1,0 +1,125 @@
+"""From a click log to ads for a page, on the command line."""
+
+import json
+
+import pytest
+
+from flows.cli import cli
+from flows.command import run
+from flows.features import FeaturesSettings, kind_of
+from flows.rows import find_table
+from ssi_core.corpus.sample import write_sample
+from ssi_core.features.task import open_task
+from tests.corpus.clicks.test_farm_ads import LINES, written
+
+TABLE = """
+name = "of-clicks"
+title = "Clicks"
+measures = ["rank_loss", "slate_rank_loss", "slate_ndcg_at_10"]
+
+[tasks.sessions]
+split = "sessions"
+
+[[rows]]
+label = "U'V + I"
+model = "bilinear"
+dimensions = 8
+rates = [0.1]
+margin = 0.3
+epoch = 2000
+budget = 4000
+
+[[rows]]
+label = "against the slate"
+model = "bilinear"
+against = "shown"
+dimensions = 8
+rates = [0.1]
+margin = 0.3
+epoch = 2000
+budget = 4000
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("clicks")
+    write_sample(directory / "sample", documents=60, seed=1)
+    (directory / "table.toml").write_text(TABLE)
+    return directory
+
+
+@pytest.fixture
+def ssi(capsys, place, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(place / "root"))
+
+    def call(*arguments):
+        code = run(cli, [*map(str, arguments), "--json"])
+        out, log = capsys.readouterr()
+        return code, json.loads(out) if out else {}, log
+
+    return call
+
+
+def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_path):
+    sample = place / "sample"
+    (dump,) = sample.glob("enwiki-*.xml.bz2")
+    assert ssi("ingest", "wikipedia", dump, "--out", place / "corpus", "--processes", "1")[0] == 0
+    log = ("ingest", "clicks", sample / "clicks.tsv.gz", "--map", sample / "clicks-map.toml")
+    how = ("--pages", place / "corpus", "--ads", sample / "ads.tsv.gz", "--clicks", "weighted")
+    code, found, said = ssi(*log, *how, "--out", place / "clicks")
+    assert code == 3, "the table calls its ids ad"
+    assert "ads.tsv.gz: line 1 has no column 'id'" in said
+    with (sample / "clicks-map.toml").open("a") as file:
+        file.write('\n[ads]\nid = "ad"\n')
+    code, found, said = ssi(*log, *how, "--out", place / "clicks")
+    assert code == 0, said
+    assert found["counts"]["propensities"]["1"] == 1
+    assert found["counts"]["ads"] > 0
+
+    code, found, said = ssi("features", place / "clicks", "--split", "sessions", "--out",
+                            place / "task")  # fmt: skip
+    assert code == 0, said
+    assert len(open_task(place / "task").slates["test"]) == found["counts"]["slates"]["test"]
+    for row in ("U'V + I", "against the slate"):
+        code, trained, said = ssi("train", place / "table.toml", "--task", place / "task", "--row",
+                                  row)  # fmt: skip
+        assert code == 0, said
+        assert 0 < trained["metrics"]["test/slate_rank_loss"] < 0.6
+
+    page = tmp_path / "page.txt"
+    page.write_text("A bicycle with a new saddle and wheels, and a car with an engine.")
+    code, found, said = ssi("match", trained["run_id"], page, "-k", "3")
+    assert code == 0, said
+    assert len(found["results"]) == 3
+    new = tmp_path / "new.tsv"
+    new.write_text(f"id\ttext\nnew\t{found['results'][0]['title']} {page.read_text()}\n")
+    code, again, said = ssi("match", trained["run_id"], page, "--new-ads", new, "-k", "1000")
+    assert code == 0, said
+    assert "new" in [hit["id"] for hit in again["results"]]
+    code, _, said = ssi("match", trained["run_id"], "No such page", "--pages", place / "clicks")
+    assert (code, "no page has the title" in said) == (3, True)
+
+
+def test_options_of_corpora_and_of_clicks_exclude_each_other(ssi, place, tmp_path):
+    written(tmp_path / "in", LINES)
+    assert ssi("ingest", "farm-ads", tmp_path / "in", "--out", tmp_path / "ads")[0] == 0
+    code, _, said = ssi("features", tmp_path / "ads", "--cold", "0.1")
+    assert (code, "--cold" in said) == (2, True)
+    code, _, said = ssi("features", place / "sample", "--goal")
+    assert (code, "--goal" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("split", "kind"), [("links", "corpus"), ("pairs", "clicks"), ("time", "clicks")]
+)
+def test_the_split_says_what_a_task_is_made_of(split, kind):
+    assert kind_of(FeaturesSettings(corpus="x", split=split)) == kind
+
+
+@pytest.mark.parametrize("name", ["ssi2010-table11", "wikispeedia-clicks", "farm-ads"])
+def test_the_tables_of_clicks_have_what_is_printed(name):
+    table = find_table(name)
+    assert table.row("Hash kernels 10M").paper.rank_loss == 0.2556
+    assert table.row("(U'V)_10k + I").ranker().dimensions == 50
+    assert len(table.claims) == 6

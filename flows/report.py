@@ -257,14 +257,15 @@ def _escaped(text: str) -> str:
 
 
 def _value(name: str, mean: float | None, error: float | None) -> str:
-    # A rank loss in per cent, everything else with three decimals.
+    # A rank loss in per cent, with more decimals where it is tiny; all else with three decimals.
     if mean is None:
         return ""
-    text = f"{100 * mean:.2f}" if name.endswith("rank_loss") else f"{mean:.3f}"
+    per_cent, places = name.endswith("rank_loss"), 4 if 0 < mean < 0.0005 else 2
+    text = f"{100 * mean:.{places}f}" if per_cent else f"{mean:.3f}"
     if error is None:
         return text
     # ±.010: the zero before the point would cost the width that labels need.
-    spread = f"{100 * error:.2f}" if name.endswith("rank_loss") else f"{error:.3f}"
+    spread = f"{100 * error:.{places}f}" if per_cent else f"{error:.3f}"
     return f"{text} ±{spread.removeprefix('0')}"
 
 

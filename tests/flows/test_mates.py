@@ -1,0 +1,107 @@
+"""Tasks and tables of mates, from the command line and in the pipeline."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flows.cli import cli
+from flows.command import run
+from flows.report import _value
+from ssi_core.features.task import open_task
+from ssi_core.models import Bilinear
+from ssi_core.types import BadInput
+
+TABLE = """
+name = "across"
+title = "Two languages"
+source = "made up"
+measures = ["mrr", "hubness"]
+
+[tasks.links]
+relevant = "link"
+
+[tasks.mates]
+relevant = "mate"
+
+[[rows]]
+label = "TF-IDF"
+model = "tfidf"
+view = "dictionary.raw"
+task = "links"
+
+[[rows]]
+label = "CL-LSI"
+model = "cl_lsi"
+dimensions = 8
+task = "mates"
+
+[[rows]]
+label = "CL-LSI dot"
+model = "cl_lsi"
+dimensions = 8
+measure = "dot"
+task = "mates"
+"""
+
+
+@pytest.fixture
+def ssi(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+
+    def call(*arguments):
+        code = run(cli, [*map(str, arguments), "--json"])
+        out, log = capsys.readouterr()
+        return code, json.loads(out) if out else {}, log
+
+    return call
+
+
+def test_a_task_of_mates_and_a_search_in_two_languages(ssi, mates, tmp_path):
+    views = ("--views", "raw,dictionary.raw")
+    code, found, _ = ssi("features", mates.path, "--relevant", "link", *views)
+    assert code == 0
+    assert found["counts"]["query_texts"]["documents"] == 197
+    task = open_task(Path(found["path"]))
+    model = Bilinear(dimensions=8, diagonal="none", rates=(0.1,), epoch=500, budget=2000)
+    model.fit(task, np.random.default_rng(0)).save(tmp_path / "model")
+    index = ("--task", found["path"], "--out", tmp_path / "index")
+    assert ssi("index", tmp_path / "model", *index)[0] == 0
+    for text, language in (("ĵboats1 ĵboats2", "eo"), ("boats1 boats2", "en")):
+        code, answer, _ = ssi("search", tmp_path / "model", text, "--lang", language)
+        assert code == 0
+        assert len(answer["results"]) == 10
+    code, error, _ = ssi("search", tmp_path / "model", "bateau", "--lang", "fr")
+    assert (code, "queries in eo" in error["error"]["message"]) == (3, True)
+
+
+def test_what_does_not_go_together_is_told(ssi, mates, tmp_path):
+    assert ssi("features", mates.path, "--relevant", "link", "--cold", "0.1")[0] == 2
+    given = tmp_path / "translated.parquet"
+    given.touch()
+    assert ssi("features", mates.path, "--translated", given)[0] == 2
+    code, error, _ = ssi("features", mates.path)
+    assert (code, "'mates' artefact" in error["error"]["message"]) == (3, True)
+
+
+def test_a_tiny_rank_loss_has_more_decimals():
+    shown = [_value("rank_loss", mean, 0.00001) for mean in (0.000011, 0.011, 0.0)]
+    assert shown == ["0.0011 ±.0010", "1.10 ±.00", "0.00 ±.00"]
+
+
+@pytest.mark.flow
+def test_a_table_of_mates(prefect_server, mates, tmp_path):
+    from flows.compare import compare
+    from flows.pipeline import run_pipeline
+    from flows.report import markdown
+
+    (tmp_path / "across.toml").write_text(TABLE)
+    with pytest.raises(BadInput, match="ssi ingest mates"):
+        run_pipeline(table=str(tmp_path / "across.toml"))
+    found = run_pipeline(table=str(tmp_path / "across.toml"), corpus=str(mates.path))
+    assert len(found["rows"]) == 3
+    assert all(row["metrics"]["test/mrr"] > 0.2 for row in found["rows"])
+    assert all("test/hubness" in row["metrics"] for row in found["rows"])
+    page = markdown(compare("across"))
+    assert "| hubness |" in page

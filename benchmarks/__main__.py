@@ -15,6 +15,7 @@ from benchmarks import (
     hash_kernels,
     ingest,
     japanese,
+    matching,
     memory,
     metrics,
     sweep,
@@ -36,6 +37,7 @@ ON_REQUEST = {
     "forms": forms.rows,
     "hash_kernels": hash_kernels.rows,
     "japanese": japanese.rows,
+    "matching": matching.rows,
 }
 """Benchmarks that take minutes: run when they are named."""
 _ALL = BENCHMARKS | ON_REQUEST

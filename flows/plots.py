@@ -130,7 +130,7 @@ def bars(
     )
     places = np.arange(len(rows))
     for n, (axes, (measure, numbers)) in enumerate(zip(panels, values.items(), strict=True)):
-        scale = 100 if measure == "rank_loss" else 1
+        scale = 100 if measure.endswith("rank_loss") else 1
         found = scale * np.asarray(numbers, dtype=float)
         error = scale * np.nan_to_num(np.asarray(errors[measure], dtype=float))
         colours = ["#A6A6A6" if row == baseline else COLOURS[0] for row in rows]
@@ -143,7 +143,7 @@ def bars(
             error_kw={"ecolor": _INK, "elinewidth": 1},
         )
         for place, value, width in zip(places, found, error, strict=True):
-            text = f"{value:.2f}" if measure == "rank_loss" else f"{value:.3f}"
+            text = f"{value:.2f}" if measure.endswith("rank_loss") else f"{value:.3f}"
             axes.annotate(
                 text,
                 (value + width, place),
@@ -158,7 +158,7 @@ def bars(
         axes.margins(x=0.18)
         axes.set_xlim(left=0)
         axes.grid(visible=False, axis="y")
-        better = ", lower is better" if measure == "rank_loss" else ""
+        better = ", lower is better" if measure.endswith("rank_loss") else ""
         axes.set_title(NAMES.get(measure, measure) + better, fontsize=10, color=_INK, loc="left")
     return figure
 

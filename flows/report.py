@@ -308,7 +308,7 @@ def _best(comparison: Mapping[str, Any]) -> dict[str, list[str]]:
     # label -> measures in which the row is the best.
     found: dict[str, list[str]] = {}
     for name in comparison["measures"]:
-        sign = -1 if name in ("rank_loss", "hubness") else 1
+        sign = -1 if name.endswith("rank_loss") or name == "hubness" else 1
         rows = comparison["summary"]
         best = max(rows, key=lambda row: sign * row["measures"][name]["mean"])
         found.setdefault(best["label"], []).append(name)
@@ -322,7 +322,7 @@ def _better_than_baseline(comparison: Mapping[str, Any]) -> dict[tuple[str, str]
         if test["family"] != "baseline" or test["test"] != "randomisation":
             continue
         name = test["metric"].removeprefix("test/")
-        gain = -test["difference"] if name == "rank_loss" else test["difference"]
+        gain = -test["difference"] if name.endswith("rank_loss") else test["difference"]
         if test["p_adjusted"] < _LEVEL:
             found[test["a"], name] = "* " if gain > 0 else "° "
     return found

@@ -20,7 +20,8 @@ from ssi_core.evaluation.measures import (
     precision_at,
     rank_loss,
 )
-from ssi_core.types import Float32, Float64, Int32, Int64, Slates
+from ssi_core.evaluation.scorer import score_pairs
+from ssi_core.types import Fitted, Float32, Float64, Int32, Int64, Slates, Task
 
 _OF_EVENTS: Mapping[str, Callable[[Ranks], Float64]] = {
     "slate_rank_loss": rank_loss,
@@ -99,3 +100,42 @@ def slate_measures(slates: Slates, scores: Float32, queries: Int32) -> Mapping[s
         name: np.bincount(owner, measure(ranks), minlength=len(queries)) / events
         for name, measure in _OF_EVENTS.items()
     }
+
+
+class SlateValidator:
+    """Slate rank loss that is asked again and again: queries and slates are fixed once.
+
+    Parameters
+    ----------
+    task : has slates of the side
+    side : "valid" or "test"
+    queries : how many to draw of those with a slate; all if there are fewer
+    seed : of the draw
+    threads : see `scorer.Scorer`
+    """
+
+    def __init__(
+        self, task: Task, side: str, queries: int = 500, seed: int = 0, *, threads: int = 1
+    ) -> None:
+        chosen = np.unique(task.slates[side].query)
+        if queries < len(chosen):
+            draw = np.random.default_rng(seed)
+            chosen = np.sort(draw.choice(chosen, queries, replace=False))
+        self._slates, self._chosen = of_queries(task.slates[side], chosen), chosen
+        pairs = pairs_of(self._slates)
+        documents, column = np.unique(pairs[:, 1], return_inverse=True)
+        row = np.searchsorted(chosen, pairs[:, 0])
+        self._rows = np.column_stack([row, column]).astype(np.int32)
+        self._queries, self._documents = task.queries.take(chosen), task.documents.take(documents)
+        self._threads = threads
+
+    def rank_loss(self, fitted: Fitted) -> float:
+        """Return the mean over queries."""
+        scores = score_pairs(
+            fitted.embed_queries(self._queries),
+            fitted.embed_documents(self._documents),
+            self._rows,
+            threads=self._threads,
+        )
+        found = slate_measures(self._slates, scores, self._chosen)
+        return float(found["slate_rank_loss"].mean())

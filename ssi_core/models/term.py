@@ -14,6 +14,7 @@ from scipy import sparse
 
 from ssi_core.evaluation.candidates import Side as EvaluatedSide
 from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.slates import SlateValidator
 from ssi_core.features.share import share_of_pairs
 from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.sweep import Settings, draw_negative, draw_shown, sweep_of
@@ -42,7 +43,7 @@ class Term(Model):
         alpha with a margin of 1
     negatives : documents d- tried per positive until one violates
     against : "random": d- is any document; "shown": one that was shown to the query and not
-        clicked, where the task knows what was shown
+        clicked, where the task knows what was shown; validation is then on slates
     warp : multiply the rate of a step by ``L(floor((Y - 1) / n))``, ``L(k) = 1 + 1/2 + ... + 1/k``,
         where n is the trial that violated, of Y documents (`kernels.sweep.rank_weight`)
     epoch, budget, patience : triples between validations, triples at most, validations without
@@ -158,17 +159,23 @@ class TermTraining(Generic[T]):
         self.words = task.documents.matrix(diagonal).shape[1]
         sides = (task.queries, task.documents)
         self._width = max(self.words, *(texts.matrix(shown).shape[1] for texts in sides))
-        self.valid = self._judge(task, "valid")
+        self.valid = self._judge(task, "valid", on_slates=model.against == "shown")
         self.train = self._judge(known, "train")
         self._observe: dict[str, Callable[[Parameters], float]] = {}
         if model.curves:
             test = self._judge(task, "test")
             self._observe = {"curve/train_rank_loss": self.train, "curve/test_rank_loss": test}
 
-    def _judge(self, task: Task, side: EvaluatedSide) -> Callable[[Parameters], float]:
-        """Rank loss of parameters on one side of the split."""
+    def _judge(
+        self, task: Task, side: EvaluatedSide, *, on_slates: bool = False
+    ) -> Callable[[Parameters], float]:
+        """Rank loss of parameters on one side of the split; on its slates where there are some."""
         queries, threads = self.model.validation_queries, self._threads
-        validator = Validator(task, side, queries, threads=threads)
+        validator: Validator | SlateValidator
+        if on_slates and side in task.slates:
+            validator = SlateValidator(task, side, queries, threads=threads)
+        else:
+            validator = Validator(task, side, queries, threads=threads)
         return lambda p: validator.rank_loss(fitted(self.model, self.task, self.arrays(p)))
 
     def arrays(self, parameters: Parameters) -> dict[str, Any]:

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.evaluation.slates import SLATE_MEASURES, of_queries, pairs_of, slate_measures
+from ssi_core.evaluation.slates import (
+    SLATE_MEASURES,
+    SlateValidator,
+    of_queries,
+    pairs_of,
+    slate_measures,
+)
 from ssi_core.types import Slates
 from tests.evaluation.toy import Lookup, random_task
 
@@ -94,3 +100,17 @@ def test_a_report_has_the_measures_of_the_drawn_queries(dense):
         assert report.means[name] == pytest.approx(expected[name].mean())
         assert report.errors[name] > 0
     assert "slate_map" not in evaluate(Lookup(), task, side="valid").means
+
+
+def test_a_validator_gives_the_loss_of_the_report():
+    rng = np.random.default_rng(4)
+    task = random_task(rng)
+    asked = np.unique(task.test.rows[:, 0])
+    slates = of_queries(random_slates(rng, 100, 12, 20), asked)
+    task = replace(task, slates={"test": slates})
+    expected = evaluate(Lookup(), task).means["slate_rank_loss"]
+    for dense in (False, True):
+        found = SlateValidator(task, "test").rank_loss(Lookup(dense))
+        assert found == pytest.approx(expected, abs=1e-6)
+    few = SlateValidator(task, "test", queries=3)
+    assert few.rank_loss(Lookup()) == few.rank_loss(Lookup())

@@ -34,16 +34,19 @@ from ssi_core.corpus.clicks import (
 from ssi_core.corpus.clicks.artefact import IMPRESSIONS, KIND, PAIRS
 from ssi_core.corpus.clicks.check import alike, judged
 from ssi_core.corpus.clicks.columns import LogMap
-from ssi_core.corpus.clicks.log import read_log
+from ssi_core.corpus.clicks.log import read_log, text_bytes
 from ssi_core.corpus.clicks.propensity import estimate_propensities
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.shards import Shards
 from ssi_core.corpus.clicks.slates import as_quarantined, slates_of, weighed
 from ssi_core.corpus.clicks.texts import Gathered, Listed, finish_corpus, with_ids
 from ssi_core.corpus.tables import PartWriter
+from ssi_core.resources import require
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
+# Bytes of memory: of a block and of a shard of rows; of an id, if each line had a new one.
+_BASE, _OF_TEXT, _MOST, _ID, _TEXT_OF_AN_ID = 150_000_000, 5, 800_000_000, 60, 200
 _LEAST = 1000  # rows before a log is called broken as a whole
 
 
@@ -60,7 +63,8 @@ def ingest_clicks(
 ) -> Artefact:
     """Make a ``clicks`` artefact of logs of one form.
 
-    Memory: a block of the log, a shard of its rows, and the ids of all pages and ads.
+    Memory: a block of the log, a shard of its rows, and the ids of all pages and ads; said before
+    the work begins.
 
     Parameters
     ----------
@@ -76,7 +80,7 @@ def ingest_clicks(
     BadInput
         A file is damaged, a column is missing, too many rows are broken, or no click is left.
     Refused
-        ``out`` holds something else, or is being written.
+        ``out`` holds something else, or is being written; or memory or disk is too small.
     ValueError
         A rule is none.
     """
@@ -102,6 +106,13 @@ def ingest_clicks(
     found = store.up_to_date(out, KIND, key, force=force)
     if found is not None:
         return found
+    text = text_bytes(logs)
+    require(
+        "the ingestion of clicks",
+        memory=int(_BASE + min(_OF_TEXT * text, _MOST) + _ID * text / _TEXT_OF_AN_ID),
+        directory=out,
+        disk=text // 2,
+    )
     if rules.split == "time" and "time" not in form.columns:
         raise BadInput(f"{form.where}: split 'time' needs a time under [columns].")
     with store.create(out, kind=KIND, key=key, configuration=said, parents=parents) as building:
@@ -141,8 +152,7 @@ class _Ingestion:
         self._hints: dict[str, list[str]] = {}
 
     def run(self, logs: Sequence[Path]) -> None:
-        size = sum(path.stat().st_size for path in logs)
-        rows = Shards(self._building.path / "rows", size)
+        rows = Shards(self._building.path / "rows", text_bytes(logs))
         with ExitStack() as stack:
             writers = {side: _corpus_writer(self._building.path, side) for side in ("page", "ad")}
             for writer in writers.values():
@@ -156,6 +166,7 @@ class _Ingestion:
             for number, path in enumerate(logs):
                 self._read(path, number, rows, gathered)
             self._limit(logs[0], at_end=True)
+            rows.flush()
             used = self._settle(rows, logs)
             if "page" in self._listed:
                 self._listed["page"].write(writers["page"], used["page"])

@@ -161,5 +161,9 @@ def alike(block: pl.DataFrame, form: LogMap, category: str) -> Iterator[str]:
     for rule in rules:
         for role in form.columns:
             swapped = named.with_columns(pl.col(role).alias(rule.role))
-            if role != rule.role and len(named) and swapped.select(rule.holds.fill_null(False).all()).item():
+            if (
+                role != rule.role
+                and len(named)
+                and swapped.select(rule.holds.fill_null(False).all()).item()
+            ):
                 yield form.column(role)

@@ -25,6 +25,7 @@ from ssi_core.types import BadInput
 BLOCK_BYTES = 1 << 23
 """Bytes of text that are worked on at a time."""
 _ROWS = 100_000
+_UNPACKED = 8  # bytes of text of a byte of a packed file
 _JOINED = 100  # lines that a quoted field may run over
 
 _OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -78,6 +79,12 @@ def read_log(path: Path, columns: Sequence[str], form: LogForm) -> Iterator[pl.D
     separator = "\t" if kind == "tsv" else form.separator
     with files.reading(path, _DAMAGED):
         yield from read(path, columns, form, separator)
+
+
+def text_bytes(paths: Sequence[Path]) -> int:
+    """Bytes of text in some files, roughly, before they are read."""
+    packed = (*_OPEN, ".parquet")
+    return sum(path.stat().st_size * (_UNPACKED if path.suffix in packed else 1) for path in paths)
 
 
 def _stem(path: Path) -> Path:

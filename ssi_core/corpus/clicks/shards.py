@@ -8,7 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-_BYTES = 1 << 28  # of the log, compressed or not, that share a shard
+_BYTES = 1 << 27  # of text of the log that share a shard
+_ROWS = 1 << 20  # held before they are written
 
 
 class Shards:
@@ -17,13 +18,14 @@ class Shards:
     Parameters
     ----------
     directory : made; `remove` takes it away
-    size : bytes of what will be added, roughly
+    size : bytes of text that the rows come from, roughly
     """
 
     def __init__(self, directory: Path, size: int) -> None:
         self._directory = directory
         self._number = 1 + size // _BYTES
         self._parts = 0
+        self._held: list[pl.DataFrame] = []
         directory.mkdir()
         for shard in range(self._number):
             (directory / str(shard)).mkdir()
@@ -33,9 +35,16 @@ class Shards:
 
     def add(self, rows: pl.DataFrame, file: int) -> None:
         """Add rows of a file, given by its number."""
-        told = rows.with_columns(
-            file=pl.lit(file, pl.Int32), shard=pl.col("session").hash() % self._number
-        )
+        shard = pl.col("session").hash() % self._number
+        self._held.append(rows.with_columns(file=pl.lit(file, pl.Int32), shard=shard))
+        if sum(map(len, self._held)) >= _ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is held."""
+        if not self._held:
+            return
+        told, self._held = pl.concat(self._held), []
         for (shard,), part in told.partition_by("shard", as_dict=True, include_key=False).items():
             part.write_parquet(self._directory / str(shard) / f"{self._parts:06d}.parquet")
         self._parts += 1

@@ -138,6 +138,7 @@ def test_texts_come_from_a_corpus_and_a_table(tmp_path, rows):
 def test_shards_and_blocks_change_nothing(tmp_path, rows, monkeypatch):
     whole = ingest(tmp_path, rows, clicks="weighted")
     monkeypatch.setattr(shards, "_BYTES", 50_000)
+    monkeypatch.setattr(shards, "_ROWS", 500)
     monkeypatch.setattr(build.log, "BLOCK_BYTES", 20_000)
     parts = ingest(tmp_path, rows, clicks="weighted", out="parts")
     assert parts.counts == whole.counts

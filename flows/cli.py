@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from flows.command import Verbs, run
-from flows.commands import clicks, data, demo, features, runs, search, services, tables
+from flows.commands import clicks, data, demo, features, registry, runs, search, services, tables
 
 _HELP = """Learn to rank text from its links, and look at what was learned.
 
@@ -60,6 +60,9 @@ for _verb in (
     search.neighbours,
     search.explain,
     search.index,
+    registry.promote,
+    registry.rollback,
+    registry.champions,
     services.ui,
     services.doctor,
 ):

@@ -80,7 +80,7 @@ def model_directory(model: str) -> Path:
         inner = Path(model) / "model"
         return inner if (inner / "model.json").is_file() else Path(model)
     try:
-        logged = _logged_model(model)
+        logged = logged_model(model)
         place = Path(client().get_logged_model(logged).artifact_location.removeprefix("file://"))
         if not place.is_dir():
             place = environment.home() / "models" / logged
@@ -94,7 +94,8 @@ def model_directory(model: str) -> Path:
     return place / "artifacts" / "model"
 
 
-def _logged_model(model: str) -> str:
+def logged_model(model: str) -> str:
+    """Return the id of the logged model of a run, or of a version or alias of a registered one."""
     if model.startswith("models:/"):
         name = model.removeprefix("models:/")
         if "@" not in name and "/" not in name:

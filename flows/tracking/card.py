@@ -1,0 +1,76 @@
+"""The card of a model: what it was made of, how it was split and measured, where it came from."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+from flows.tracking.database import client
+from ssi_core import store
+from ssi_core.types import BadInput
+
+_KEPT = ("table", "row", "seed", "model", "task", "corpus", "code", "start_version")
+
+
+def facts_of(run_id: str) -> dict[str, str]:
+    """Return the keys of a run's data and code, for the tags of its version."""
+    tags = client().get_run(run_id).data.tags
+    facts = {name: tags[name] for name in _KEPT if name in tags}
+    return facts | {"split_seed": str(_task(tags).get("split_seed", "")), "run": run_id}
+
+
+def card_of(run_id: str, why: str) -> str:
+    """Write the card of a run's model in Markdown."""
+    data = client().get_run(run_id).data
+    task = _task(data.tags)
+    parts = [
+        f"# {data.tags.get('row', 'model')}",
+        why,
+        "## Data",
+        _table(
+            ("what", "key or value"),
+            [(name, data.tags[name]) for name in ("corpus", "task", "code") if name in data.tags]
+            + [(name, task[name]) for name in ("split", "split_seed", "words", "cold")
+               if name in task],
+        ),
+        "## Lineage",
+        _table(
+            ("what", "value"),
+            [("run", run_id)]
+            + [(name, data.tags[name]) for name in ("table", "row", "seed", "start_version")
+               if name in data.tags],
+        ),
+        "## Measures on the test links",
+        _table(("measure", "mean", "s.e."), _measures(data.metrics, "test/")),
+        "## Slices",
+        _table(("slice", "mean", "s.e."), _measures(data.metrics, "slices/")),
+        "## Parameters",
+        _table(("parameter", "value"), sorted(data.params.items())),
+    ]  # fmt: skip
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _task(tags: dict[str, str]) -> dict[str, Any]:
+    # The directory may be gone, or on another machine; its key is in the tags.
+    with contextlib.suppress(BadInput):
+        return dict(store.read(Path(tags.get("task_path", "")), "task").configuration)
+    return {}
+
+
+def _measures(metrics: dict[str, float], section: str) -> list[tuple[str, str, str]]:
+    names = [name for name in metrics if name.startswith(section)]
+    plain = [n for n in sorted(names) if not n.endswith(("_se", "_bound", "/queries", "/relevant"))]
+    return [
+        (
+            name.removeprefix(section),
+            f"{metrics[name]:.4f}",
+            f"{metrics[f'{name}_se']:.4f}" if f"{name}_se" in metrics else "",
+        )
+        for name in plain
+    ]
+
+
+def _table(head: tuple[str, ...], rows: list[Any]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)

@@ -68,19 +68,10 @@ def explain(searcher: Searcher, query: str, document: str, k: int = 20) -> Expla
     BadInput
         No such document, an index without words, or a model whose score is no sum over words.
     """
-    index = searcher.index
-    row = index.find(document)
+    there = searcher.document(document)
     if reason := searcher.search([query], 1)[0].reason:
         raise BadInput(f"{query!r}: {reason}. There is no score to explain; try other words.")
-    views = searcher.fitted.document_views
-    if set(views) - set(index.words):
-        raise BadInput(
-            f"{index.path} was built without the documents' words. Build it again with them."
-        )
-    rows = slice(row, row + 1)
-    matrices = {name: index.words[name][rows] for name in views}
-    texts = Texts(index.ids[rows], index.titles[rows], matrices, views)
-    return explain_pair(searcher.fitted, searcher.queries([query]), texts, k)
+    return explain_pair(searcher.fitted, searcher.queries([query]), there, k)
 
 
 def explain_pair(fitted: FittedModel, query: Texts, document: Texts, k: int = 20) -> Explanation:

@@ -15,7 +15,8 @@ import polars as pl
 
 from ssi_core import files
 from ssi_core.evaluation.scorer import Scorer
-from ssi_core.serving.searcher import NOTHING_KNOWN, Answer, Hit, Searcher
+from ssi_core.serving.ranked import Hit
+from ssi_core.serving.searcher import NOTHING_KNOWN, Answer, Searcher
 from ssi_core.types import BadInput, Texts
 
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from ssi_core import store
 from ssi_core.evaluation.scorer import Scorer
-from ssi_core.kernels.topk import top_k
 from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Side
 from ssi_core.serving.index import Index, open_index
-from ssi_core.types import BadInput, Float32, Int32, Texts, View
+from ssi_core.serving.ranked import Hit, Ranked
+from ssi_core.types import BadInput, Texts, View
 
 # Scores of one block of queries: 2^26 of them are 256 MiB.
 _SCORES = 1 << 26
@@ -24,15 +24,6 @@ _SCORES = 1 << 26
 NOTHING_KNOWN = (
     "none of the query's words is one that the model knows (or all of them are in every document)"
 )
-
-
-@dataclass(frozen=True)
-class Hit:
-    """A document that was found; ``score`` is the model's f(q, d)."""
-
-    id: str
-    title: str
-    score: float
 
 
 @dataclass(frozen=True)
@@ -54,12 +45,19 @@ def texts_of(raw: Sequence[str], views: Mapping[str, View]) -> Texts:
 
 
 class Searcher:
-    """Rank the documents of an index for raw text; exact, ties by ascending document row."""
+    """Rank the documents of an index for raw text; exact, ties by ascending document row.
 
-    def __init__(self, fitted: FittedModel, index: Index) -> None:
+    Parameters
+    ----------
+    ranked : documents to rank, if they are not those of the index, in whose order ties come
+    """
+
+    def __init__(
+        self, fitted: FittedModel, index: Index, ranked: Sequence[Ranked] | None = None
+    ) -> None:
         index.check(fitted.document_views)
         self.fitted, self.index = fitted, index
-        self._scorer = Scorer(index.vectors)
+        self.ranked = ranked or [Ranked(index.ids, index.titles, Scorer(index.vectors))]
 
     def queries(self, texts: Sequence[str]) -> Texts:
         """Put queries into the model's own copies of its views."""
@@ -114,27 +112,35 @@ class Searcher:
         fitted = self.fitted
         embed = fitted.embed_queries if side == "query" else fitted.embed_documents
         vectors = embed(queries)
-        scores = self._scorer.score(vectors)
-        if vectors.dense is None:
-            scores[scores == 0] = -np.inf
-        k = min(k, len(self.index))
-        rows = np.empty((len(queries), k), np.int32)
-        best = np.empty((len(queries), k), np.float32)
-        top_k(scores, rows, best)
-        known = _known(queries)
+        found = [part.best(vectors, k) for part in self.ranked]
         return [
-            self._hits(rows[q], best[q]) if known[q] else Answer((), NOTHING_KNOWN)
-            for q in range(len(queries))
+            _answer(k, *hits) if known else Answer((), NOTHING_KNOWN)
+            for known, hits in zip(_known(queries), zip(*found, strict=True), strict=True)
         ]
 
-    def _hits(self, rows: Int32, scores: Float32) -> Answer:
-        ids, titles = self.index.ids, self.index.titles
-        hits = tuple(
-            Hit(ids[int(row)], titles[int(row)], float(score))
-            for row, score in zip(rows, scores, strict=True)
-            if row >= 0
-        )
-        return Answer(hits, None if hits else "no document of the index has a word of the query")
+    def document(self, name: str) -> Texts:
+        """Return the words of a document, by title or id: `Texts` of one row.
+
+        Raises
+        ------
+        BadInput
+            There is no such document, or the index was made without words.
+        """
+        index, views = self.index, self.fitted.document_views
+        row = index.find(name)
+        if set(views) - set(index.words):
+            raise BadInput(
+                f"{index.path} was built without the documents' words. Build it again with them."
+            )
+        rows = slice(row, row + 1)
+        matrices = {view: index.words[view][rows] for view in views}
+        return Texts(index.ids[rows], index.titles[rows], matrices, views)
+
+
+def _answer(k: int, *parts: tuple[Hit, ...]) -> Answer:
+    """Join what each part has found."""
+    hits = sorted((hit for part in parts for hit in part), key=lambda hit: -hit.score)[:k]
+    return Answer(tuple(hits), None if hits else "no document of the index has a word of the query")
 
 
 def _known(queries: Texts) -> NDArray[np.bool_]:

@@ -1,16 +1,22 @@
 """From a click log to ads for a page, on the command line."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from flows.cli import cli
+from flows.clicks import ClicksSettings, ingest_clicks
 from flows.command import run
 from flows.features import FeaturesSettings, kind_of
 from flows.rows import find_table
 from ssi_core.corpus.sample import write_sample
 from ssi_core.features.task import open_task
+from ssi_core.store import read
+from ssi_core.types import BadInput
+from tests.corpus.clicks import logs
 from tests.corpus.clicks.test_farm_ads import LINES, written
+from tests.corpus.clicks.test_wikispeedia_clicks import players_of
 
 TABLE = """
 name = "of-clicks"
@@ -123,3 +129,29 @@ def test_the_tables_of_clicks_have_what_is_printed(name):
     assert table.row("Hash kernels 10M").paper.rank_loss == 0.2556
     assert table.row("(U'V)_10k + I").ranker().dimensions == 50
     assert len(table.claims) == 6
+
+
+@pytest.mark.flow
+def test_the_flow_reads_a_log_once(prefect_server, tmp_path):
+    rows = logs.rows(100)
+    log = logs.write_csv(tmp_path / "log.csv", rows)
+    columns = tmp_path / "map.toml"
+    columns.write_text(
+        "[columns]\n" + "".join(f'{role} = "{name}"\n' for role, name in logs.COLUMNS.items())
+    )
+    settings = {"paths": [str(log)], "columns": str(columns), "clicks": "all"}
+    made = ingest_clicks(ClicksSettings(**settings))
+    assert read(Path(made), "clicks").counts["rows"] == len(rows)
+    assert ingest_clicks(ClicksSettings(**settings)) == made
+    with pytest.raises(BadInput, match="which column is which"):
+        ingest_clicks(ClicksSettings(paths=[str(log)]))
+
+
+@pytest.mark.flow
+def test_the_flow_reads_data_sets(prefect_server, tmp_path):
+    written(tmp_path / "in", LINES)
+    made = ingest_clicks(ClicksSettings(source="farm-ads", paths=[str(tmp_path / "in")]))
+    assert read(Path(made), "clicks").counts["pairs"] == 3
+    games = players_of(tmp_path / "games")
+    made = ingest_clicks(ClicksSettings(source="wikispeedia", paths=[str(games)], split="sessions"))
+    assert read(Path(made), "clicks").configuration["split"] == "sessions"

@@ -1,0 +1,102 @@
+"""Flow ``ingest-clicks``: a click log, or a data set of clicks -> a directory of clicks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from prefect import flow, task
+from pydantic import BaseModel, ConfigDict, Field
+
+from flows import environment
+from flows.steps import (
+    artefact_key,
+    begin,
+    checked,
+    file_key,
+    progress,
+    result_key,
+    show_counts,
+    worth_retrying,
+)
+from ssi_core.types import BadInput
+
+
+class ClicksSettings(BaseModel):
+    """Where clicks come from, and which of them count."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: Literal["log", "wikispeedia", "farm-ads"] = Field(
+        default="log",
+        description="log: click logs; wikispeedia, farm-ads: the directory of that data set",
+    )
+    paths: list[str] = Field(min_length=1, description="Logs, or the directory of the data set")
+    columns: str | None = Field(
+        default=None, description="Of logs: TOML file that names the columns"
+    )
+    pages: str | None = Field(default=None, description="Corpus or table of the pages' texts")
+    ads: str | None = Field(default=None, description="Corpus or table of the ads' texts")
+    clicks: Literal["first", "all", "weighted"] = Field(
+        default="first",
+        description="Clicks that count: of position 1; all; all, by how often it is looked at",
+    )
+    clip: float = Field(default=10.0, ge=1, description="Of weighted clicks: the largest weight")
+    most_broken: float = Field(
+        default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
+    )
+    split: Literal["pairs", "sessions", "time"] = Field(
+        default="pairs", description="How a task divides the clicks, unless it says otherwise"
+    )
+    out: str | None = Field(
+        default=None, description="Directory to write; empty: one under .ssi/store"
+    )
+    force: bool = Field(
+        default=False, description="Replace what that directory holds, if it differs"
+    )
+
+
+@task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
+def read_clicks(settings: ClicksSettings, out: str, key: str) -> str:
+    """Check the rows, keep slates with a click, weigh pairs."""
+    tell: dict[str, Any] = {"force": settings.force, "progress": progress("clicks")}
+    paths = [Path(path) for path in settings.paths]
+    if settings.source == "wikispeedia":
+        from ssi_core.corpus.clicks.wikispeedia import ingest_wikispeedia_clicks
+
+        artefact = ingest_wikispeedia_clicks(paths[0], Path(out), split=settings.split, **tell)
+    elif settings.source == "farm-ads":
+        from ssi_core.corpus.clicks.farm_ads import ingest_farm_ads
+
+        artefact = ingest_farm_ads(paths[0], Path(out), **tell)
+    else:
+        from ssi_core.corpus.clicks.build import ingest_clicks as read
+        from ssi_core.corpus.clicks.columns import load_map
+        from ssi_core.corpus.clicks.rules import Rules
+
+        rules = Rules(settings.clicks, settings.clip, settings.most_broken, settings.split)
+        form = load_map(Path(settings.columns or ""))
+        pages, ads = (Path(place) if place else None for place in (settings.pages, settings.ads))
+        artefact = read(paths, form, Path(out), pages=pages, ads=ads, rules=rules, **tell)
+    show_counts(artefact)
+    return str(artefact.path)
+
+
+@flow(name="ingest-clicks")
+def ingest_clicks(settings: ClicksSettings) -> str:
+    """Turn click logs into slates, weighted pairs and the texts of both sides.
+
+    Returns the path of the clicks, of which ``features`` makes a task. What is already there is not
+    made again; rows that are not believed are in its quarantine.csv, and counted.
+    """
+    begin()
+    if settings.source == "log" and not settings.columns:
+        raise BadInput("source 'log': which column is which? 'columns' names no TOML file.")
+    read = [settings.columns, settings.pages, settings.ads]
+    parents = {path: file_key(Path(path)) for path in (*settings.paths, *read) if path}
+    said = settings.model_dump(exclude={"out", "force"})
+    key = artefact_key("clicks", said, parents, "corpus")
+    own_place = settings.out is None
+    out = settings.out or str(environment.store_path("clicks", key))
+    settings = settings.model_copy(update={"force": settings.force or own_place})
+    return checked(read_clicks, out, own_place=own_place)(settings, out, key)

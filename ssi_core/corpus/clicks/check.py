@@ -20,7 +20,7 @@ QUARANTINE: Mapping[str, pl.DataType] = {
 """Schema of ``quarantine.csv``: where a row was, why it is not believed, and the row."""
 
 _TIMES = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z")
-_LOCAL_TIMES = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f")
+_LOCAL_TIMES = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d")
 _LAST_SECOND = 1 << 35  # of numbers, what is larger are milliseconds
 
 

@@ -1,0 +1,145 @@
+"""A searcher whose documents change while it runs; nothing is trained again.
+
+A new document is read through the model's own words and ranked together with those of the index,
+which stays as it is. A `LiveSearcher` never changes: `put` and `drop` return another, so that what
+searches in the old one goes on undisturbed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from ssi_core.evaluation.scorer import Scorer, take
+from ssi_core.serving.ranked import Ranked
+from ssi_core.serving.searcher import Searcher
+from ssi_core.types import TextMatrix, Texts, Vectors
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text with an id and a title."""
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class _Added:
+    """Documents beside those of the index: their words and their vectors."""
+
+    texts: Texts
+    vectors: Vectors
+
+    def take(self, rows: ArrayLike) -> _Added:
+        some = self.texts.take(rows)
+        return _Added(_with(some, dict(some.matrices)), take(self.vectors, rows))
+
+    def followed_by(self, other: _Added) -> _Added:
+        one, two = self.texts, other.texts
+        both = Texts(
+            one.ids.append(two.ids),
+            one.titles.append(two.titles),
+            {name: _stacked(one.matrix(name), two.matrix(name)) for name in one.matrices},
+            one.views,
+        )
+        sparse_part = dense_part = None
+        if self.vectors.sparse is not None and other.vectors.sparse is not None:
+            sparse_part = _stacked(self.vectors.sparse, other.vectors.sparse)
+        if self.vectors.dense is not None and other.vectors.dense is not None:
+            dense_part = np.concatenate([self.vectors.dense, other.vectors.dense])
+        return _Added(both, Vectors(sparse_part, dense_part))
+
+
+class LiveSearcher(Searcher):
+    """Rank the documents of a searcher, others added to them, and without those that went.
+
+    The k best are exact; a document of the index comes before an added one of the same score.
+
+    Parameters
+    ----------
+    base : searcher of an index
+    """
+
+    def __init__(
+        self, base: Searcher, added: _Added | None = None, gone: frozenset[str] = frozenset()
+    ) -> None:
+        index = base.index
+        self._base, self._added, self._gone = base, added, gone
+        hidden = set(gone) | (set(added.texts.ids) if added is not None else set())
+        rows = index.ids.is_in(list(hidden)).arg_true().to_numpy().astype(np.int64)
+        self._hidden = frozenset(index.ids[rows])
+        scorer = base.ranked[0].scorer
+        ranked = [Ranked(index.ids, index.titles, scorer, rows if len(rows) else None)]
+        if added is not None:
+            ranked.append(Ranked(added.texts.ids, added.texts.titles, Scorer(added.vectors)))
+        super().__init__(base.fitted, index, ranked)
+
+    def __len__(self) -> int:
+        return len(self.index) - len(self._hidden) + self.added
+
+    @property
+    def added(self) -> int:
+        """Number of documents beside those of the index."""
+        return 0 if self._added is None else len(self._added.texts)
+
+    def known(self, ids: Collection[str]) -> set[str]:
+        """Return those of the ids that a search can find."""
+        found = set(self.index.ids.filter(self.index.ids.is_in(list(ids)))) - self._hidden
+        return found if self._added is None else found | (set(ids) & set(self._added.texts.ids))
+
+    def put(self, documents: Sequence[Document]) -> LiveSearcher:
+        """Return a searcher with more documents; one that bears the id of an old takes its place.
+
+        Of several with one id, the last counts.
+        """
+        new = {document.id: document for document in documents}
+        if not new:
+            return self
+        views, fitted = self.fitted.document_views, self.fitted
+        raw = [document.text.encode(errors="replace").decode() for document in new.values()]
+        texts = Texts(
+            pl.Series("id", list(new), dtype=pl.String),
+            pl.Series("title", [document.title for document in new.values()], dtype=pl.String),
+            {name: view.transform(raw) for name, view in views.items()},
+            views,
+        )
+        added = _Added(texts, fitted.embed_documents(texts))
+        kept = self._without(new)
+        added = added if kept is None else kept.followed_by(added)
+        return LiveSearcher(self._base, added, self._gone.difference(new))
+
+    def drop(self, ids: Collection[str]) -> LiveSearcher:
+        """Return a searcher without some documents; ids that it does not have are passed over."""
+        return LiveSearcher(self._base, self._without(ids), self._gone.union(ids))
+
+    def document(self, name: str) -> Texts:
+        """Return the words of a document, by title or id; see `Searcher.document`."""
+        if self._added is not None:
+            for column in (self._added.texts.ids, self._added.texts.titles):
+                rows = (column == name).arg_true()
+                if len(rows):
+                    row = int(rows[0])
+                    return self._added.texts.take(slice(row, row + 1))
+        return super().document(name)
+
+    def _without(self, ids: Collection[str]) -> _Added | None:
+        if self._added is None:
+            return None
+        rows = (~self._added.texts.ids.is_in(list(ids))).arg_true().to_numpy()
+        return self._added.take(rows) if len(rows) else None
+
+
+def _with(texts: Texts, matrices: dict[str, TextMatrix]) -> Texts:
+    return Texts(texts.ids, texts.titles, matrices, texts.views)
+
+
+def _stacked(one: TextMatrix, two: TextMatrix) -> TextMatrix:
+    both: TextMatrix = sparse.vstack([one, two], format="csr")
+    return both

@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import NamedTuple
 
+import numpy as np
+
 from ssi_core.evaluation.evaluate import BLOCK_BYTES
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.sparse import padded
@@ -61,6 +63,8 @@ def _(model: Term, task: Task, threads: int = 1) -> Cost:
     )
     if isinstance(model, WordPairs) and model.form == "hashed":
         scratch += 8 * model.buckets  # the load of each bucket
+    if len(task.train) and np.ptp(task.train.weight) > 0:
+        scratch += 150 * len(task.train)  # pairs as often as `training.sgd.by_weight` has them
     return Cost(3 * size + scratch + (3 if model.curves else 2) * ranking, 4 * size)
 
 

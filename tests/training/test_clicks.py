@@ -1,5 +1,6 @@
 """Learning from clicks: pairs by their weights, against what was shown."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from ssi_core.features.task import open_task
 from ssi_core.kernels.sweep import draw_shown
 from ssi_core.models import Bilinear, HalfTransductive, WordPairs
+from ssi_core.models.cost import fit_cost
 from ssi_core.training.sgd import by_weight, training_data
 from ssi_core.types import BadInput, Pairs, Shown
 
@@ -102,3 +104,17 @@ def test_what_cannot_be_followed_is_named():
         Bilinear(against="slate")
     with pytest.raises(ValueError, match="it draws any document"):
         HalfTransductive(against="shown")
+
+
+def test_what_weights_take_is_said_before(task):
+    n = 200_000
+    rows = np.repeat(task.train.rows, 1 + n // len(task.train), axis=0)[:n]
+    weight = np.random.default_rng(0).exponential(size=n).astype(np.float32)
+    alike = replace(task, train=Pairs(rows, np.ones(n, np.float32), np.ones(n, np.int8)))
+    uneven = replace(task, train=Pairs(rows, weight, np.ones(n, np.int8)))
+    more = fit_cost(Bilinear(), uneven).memory - fit_cost(Bilinear(), alike).memory
+    tracemalloc.start()
+    kept = by_weight(uneven.train)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept.nbytes < peak < more < 2 * peak

@@ -11,7 +11,18 @@ from collections.abc import Sequence
 import click
 
 from flows.command import Verbs, run
-from flows.commands import clicks, data, demo, features, registry, runs, search, services, tables
+from flows.commands import (
+    clicks,
+    data,
+    demo,
+    features,
+    registry,
+    retrain,
+    runs,
+    search,
+    services,
+    tables,
+)
 
 _HELP = """Learn to rank text from its links, and look at what was learned.
 
@@ -60,9 +71,11 @@ for _verb in (
     search.neighbours,
     search.explain,
     search.index,
+    retrain.freeze,
     registry.promote,
     registry.rollback,
     registry.champions,
+    services.serve,
     services.ui,
     services.doctor,
 ):

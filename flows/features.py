@@ -20,7 +20,7 @@ from flows.steps import (
     worth_retrying,
 )
 from ssi_core import store
-from ssi_core.types import Progress
+from ssi_core.types import BadInput, Progress
 
 
 class FeaturesSettings(BaseModel):
@@ -77,6 +77,10 @@ class FeaturesSettings(BaseModel):
         "reads queries translated word by word, translated.raw those that are given, untitled.raw "
         "those without titles",
     )
+    frozen: list[str] = Field(
+        default_factory=list,
+        description="Of a corpus: frozen evaluation sets, whose links are not trained on",
+    )
     out: str | None = Field(
         default=None, description="Directory to write; empty: one under .ssi/store"
     )
@@ -115,6 +119,7 @@ def _of_corpus(settings: FeaturesSettings, out: Path, tell: Progress) -> store.A
     from ssi_core.features.task import build_task
 
     how = settings.model_dump(exclude={"corpus", "out", *_OF_OTHERS})
+    how["frozen"] = [Path(frozen) for frozen in settings.frozen]
     how["words"] = None if settings.words == "all" else settings.words
     return build_task(Path(settings.corpus), out, **how, progress=tell)
 
@@ -142,11 +147,14 @@ def _of_mates(settings: FeaturesSettings, out: Path, tell: Progress) -> store.Ar
 
 def make_task(settings: FeaturesSettings) -> str:
     """Run `build` on a corpus unless its result is there; call it inside a flow."""
-    said = settings.model_dump(exclude={"corpus", "out", "force"})
+    said = settings.model_dump(exclude={"corpus", "out", "force", "frozen"})
     kind = kind_of(settings)
     parents = {kind: store.read(Path(settings.corpus), kind).key}
     if settings.translated:
         parents["translated"] = file_key(Path(settings.translated))
+    if settings.frozen and kind != "corpus":
+        raise BadInput(f"frozen: a task made of {kind} bars no links; give a corpus.")
+    parents |= {path: store.read(Path(path), "frozen").key for path in settings.frozen}
     key = artefact_key("task", said, parents, "features", "kernels")
     out = settings.out or str(environment.store_path("task", key))
     own_place = settings.out is None

@@ -198,6 +198,7 @@ class Task:
         `features.cold.training_part`
     slates : side ("valid", "test") -> `Slates`; empty where nothing is known of what was shown
     shown : what training may learn to rank below; None: any document
+    marked : name -> int32 (n, 2), pairs of a slice of its own; see `evaluation.slices`
     """
 
     queries: Texts
@@ -214,6 +215,7 @@ class Task:
     cold: Int32 | None = None
     slates: Mapping[str, Slates] = field(default_factory=dict)
     shown: Shown | None = None
+    marked: Mapping[str, Int32] = field(default_factory=dict)
     path: Path | None = None
 
 

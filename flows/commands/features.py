@@ -100,6 +100,12 @@ def _views(context: click.Context, option: click.Parameter, value: str) -> list[
     default="one",
     help="CORPUS is of clicks: pages and ads share their words, or each side has its own.",
 )
+@click.option(
+    "--frozen",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="A frozen evaluation set, whose links are not trained on; may be repeated.",
+)
 @click.option("--goal", is_flag=True, help="Of clicks: a query is a page and its visitor's goal.")
 @FORCE
 def features(
@@ -115,6 +121,7 @@ def features(
     relevant: str | None,
     translated: Path | None,
     vocabularies: str,
+    frozen: tuple[Path, ...],
     goal: bool,
     force: bool,
 ) -> Outcome:
@@ -136,8 +143,9 @@ def features(
     """
     if _is_of_clicks(corpus):
         _refuse(
-            "a directory of clicks", "cold", "query_words", "query_draws", "relevant", "translated"
-        )
+            "a directory of clicks", "cold", "query_words", "query_draws", "relevant",
+            "translated", "frozen",
+        )  # fmt: skip
         said: dict[str, Any] = {"words": words, "views": views, "split_seed": split_seed}
         said |= {"vocabularies": vocabularies, "goal": goal}
         said |= {"split": None if _is_default("split") else split}
@@ -161,8 +169,9 @@ def features(
     with progress("features") as tell:
         artefact = build_task(
             corpus,
-            out or _store("task", said, corpus),
+            out or _store("task", said, corpus, *frozen),
             **said,
+            frozen=frozen,
             force=force,
             progress=tell,
         )
@@ -173,7 +182,7 @@ def _refuse_settings_of_a_corpus(relevant: str | None) -> None:
     """Refuse options that a task of mates has no place for."""
     if relevant is None:
         raise click.UsageError("--translated needs --relevant.")
-    _refuse("--relevant", "split", "cold", "query_words", "query_draws")
+    _refuse("--relevant", "split", "cold", "query_words", "query_draws", "frozen")
 
 
 def _refuse(what: str, *names: str) -> None:

@@ -13,6 +13,8 @@ irrelevant candidates; queries without a pair in the slice do not count.
                                  of the training pairs, or not
 ``short_query``, ``long_query``  the query has at most as many distinct words as the median query
 ===============================  ==================================================================
+
+A task may mark pairs of its own (`Task.marked`), such as those of a frozen set that are new.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ def masks(task: Task, query: Int32, document: Int32, words: Int64) -> dict[str, 
 
     Returns
     -------
-    slice -> bool (n,), in the order of `GROUPS`; slices without a pair are left out
+    slice -> bool (n,), in the order of `GROUPS`, then those that the task marks; slices without a
+    pair are left out
     """
     links = np.bincount(task.train.rows[:, 1], minlength=len(task.documents))
     unseen = np.zeros(len(task.documents), bool)
@@ -75,7 +78,12 @@ def masks(task: Task, query: Int32, document: Int32, words: Int64) -> dict[str, 
         there = task.train.rows[:, 0] * width + task.train.rows[:, 1]
         back = np.isin(document * width + query, there)
         found |= {"reciprocal": back, "one_way": ~back}
+    width = np.int64(len(task.documents))
+    pairs = query * width + document
+    for name, rows in task.marked.items():
+        found[name] = np.isin(pairs, rows[:, 0] * width + rows[:, 1])
     names = [name for group in GROUPS.values() for name in group]
+    names += [name for name in task.marked if name not in names]
     return {name: found[name] for name in names if name in found and found[name].any()}
 
 

@@ -14,6 +14,7 @@ from ssi_core.features.cold import cold_documents
 from ssi_core.features.correlated import write_hashed_views
 from ssi_core.features.cost import require_features
 from ssi_core.features.counting import matrix_path, write_counts, write_views
+from ssi_core.features.frozen import KIND, barred_links
 from ssi_core.features.hashing import Hashing, parse_view
 from ssi_core.features.judged import write_judged
 from ssi_core.features.keywords import write_keyword_queries
@@ -22,7 +23,7 @@ from ssi_core.features.pairs import candidates, link_rows, sides_of_pairs, write
 from ssi_core.features.queries import MATRICES as QUERY_MATRICES
 from ssi_core.features.reading import INGEST, language_of, parts_of, texts_of
 from ssi_core.features.settings import Settings
-from ssi_core.features.split import SIDES, TEST, Sides, side_of_documents
+from ssi_core.features.split import NO_SIDE, SIDES, TEST, Sides, side_of_documents
 from ssi_core.features.tfidf import COUNTS, Weighting
 from ssi_core.features.views import TextView
 from ssi_core.types import BadInput, Progress
@@ -40,10 +41,13 @@ def build_task(
     cold: float = 0.0,
     query_words: int | None = None,
     query_draws: int = 20,
+    frozen: Sequence[Path] = (),
     force: bool = False,
     progress: Progress | None = None,
 ) -> store.Artefact:
     """Make the task directory of a corpus, or find it up to date; see `Settings`.
+
+    Links of the sets in ``frozen`` are on no side but that of the test (`frozen.barred_links`).
 
     Raises
     ------
@@ -62,6 +66,7 @@ def build_task(
     corpus, out = Path(corpus), Path(out)
     source = store.read(corpus, "corpus")
     configuration, parents = settings.configuration(), {"corpus": source.key}
+    parents |= {f"frozen_{n}": store.read(path, KIND).key for n, path in enumerate(frozen)}
     key = store.key_of("task", configuration, parents, code.digest())
     found = store.up_to_date(out, "task", key, force=force)
     if found is not None:
@@ -77,7 +82,7 @@ def build_task(
     with store.create(
         out, kind="task", key=key, configuration=configuration, parents=parents
     ) as building:
-        _write_task(corpus, settings, building, progress or _quiet)
+        _write_task(corpus, settings, building, frozen, progress or _quiet)
     return store.read(out, "task")
 
 
@@ -86,7 +91,11 @@ def _quiet(fraction: float, message: str) -> None:
 
 
 def _write_task(
-    corpus: Path, settings: Settings, building: store.Building, progress: Progress
+    corpus: Path,
+    settings: Settings,
+    building: store.Building,
+    frozen: Sequence[Path],
+    progress: Progress,
 ) -> None:
     path, counts = building.path, building.counts
     parts = parts_of(corpus, "documents")
@@ -105,7 +114,7 @@ def _write_task(
     if settings.split == "documents":
         sides = side_of_documents(texts["title"], seed=settings.split_seed)
     if settings.split != "queries":
-        _write_pairs(corpus, texts, sides, settings, building)
+        _write_pairs(corpus, texts, sides, settings, building, frozen)
     _write_pools(path, sides, len(texts), settings)
     fitting = np.ones(len(texts), np.bool_) if sides is None else sides != TEST
     words, idf, facts = write_counts(
@@ -172,6 +181,7 @@ def _write_pairs(
     sides: Sides | None,
     settings: Settings,
     building: store.Building,
+    frozen: Sequence[Path],
 ) -> None:
     parts = parts_of(corpus, "links")
     links = (files.read_strings([part], "source", "target", remedy=INGEST) for part in parts)
@@ -183,6 +193,10 @@ def _write_pairs(
             "queries, split these (--split queries)."
         )
     of_pairs = sides_of_pairs(rows, texts["title"], sides, seed=settings.split_seed)
+    if frozen:
+        barred = barred_links(frozen, texts["title"], rows) & (of_pairs != TEST) & (of_pairs >= 0)
+        of_pairs[barred] = NO_SIDE
+        building.skipped["frozen_links"] = int(np.count_nonzero(barred))
     if settings.cold:
         unseen = cold_documents(texts["title"], settings.cold, seed=settings.split_seed)
         np.save(building.path / COLD, unseen)
@@ -200,7 +214,8 @@ def _write_pairs(
     building.counts["queries"] = {
         name: len(np.unique(rows[of_pairs == side, 0])) for side, name in enumerate(SIDES)
     }
-    building.skipped["links_across_the_split"] = int(np.count_nonzero(of_pairs < 0))
+    across = int(np.count_nonzero(of_pairs < 0)) - building.skipped.get("frozen_links", 0)
+    building.skipped["links_across_the_split"] = across
 
 
 def _write_pools(path: Path, sides: Sides | None, texts: int, settings: Settings) -> None:

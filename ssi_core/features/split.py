@@ -16,6 +16,7 @@ from ssi_core.types import Int32
 
 SIDES = ("train", "valid", "test")
 TRAIN, VALID, TEST = range(3)
+NO_SIDE = -1
 BOUNDS = (0.65, 0.70)
 _AT_ONCE = 1 << 20
 

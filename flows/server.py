@@ -167,7 +167,7 @@ def free_port() -> int:
         return port
 
 
-def check_port(name: str, port: int) -> None:
+def check_port(name: str, port: int, option: str = "") -> None:
     """Raise `Refused` where somebody listens on the port that a server is to have."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -178,7 +178,7 @@ def check_port(name: str, port: int) -> None:
 
             raise Refused(
                 f"port {port} is taken, so {name} cannot use it. "
-                f"Name another: --{name.lower()}-port PORT."
+                f"Name another: {option or f'--{name.lower()}-port'} PORT."
             ) from None
 
 

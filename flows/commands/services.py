@@ -1,13 +1,76 @@
-"""Verbs about the machine: ui, doctor."""
+"""Verbs that serve and look after: serve, ui, doctor."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
+from pathlib import Path
 
 import click
 
 from flows import environment
 from flows.command import Outcome, Verb
+from flows.commands.search import INDEX, directory_of
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi serve models:/ssi@champion",
+        "ssi serve models:/ssi@champion --beside runs/tfidf --port 8080",
+        "curl 'http://127.0.0.1:8000/search?q=automobile&k=3'",
+    ),
+)
+@click.argument("model")
+@click.option("--beside", metavar="MODEL", help="A second model, to be compared on the page.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True)
+@INDEX
+@click.option(
+    "--documents",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File of the documents that are added and removed while it runs.",
+)
+@click.option(
+    "--follow",
+    type=click.FloatRange(min=0.1),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often to look whether an alias means another model.",
+)
+def serve(
+    model: str,
+    beside: str | None,
+    port: int,
+    index: Path | None,
+    documents: Path | None,
+    follow: float,
+) -> Outcome:
+    """Serve a model over HTTP, with a page for people, on this machine alone.
+
+    An alias is followed: when it comes to mean another model, that one takes over, and no request
+    is lost. Documents that are added (POST /documents) outlive the service. The page is at /, what
+    can be asked in /openapi.json. Ctrl-C ends it.
+    """
+    from flows.serve.run import documents_of
+    from flows.serve.run import serve as run
+
+    def ready(address: str) -> None:
+        click.echo(f"ssi serve: {address}", err=True)
+
+    service = run(
+        [model, *([beside] if beside else [])],
+        directory_of,
+        port=port,
+        documents=documents or documents_of(model),
+        index=index,
+        seconds=follow,
+        ready=ready,
+    )
+    value = {
+        "models": [{"asked": s.asked, "directory": str(s.directory)} for s in service.models],
+        "swaps": service.swaps,
+    }
+    return Outcome(value, lambda console: console.print("the service ended"))
 
 
 @click.command(cls=Verb, examples=("ssi ui", "ssi ui --mlflow-port 5001 --prefect-port 4201"))

@@ -1,0 +1,1 @@
+"""The searcher as a small HTTP service, with a page for people."""

@@ -1,0 +1,262 @@
+"""The routes of the service; each takes a searcher once and asks it in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import re
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from importlib import resources
+from importlib.metadata import version
+from typing import Annotated, Any, TypeVar
+
+from fastapi import FastAPI, HTTPException, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import PlainTextResponse
+
+from flows import environment
+from flows.serve import schemas
+from flows.serve.guard import Guard, problem
+from flows.serve.metrics import CONTENT_TYPE, Measured, Metrics
+from flows.serve.service import Served, Service
+from ssi_core.serving.explain import explain
+from ssi_core.serving.live import Document, LiveSearcher
+from ssi_core.serving.neighbours import neighbours
+from ssi_core.serving.searcher import Answer
+from ssi_core.types import BadInput, Refused
+
+_BODY = 16 << 20
+_WAITING = 256
+ROLES: tuple[schemas.Which, ...] = ("served", "beside")
+
+_T = TypeVar("_T")
+
+Q = Annotated[str, Query(min_length=1, max_length=schemas.MOST_QUERY, description="Text.")]
+K = Annotated[int, Query(ge=1, le=schemas.MOST_HITS)]
+Which = Annotated[schemas.Which, Query(description="Of two models: the first, or the other.")]
+Lang = Annotated[str | None, Query(max_length=20, description="Language of the text, such as ja.")]
+
+_REFUSALS: dict[int | str, dict[str, Any]] = {
+    code: {"model": schemas.Problems, "description": text}
+    for code, text in {
+        400: "Not HTTP as we speak it",
+        403: "Asked by the page of another site",
+        408: "Too slow",
+        413: "Too large",
+        422: "Wrong request",
+        429: "Too many requests at a time",
+    }.items()
+}
+
+
+class _Work:
+    """Threads for what takes the processor, so that the event loop is free."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(environment.cores(), "serve")
+        self._waiting = 0
+
+    async def __call__(self, function: Callable[[], _T]) -> _T:
+        if self._waiting >= _WAITING:
+            raise HTTPException(429, "too many requests at a time", {"Retry-After": "1"})
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, function)
+        finally:
+            self._waiting -= 1
+
+    def end(self) -> None:
+        self._threads.shutdown()
+
+
+def make_app(service: Service) -> FastAPI:
+    """Return the application that answers for a service."""
+    work, metrics = _Work(), Metrics(service)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        work.end()
+
+    # The pages of FastAPI's documentation would be fetched from the internet.
+    app = FastAPI(
+        title="ssi", version=version("ssi"), lifespan=lifespan, docs_url=None, redoc_url=None,
+        responses=_REFUSALS,
+    )  # fmt: skip
+    _add_questions(app, service, work)
+    _add_documents(app, service, work)
+    _add_state(app, service, metrics)
+    _add_problems(app)
+    app.add_middleware(Guard, most=_BODY)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
+    app.add_middleware(Measured, metrics=metrics)
+    return app
+
+
+def _add_questions(app: FastAPI, service: Service, work: _Work) -> None:
+    def searcher(role: schemas.Which) -> LiveSearcher:
+        models = service.models
+        if role == "beside" and len(models) == 1:
+            raise BadInput("there is no second model. Start the service with --beside MODEL.")
+        return models[role == "beside"].searcher
+
+    @app.get("/search")
+    async def search(
+        q: Q, k: K = 10, lang: Lang = None, model: Which = "served"
+    ) -> schemas.Results:
+        """Find documents for a text, best first."""
+        asked = searcher(model)
+        return _results((await work(lambda: asked.search([q], k, lang)))[0])
+
+    @app.post("/match")
+    async def match(page: schemas.Page) -> schemas.Results:
+        """Find ads, or other documents, for the whole text of a page, best first."""
+        asked = searcher(page.model)
+        return _results((await work(lambda: asked.search([page.page], page.k)))[0])
+
+    @app.get("/neighbours")
+    async def related(word: Q, k: K = 10, model: Which = "served") -> schemas.Neighbours:
+        """List the words that the model relates to a word, or to several taken together."""
+        fitted = searcher(model).fitted
+        found = await work(lambda: neighbours(fitted, word, k))
+        return schemas.Neighbours(results=[schemas.Related(**asdict(word)) for word in found])
+
+    @app.get("/explain")
+    async def explained(
+        q: Q,
+        document: Annotated[str, Query(min_length=1, max_length=500, description="Title or id.")],
+        k: K = 20,
+        model: Which = "served",
+    ) -> schemas.Explained:
+        """Take the score of a document apart into words."""
+        asked = searcher(model)
+        found = await work(lambda: explain(asked, q, document, k))
+        return schemas.Explained(**asdict(found))
+
+
+def _results(answer: Answer) -> schemas.Results:
+    return schemas.Results(
+        results=[schemas.Found(**asdict(hit)) for hit in answer.hits], reason=answer.reason
+    )
+
+
+def _add_documents(app: FastAPI, service: Service, work: _Work) -> None:
+    @app.get("/documents")
+    async def changed(
+        limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
+    ) -> schemas.Documents:
+        """List what was added and removed since the index was made, by ascending id."""
+        added, gone = await work(lambda: (service.added(), service.gone()))
+        return schemas.Documents(
+            added=[schemas.Added(id=each.id, title=each.title) for each in added[:limit]],
+            added_count=len(added),
+            removed=gone[:limit],
+            removed_count=len(gone),
+        )
+
+    @app.post("/documents")
+    async def put(new: schemas.NewDocuments) -> schemas.Put:
+        """Add documents; each takes the place of one of its id. They are found at once."""
+        documents = [Document(each.id, each.title, each.text) for each in new.documents]
+        await work(lambda: service.put(documents))
+        return schemas.Put(put=len({document.id for document in documents}))
+
+    @app.delete("/documents")
+    async def drop(
+        ids: Annotated[
+            list[schemas.Id],
+            Query(alias="id", min_length=1, max_length=schemas.MOST_AT_ONCE),
+        ],
+    ) -> schemas.Removed:
+        """Remove documents by id, be they of the index or added. They are found no more."""
+        known = await work(lambda: service.drop(ids))
+        asked = sorted(set(ids))
+        return schemas.Removed(
+            removed=[id for id in asked if id in known],
+            unknown=[id for id in asked if id not in known],
+        )
+
+
+def _add_state(app: FastAPI, service: Service, metrics: Metrics) -> None:
+    page = (resources.files("flows.serve") / "page.html").read_text(encoding="utf-8")
+    headers = {"Content-Security-Policy": _policy(page), "Referrer-Policy": "no-referrer"}
+
+    @app.get("/", include_in_schema=False)
+    async def people() -> Response:
+        return Response(page, media_type="text/html", headers=headers)
+
+    @app.get("/healthz")
+    async def healthz() -> schemas.Health:
+        """Say which models answer."""
+        models = [_state(role, served) for role, served in zip(ROLES, service.models, strict=False)]
+        stale = any(model.problem for model in models)
+        return schemas.Health(status="stale" if stale else "ok", models=models)
+
+    @app.get("/metrics", response_class=PlainTextResponse)
+    async def told() -> Response:
+        """Count requests, and time them, in Prometheus's text format."""
+        return Response(metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+
+
+def _state(role: schemas.Which, served: Served) -> schemas.ModelState:
+    fitted = served.searcher.fitted
+    return schemas.ModelState(
+        role=role,
+        asked=served.asked,
+        name=served.name,
+        directory=str(served.directory),
+        documents=len(served.searcher),
+        added=served.searcher.added,
+        query_languages=sorted({view.language for view in fitted.query_views.values()}),
+        document_languages=sorted({view.language for view in fitted.document_views.values()}),
+        follows=served.follows,
+        since=served.since,
+        problem=served.problem,
+    )
+
+
+def _policy(page: str) -> str:
+    """Return what a browser lets the page do: run its own text, and ask this service."""
+
+    def own(tag: str) -> str:
+        texts = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in texts]
+        return " ".join(f"'sha256-{digest.decode()}'" for digest in digests)
+
+    return (
+        f"default-src 'none'; script-src {own('script')}; style-src {own('style')}; "
+        "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"
+    )
+
+
+def _add_problems(app: FastAPI) -> None:
+    @app.exception_handler(RequestValidationError)
+    async def wrong(request: Request, error: RequestValidationError) -> Response:
+        # Without what was sent, which may be no JSON that can be sent back.
+        detail = [
+            schemas.Problem(loc=each["loc"], msg=each["msg"], type=each["type"])
+            for each in error.errors()
+        ]
+        text = schemas.Problems(detail=detail).model_dump_json().encode(errors="replace")
+        return Response(text, 422, media_type="application/json")
+
+    @app.exception_handler(StarletteHTTPException)
+    async def refused(request: Request, error: StarletteHTTPException) -> Response:
+        answer = problem(error.status_code, "http", str(error.detail), "request")
+        answer.headers.update(error.headers or {})
+        return answer
+
+    @app.exception_handler(BadInput)
+    async def bad(request: Request, error: BadInput) -> Response:
+        return problem(422, "bad_input", str(error), "request")
+
+    @app.exception_handler(Refused)
+    async def full(request: Request, error: Refused) -> Response:
+        return problem(507, "refused", str(error), "request")

@@ -1,0 +1,91 @@
+"""The service, from its start to Ctrl-C."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from flows import environment
+from flows.serve.app import make_app
+from flows.serve.service import Follower, Service
+from flows.server import HOST, check_port
+from ssi_core import store
+from ssi_core.serving.changes import Changes
+
+
+def serve(
+    models: Sequence[str],
+    find: Callable[[str], Path],
+    *,
+    port: int,
+    documents: Path,
+    index: Path | None,
+    seconds: float,
+    ready: Callable[[str], None],
+) -> Service:
+    """Answer until Ctrl-C or SIGTERM; requests that have begun are answered first.
+
+    Parameters
+    ----------
+    models : names; the first is served, a second beside it
+    find : name -> directory
+    port : on 127.0.0.1
+    documents : file of added and removed documents
+    index : of the first model, if that does not carry one
+    seconds : between two looks at what an alias means
+    ready : told the address once it answers
+
+    Raises
+    ------
+    BadInput
+        There is no such model, or it has no index.
+    Refused
+        The port is taken, or another service has the documents.
+    """
+    check_port("ssi serve", port, "--port")
+    documents.parent.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        stack.enter_context(store.locked(documents, "the documents of this service"))
+        service = Service(models, Changes(documents), find, index)
+        stack.enter_context(Follower(service, seconds))
+        config = uvicorn.Config(
+            make_app(service), host=HOST, port=port, log_config=None, access_log=False,
+            server_header=False, timeout_graceful_shutdown=10,
+        )  # fmt: skip
+        server = _Server(config, lambda: ready(f"http://{HOST}:{port}"))
+        # Of the handler that stands here uvicorn asks how to end once all is answered.
+        before = signal.signal(signal.SIGTERM, _interrupt)
+        try:
+            server.run()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        return service
+
+
+def documents_of(model: str) -> Path:
+    """Return the file that keeps the documents of the service of a model."""
+    name = re.sub(r"[^\w.@-]+", "-", model).strip("-.")
+    return environment.home() / "serve" / name / "documents.db"
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: object = None) -> None:
+        await super().startup()
+        if self.started:
+            self._ready()
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

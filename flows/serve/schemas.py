@@ -1,0 +1,153 @@
+"""What is asked and answered over HTTP, and how much of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+MOST_QUERY, MOST_TEXT, MOST_HITS, MOST_AT_ONCE = 2_000, 200_000, 1_000, 1_000
+
+Which = Literal["served", "beside"]
+Id = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Title = Annotated[str, StringConstraints(max_length=500)]
+Text = Annotated[str, StringConstraints(max_length=MOST_TEXT)]
+
+
+class _Asked(BaseModel):
+    """What we are asked holds nothing that we would pass over."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Page(_Asked):
+    """A page that ads, or documents, are to be found for."""
+
+    page: Annotated[str, StringConstraints(min_length=1, max_length=MOST_TEXT)]
+    k: Annotated[int, Field(ge=1, le=MOST_HITS)] = 10
+    model: Which = "served"
+
+
+class NewDocument(_Asked):
+    """A document to be added."""
+
+    id: Id
+    title: Title
+    text: Text
+
+
+class NewDocuments(_Asked):
+    """Documents to be added; one that bears the id of another takes its place."""
+
+    documents: Annotated[list[NewDocument], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+class Found(BaseModel):
+    """A document and its score."""
+
+    id: str
+    title: str
+    score: float
+
+
+class Results(BaseModel):
+    """What was found, best first; ``reason`` says why it is nothing."""
+
+    results: list[Found]
+    reason: str | None = None
+
+
+class Related(BaseModel):
+    """A word, and how near it is: -1 to 1."""
+
+    word: str
+    score: float
+
+
+class Neighbours(BaseModel):
+    """Words that the model relates to what was asked, the nearest first."""
+
+    results: list[Related]
+
+
+class PartOfScore(BaseModel):
+    """What a word of the query and a word of the document add to the score."""
+
+    query_word: str
+    document_word: str
+    part: float
+
+
+class Explained(BaseModel):
+    """A score taken apart: the sum of ``parts`` and ``rest``."""
+
+    score: float
+    parts: list[PartOfScore]
+    rest: float
+
+
+class Added(BaseModel):
+    """A document that was added."""
+
+    id: str
+    title: str
+
+
+class Documents(BaseModel):
+    """What was added and removed since the index was made; at most ``limit`` of each."""
+
+    added: list[Added]
+    added_count: int
+    removed: list[str]
+    removed_count: int
+
+
+class Put(BaseModel):
+    """How many documents were added, or took the place of others."""
+
+    put: int
+
+
+class Removed(BaseModel):
+    """Ids that were removed, and those that no document bears."""
+
+    removed: list[str]
+    unknown: list[str]
+
+
+class ModelState(BaseModel):
+    """A model that answers."""
+
+    role: Which
+    asked: str
+    name: str
+    directory: str
+    documents: int
+    added: int
+    query_languages: list[str]
+    document_languages: list[str]
+    follows: bool
+    since: datetime
+    problem: str | None
+
+
+class Health(BaseModel):
+    """``ok``, or ``stale`` where a model that should have taken over could not be opened."""
+
+    status: Literal["ok", "stale"]
+    models: list[ModelState]
+
+
+class Problem(BaseModel):
+    """What is wrong with a request."""
+
+    loc: list[str | int]
+    msg: str
+    type: str
+
+
+class Problems(BaseModel):
+    """Everything that is wrong with a request."""
+
+    detail: list[Problem]

@@ -1,0 +1,187 @@
+"""The models that are served: opened, followed, swapped, and their documents.
+
+Whoever asks takes the searcher once and keeps it to the end of the question. A new model is opened
+beside the old one and takes its place by one assignment, so that no question meets half of each.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ssi_core.serving.changes import Changes
+from ssi_core.serving.live import Document, LiveSearcher
+from ssi_core.serving.searcher import open_searcher
+from ssi_core.types import BadInput
+
+MOST_DOCUMENTS = 100_000
+"""Documents that can be added; more belong into an index."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model that answers.
+
+    Attributes
+    ----------
+    asked : as it was named: a directory, a run id, models:/NAME@ALIAS
+    directory : of the model
+    since : when it began to answer
+    problem : why what ``asked`` names now could not be opened; None where all is well
+    """
+
+    asked: str
+    directory: Path
+    searcher: LiveSearcher
+    since: datetime
+    problem: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What kind of model it is."""
+        return self.searcher.fitted.model.name
+
+    @property
+    def follows(self) -> bool:
+        """Say whether the name can come to mean another model."""
+        return self.asked.startswith("models:/") and "@" in self.asked
+
+
+class Service:
+    """Models that answer, and documents that are added to and removed from all of them.
+
+    Parameters
+    ----------
+    asked : names of models; the first is the one that is served, others are beside it
+    changes : the documents, also of earlier services
+    find : name of a model -> its directory
+    index : of the first model, if that does not carry one
+    """
+
+    def __init__(
+        self,
+        asked: Sequence[str],
+        changes: Changes,
+        find: Callable[[str], Path],
+        index: Path | None = None,
+    ) -> None:
+        self._changes, self._find = changes, find
+        self._turn = threading.Lock()
+        self.swaps = self.problems = 0
+        opened = []
+        for place, name in enumerate(asked):
+            directory = find(name)
+            opened.append((name, directory, _opened(directory, None if place else index)))
+        self.models = tuple(self._served(*one) for one in opened)
+
+    def follow(self) -> None:
+        """Look at what each name means now, and swap the models that it no longer means.
+
+        What cannot be opened is logged, and the old model goes on.
+        """
+        for place, served in enumerate(self.models):
+            if served.follows:
+                self._follow(place, served)
+
+    def _follow(self, place: int, served: Served) -> None:
+        try:
+            directory = self._find(served.asked)
+            if directory == served.directory:
+                fresh, problem = None, None
+            else:
+                fresh, problem = _opened(directory, None), None
+        except Exception as error:
+            # Whatever a registry or a disk does to us, the old model answers.
+            fresh, problem = None, f"{type(error).__name__}: {error}"
+            if problem != served.problem:
+                _log.warning("%s stays as it was: %s", served.asked, problem)
+            self.problems += 1
+        with self._turn:
+            # Documents may have come while the model was opened.
+            old = self.models[place]
+            if fresh is not None:
+                new = self._served(served.asked, directory, fresh)
+                self.swaps += 1
+                _log.info("%s is now %s", served.asked, directory)
+            else:
+                new = Served(old.asked, old.directory, old.searcher, old.since, problem)
+            self.models = (*self.models[:place], new, *self.models[place + 1 :])
+
+    def put(self, documents: Sequence[Document]) -> None:
+        """Add documents, or put them in the place of those of their ids.
+
+        Raises
+        ------
+        BadInput
+            There would be too many added documents.
+        """
+        with self._turn:
+            searchers = [served.searcher.put(documents) for served in self.models]
+            if searchers[0].added > MOST_DOCUMENTS:
+                raise BadInput(
+                    f"there would be more than {MOST_DOCUMENTS} added documents. Build an index "
+                    "that has them (ssi index)."
+                )
+            self._changes.put(documents)
+            self._take(searchers)
+
+    def drop(self, ids: Collection[str]) -> set[str]:
+        """Remove documents; return those of the ids that some model knew."""
+        with self._turn:
+            known = set[str]().union(*(served.searcher.known(ids) for served in self.models))
+            searchers = [served.searcher.drop(known) for served in self.models]
+            self._changes.drop(known)
+            self._take(searchers)
+            return known
+
+    def added(self) -> list[Document]:
+        """Return the documents that were added."""
+        return self._changes.added()
+
+    def gone(self) -> list[str]:
+        """Return the ids that were removed."""
+        return self._changes.gone()
+
+    def _take(self, searchers: Sequence[LiveSearcher]) -> None:
+        self.models = tuple(
+            Served(old.asked, old.directory, searcher, old.since, old.problem)
+            for old, searcher in zip(self.models, searchers, strict=True)
+        )
+
+    def _served(self, asked: str, directory: Path, searcher: LiveSearcher) -> Served:
+        live = searcher.put(self._changes.added()).drop(self._changes.gone())
+        return Served(asked, directory, live, datetime.now(UTC))
+
+
+def _opened(directory: Path, index: Path | None) -> LiveSearcher:
+    searcher = LiveSearcher(open_searcher(directory, index))
+    # Kernels compile with the first question, which is then nobody's.
+    searcher.search([searcher.index.titles[0]], 1)
+    return searcher
+
+
+class Follower:
+    """Follow the names of a service's models every few seconds, for the length of a ``with``."""
+
+    def __init__(self, service: Service, seconds: float) -> None:
+        self._service, self._seconds = service, seconds
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
+
+    def __enter__(self) -> Follower:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._over.set()
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        while not self._over.wait(self._seconds):
+            self._service.follow()

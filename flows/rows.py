@@ -50,6 +50,7 @@ def run_row(
     comparison: str,
     threads: int = 1,
     budget: int | None = None,
+    model: str | None = None,
 ) -> str:
     """Train a row, measure it on the test side, and record all of it.
 
@@ -67,6 +68,8 @@ def run_row(
     comparison : groups the runs of one table
     threads : of the training; 1 repeats bit by bit
     budget : triples at most, see `Table.limited`
+    model : a model that gives the first values, as `tracking.model_directory` takes it; None: that
+        of the row that the row starts from, if it says so
 
     Returns
     -------
@@ -75,12 +78,14 @@ def run_row(
     declared = find_table(table, budget)
     row = declared.row(label)
     opened = open_task(Path(task))
-    kept = _checkpoints(declared, row, opened.key, seed)
-    start = _start(declared, row, seed, comparison)
+    kept = _checkpoints(declared, row, opened.key, seed, model)
+    start = _load(model) if model else _start(declared, row, seed, comparison)
     what = f"row {label!r} with seed {seed} on {task}"
     with files.writing(environment.root()), limited(threads), _alone(kept, what):
         checkpoint = _checkpoint(kept, threads)
         with tracking.row_run(declared, row, seed, comparison, Path(task)) as run:
+            if model:
+                tracking.client().set_tag(run.run_id, "start_version", model)
             reports = []
             for number, fold in enumerate(opened.folds or (opened,)):
                 first = number == 0
@@ -122,14 +127,19 @@ def _start(table: Table, row: Row, seed: int, comparison: str) -> FittedModel | 
             f"row {row.label!r} starts from row {row.start!r}, which is not finished with seed "
             f"{seed} in comparison {comparison}. 'ssi pipeline' runs both in turn."
         )
+    return _load(run)
+
+
+def _load(model: str) -> FittedModel:
     from ssi_core.models import load_model
 
-    return load_model(tracking.model_directory(run))
+    return load_model(tracking.model_directory(model))
 
 
-def _checkpoints(table: Table, row: Row, task: str, seed: int) -> Path:
+def _checkpoints(table: Table, row: Row, task: str, seed: int, model: str | None = None) -> Path:
     chain = [[one.model, dict(one.parameters)] for one in table.chain(row)]
     said = {"model": row.model, "parameters": dict(row.parameters), "seed": seed, "chain": chain}
+    said |= {"start": model} if model else {}
     return environment.home() / "checkpoints" / store.key_of("checkpoint", said, {"task": task})
 
 

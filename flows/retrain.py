@@ -1,0 +1,326 @@
+"""Flow ``retrain``: new data -> checks -> challenger -> gate -> the alias moved, or not.
+
+A champion changes by evidence alone: the challenger must be better on a frozen set than the best
+champion so far. A night is known by the key of all that it is made of, so that the same data again
+cost seconds, and a night that was killed goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal
+
+from prefect import flow, task
+from prefect.artifacts import create_markdown_artifact
+from prefect.cache_policies import NO_CACHE
+from pydantic import BaseModel, ConfigDict, Field
+
+from flows import environment, tracking
+from flows.costs import require_rows
+from flows.features import FeaturesSettings, make_task
+from flows.ingest import IngestSettings, ingest_source
+from flows.rows import find_table, run_row
+from flows.server import Server
+from flows.steps import begin, code_digest
+from flows.tracking import decisions, registry
+from flows.tracking.database import written_alone
+from flows.train import form_of
+from flows.workers import Workers
+from ssi_core import store
+from ssi_core.evaluation.gate import Decision, Rule, best_so_far, decide
+from ssi_core.evaluation.report import load_report, save_report
+from ssi_core.features.drift import Limits, Profile, problems, profile
+from ssi_core.types import BadInput, Report
+
+# By its own name: a deployment loads this file under another.
+logger = logging.getLogger("flows.retrain")
+
+
+class RetrainSettings(BaseModel):
+    """Which data, which model, and what is asked of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ingest: IngestSettings = Field(
+        default=IngestSettings(), description="Where documents come from, if no corpus is named"
+    )
+    corpus: str | None = Field(default=None, description="Directory that 'ingest' wrote")
+    table: str = Field(
+        default="demo", description="Name of a shipped table, or path of a TOML file"
+    )
+    row: str = Field(default="U'V + I", description="Label of the row that is trained")
+    seed: int = Field(default=0, ge=0, description="Seed of the start and of the sampling")
+    start: Literal["scratch", "champion"] = Field(
+        default="scratch", description="The first values: random, or those of the champion's words"
+    )
+    frozen: list[str] = Field(
+        default_factory=list,
+        description="Frozen evaluation sets; the first one judges, none is trained on; empty: one "
+        "that is drawn from the first corpus and kept under .ssi/frozen",
+    )
+    name: str = Field(
+        default=registry.MODEL, pattern=r"^[\w\-]+$", description="Name of the registered model"
+    )
+    measure: Literal["map", "rank_loss"] = Field(default="map", description="The primary measure")
+    alpha: float = Field(
+        default=0.05, gt=0, lt=1, description="Probability of ever promoting an equal model"
+    )
+    margin: float = Field(
+        default=0.05, gt=0, lt=1, description="Share of a guard slice's mean that may be lost"
+    )
+    size: float = Field(
+        default=0.7, ge=0, le=1, description="Share of the documents before that there must be"
+    )
+    threads: int = Field(default=1, ge=1, le=1024, description="Of the training; 1 repeats exactly")
+
+
+_DEFAULTS = RetrainSettings()
+
+
+@flow(name="retrain", flow_run_name="{settings.name}: {settings.row}")
+def retrain(settings: RetrainSettings = _DEFAULTS) -> dict[str, Any]:
+    """Train a challenger on what is new, and let it take over if it is better.
+
+    Returns what was decided, and why; ``BadInput`` where the data are not fit for a training.
+    """
+    begin()
+    tracking.ready()
+    with written_alone(f"retrain-{settings.name}"):
+        _finish_last(settings.name)
+        corpus = settings.corpus or ingest_source(settings.ingest)
+        frozen = frozen_sets(settings, corpus)
+        key = _key(settings, corpus, frozen)
+        if found := _decided(settings.name, key):
+            return _answer(settings, found, unchanged=True)
+        numbers = check(settings, corpus, key)
+        run = train_challenger(settings, corpus, frozen, key)
+        decision = judge(settings, run, frozen[0])
+        found = _record(settings, decision, run, corpus, frozen[0], key, numbers)
+        _carry_out(found, settings.name)
+        return _answer(settings, found, unchanged=False)
+
+
+def frozen_sets(settings: RetrainSettings, corpus: str) -> list[str]:
+    """Return the frozen sets; the first run of a model draws its own."""
+    if settings.frozen:
+        return [str(store.read(Path(path), "frozen").path) for path in settings.frozen]
+    from ssi_core.features.frozen import freeze
+
+    place = environment.home() / "frozen" / settings.name
+    if not place.exists():
+        table = find_table(settings.table)
+        seed = table.tasks[table.row(settings.row).task].split_seed
+        freeze(Path(corpus), place, split_seed=seed)
+    return [str(store.read(place, "frozen").path)]
+
+
+def _key(settings: RetrainSettings, corpus: str, frozen: list[str]) -> str:
+    table = find_table(settings.table)
+    said = settings.model_dump(include={"row", "seed", "start", "measure", "alpha", "margin"})
+    parents = {"corpus": store.read(Path(corpus), "corpus").key}
+    parents |= {f"frozen_{n}": store.read(Path(path)).key for n, path in enumerate(frozen)}
+    return store.key_of("night", {**said, "table": table.to_dict()}, parents, code_digest(*_ROOMS))
+
+
+_ROOMS = ("features", "kernels", "training", "models", "evaluation")
+
+
+def _decided(name: str, key: str) -> decisions.Night | None:
+    found = (night for night in decisions.nights(name) if night.key == key)
+    return next((night for night in found if night.outcome != "stop"), None)
+
+
+@task(cache_policy=NO_CACHE)
+def check(settings: RetrainSettings, corpus: str, key: str) -> dict[str, float]:
+    """Look at the corpus beside the one before; `BadInput` says why it is not trained on."""
+    champion = registry.champion(settings.name)
+    known = _words_of(f"models:/{settings.name}/{champion}") if champion else None
+    before = next(
+        (night.corpus for night in decisions.nights(settings.name) if night.outcome != "stop"), ""
+    )
+    new = profile(Path(corpus), known)
+    old = profile(Path(before), known) if (Path(before) / store.MANIFEST).is_file() else None
+    numbers = _drift(new, old)
+    if found := problems(new, old, Limits(size=settings.size)):
+        reason = f"{corpus} is not trained on: {'; '.join(found)}"
+        report = f"## Stopped before the training\n\n{reason}\n"
+        tags = {"name": settings.name, "key": key, "corpus_path": corpus, "night": "0"}
+        tags |= {"champion": champion or ""}
+        decisions.log("stop", reason, report, tags=tags, numbers=numbers, files={})
+        create_markdown_artifact(report, key=_artifact_key(settings))
+        raise BadInput(
+            f"{reason}. Look at the input; if it is right, ask for less (ssi retrain --size)."
+        )
+    return numbers
+
+
+def _drift(new: Profile, old: Profile | None) -> dict[str, float]:
+    found = {f"drift/{name}": float(value) for name, value in new.numbers().items()}
+    if old is not None:
+        found |= {f"drift/{name}_before": float(v) for name, v in old.numbers().items()}
+    return found
+
+
+def _words_of(model: str) -> list[str]:
+    from ssi_core.models import load_model
+
+    views = load_model(tracking.model_directory(model)).document_views.values()
+    return sorted({word for view in views for word in view.words})
+
+
+@task(cache_policy=NO_CACHE)
+def train_challenger(settings: RetrainSettings, corpus: str, frozen: list[str], key: str) -> str:
+    """Train the row on the corpus, unless it is; return its run's id."""
+    table = find_table(settings.table)
+    row = table.row(settings.row)
+    spec = table.tasks[row.task]
+    champion = registry.champion(settings.name)
+    made = make_task(
+        FeaturesSettings(
+            corpus=corpus,
+            words=spec.words,
+            split=spec.split,
+            split_seed=spec.split_seed,
+            pool=spec.pool,
+            cold=spec.cold,
+            query_words=spec.query_words,
+            query_draws=spec.query_draws,
+            views=["counts", *table.views(row.task)],
+            frozen=frozen,
+        )
+    )
+    comparison = f"retrain-{settings.name}-{key[:12]}"
+    if found := tracking.finished_run(table.name, comparison, row.label, settings.seed):
+        return found
+    warm = settings.start == "champion" and champion is not None
+    require_rows([(row, Path(made))], workers=1, threads=settings.threads)
+    with Workers(1, settings.threads) as workers:
+        return workers.run(
+            form_of(row),
+            run_row,
+            settings.table,
+            row.label,
+            Path(made),
+            settings.seed,
+            comparison,
+            settings.threads,
+            None,
+            f"models:/{settings.name}/{champion}" if warm else None,
+        )
+
+
+@task(cache_policy=NO_CACHE)
+def judge(settings: RetrainSettings, run: str, frozen: str) -> Decision:
+    """Measure challenger and champions on the frozen set, and ask the gate."""
+    good = registry.champions(registry.history(settings.name))
+    reports = {v: measured(registry.run_of(v, settings.name), frozen) for v in good}
+    best = best_so_far(reports, settings.measure)
+    night = 1 + decisions.count(settings.name, store.read(Path(frozen)).key)
+    rule = Rule(measure=settings.measure, alpha=settings.alpha, margin=settings.margin)
+    found = decide(measured(run, frozen), reports[best] if best else None, night, rule)
+    logger.info("night %d, against version %s: %s", night, best, found.reason)
+    return found
+
+
+def measured(run: str, frozen: str) -> Report:
+    """Return the report of a run's model on a frozen set; it is measured once."""
+    from ssi_core.evaluation.evaluate import evaluate
+    from ssi_core.features.frozen import open_frozen
+    from ssi_core.models import load_model
+
+    parents = {"run": run, "frozen": store.read(Path(frozen)).key}
+    key = store.key_of("report", {}, parents, code_digest(*_ROOMS))
+    place = environment.store_path("report", key)
+    if store.up_to_date(place, "report", key) is None:
+        fitted = load_model(tracking.model_directory(run))
+        opened = open_frozen(Path(frozen), fitted)
+        report = evaluate(fitted, opened, queries=len(opened.queries), tuples=0)
+        with store.create(
+            place, kind="report", key=key, configuration={}, parents=parents
+        ) as building:
+            save_report(report, building.path)
+    return load_report(place)
+
+
+def _record(
+    settings: RetrainSettings,
+    decision: Decision,
+    run: str,
+    corpus: str,
+    frozen: str,
+    key: str,
+    drift: dict[str, float],
+) -> decisions.Night:
+    tags = {
+        "name": settings.name,
+        "key": key,
+        "night": str(decision.night),
+        "challenger": run,
+        "champion": registry.champion(settings.name) or "",
+        "frozen": store.read(Path(frozen)).key,
+        "corpus": store.read(Path(corpus)).key,
+        "corpus_path": str(Path(corpus).resolve()),
+    }
+    names = ("night", "challenger", "champion", "frozen", "corpus")
+    report = decisions.markdown(decision, {name: tags[name] or "none" for name in names})
+    return decisions.log(
+        "promote" if decision.promote else "refuse",
+        decision.reason,
+        report,
+        tags=tags,
+        numbers={**drift, **decisions.numbers_of(decision)},
+        files={"decision.json": decision.to_dict()},
+    )
+
+
+def _finish_last(name: str) -> None:
+    """Carry out the last decision, if the process that made it was killed before it could."""
+    for night in decisions.nights(name)[:1]:
+        # If the champion is another one by now, somebody has decided otherwise.
+        if (registry.champion(name) or "") == night.champion:
+            _carry_out(night, name)
+
+
+def _carry_out(night: decisions.Night, name: str) -> None:
+    if night.outcome != "promote":
+        return
+    version = registry.version_of(night.challenger, name)
+    done = {change.version for change in registry.history(name) if change.done}
+    # What was taken back since stays back.
+    if version is None or version not in done:
+        tags = {"night": str(night.number), "decision": night.run_id}
+        registry.promote(night.challenger, night.reason, name, tags=tags)
+
+
+def _answer(
+    settings: RetrainSettings, night: decisions.Night, *, unchanged: bool
+) -> dict[str, Any]:
+    report = tracking.client().get_run(night.run_id).data.tags["mlflow.note.content"]
+    said = "Nothing is new since this decision.\n\n" if unchanged else ""
+    create_markdown_artifact(said + report, key=_artifact_key(settings))
+    return {
+        **asdict(night),
+        "unchanged": unchanged,
+        "name": settings.name,
+        "version": registry.champion(settings.name),
+        "report": report,
+    }
+
+
+def _artifact_key(settings: RetrainSettings) -> str:
+    return f"retrain-{settings.name.lower().replace('_', '-')}"
+
+
+def run_retrain(**settings: Any) -> dict[str, Any]:
+    """Run the flow with a Prefect server for its length, unless the user has one.
+
+    Parameters
+    ----------
+    **settings : fields of `RetrainSettings`
+    """
+    checked = RetrainSettings(**settings)
+    with Server() as server:
+        server.ready()
+        return retrain(checked)

@@ -1,0 +1,155 @@
+"""Decisions of the gate in MLflow: a run each, with the numbers, a readable report and the keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from mlflow.entities import Metric, Run
+
+from flows.processes import own_name
+from flows.tracking.database import client, experiment_id, plain, search
+from flows.tracking.rows import end_abandoned
+from ssi_core.evaluation.gate import Decision, Judgement
+
+EXPERIMENT = "retrain"
+
+Outcome: TypeAlias = Literal["promote", "refuse", "stop"]
+
+
+@dataclass(frozen=True)
+class Night:
+    """A decision that was made.
+
+    Attributes
+    ----------
+    run_id : of the decision
+    outcome : "stop" where the data were not fit for a training
+    reason : in words
+    key : of all that it was made of
+    challenger : id of the run that trained it; empty where there was none
+    champion : version that bore the alias then; empty: none
+    corpus : directory of the corpus
+    number : 1, 2, ... on its frozen set; 0 of a stop
+    """
+
+    run_id: str
+    outcome: Outcome
+    reason: str
+    key: str
+    challenger: str
+    champion: str
+    corpus: str
+    number: int
+
+
+def nights(model: str) -> list[Night]:
+    """Return the decisions about a registered model, the newest first."""
+    where = experiment_id(EXPERIMENT)
+    end_abandoned(where)
+    said = f'tags.kind = "decision" and tags.name = "{model}" and attributes.status = "FINISHED"'
+    return [_night(run) for run in search(where, said)]
+
+
+def count(model: str, frozen: str) -> int:
+    """Return how many challengers were tested on a frozen set, by its key."""
+    return len(
+        search(
+            experiment_id(EXPERIMENT),
+            f'tags.kind = "decision" and tags.name = "{model}" and tags.frozen = "{frozen}" '
+            'and tags.outcome != "stop" and attributes.status = "FINISHED"',
+        )
+    )
+
+
+def log(
+    outcome: Outcome,
+    reason: str,
+    report: str,
+    *,
+    tags: Mapping[str, str],
+    numbers: Mapping[str, float],
+    files: Mapping[str, Any],
+) -> Night:
+    """Write a decision; it counts once it is whole.
+
+    Parameters
+    ----------
+    report : in Markdown
+    tags : name, key, challenger, champion, frozen, corpus_path, night, ...
+    numbers : metrics
+    files : name -> JSON
+    """
+    said = {
+        "kind": "decision",
+        "outcome": outcome,
+        "reason": reason[:4000],
+        "process": own_name(),
+        "mlflow.source.name": "ssi",
+        "mlflow.note.content": report,
+        **tags,
+    }
+    made = client().create_run(
+        experiment_id(EXPERIMENT), run_name=f"{tags['name']}: {outcome}", tags=said
+    )
+    run_id = str(made.info.run_id)
+    metrics = [Metric(plain(k), v, made.info.start_time, 0) for k, v in numbers.items()]
+    client().log_batch(run_id, metrics=metrics)
+    client().log_text(run_id, report, "report.md")
+    for name, value in files.items():
+        client().log_text(run_id, json.dumps(value, indent=1), name)
+    client().set_terminated(run_id, "FINISHED")
+    return _night(client().get_run(run_id))
+
+
+def _night(run: Run) -> Night:
+    tags = run.data.tags
+    outcome: Any = tags["outcome"]
+    return Night(
+        run.info.run_id,
+        outcome,
+        tags["reason"],
+        tags["key"],
+        tags.get("challenger", ""),
+        tags.get("champion", ""),
+        tags["corpus_path"],
+        int(tags["night"]),
+    )
+
+
+def numbers_of(decision: Decision) -> dict[str, float]:
+    """Return the numbers of a decision as metrics."""
+    found: dict[str, float] = {"gate/level": decision.rule.alpha_of(decision.night)}
+    for test in (decision.primary, *decision.guards):
+        if test is not None:
+            name = "gate" if test is decision.primary else f"gate_{test.what}"
+            for what in ("champion", "challenger", "gain", "p", "queries"):
+                found[f"{name}/{what}"] = float(getattr(test, what))
+    return found
+
+
+def markdown(decision: Decision, facts: Mapping[str, str]) -> str:
+    """Write the report of a decision: what is said, every test, and where it came from."""
+    measure = decision.rule.measure
+    head = ("test", "queries", f"champion {measure}", "challenger", "gain", "may lose", "p",
+            "below", "")  # fmt: skip
+    tests = [test for test in (decision.primary, *decision.guards) if test is not None]
+    lines = [head, tuple("---" for _ in head), *(_cells(test) for test in tests)]
+    table = ["| " + " | ".join(line) + " |" for line in lines]
+    said = "takes over" if decision.promote else "does not take over"
+    parts = [
+        f"## The challenger {said}",
+        decision.reason,
+        "\n".join(table) if tests else "",
+        "\n".join(f"- {name}: {value}" for name, value in facts.items()),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _cells(test: Judgement) -> tuple[str, ...]:
+    lost = "" if test.margin is None else f"{test.margin:.4f}"
+    verdict = "too few queries" if not test.judged else ("passed" if test.passed else "failed")
+    means = (f"{test.champion:.4f}", f"{test.challenger:.4f}", f"{test.gain:+.4f}")
+    return test.what, str(test.queries), *means, lost, f"{test.p:.2g}", f"{test.level:.2g}", verdict

@@ -1,0 +1,346 @@
+"""The HTTP service: answers, documents, models that change, hostile requests."""
+
+import json
+import socket
+import threading
+
+import httpx
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from flows.serve import app as module
+from flows.serve.run import documents_of
+from ssi_core.serving.searcher import open_searcher
+from ssi_core.types import BadInput
+from tests.flows.services import BILINEAR, TFIDF, Registry, answering, service, write_model
+
+QUERY = "car moon road"
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    place = tmp_path_factory.mktemp("models")
+    return {
+        "bilinear": write_model(BILINEAR, place / "bilinear"),
+        "tfidf": write_model(TFIDF, place / "tfidf"),
+    }
+
+
+@pytest.fixture(scope="module")
+def client(models, tmp_path_factory):
+    """A service of two models that tests ask and do not change."""
+    path = tmp_path_factory.mktemp("service") / "documents.db"
+    with answering(service(path, Registry(**models), "bilinear", "tfidf")) as client:
+        yield client
+
+
+@pytest.mark.parametrize(("role", "name"), [("served", "bilinear"), ("beside", "tfidf")])
+def test_it_finds_what_the_searcher_finds(client, models, role, name):
+    expected = open_searcher(models[name]).search([QUERY], 3)[0]
+    asked = {"q": QUERY, "k": 3, "model": role}
+    found = client.get("/search", params=asked).json()
+    matched = client.post("/match", json={"page": QUERY, "k": 3, "model": role}).json()
+    assert [hit["title"] for hit in found["results"]] == [hit.title for hit in expected.hits]
+    assert found["reason"] is None
+    assert matched == found
+
+
+def test_it_says_why_nothing_is_found(client):
+    found = client.get("/search", params={"q": "unheard"}).json()
+    assert found["results"] == []
+    assert "none of the query's words" in found["reason"]
+
+
+def test_it_takes_a_score_apart(client):
+    hit = client.get("/search", params={"q": QUERY}).json()["results"][0]
+    said = client.get("/explain", params={"q": QUERY, "document": hit["id"], "k": 2}).json()
+    assert len(said["parts"]) == 2
+    assert said["score"] == pytest.approx(hit["score"], rel=1e-4)
+    assert sum(part["part"] for part in said["parts"]) + said["rest"] == pytest.approx(hit["score"])
+
+
+def test_it_relates_words(client):
+    related = client.get("/neighbours", params={"word": "car", "k": 3}).json()["results"]
+    assert len(related) == 3
+    assert "car" not in [each["word"] for each in related]
+
+
+def test_it_says_how_it_is(client):
+    said = client.get("/healthz").json()
+    assert said["status"] == "ok"
+    assert [(each["role"], each["documents"]) for each in said["models"]] == [
+        ("served", 6),
+        ("beside", 6),
+    ]
+    client.get("/nowhere/at/all")
+    text = client.get("/metrics").text
+    assert 'ssi_requests_total{method="GET",path="/healthz",status="200"}' in text
+    assert 'path="other",status="404"' in text
+    assert 'ssi_documents{kind="indexed",model="served"} 6.0' in text
+
+
+def test_documents_come_and_go_and_outlive_the_service(models, tmp_path):
+    registry, path = Registry(**models), tmp_path / "documents.db"
+    with answering(service(path, registry, "bilinear", "tfidf")) as client:
+        assert client.post("/documents", json={"documents": [NEW]}).json() == {"put": 1}
+        said = client.request("DELETE", "/documents", params={"id": ["d0", "zz"]}).json()
+        assert said == {"removed": ["d0"], "unknown": ["zz"]}
+    with answering(service(path, registry, "bilinear", "tfidf")) as client:
+        for role in ("served", "beside"):
+            asked = {"q": QUERY, "model": role, "k": 9}
+            ids = [hit["id"] for hit in client.get("/search", params=asked).json()["results"]]
+            assert "n" in ids
+            assert "d0" not in ids
+        listed = client.get("/documents").json()
+        assert listed["added"] == [{"id": "n", "title": "New"}]
+        assert listed["removed"] == ["d0"]
+        assert client.get("/healthz").json()["models"][0]["added"] == 1
+        client.request("DELETE", "/documents", params={"id": "n"})
+    with answering(service(path, registry, "tfidf")) as client:
+        assert client.get("/documents").json()["removed"] == ["d0", "n"]
+
+
+def test_a_model_takes_over_and_no_request_is_lost(models, tmp_path):
+    registry = Registry(champion=models["tfidf"])
+    own = service(tmp_path / "documents.db", registry, "champion")
+    own.put([module.Document("n", "New", "car moon")])
+    known, problems, answers, over = [], [], [], threading.Event()
+
+    def ask(url):
+        with httpx.Client(base_url=url, timeout=30) as client:
+            while not over.is_set():
+                answer = client.get("/search", params={"q": QUERY, "k": 9})
+                if answer.status_code == 200:
+                    answers.append(answer.text)
+                else:
+                    problems.append(answer.text)
+
+    with answering(own) as client:
+        askers = [threading.Thread(target=ask, args=(client.base_url,)) for _ in range(4)]
+        for name in ("tfidf", "bilinear"):
+            registry.place["champion"] = models[name]
+            own.follow()
+            known.append(client.get("/search", params={"q": QUERY, "k": 9}).text)
+        for asker in askers:
+            asker.start()
+        for turn in range(10):
+            registry.place["champion"] = models[("tfidf", "bilinear")[turn % 2]]
+            own.follow()
+        over.set()
+        for asker in askers:
+            asker.join(30)
+        assert "ssi_model_swaps_total 11.0" in client.get("/metrics").text
+    assert not problems
+    # Each answer is that of one model, whole.
+    assert set(answers) == set(known)
+    assert all('"id":"n"' in answer for answer in known)
+
+
+def test_a_model_that_cannot_be_opened_takes_nothing_over(models, tmp_path):
+    registry = Registry(champion=models["tfidf"])
+    own = service(tmp_path / "documents.db", registry, "champion")
+    with answering(own) as client:
+        before = client.get("/search", params={"q": QUERY}).json()
+        for place in (tmp_path / "nothing", BadInput("no alias"), OSError("the disk is gone")):
+            registry.place["champion"] = place
+            own.follow()
+            said = client.get("/healthz").json()
+            assert said["status"] == "stale"
+            assert said["models"][0]["problem"]
+            assert client.get("/search", params={"q": QUERY}).json() == before
+        registry.place["champion"] = models["bilinear"]
+        own.follow()
+        assert client.get("/healthz").json()["status"] == "ok"
+        assert client.get("/search", params={"q": QUERY}).json() != before
+
+
+def raw(content):
+    return {"content": content, "headers": {"content-type": "application/json"}}
+
+
+NEW = {"id": "n", "title": "New", "text": "car car moon"}
+WRONG = {
+    "no query": ("GET", "/search", {}, 422),
+    "an empty query": ("GET", "/search?q=", {}, 422),
+    "a long query": ("GET", "/search?q=" + "x" * 2001, {}, 422),
+    "k too large": ("GET", "/search?q=car&k=1001", {}, 422),
+    "k no number": ("GET", "/search?q=car&k=nan", {}, 422),
+    "an unknown language": ("GET", "/search?q=car&lang=xx", {}, 422),
+    "an unknown model": ("GET", "/search?q=car&model=best", {}, 422),
+    "no such document": ("GET", "/explain?q=car&document=nowhere", {}, 422),
+    "a query without a word": ("GET", "/explain?q=unheard&document=d0", {}, 422),
+    "a model without vectors": ("GET", "/neighbours?word=car&model=beside", {}, 422),
+    "an unknown word": ("GET", "/neighbours?word=unheard", {}, 422),
+    "no such path": ("GET", "/admin", {}, 404),
+    "no such method": ("PUT", "/search?q=car", {}, 405),
+    "no JSON": ("POST", "/match", raw(b"{"), 422),
+    "no UTF-8": ("POST", "/match", raw(b'{"page": "\xff"}'), 400),
+    "a deep body": ("POST", "/match", raw(b"[" * 200_000), 400),
+    "a long number": ("POST", "/match", raw(b'{"page": "car", "k": ' + b"9" * 9000 + b"}"), 400),
+    "half a surrogate pair": ("POST", "/match", raw(b'{"page": "\\ud800", "\\ud800": NaN}'), 422),
+    "no type": ("POST", "/match", {"content": b'{"page": "car"}'}, 422),
+    "a form": ("POST", "/match", {"data": {"page": "car"}}, 422),
+    "too long a page": ("POST", "/match", {"json": {"page": "x" * 200_001}}, 422),
+    "too large a body": ("POST", "/match", {"content": b"x" * (17 << 20)}, 413),
+    "no documents": ("POST", "/documents", {"json": {"documents": []}}, 422),
+    "a line break": ("POST", "/documents", {"json": {"documents": [NEW | {"id": "a\n"}]}}, 422),
+    "one key too many": ("POST", "/match", {"json": {"page": "car", "extra": 1}}, 422),
+    "a foreign host": ("GET", "/healthz", {"headers": {"host": "evil.example"}}, 400),
+    "a foreign page": ("DELETE", "/documents?id=d0", {"headers": {"origin": "http://a.b"}}, 403),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_request_is_told_so(client, what):
+    method, path, more, status = WRONG[what]
+    answer = client.request(method, path, **more)
+    assert answer.status_code == status, answer.text
+    if what != "a foreign host":
+        assert all(set(each) == {"loc", "msg", "type"} for each in answer.json()["detail"])
+
+
+def test_too_many_requests_at_a_time_are_refused(client, monkeypatch):
+    monkeypatch.setattr(module, "_WAITING", 0)
+    answer = client.get("/search", params={"q": "car"})
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
+
+
+def test_too_many_documents_are_refused(models, tmp_path, monkeypatch):
+    monkeypatch.setattr("flows.serve.service.MOST_DOCUMENTS", 1)
+    own = service(tmp_path / "documents.db", Registry(**models), "tfidf")
+    own.put([module.Document("a", "", "car")])
+    with pytest.raises(BadInput, match="more than 1 added"):
+        own.put([module.Document("b", "", "car")])
+    assert [document.id for document in own.added()] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\r\n\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 9,
+        b"GET /search?q=\xff\xfe%ff%00%zz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+        b"GET /../../etc/passwd HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"x" * 200_000 + b"\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"POST /match HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -5\r\n\r\n",
+        b"POST /match HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"POST /match HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50\r\n\r\n{",
+        b"DELETE /documents HTTP/1.1\r\n\r\n",
+    ],
+)
+def test_what_is_hardly_http_is_refused_and_the_service_goes_on(client, sent):
+    said = b""
+    with socket.create_connection((client.base_url.host, client.base_url.port), 10) as connection:
+        try:
+            connection.sendall(sent)
+            connection.shutdown(socket.SHUT_WR)
+            while part := connection.recv(65_536):
+                said += part
+        except TimeoutError:
+            raise
+        except OSError:
+            pass  # it need not read all of it
+    assert not said or said.split()[1][:1] in (b"2", b"4"), said[:200]
+    assert client.get("/healthz").json()["status"] == "ok"
+
+
+def values(schema, schemas):
+    """Values that a JSON schema describes, and many that it does not."""
+    if "$ref" in schema:
+        return values(schemas[schema["$ref"].split("/")[-1]], schemas)
+    if "anyOf" in schema:
+        return st.one_of(*(values(each, schemas) for each in schema["anyOf"]))
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    kind = schema.get("type")
+    if kind == "object":
+        named = {n: values(s, schemas) for n, s in schema["properties"].items()}
+        needed = {n: s for n, s in named.items() if n in schema.get("required", ())}
+        return st.fixed_dictionaries(needed, optional={n: named[n] for n in named.keys() - needed})
+    if kind == "array":
+        return st.lists(values(schema["items"], schemas), max_size=3)
+    if kind == "integer":
+        return st.one_of(st.integers(1, 30), st.integers(-1, 30), st.integers())
+    if kind == "null":
+        return st.none()
+    # It is a word, and a document.
+    car = st.just("car")
+    return st.one_of(car, car, car, st.sampled_from(["en", "ja", "unheard"]), st.text())
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def flat(parameters):
+    """Parameters as an address can hold them."""
+    pairs = []
+    for name, value in parameters.items():
+        for each in value if isinstance(value, list) else [value]:
+            pairs.append((name, str(each).encode(errors="replace").decode()))
+    return pairs
+
+
+def fuzzed(said):
+    """Requests to every operation that a service says it has."""
+    schemas = said["components"]["schemas"]
+    requests = []
+    for path, operations in said["paths"].items():
+        for method, operation in operations.items():
+            asked = {}
+            for each in operation.get("parameters", ()):
+                right = values(each["schema"], schemas)
+                asked[each["name"]] = right if each["required"] else right | st.none()
+            body = st.none()
+            if "requestBody" in operation:
+                schema = operation["requestBody"]["content"]["application/json"]["schema"]
+                body = st.one_of(values(schema, schemas), values(schema, schemas), JSON)
+            requests.append(
+                st.tuples(st.just(path), st.just(method), st.fixed_dictionaries(asked), body)
+            )
+    return requests
+
+
+def test_no_request_of_its_own_description_makes_it_fail(models, tmp_path):
+    own = service(tmp_path / "documents.db", Registry(**models), "bilinear", "tfidf")
+    own.put([module.Document("car", "Car", "car road")])
+    statuses = set()
+    with answering(own) as client:
+        said = client.get("/openapi.json").json()
+
+        def ask(request):
+            path, method, asked, body = request
+            more = {}
+            if body is not None:
+                sent = json.dumps(body)
+                more = raw(sent)
+            asked = flat({n: v for n, v in asked.items() if v is not None})
+            answer = client.request(method.upper(), path, params=asked, **more)
+            assert answer.status_code < 500
+            statuses.add((path, answer.status_code))
+            known = said["paths"][path][method]["responses"]
+            told = known[str(answer.status_code)]["content"]
+            if schema := told.get("application/json", {}).get("schema"):
+                whole = {**schema, "components": said["components"]}
+                jsonschema.validate(answer.json(), whole)
+
+        for requests in fuzzed(said):
+            settings(max_examples=60, suppress_health_check=list(HealthCheck))(
+                given(requests)(ask)
+            )()
+    answered = {path for path, status in statuses if status == 200}
+    assert answered == set(said["paths"])
+
+
+def test_documents_of_a_model_have_a_place_of_their_own(monkeypatch, tmp_path):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    place = tmp_path / ".ssi" / "serve"
+    assert documents_of("models:/ssi@champion") == place / "models-ssi@champion" / "documents.db"
+    assert documents_of("../../etc").parent.parent == place
+    assert documents_of("..").is_relative_to(place)

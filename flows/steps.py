@@ -22,6 +22,7 @@ from prefect.context import TaskRunContext
 import ssi_core
 from flows import environment
 from ssi_core.store import MANIFEST, Artefact, key_of
+from ssi_core.text import tokenizer
 from ssi_core.types import BadInput, Progress, Refused
 
 AnyTask = TypeVar("AnyTask", bound=Task[Any, Any])
@@ -46,13 +47,17 @@ def worth_retrying(task: Task[Any, Any], run: TaskRun, state: State[Any]) -> boo
 
 @cache
 def code_digest(*rooms: str) -> str:
-    """Digest of the source of rooms of ``ssi_core``, and of what all of them stand on."""
+    """Digest of the source of rooms of ``ssi_core``, and of what all of them stand on.
+
+    The dictionaries that split texts are part of it.
+    """
     base = Path(next(iter(ssi_core.__path__)))
     files = [base / "types.py", base / "store.py"]
     for room in ("text", *rooms):
         files += (base / room).rglob("*.py")
     sources = {str(f.relative_to(base)): f.read_text(encoding="utf-8") for f in files}
-    return key_of("code", sources, {})[:16]
+    words = {language: tokenizer.identity(language) for language in tokenizer.LANGUAGES}
+    return key_of("code", sources, words)[:16]
 
 
 def artefact_key(

@@ -73,6 +73,8 @@ def test_a_claim_of_a_shipped_table_is_one_that_the_print_makes(name):
     assert found.claims or name.endswith("-table3") or not printed
     # What figures claim is read off their curves.
     for claim in () if name.endswith("-figure2") else found.claims:
+        if (found.row(claim.above).note or "").startswith("not in the paper"):
+            continue
         above, below = found.row(claim.above).paper, found.row(claim.below).paper
         better, worse = above.measure(claim.measure), below.measure(claim.measure)
         assert better is not None, claim

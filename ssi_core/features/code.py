@@ -1,4 +1,4 @@
-"""Digest of the code that makes tasks: an edit of it makes another key."""
+"""Digest of what makes tasks: an edit of the code makes another key, as does another dictionary."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from ssi_core.text import tokenizer
+
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parent
 _FOLLOWED = ("features", "text", "kernels")
@@ -15,11 +17,13 @@ _FOLLOWED = ("features", "text", "kernels")
 
 @cache
 def digest() -> str:
-    """Digest of this room, and of what it imports of text and kernels, directly or not."""
+    """Digest of this room, of what it imports of text and kernels, and of their dictionaries."""
     digest = hashlib.sha256()
     for file in sorted(_files()):
         digest.update(str(file.relative_to(_ROOT)).encode())
         digest.update(file.read_bytes())
+    for language in sorted(tokenizer.LANGUAGES):
+        digest.update(f"{language} {tokenizer.identity(language)}".encode())
     return digest.hexdigest()[:16]
 
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 
 from ssi_core.features import code
@@ -35,3 +37,10 @@ def test_the_kernels_and_the_tokenizer_are_in_it():
     names = {str(path) for path in code._files()}
     assert {words.__file__, tokenizer.__file__} <= names
     assert not any("sweep" in name for name in names)
+
+
+def test_another_dictionary_makes_another_digest(monkeypatch):
+    before = code.digest.__wrapped__()
+    newer = replace(tokenizer.LANGUAGES["ja"], version=lambda: "another dictionary")
+    monkeypatch.setitem(tokenizer.LANGUAGES, "ja", newer)
+    assert code.digest.__wrapped__() != before

@@ -72,6 +72,7 @@ for _verb in (
     search.explain,
     search.index,
     retrain.freeze,
+    retrain.retrain,
     registry.promote,
     registry.rollback,
     registry.champions,

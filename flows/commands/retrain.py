@@ -1,13 +1,18 @@
-"""Verbs of retraining: freeze."""
+"""Verbs of retraining: freeze, retrain."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.command import Outcome, Verb
+from flows.command import Outcome, Verb, settings
 from flows.commands.data import FORCE, OUT, _store, artefact_outcome
+from flows.commands.registry import NAME
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 @click.command(
@@ -50,3 +55,86 @@ def freeze(
         corpus, out or _store("frozen", said, *inputs), since=since, **said, force=force
     )
     return artefact_outcome(artefact)
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi retrain --dump enwiki-pages-articles.xml.bz2",
+        'ssi retrain wikispeedia-table1 --corpus corpus --row "U\'V + I" --frozen frozen --warm',
+    ),
+)
+@click.argument("table", default="demo")
+@click.option("--row", metavar="LABEL", default="U'V + I", show_default=True)
+@click.option("--corpus", type=click.Path(path_type=Path), help="Directory of 'ssi ingest'.")
+@click.option("--dump", "dumps", type=click.Path(path_type=Path), multiple=True, help="A dump.")
+@click.option(
+    "--frozen",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Sets of 'ssi freeze': the first judges, none is trained on; else one is drawn and kept.",
+)
+@click.option("--warm", is_flag=True, help="Start from the champion's values, word by word.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--measure", type=click.Choice(["map", "rank_loss"]), default="map")
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Probability of ever promoting a model that is only equal.",
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Share of its mean that a guard slice may lose.",
+)
+@click.option(
+    "--size",
+    type=click.FloatRange(0, 1),
+    default=0.7,
+    show_default=True,
+    help="Share of the documents, and of the links, before that there must be.",
+)
+@NAME
+def retrain(
+    table: str,
+    row: str,
+    corpus: Path | None,
+    dumps: tuple[Path, ...],
+    frozen: tuple[Path, ...],
+    warm: bool,
+    **said: Any,
+) -> Outcome:
+    """Train a challenger of the champion, and let it take over if it is better.
+
+    The data are looked at first: half as many documents as before stop it (exit code 3). The
+    challenger must be better on the frozen set than the best champion so far, and not worse on
+    short queries, new documents and new links. The same data again cost seconds.
+    """
+    from flows.retrain import run_retrain
+
+    if (corpus is None) == (not dumps):
+        raise click.UsageError("Give a corpus (--corpus) or dumps (--dump).")
+    if dumps:
+        said["ingest"] = {"source": "wikipedia", "paths": [str(dump) for dump in dumps]}
+    found = run_retrain(
+        table=table,
+        row=row,
+        corpus=str(corpus) if corpus else None,
+        frozen=[str(path) for path in frozen],
+        start="champion" if warm else "scratch",
+        threads=settings().threads or 1,
+        **said,
+    )
+
+    def show(console: Console) -> None:
+        if found["unchanged"]:
+            console.print("nothing is new since this decision")
+        console.print(found["report"], markup=False)
+        champion = found["version"] or "none"
+        console.print(f"the champion of {found['name']} is version {champion}", markup=False)
+
+    return Outcome(found, show)

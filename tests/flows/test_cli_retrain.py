@@ -20,3 +20,27 @@ def test_a_frozen_set_bars_its_links(tmp_path, corpus_dir, capsys, monkeypatch):
     # Elsewhere it makes no sense, and a path that holds none is told.
     assert ssi(capsys, "features", corpus_dir, "--relevant", "link", *how[:2])[0] == 2
     assert ssi(capsys, "features", corpus_dir, "--frozen", corpus_dir)[0] == 3
+
+
+def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch):
+    from flows import retrain
+
+    night = {"outcome": "refuse", "unchanged": True, "name": "ssi", "version": "4",
+             "report": "## The challenger does not take over\n"}  # fmt: skip
+    asked = []
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    monkeypatch.setattr(retrain, "run_retrain", lambda **said: asked.append(said) or night)
+    how = ("--warm", "--frozen", "f", "--size", "0.5", "--threads", "2")
+    assert ssi(capsys, "retrain", "my.toml", "--corpus", corpus_dir, *how) == (0, night)
+    checked = retrain.RetrainSettings(**asked[0])
+    assert (checked.start, checked.frozen, checked.size) == ("champion", ["f"], 0.5)
+    assert (checked.table, checked.corpus, checked.threads) == ("my.toml", str(corpus_dir), 2)
+
+    assert run(cli, ["retrain", "--dump", "one.xml", "--dump", "two.xml"]) == 0
+    shown = capsys.readouterr().out
+    assert "does not take over" in shown
+    assert "the champion of ssi is version 4" in shown
+    assert retrain.RetrainSettings(**asked[1]).ingest.paths == ["one.xml", "two.xml"]
+
+    assert run(cli, ["retrain"]) == 2
+    assert run(cli, ["retrain", "--dump", "one.xml", "--corpus", "c"]) == 2

@@ -92,10 +92,14 @@ def machine(tmp_path_factory):
 def test_every_flow_is_deployed_and_the_main_one_is_scheduled(machine):
     deployed = machine.ask("deployments/filter")
     assert {d["name"] for d in deployed} == {
-        *("ingest", "features", "train", "evaluate", "pipeline"),
+        *("ingest", "features", "train", "evaluate", "pipeline", "retrain"),
     }
     (nightly,) = next(d for d in deployed if d["name"] == "pipeline")["schedules"]
     assert nightly["active"]
+    retrain = next(d for d in deployed if d["name"] == "retrain")
+    assert [schedule["active"] for schedule in retrain["schedules"]] == [True]
+    assert retrain["global_concurrency_limit"]["limit"] == 1
+    assert retrain["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
 
     scheduled = {
         "deployments": {"name": {"any_": ["pipeline"]}},

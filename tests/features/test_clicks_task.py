@@ -155,7 +155,7 @@ def players(tmp_path_factory):
     from tests.corpus.clicks.test_wikispeedia_clicks import players_of
 
     place = tmp_path_factory.mktemp("players")
-    return ingest_wikispeedia_clicks(players_of(place / "in"), place / "clicks").path
+    return ingest_wikispeedia_clicks(players_of(place / "in", games=60), place / "clicks").path
 
 
 def test_pages_that_are_clicked_on_pages_share_all_texts(tmp_path, players):
@@ -164,7 +164,15 @@ def test_pages_that_are_clicked_on_pages_share_all_texts(tmp_path, players):
     assert (task.exclude.diagonal() == 1).all()
     slates = task.slates["test"]
     assert (np.diff(slates.start) > 1).all()
-    assert task.shown.start[-1] > 0
+    number = {name: i for i, name in enumerate(task.documents.ids)}
+    links = pl.read_parquet(players / "slates.parquet").rows()
+    clicked = {tuple(pair) for pair in task.train.rows.tolist()}
+    asked = {q for q, _ in clicked}
+    expected = {(number[page], number[ad]) for page, ad in links} - clicked
+    owner = np.repeat(np.arange(len(task.queries)), np.diff(task.shown.start))
+    found = set(zip(owner.tolist(), task.shown.documents.tolist(), strict=True))
+    assert found == {pair for pair in expected if pair[0] in asked}
+    assert found
 
 
 def test_a_goal_is_a_part_of_the_query(tmp_path, players):

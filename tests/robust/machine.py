@@ -92,12 +92,13 @@ def trained(here: Path) -> Iterator[None]:
     from flows import rows
 
     (here / "root" / ".ssi" / "checkpoints").mkdir(parents=True)
-    row = rows.find_table("demo").row("TF-IDF")
+    table = rows.find_table("demo")
+    row = table.row("TF-IDF")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows, "_PATIENCE", 0.0)
         patch.setenv("SSI_ROOT", str(here / "root"))
         key = store.read(here / "task").key
-        with store.locked(rows._checkpoints(row, key, 0)):
+        with store.locked(rows._checkpoints(table, row, key, 0)):
             yield
 
 

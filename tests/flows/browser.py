@@ -59,7 +59,10 @@ class Browser:
             if said.get("method") == "Runtime.exceptionThrown":
                 self.errors.append(said["params"]["exceptionDetails"])
             if said.get("method") == "Log.entryAdded":
-                self.errors += [e for e in said["params"].values() if e["level"] == "error"]
+                entry = said["params"]["entry"]
+                # An answer of 4xx is one that the page reads.
+                if entry["level"] == "error" and entry["source"] != "network":
+                    self.errors.append(entry)
 
     def run(self, script):
         """Value of a script in the page."""
@@ -70,15 +73,15 @@ class Browser:
 
     def until(self, holds, what):
         """Wait until it holds."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + 30
         while not (found := holds()):
-            assert time.monotonic() < end, f"waited a minute for {what}"
+            assert time.monotonic() < end, f"waited for {what}"
             time.sleep(0.05)
         return found
 
     def wait(self, script):
-        """Wait until a script's value is true, and return it."""
-        return self.until(lambda: self.run(script), script)
+        """Wait until a script's value is true."""
+        return self.until(lambda: self.run(f"!!({script})"), script)
 
     def size(self, width, height, *, dark=False):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
@@ -89,6 +92,11 @@ class Browser:
     def open(self, url):
         self.call("Page.navigate", url=url)
         self.wait("document.readyState === 'complete'")
+
+    def address(self):
+        """What stands in the bar of addresses; it follows the page with a delay."""
+        known = self.call("Page.getNavigationHistory")
+        return known["entries"][known["currentIndex"]]["url"]
 
     def type(self, text):
         self.call("Input.insertText", text=text)

@@ -1,0 +1,192 @@
+"""`ssi serve` as a command: its page in a browser, and what outlives it."""
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import numpy as np
+import polars as pl
+import pytest
+
+from flows.server import free_port
+from ssi_core.features.tfidf import Weighting
+from ssi_core.features.views import TextView
+from ssi_core.features.vocabulary import Vocabulary
+from ssi_core.models.base import FittedModel
+from ssi_core.models.tfidf import TfIdf
+from ssi_core.serving.index import build_index
+from tests.flows.browser import CHROMIUM, Browser
+from tests.flows.services import BILINEAR, write_model
+from tests.serving.models import documents
+
+pytestmark = pytest.mark.slow
+
+JAPANESE = ("京都の寺と庭", "東京の電車", "寺の鐘")
+
+
+def write_japanese(directory):
+    words = pl.Series("word", ["京都", "寺", "庭", "東京", "電車", "鐘"])
+    idf = np.ones(len(words), np.float32)
+    view = TextView("ja", Vocabulary(words), idf, Weighting("counts")).named("raw")
+    fitted = FittedModel(TfIdf(), {}, {"raw": view}, {"raw": view})
+    fitted.save(directory / "model")
+    build_index(fitted, documents({"raw": view}, JAPANESE), directory / "index", parents={})
+    return directory
+
+
+@contextlib.contextmanager
+def command(*arguments, root):
+    """A running `ssi serve` and its address."""
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    serve = [sys.executable, "-m", "flows.cli", "serve", *map(str, arguments)]
+    with subprocess.Popen(
+        [*serve, "--port", str(port), "--root", str(root)],
+        cwd=Path(__file__).parents[2],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            said = ""
+            while address not in said:
+                line = process.stderr.readline()
+                assert line, said
+                said += line
+            yield process, address
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    place = tmp_path_factory.mktemp("models")
+    return write_model(BILINEAR, place / "learnt"), write_japanese(place / "japanese")
+
+
+@pytest.fixture(scope="module")
+def address(models, tmp_path_factory):
+    served, beside = models
+    with command(served, "--beside", beside, root=tmp_path_factory.mktemp("root")) as (_, address):
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium")
+    with Browser() as browser:
+        yield browser
+
+
+TITLES = (
+    "[...document.querySelectorAll('section:first-child .title')].map((t) => t.firstChild.data)"
+)
+
+
+def test_a_person_types_reads_and_asks_why(browser, address):
+    browser.size(1200, 900)
+    browser.open(address)
+    browser.wait("!at('lang').hidden")
+    browser.type("car moon")
+    browser.press("Enter")
+    browser.wait("document.querySelectorAll('.hit').length")
+    asked = httpx.get(f"{address}/search", params={"q": "car moon"}).json()["results"]
+    assert browser.run(TITLES) == [hit["title"] for hit in asked]
+    browser.press("ArrowDown")
+    browser.press("Enter")
+    browser.wait("document.querySelector('table')")
+    assert browser.run("document.activeElement.getAttribute('aria-expanded')") == "true"
+    words = browser.run("document.querySelector('tbody').innerText")
+    asked = {"q": "car moon", "document": asked[0]["id"], "k": 8}
+    for part in httpx.get(f"{address}/explain", params=asked).json()["parts"]:
+        assert part["document_word"] in words
+    browser.press("Enter")
+    browser.wait("!document.querySelector('table')")
+    browser.press("/")
+    assert browser.run("document.activeElement.id") == "q"
+    browser.wait("document.querySelectorAll('.word').length")
+    related = browser.run("document.querySelector('.word').textContent")
+    browser.run("document.querySelector('.word').click()")
+    browser.until(lambda: f"q={related}" in browser.address(), "the address of the related word")
+    browser.run("history.back()")
+    browser.wait("document.title.startsWith('car moon')")
+    assert browser.run("new URLSearchParams(location.search).get('q')") == "car moon"
+    assert not browser.errors
+
+
+def test_a_person_asks_in_japanese_on_a_phone(browser, address):
+    browser.size(390, 844, dark=True)
+    browser.open(f"{address}/?ui=ja&lang=ja&q=京都の寺")
+    browser.wait("document.querySelectorAll('.hit').length")
+    assert browser.run("document.documentElement.lang") == "ja"
+    assert browser.run("at('go').textContent") == "検索"
+    assert browser.run("document.querySelectorAll('section:last-child .hit').length") == 2
+    assert browser.run("document.documentElement.scrollWidth") == 390
+    browser.run("document.querySelector('section:last-child .hit').click()")
+    browser.wait("document.querySelector('table')")
+    assert "寺" in browser.run("document.querySelector('tbody').innerText")
+    assert browser.run("document.documentElement.scrollWidth") == 390
+    browser.run("at('tongue').click()")
+    assert browser.run("at('go').textContent") == "Search"
+    assert not browser.errors
+
+
+def test_texts_of_documents_are_no_markup(browser, address):
+    bad = {"id": "<b>", "title": "<img src=x onerror=alert(1)>", "text": "moon " * 9}
+    httpx.post(f"{address}/documents", json={"documents": [bad]}).raise_for_status()
+    browser.open(f"{address}/?q=moon")
+    browser.wait("document.querySelectorAll('.hit').length")
+    assert bad["title"] in browser.run(TITLES)
+    assert browser.run("document.images.length") == 0
+    assert not browser.errors
+
+
+def test_documents_outlive_a_killed_service_and_it_ends_in_peace(models, tmp_path):
+    new = {"id": "n", "title": "New", "text": "car"}
+    with command(models[0], root=tmp_path) as (process, address):
+        httpx.post(f"{address}/documents", json={"documents": [new]}).raise_for_status()
+        process.kill()
+    with command(models[0], "--json", root=tmp_path) as (process, address):
+        assert httpx.get(f"{address}/documents").json()["added_count"] == 1
+        second = subprocess.run(
+            [sys.executable, "-m", "flows.cli", "serve", str(models[0]), "--root", str(tmp_path)],
+            cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert second.returncode == 4
+        assert "is being written by process" in second.stderr
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        assert '"swaps": 0' in process.stdout.read()
+
+
+def test_the_alias_of_a_registry_is_followed(models, mlflow_root, tmp_path):
+    from flows import tracking
+    from flows.tracking.models import log_model
+
+    tracking.ready()
+    client, experiment = tracking.client(), tracking.experiment_id("served")
+    client.create_registered_model("ssi")
+
+    def register(directory):
+        run = client.create_run(experiment).info.run_id
+        kept = {name: str(directory / name) for name in ("model", "index")}
+        logged = log_model(experiment, run, kept)
+        made = client.create_model_version("ssi", f"models:/{logged}", run, model_id=logged)
+        client.set_registered_model_alias("ssi", "champion", made.version)
+
+    register(models[0])
+    arguments = ("models:/ssi@champion", "--follow", "0.2")
+    with command(*arguments, root=mlflow_root) as (_, address):
+        asked = {"params": {"q": "寺"}}
+        assert httpx.get(f"{address}/search", **asked).json()["results"] == []
+        register(models[1])
+        end = time.monotonic() + 60
+        while not httpx.get(f"{address}/search", **asked).json()["results"]:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        assert httpx.get(f"{address}/healthz").json()["status"] == "ok"

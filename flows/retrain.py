@@ -96,7 +96,7 @@ def retrain(settings: RetrainSettings = _DEFAULTS) -> dict[str, Any]:
             return _answer(settings, found, unchanged=True)
         numbers = check(settings, corpus, key)
         run = train_challenger(settings, corpus, frozen, key)
-        decision = judge(settings, run, frozen[0])
+        decision = judge(settings, run, frozen[0], corpus)
         found = _record(settings, decision, run, corpus, frozen[0], key, numbers)
         _carry_out(found, settings.name)
         return _answer(settings, found, unchanged=False)
@@ -212,30 +212,35 @@ def train_challenger(settings: RetrainSettings, corpus: str, frozen: list[str], 
 
 
 @task(cache_policy=NO_CACHE)
-def judge(settings: RetrainSettings, run: str, frozen: str) -> Decision:
+def judge(settings: RetrainSettings, run: str, frozen: str, corpus: str) -> Decision:
     """Measure challenger and champions on the frozen set, and ask the gate."""
     good = registry.champions(registry.history(settings.name))
-    reports = {v: measured(registry.run_of(v, settings.name), frozen) for v in good}
+    reports = {v: measured(registry.run_of(v, settings.name), frozen, corpus) for v in good}
     best = best_so_far(reports, settings.measure)
     night = 1 + decisions.count(settings.name, store.read(Path(frozen)).key)
     rule = Rule(measure=settings.measure, alpha=settings.alpha, margin=settings.margin)
-    found = decide(measured(run, frozen), reports[best] if best else None, night, rule)
+    challenger = measured(run, frozen, corpus)
+    found = decide(challenger, reports[best] if best else None, night, rule)
     logger.info("night %d, against version %s: %s", night, best, found.reason)
     return found
 
 
-def measured(run: str, frozen: str) -> Report:
-    """Return the report of a run's model on a frozen set; it is measured once."""
+def measured(run: str, frozen: str, corpus: str) -> Report:
+    """Return the report of a run's model on a frozen set; it is measured once a corpus.
+
+    Known links of its queries are no candidates, and a corpus may know more than the one before.
+    """
     from ssi_core.evaluation.evaluate import evaluate
     from ssi_core.features.frozen import open_frozen
     from ssi_core.models import load_model
 
     parents = {"run": run, "frozen": store.read(Path(frozen)).key}
+    parents |= {"corpus": store.read(Path(corpus)).key}
     key = store.key_of("report", {}, parents, code_digest(*_ROOMS))
     place = environment.store_path("report", key)
     if store.up_to_date(place, "report", key) is None:
         fitted = load_model(tracking.model_directory(run))
-        opened = open_frozen(Path(frozen), fitted)
+        opened = open_frozen(Path(frozen), fitted, Path(corpus))
         report = evaluate(fitted, opened, queries=len(opened.queries), tuples=0)
         with store.create(
             place, kind="report", key=key, configuration={}, parents=parents

@@ -187,8 +187,11 @@ def _with_texts(
     return found.with_columns(pl.Series("words", words, dtype=pl.Int64))
 
 
-def open_frozen(frozen: Path, fitted: Fitted) -> Task:
+def open_frozen(frozen: Path, fitted: Fitted, corpus: Path | None = None) -> Task:
     """Open a frozen set as a task with a test side only, in the views of a model.
+
+    What else its queries link to is neither answer nor candidate: by the corpus that it was drawn
+    from, and by ``corpus``, a later one. A model of that one has learnt to rank its links high.
 
     ``marked`` has the slices ``newest``, ``new_document``, ``short_query`` and ``long_query``,
     which are the same for every model, and ``language_CODE`` where there are several.
@@ -204,12 +207,17 @@ def open_frozen(frozen: Path, fitted: Fitted) -> Task:
     if len(languages) > 1:
         own = documents["language"].to_numpy()[rows[:, 0]]
         marks |= {f"language_{code}": own == code for code in languages}
+    seen = rows[~answer]
+    if corpus is not None:
+        later = _links_between(Path(corpus), documents["title"])
+        later = later[np.isin(later[:, 0], rows[answer, 0])]
+        seen = np.vstack([seen, later[~np.isin(_keys(later), _keys(rows[answer]))]])
     texts = _texts(documents, fitted.document_views)
     shared = fitted.query_views is fitted.document_views
     return Task(
         queries=texts if shared else _texts(documents, fitted.query_views),
         documents=texts,
-        train=Pairs.of(rows[~answer]),
+        train=Pairs.of(seen),
         valid=Pairs.of(()),
         test=Pairs.of(rows[answer]),
         exclude=sparse.csr_array(sparse.eye_array(len(documents), dtype=np.bool_)),
@@ -218,6 +226,14 @@ def open_frozen(frozen: Path, fitted: Fitted) -> Task:
         marked={name: rows[answer & mark] for name, mark in marks.items()},
         path=artefact.path,
     )
+
+
+def _links_between(corpus: Path, titles: pl.Series) -> Int64:
+    """Links of a corpus between documents of some titles, (n, 2), as rows of these titles."""
+    texts, rows = _read(corpus)
+    ends = _number_of(texts["title"], titles)[rows]
+    found: Int64 = ends[(ends >= 0).all(axis=1)]
+    return found
 
 
 def _texts(documents: pl.DataFrame, views: Mapping[str, View]) -> Texts:

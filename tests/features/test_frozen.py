@@ -100,6 +100,22 @@ def test_its_links_are_barred_from_training_by_title(frozen, fitted, corpora, tm
     assert own.skipped["frozen_links"] == 0
 
 
+def test_links_that_came_later_are_no_candidates(corpora, fitted, tmp_path):
+    new, old, before = corpora
+    freeze(old, tmp_path / "frozen", queries=40, pool=100)
+    then, now = (open_frozen(tmp_path / "frozen", fitted, corpus) for corpus in (old, new))
+    assert links_of(then, then.test.rows) == links_of(now, now.test.rows)
+    seen, more = (links_of(task, task.train.rows) for task in (then, now))
+    number = {f"Page {n}": n for n in range(200)}
+    assert seen < more
+    assert {(number[a], number[b]) for a, b in more - seen}.isdisjoint(before)
+    asked = {query for query, _ in links_of(now, now.test.rows)}
+    assert {query for query, _ in more} <= asked
+    assert more.isdisjoint(links_of(now, now.test.rows))
+    plain = open_frozen(tmp_path / "frozen", fitted)
+    assert links_of(plain, plain.train.rows) == seen
+
+
 def test_titles_that_are_gone_bar_nothing(frozen):
     titles = pl.Series(["Page 1", "nowhere"])
     assert not barred_links([frozen], titles, np.array([[0, 1]], np.int32)).any()

@@ -16,7 +16,7 @@ from flows.commands.search import INDEX, K, _searcher, _show_ranked
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ssi_core.serving.matching import NewAds
+    from ssi_core.serving.live import Document
 
 _HELP = """Read click logs: CSV, TSV, JSON lines or parquet; plain, gz, bz2 or xz.
 
@@ -188,13 +188,14 @@ def match(
     PAGE is a text file, - for standard input, or a title with --pages. New ads are matched at once:
     nothing is trained again.
     """
-    from ssi_core.serving.matching import Matcher, page_text
+    from ssi_core.serving.live import LiveSearcher
+    from ssi_core.serving.page import page_text
 
     text = sys.stdin.read() if page == "-" else page_text(page, pages)
-    matcher = Matcher(_searcher(model, index))
+    searcher = LiveSearcher(_searcher(model, index))
     if new_ads is not None:
-        matcher.add(_read_ads(new_ads))
-    answer = matcher.match([text], k)[0]
+        searcher = searcher.put(_read_ads(new_ads))
+    answer = searcher.search([text], k)[0]
     value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
     if answer.reason is not None:
         value["reason"] = answer.reason
@@ -207,10 +208,10 @@ def match(
     return Outcome(value, show)
 
 
-def _read_ads(path: Path) -> NewAds:
+def _read_ads(path: Path) -> list[Document]:
     from ssi_core.corpus.clicks.columns import LogForm, TextForm
     from ssi_core.corpus.clicks.texts import Listed
-    from ssi_core.serving.matching import NewAds
+    from ssi_core.serving.live import Document
 
     table = Listed(path, TextForm(), LogForm()).table()
-    return NewAds(*(table[name].to_list() for name in ("id", "title", "text")))
+    return [Document(*row) for row in table.select("id", "title", "text").iter_rows()]

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from flows import environment
-from flows.command import Outcome, Verb
+from flows.command import Outcome, Verb, settings
 from flows.commands.search import INDEX, directory_of
 
 
@@ -64,6 +64,7 @@ def serve(
         documents=documents or documents_of(model),
         index=index,
         seconds=follow,
+        threads=settings().threads,
         ready=ready,
     )
     value = {

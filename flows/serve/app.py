@@ -58,8 +58,8 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 class _Work:
     """Threads for what takes the processor, so that the event loop is free."""
 
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(environment.cores(), "serve")
+    def __init__(self, threads: int) -> None:
+        self._threads = ThreadPoolExecutor(threads, "serve")
         self._waiting = 0
 
     async def __call__(self, function: Callable[[], _T]) -> _T:
@@ -75,9 +75,9 @@ class _Work:
         self._threads.shutdown()
 
 
-def make_app(service: Service) -> FastAPI:
-    """Return the application that answers for a service."""
-    work, metrics = _Work(), Metrics(service)
+def make_app(service: Service, threads: int | None = None) -> FastAPI:
+    """Return the application that answers for a service, with as many threads, or one a core."""
+    work, metrics = _Work(threads or environment.cores()), Metrics(service)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -27,6 +27,7 @@ def serve(
     documents: Path,
     index: Path | None,
     seconds: float,
+    threads: int | None,
     ready: Callable[[str], None],
 ) -> Service:
     """Answer until Ctrl-C or SIGTERM; requests that have begun are answered first.
@@ -39,6 +40,7 @@ def serve(
     documents : file of added and removed documents
     index : of the first model, if that does not carry one
     seconds : between two looks at what an alias means
+    threads : that answer; None: one a core
     ready : told the address once it answers
 
     Raises
@@ -51,11 +53,11 @@ def serve(
     check_port("ssi serve", port, "--port")
     documents.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        stack.enter_context(store.locked(documents, "the documents of this service"))
+        stack.enter_context(store.locked(documents))
         service = Service(models, Changes(documents), find, index)
         stack.enter_context(Follower(service, seconds))
         config = uvicorn.Config(
-            make_app(service), host=HOST, port=port, log_config=None, access_log=False,
+            make_app(service, threads), host=HOST, port=port, log_config=None, access_log=False,
             server_header=False, timeout_graceful_shutdown=10,
         )  # fmt: skip
         server = _Server(config, lambda: ready(f"http://{HOST}:{port}"))

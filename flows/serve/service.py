@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -110,7 +110,7 @@ class Service:
                 self.swaps += 1
                 _log.info("%s is now %s", served.asked, directory)
             else:
-                new = Served(old.asked, old.directory, old.searcher, old.since, problem)
+                new = replace(old, problem=problem)
             self.models = (*self.models[:place], new, *self.models[place + 1 :])
 
     def put(self, documents: Sequence[Document]) -> None:
@@ -150,7 +150,7 @@ class Service:
 
     def _take(self, searchers: Sequence[LiveSearcher]) -> None:
         self.models = tuple(
-            Served(old.asked, old.directory, searcher, old.since, old.problem)
+            replace(old, searcher=searcher)
             for old, searcher in zip(self.models, searchers, strict=True)
         )
 

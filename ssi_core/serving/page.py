@@ -1,0 +1,55 @@
+"""The page that ads are to be found for: its text, wherever that is.
+
+Ads are found as documents are: by a `Searcher`, and new ones by a `LiveSearcher`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from ssi_core import files
+from ssi_core.types import BadInput
+
+
+def page_text(page: str, pages: Path | None) -> str:
+    """Return the text of a page: a file, or the title or id of a document of a corpus.
+
+    Parameters
+    ----------
+    page : path of a text file; else a title or an id
+    pages : corpus directory, or a directory of clicks, to look the title up in
+
+    Raises
+    ------
+    BadInput
+        There is neither such a file nor such a document, or the file is no UTF-8.
+    """
+    path = Path(page)
+    with files.reading(path, "Check the path, or give a title."):
+        is_file = len(page) < 4096 and "\n" not in page and path.is_file()
+        if is_file:
+            return path.read_text(encoding="utf-8")
+    if pages is None:
+        raise BadInput(
+            f"{page!r} is no file. Give the text of a page in a file or on standard input (-), or "
+            "the title of a page and the corpus that has it (--pages)."
+        )
+    corpus = pages / "pages" if (pages / "pages").is_dir() else pages
+    found = _look_up(corpus, page)
+    if found is None:
+        raise BadInput(
+            f"{corpus}: no page has the title or id {page!r}. Titles are compared letter by letter."
+        )
+    return found
+
+
+def _look_up(corpus: Path, page: str) -> str | None:
+    for part in sorted((corpus / "documents").glob("part-*.parquet")):
+        texts = files.read_strings([part], "id", "title", "text")
+        for column in ("id", "title"):
+            own = texts.filter(pl.col(column) == page)
+            if len(own):
+                return str(own["text"][0])
+    return None

@@ -1,5 +1,6 @@
 """The HTTP service: answers, documents, models that change, hostile requests."""
 
+import asyncio
 import json
 import socket
 import threading
@@ -11,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flows.serve import app as module
+from flows.serve.guard import Guard
 from flows.serve.run import documents_of
 from ssi_core.serving.searcher import open_searcher
-from ssi_core.types import BadInput
+from ssi_core.types import BadInput, Refused
 from tests.flows.services import BILINEAR, TFIDF, Registry, answering, service, write_model
 
 QUERY = "car moon road"
@@ -214,6 +216,33 @@ def test_too_many_documents_are_refused(models, tmp_path, monkeypatch):
     with pytest.raises(BadInput, match="more than 1 added"):
         own.put([module.Document("b", "", "car")])
     assert [document.id for document in own.added()] == ["a"]
+
+
+def test_a_full_disk_changes_nothing(models, tmp_path, monkeypatch):
+    def full(self, documents):
+        raise Refused("no space is left on its disk")
+
+    monkeypatch.setattr("ssi_core.serving.changes.Changes.put", full)
+    own = service(tmp_path / "documents.db", Registry(**models), "tfidf")
+    with answering(own) as client:
+        answer = client.post("/documents", json={"documents": [NEW]})
+        assert answer.status_code == 507
+        assert "no space" in answer.json()["detail"][0]["msg"]
+        assert client.get("/healthz").json()["models"][0]["added"] == 0
+
+
+def test_a_body_that_does_not_come_is_not_waited_for():
+    said = []
+
+    async def receive():
+        await asyncio.sleep(30)
+
+    async def send(message):
+        said.append(message)
+
+    asked = {"type": "http", "method": "POST", "path": "/match", "scheme": "http", "headers": []}
+    asyncio.run(Guard(None, most=10, patience=0.05)(asked, receive, send))
+    assert said[0]["status"] == 408
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,10 @@ class MatesSettings(BaseModel):
     path: str | None = Field(default=None, description="That directory or dump")
     queries: str | None = Field(default=None, description="Corpus of the queries, such as Japanese")
     documents: str | None = Field(default=None, description="Corpus of the documents")
+    dictionary: str | None = Field(
+        default=None,
+        description="File of a term, a tab and a translation a line; sample and kyoto have one",
+    )
     pages: int = Field(default=2000, ge=20, le=1_000_000, description="Pages of the sample")
     seed: int = Field(default=0, ge=0, description="Seed of the sample")
     processes: int | None = Field(
@@ -238,6 +242,7 @@ def find_mates(
     source: str,
     path: str,
     corpora: list[str],
+    dictionary: str | None,
     out: str,
     key: str,
     processes: int | None,
@@ -253,6 +258,7 @@ def find_mates(
         queries,
         documents,
         Path(out),
+        dictionary=Path(dictionary) if dictionary else None,
         processes=processes,
         force=force,
         progress=progress("mates"),
@@ -263,8 +269,8 @@ def find_mates(
 
 def mates_source(settings: MatesSettings) -> str:
     """Make the mates that the settings describe, unless they are there; call it inside a flow."""
-    source, path, corpora = _mates_inputs(settings)
-    parents = {path: file_key(Path(path))}
+    source, path, corpora, dictionary = _mates_inputs(settings)
+    parents = {given: file_key(Path(given)) for given in (path, dictionary) if given}
     parents |= {corpus: store.read(Path(corpus)).key for corpus in corpora}
     key = artefact_key("mates", {"source": source}, parents, "corpus")
     out = settings.out or str(environment.store_path("mates", key))
@@ -273,17 +279,19 @@ def mates_source(settings: MatesSettings) -> str:
     if source == "kyoto":
         return checked(read_kyoto, out, own_place=own_place)(path, out, key, force)
     find = checked(find_mates, out, own_place=own_place)
-    return find(source, path, corpora, out, key, settings.processes, force)
+    return find(source, path, corpora, dictionary, out, key, settings.processes, force)
 
 
-def _mates_inputs(settings: MatesSettings) -> tuple[str, str, list[str]]:
-    """Return source, path and corpora; a sample is made, and both its editions ingested."""
+def _mates_inputs(settings: MatesSettings) -> tuple[str, str, list[str], str | None]:
+    """Return source, path, corpora and dictionary; a sample is made, both editions ingested."""
     if settings.source == "sample":
         sample = Path(_sample_dump(settings.pages, settings.seed)).parent
         dumps = [_of_sample(sample, "jawiki*-pages-articles.xml.bz2"), english_dump(sample)]
         how: dict[str, Any] = {"source": "wikipedia", "processes": settings.processes}
         corpora = [ingest_source(IngestSettings(paths=[str(dump)], **how)) for dump in dumps]
-        return "langlinks", str(_of_sample(sample, "enwiki*-langlinks.sql.gz")), corpora
+        links = str(_of_sample(sample, "enwiki*-langlinks.sql.gz"))
+        dictionary = settings.dictionary or str(_of_sample(sample, "dictionary.tsv"))
+        return "langlinks", links, corpora, dictionary
     if not settings.path:
         raise BadInput(f"source {settings.source!r}: which file? 'path' is empty.")
     given = [corpus for corpus in (settings.queries, settings.documents) if corpus]
@@ -292,7 +300,9 @@ def _mates_inputs(settings: MatesSettings) -> tuple[str, str, list[str]]:
             f"source {settings.source!r}: {len(given)} corpora in 'queries' and 'documents'. Give "
             "none for kyoto, which has its own, and both for the others."
         )
-    return settings.source, settings.path, given
+    if settings.source == "kyoto" and settings.dictionary:
+        raise BadInput("source 'kyoto': it has a dictionary of its own. Give no 'dictionary'.")
+    return settings.source, settings.path, given, settings.dictionary
 
 
 _MATES_DEFAULTS = MatesSettings()

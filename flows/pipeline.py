@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from flows import environment, tracking
 from flows.costs import require_rows
 from flows.features import FeaturesSettings, make_task
-from flows.ingest import IngestSettings, ingest_source
+from flows.ingest import IngestSettings, MatesSettings, ingest_source, mates_source
 from flows.rows import find_table
 from flows.server import Server
 from flows.steps import begin, code_digest, progress
@@ -46,7 +46,9 @@ class PipelineSettings(BaseModel):
     table: str = Field(
         default="demo", description="Name of a shipped table, or path of a TOML file"
     )
-    corpus: str | None = Field(default=None, description="Directory that 'ingest' wrote")
+    corpus: str | None = Field(
+        default=None, description="Directory that 'ingest' wrote, of mates for two languages"
+    )
     dumps: list[str] = Field(default_factory=list, description="pages-articles dumps to ingest")
     task: str | None = Field(
         default=None, description="Directory that 'features' wrote; only for a table with one task"
@@ -55,7 +57,8 @@ class PipelineSettings(BaseModel):
         default=2000,
         ge=20,
         le=1_000_000,
-        description="Pages of the sample, if no input is named above",
+        description="Pages of the sample, if no input is named above; a table about two languages "
+        "takes both of its editions",
     )
     sample_seed: int = Field(default=0, ge=0, description="Seed of the sample")
     rows: list[str] = Field(default_factory=list, description="Labels of rows; empty: all rows")
@@ -163,21 +166,25 @@ def make_tasks(table: Table, settings: PipelineSettings) -> dict[str, str]:
                 "cannot stand for all. Give a corpus."
             )
         return {needed[0]: str(store.read(Path(settings.task), "task").path)}
-    if not settings.corpus and any(table.tasks[name].relevant for name in needed):
-        raise BadInput(
-            f"table {table.name!r} is about two languages; make mates of their corpora (ssi ingest "
-            "mates) and name them (--corpus)."
-        )
-    corpus = settings.corpus or ingest_source(_source(settings))
+    across = any(table.tasks[name].relevant for name in needed)
+    corpus = settings.corpus or _source(table, settings, across=across)
     return {name: make_task(_features(table, name, corpus)) for name in needed}
 
 
-def _source(settings: PipelineSettings) -> IngestSettings:
+def _source(table: Table, settings: PipelineSettings, *, across: bool) -> str:
+    """Make the corpus, or the mates, of dumps or of the sample."""
+    sample: dict[str, Any] = {"seed": settings.sample_seed, "processes": settings.threads}
+    if across and settings.dumps:
+        raise BadInput(
+            f"table {table.name!r} is about two languages, which a dump does not pair; make mates "
+            "of two corpora (ssi ingest mates) and name them (--corpus)."
+        )
+    if across:
+        return mates_source(MatesSettings(pages=settings.sample, **sample))
     if settings.dumps:
-        source: dict[str, Any] = {"source": "wikipedia", "paths": settings.dumps}
-    else:
-        source = {"documents": settings.sample, "seed": settings.sample_seed}
-    return IngestSettings(**source, processes=settings.threads)
+        paths, processes = settings.dumps, settings.threads
+        return ingest_source(IngestSettings(source="wikipedia", paths=paths, processes=processes))
+    return ingest_source(IngestSettings(documents=settings.sample, **sample))
 
 
 def _features(table: Table, name: str, corpus: str) -> FeaturesSettings:

@@ -217,6 +217,12 @@ def ingest_collection(directory: Path, out: Path | None, force: bool) -> Outcome
     metavar="QUERIES DOCUMENTS",
     help="The two corpora, such as the Japanese and the English one.",
 )
+@click.option(
+    "--dictionary",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="To translate queries by: a term, a tab, a translation a line. Kyoto has its own.",
+)
 @click.option("--processes", type=click.IntRange(min=1), help="Decoders of --wikitext.")
 @OUT
 @FORCE
@@ -226,6 +232,7 @@ def ingest_mates(
     wikidata: Path | None,
     wikitext: Path | None,
     corpora: tuple[Path, Path] | None,
+    dictionary: Path | None,
     processes: int | None,
     out: Path | None,
     force: bool,
@@ -243,6 +250,8 @@ def ingest_mates(
     sources = {name: path for name, path in given.items() if path is not None}
     if len(sources) + (kyoto is not None) != 1:
         raise click.UsageError("Give one of --kyoto, --langlinks, --wikidata, --wikitext.")
+    if kyoto is not None and dictionary is not None:
+        raise click.UsageError("--dictionary goes with all but --kyoto, which has its own.")
     with progress("mates") as tell:
         if kyoto is not None and not corpora:
             from ssi_core.corpus.kyoto import ingest_kyoto
@@ -253,10 +262,16 @@ def ingest_mates(
             from ssi_core.corpus.pairing import ingest_mates as find
 
             ((source, path),) = sources.items()
-            place = out or _store("mates", source, path, *corpora)
-            workers = processes or settings().threads
+            place = out or _store("mates", source, path, *corpora, dictionary)
             artefact = find(
-                source, path, *corpora, place, processes=workers, force=force, progress=tell
+                source,
+                path,
+                *corpora,
+                place,
+                dictionary=dictionary,
+                processes=processes or settings().threads,
+                force=force,
+                progress=tell,
             )
         else:
             raise click.UsageError("--corpora QUERIES DOCUMENTS goes with all but --kyoto.")

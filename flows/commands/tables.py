@@ -25,13 +25,19 @@ def comparison_outcome(found: Mapping[str, Any], *, slices: bool = False) -> Out
     return Outcome(found, show)
 
 
-_INPUTS = ("corpus", "dumps", "task")
+_INPUTS = ("corpus", "dumps", "task", "sample")
 _MADE_OF = ("corpus", "mates", "clicks")
 
 _OPTIONS = (
     click.option("--corpus", type=click.Path(path_type=Path), help="Directory of 'ssi ingest'."),
     click.option("--dump", "dumps", type=click.Path(path_type=Path), multiple=True, help="A dump."),
     click.option("--task", type=click.Path(path_type=Path), help="Directory of 'ssi features'."),
+    click.option(
+        "--sample",
+        type=click.IntRange(20, 1_000_000),
+        metavar="PAGES",
+        help="A made-up encyclopedia; both of its editions for a table about two languages.",
+    ),
     click.option("--rows", metavar="A,B", help="Labels of rows; else all."),
     click.option("--seeds", type=click.IntRange(min=1), help="Seeds of a row; else the table's."),
     click.option(
@@ -61,15 +67,16 @@ def _compute(
     corpus: Path | None,
     dumps: tuple[Path, ...],
     task: Path | None,
+    sample: int | None,
     rows: str | None,
     seeds: int | None,
     budget: int | None,
     row_threads: int,
 ) -> Outcome:
     """Run the flow; what is wrong with the arguments is said before a server is started."""
-    given = [name for name in (corpus, dumps, task) if name]
+    given = [name for name in (corpus, dumps, task, sample) if name]
     if len(given) != 1:
-        raise click.UsageError("Give one of --corpus, --dump and --task.")
+        raise click.UsageError("Give one of --corpus, --dump, --task and --sample.")
     from flows.rows import find_table
     from ssi_core import store
 
@@ -89,6 +96,7 @@ def _compute(
         corpus=str(corpus.resolve()) if corpus else None,
         dumps=[str(dump.resolve()) for dump in dumps],
         task=str(task.resolve()) if task else None,
+        **({"sample": sample} if sample else {}),
         rows=labels,
         seeds=seeds,
         budget=budget,
@@ -104,6 +112,7 @@ def _compute(
         "ssi pipeline demo --corpus corpus",
         'ssi pipeline wikispeedia-table1 --task task --rows "TF-IDF,U\'V + I" --seeds 3',
         "ssi pipeline my-table.toml --dump simplewiki-pages-articles.xml.bz2",
+        "ssi pipeline sample-table9 --sample 2000",
     ),
 )
 @click.argument("table")

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from ssi_core import store
+from ssi_core.corpus import dictionary as dictionaries
 from ssi_core.corpus import inputs, languagelinks, mates, redirects, tables
 from ssi_core.corpus.languagelinks import SOURCES, LanguageLinks, Source
 from ssi_core.corpus.mates import SIDES
@@ -18,7 +19,7 @@ from ssi_core.corpus.tables import Corpus, open_corpus
 from ssi_core.store import Artefact
 from ssi_core.types import BadInput, Progress
 
-_CODE = (languagelinks, mates, redirects, tables, *languagelinks.CODE)
+_CODE = (dictionaries, languagelinks, mates, redirects, tables, *languagelinks.CODE)
 
 
 def ingest_mates(
@@ -28,6 +29,7 @@ def ingest_mates(
     documents: Path,
     out: Path,
     *,
+    dictionary: Path | None = None,
     processes: int | None = None,
     force: bool = False,
     progress: Progress | None = None,
@@ -43,6 +45,7 @@ def ingest_mates(
     source : name of one of `SOURCES`, what kind of file ``path`` is
     queries, documents : corpora, each of one language
     out : directory of the mates; up to date when it bears the key of these
+    dictionary : file of two columns, see `dictionary.read_dictionary`, to translate queries by
     processes : workers that read wikitext; by default one for each core
     force : replace mates made from something else
 
@@ -50,7 +53,7 @@ def ingest_mates(
     ------
     BadInput
         The file is damaged or of another kind, a corpus is in several languages, or nothing in the
-        two corpora is linked.
+        two corpora is linked, or the dictionary is damaged.
     Refused
         ``out`` holds something else, or is being written.
     """
@@ -64,7 +67,8 @@ def ingest_mates(
             f"{queries} and {documents} are both in {languages[0]!r}. Give corpora in two "
             "languages."
         )
-    parents = inputs.digest_inputs([path], progress=progress)
+    given = [path] if dictionary is None else [path, Path(dictionary)]
+    parents = inputs.digest_inputs(given, progress=progress)
     parents |= {side: corpus.artefact.key for side, corpus in zip(SIDES, corpora, strict=True)}
     configuration = {"source": source, "languages": list(languages)}
     code = store.digest_code(sys.modules[__name__], *_CODE)
@@ -85,6 +89,10 @@ def ingest_mates(
         pairs, counts, skipped = pair_up(links, *corpora)
         if pairs.is_empty():
             raise BadInput(_no_mates(path, languages, corpora, skipped))
+        if dictionary is not None:
+            entries = dictionaries.read_dictionary(Path(dictionary), skipped)
+            mates.write_dictionary(building.path, entries)
+            counts["dictionary_entries"] = entries.height
         mates.write_pairs(building.path, pairs)
         mates.write_places(building.path, *places)
         building.counts.update(counts)

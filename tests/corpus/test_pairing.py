@@ -104,6 +104,22 @@ def test_mates_from_a_table(corpora, tmp_path):
     assert open_mates(tmp_path / "out").queries == moved[0]
 
 
+def test_mates_with_a_dictionary(corpora, tmp_path):
+    path = table(tmp_path / "enwiki-langlinks.sql.gz", (1, "ja", "自動車"))
+    given = tmp_path / "d.tsv"
+    given.write_text("自動車\tcar\n犬\tdog\n犬\tdog\n", encoding="utf-8")
+    made = ingest_mates("langlinks", path, *corpora, tmp_path / "out", dictionary=given)
+    assert made.counts["dictionary_entries"] == 2
+    assert made.skipped == {"entry_duplicate": 1}
+    entries = pl.read_parquet(open_mates(tmp_path / "out").dictionary)
+    assert entries.rows() == [("自動車", "car"), ("犬", "dog")]
+    given.write_text("自動車\tcar\n", encoding="utf-8")
+    again = ingest_mates(
+        "langlinks", path, *corpora, tmp_path / "out", dictionary=given, force=True
+    )
+    assert (again.key != made.key, again.counts["dictionary_entries"]) == (True, 1)
+
+
 def test_mates_from_wikidata_and_from_wikitext(corpora, tmp_path):
     path = tmp_path / "all.json.gz"
     path.write_bytes(gzip.compress(items(item(enwiki="Auto", jawiki="車"))))

@@ -115,13 +115,14 @@ def test_same_seed_same_bytes(sample, tmp_path):
     names = sorted(path.name for path in directory.iterdir())
     assert names == sorted(
         ["README.txt", "ads.tsv.gz", "clicks-map.toml", "clicks-relevance.tsv.gz",
-             "clicks-truth.json", "clicks.tsv.gz", "enwiki-sample-langlinks.sql.gz",
-             "enwiki-sample-pages-articles.xml.bz2", "jawiki-sample-pages-articles.xml.bz2"]
+             "clicks-truth.json", "clicks.tsv.gz", "dictionary.tsv",
+             "enwiki-sample-langlinks.sql.gz", "enwiki-sample-pages-articles.xml.bz2",
+             "jawiki-sample-pages-articles.xml.bz2"]
     )  # fmt: skip
     for name in names:
         first = (directory / name).read_bytes()
         assert first == (tmp_path / "again" / name).read_bytes()
-        if name not in ("clicks-truth.json", "clicks-map.toml"):
+        if name not in ("clicks-truth.json", "clicks-map.toml", "dictionary.tsv"):
             assert first != (tmp_path / "other" / name).read_bytes()
 
 

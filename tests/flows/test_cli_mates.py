@@ -38,12 +38,14 @@ def test_mates_of_both_editions_of_the_sample(ssi, sample, tmp_path):
         assert ssi("ingest", "wikipedia", dump, *place)[0] == 0
     (table,) = sample.glob("*langlinks.sql.gz")
     corpora = ("--corpora", tmp_path / "ja", tmp_path / "en")
-    code, found, _ = ssi("ingest", "mates", "--langlinks", table, *corpora)
+    given = ("--dictionary", sample / "dictionary.tsv")
+    code, found, _ = ssi("ingest", "mates", "--langlinks", table, *corpora, *given)
     assert code == 0
+    assert found["counts"]["dictionary_entries"] > 1900
     assert found["counts"]["mates"] == found["counts"]["links_found"] > 10
     mates = open_mates(tmp_path / found["path"])
     assert mates.queries == tmp_path / "ja"
-    assert ssi("ingest", "mates", "--langlinks", table, *corpora)[1] == found
+    assert ssi("ingest", "mates", "--langlinks", table, *corpora, *given)[1] == found
 
 
 def test_mates_of_the_kyoto_articles(ssi, tmp_path):
@@ -58,6 +60,7 @@ def test_mates_of_the_kyoto_articles(ssi, tmp_path):
     [
         ((), "one of --kyoto"),
         (("--kyoto", "a", "--wikidata", "b"), "one of --kyoto"),
+        (("--kyoto", "a", "--dictionary", "b"), "which has its own"),
         (("--wikidata", "b"), "--corpora QUERIES DOCUMENTS"),
         (("--kyoto", "a", "--corpora", "b", "c"), "--corpora QUERIES DOCUMENTS"),
     ],
@@ -76,6 +79,7 @@ def test_the_flow_makes_the_sample_and_both_corpora(prefect_server, tmp_path):
     place = ingest_mates(settings)
     mates = open_mates(place)
     assert len(mates.pairs) > 10
+    assert mates.dictionary is not None
     assert ingest_mates(settings) == place
 
     out = str(tmp_path / "kyoto")

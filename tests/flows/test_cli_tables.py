@@ -64,12 +64,17 @@ def test_reproduce_and_pipeline_ask_the_same_of_the_flow(asked, project, capsys)
     assert pipeline.PipelineSettings(**reproduced).threads == 2
 
 
+def test_a_table_on_the_sample(asked):
+    assert run(cli, ["reproduce", "sample-table9", "--sample", "300", "--json"]) == 0
+    assert (asked[0]["sample"], asked[0]["corpus"], asked[0]["dumps"]) == (300, None, [])
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
         (["ssi2010-tabel1", "--task", "t"], 3, "Did you mean 'ssi2010-table1'?"),
         (["my.toml", "--task", "t"], 3, "ssi pipeline FILE"),
-        (["ssi2010-table1"], 2, "Give one of --corpus, --dump and --task."),
+        (["ssi2010-table1"], 2, "Give one of --corpus, --dump, --task and --sample."),
         (["--corpus", "c"], 2, "Give the NAME of a table"),
         (["ssi2010-table1", "--task", "t", "--rows", "U'V + J"], 3, 'Did you mean "U\'V + I"?'),
         (["ssi2010-table1", "--task", "t", "--budget", "0"], 2, "budget"),

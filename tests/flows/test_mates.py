@@ -98,10 +98,22 @@ def test_a_table_of_mates(prefect_server, mates, tmp_path):
 
     (tmp_path / "across.toml").write_text(TABLE)
     with pytest.raises(BadInput, match="ssi ingest mates"):
-        run_pipeline(table=str(tmp_path / "across.toml"))
+        run_pipeline(table=str(tmp_path / "across.toml"), dumps=["enwiki.xml.bz2"])
     found = run_pipeline(table=str(tmp_path / "across.toml"), corpus=str(mates.path))
     assert len(found["rows"]) == 3
     assert all(0 < row["metrics"]["test/mrr"] <= 1 for row in found["rows"])
     assert all("test/hubness" in row["metrics"] for row in found["rows"])
     page = markdown(compare("across"))
     assert "| hubness |" in page
+
+
+@pytest.mark.flow
+def test_a_table_of_mates_on_both_editions_of_the_sample(prefect_server, tmp_path):
+    from flows.pipeline import run_pipeline
+
+    (tmp_path / "across.toml").write_text(TABLE)
+    how = {"sample": 100, "rows": ["TF-IDF", "CL-LSI"]}
+    found = run_pipeline(table=str(tmp_path / "across.toml"), **how)
+    rows = {row["label"]: row["metrics"]["test/map"] for row in found["rows"]}
+    assert set(rows) == {"TF-IDF", "CL-LSI"}
+    assert rows["TF-IDF"] > 0.02

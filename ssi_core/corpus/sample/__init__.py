@@ -1,8 +1,8 @@
 """The sample encyclopedia: synthetic text in the formats of the real thing, of any size.
 
-A seeded generator writes an English and a Japanese edition with links, their interlanguage links,
-and an advertisement click log. Articles on one subject use different words for one thing; whoever
-learns from the links finds out which.
+A seeded generator writes an English and a Japanese edition with links, their interlanguage links, a
+dictionary between them, and an advertisement click log. Articles on one subject use different words
+for one thing; whoever learns from the links finds out which.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ssi_core.corpus.sample.clicks import (
     true_relevance,
 )
 from ssi_core.corpus.sample.dumps import DumpWriter, LanglinksWriter, whole_file
+from ssi_core.corpus.sample.lexicon import load_lexicon
 from ssi_core.corpus.sample.pages import SamplePage, pages_of, sample_pages
 from ssi_core.corpus.sample.world import ENGLISH, JAPANESE, World, plan_world
 from ssi_core.types import Progress
@@ -41,6 +42,7 @@ __all__ = [
 ENGLISH_DUMP = "enwiki-sample-pages-articles.xml.bz2"
 JAPANESE_DUMP = "jawiki-sample-pages-articles.xml.bz2"
 LANGLINKS = "enwiki-sample-langlinks.sql.gz"
+DICTIONARY = "dictionary.tsv"
 CLICKS, ADS, TRUTH = "clicks.tsv.gz", "ads.tsv.gz", "clicks-truth.json"
 TRUE_RELEVANCE, CLICKS_MAP = "clicks-relevance.tsv.gz", "clicks-map.toml"
 README = "README.txt"
@@ -95,6 +97,9 @@ def write_sample(
             counts["japanese_pages"] += 1
             meter.step(page)
         dump.close()
+    with whole_file(directory / DICTIONARY) as file:
+        for english, japanese in load_lexicon().pairs():
+            file.write(f"{japanese}\t{english}\n")
     counts |= _write_clicks(directory, world)
     with whole_file(directory / README) as file:
         file.write(_readme(documents, seed, counts))
@@ -162,6 +167,8 @@ def _readme(documents: int, seed: int, counts: dict[str, int]) -> str:
         f"{ENGLISH_DUMP}   English edition, MediaWiki export 0.11\n"
         f"{JAPANESE_DUMP}   Japanese edition of the articles that have a mate\n"
         f"{LANGLINKS}        interlanguage links, as mysqldump writes them\n"
+        f"{DICTIONARY}   the words that the texts are made of, Japanese and English; most English\n"
+        "                 synonyms have a Japanese word of their own\n"
         f"{CLICKS}   what was shown to visitors of pages, and what they clicked\n"
         f"{ADS}      the advertisements\n"
         f"{CLICKS_MAP}   what its columns are, for 'ssi ingest clicks'\n"

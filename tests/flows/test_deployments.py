@@ -92,13 +92,26 @@ def machine(tmp_path_factory):
 def test_every_flow_is_deployed_and_the_main_one_is_scheduled(machine):
     deployed = machine.ask("deployments/filter")
     assert {d["name"] for d in deployed} == {
-        *("ingest", "features", "train", "evaluate", "pipeline", "retrain"),
+        *(
+            "ingest",
+            "ingest-mates",
+            "features",
+            "train",
+            "evaluate",
+            "pipeline",
+            "retrain",
+            "sensor",
+        ),
     }
     (nightly,) = next(d for d in deployed if d["name"] == "pipeline")["schedules"]
     assert nightly["active"]
     retrain = next(d for d in deployed if d["name"] == "retrain")
     assert [schedule["active"] for schedule in retrain["schedules"]] == [True]
     assert retrain["global_concurrency_limit"]["limit"] == 1
+    (arrival,) = machine.ask("automations/filter")
+    assert arrival["enabled"]
+    assert arrival["trigger"]["expect"] == ["ssi.input.arrived"]
+    assert arrival["actions"][0]["deployment_id"] == retrain["id"]
     assert retrain["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
 
     scheduled = {

@@ -1,14 +1,16 @@
-"""The demonstration: the main job on the sample encyclopedia, then a search that needs it.
+"""The demonstration: the main job on the sample encyclopedia, then searches that need it.
 
 The text is synthetic. Pages on one subject use different words for one thing, so that a search for
 a word finds a page that never says it only if the links have taught that the two words belong
-together.
+together. A Japanese word finds English pages that say none of the words that a dictionary has for
+it, if the links between the two editions have taught what goes with it.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,23 @@ from ssi_core.types import BadInput
 
 logger = logging.getLogger(__name__)
 
-QUERY, SYNONYM = "automobile", "car"
 BASELINE = "TF-IDF"
+ACROSS = "sample-table9"
+ACROSS_ROWS = ["TF-IDF", "CL-LSI", "SSI Japanese-English"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A search: its text, words that are looked for in results, the one that is not the query's."""
+
+    text: str
+    words: tuple[str, ...]
+    synonym: str | None
+
+
+ENGLISH = Asked("automobile", ("automobile", "car"), "car")
+# What the sample's dictionary has for it.
+JAPANESE = Asked("自動車", ("car", "motorcar"), None)
 
 
 def demo(
@@ -31,17 +48,18 @@ def demo(
     threads: int | None = None,
     k: int = 10,
 ) -> dict[str, Any]:
-    """Generate the sample, compute the demo's table on it, and search it.
+    """Generate the sample, compute two tables on it, and search it.
 
     The Prefect server starts while the sample is being generated.
 
     Returns
     -------
-    the comparison (``experiment``, ``rows``, ...) with ``search``: ``query``, ``synonym``,
-    ``labels`` of the two models, and for each of them ``results`` with ``id``, ``title``,
-    ``score``, ``says`` (which of the two words the page says)
+    the comparison (``experiment``, ``rows``, ...) with ``search``: ``query``, ``words``,
+    ``synonym``, ``labels`` of the two models, and for each of them ``results`` with ``id``,
+    ``title``, ``score``, ``says`` (which of the words the page says); and ``across``, the same of
+    rows whose queries are Japanese and whose documents are English
     """
-    from flows.ingest import IngestSettings, ingest, make_sample
+    from flows.ingest import IngestSettings, MatesSettings, ingest, ingest_mates, make_sample
     from flows.pipeline import PipelineSettings, pipeline
 
     with Server() as server:
@@ -53,10 +71,18 @@ def demo(
         server.ready()
         corpus = ingest(IngestSettings(documents=documents, seed=seed, processes=threads))
         found = pipeline(PipelineSettings(table=table, corpus=corpus, threads=threads))
-    return {**found, "search": _search(found["rows"], Path(corpus), k)}
+        mates = ingest_mates(MatesSettings(pages=documents, seed=seed, processes=threads))
+        across = pipeline(
+            PipelineSettings(table=ACROSS, corpus=mates, rows=ACROSS_ROWS, threads=threads)
+        )
+    found["search"] = _search(found["rows"], ENGLISH, Path(corpus), k)
+    across["search"] = _search(across["rows"], JAPANESE, Path(corpus), k)
+    return {**found, "across": across}
 
 
-def _search(rows: Sequence[Mapping[str, Any]], corpus: Path, k: int) -> dict[str, Any]:
+def _search(
+    rows: Sequence[Mapping[str, Any]], asked: Asked, corpus: Path, k: int
+) -> dict[str, Any]:
     """Search with words alone and with the best trained row."""
     from flows.tracking import model_directory
     from ssi_core.serving.searcher import open_searcher
@@ -69,29 +95,30 @@ def _search(rows: Sequence[Mapping[str, Any]], corpus: Path, k: int) -> dict[str
     results = {}
     for label in labels:
         searcher = open_searcher(model_directory(runs[label]))
-        hits = searcher.search([QUERY], k=k)[0].hits
-        said = _says(corpus, [hit.id for hit in hits])
+        hits = searcher.search([asked.text], k=k)[0].hits
+        said = _says(corpus, [hit.id for hit in hits], asked.words)
         results[label] = [
             {"id": hit.id, "title": hit.title, "score": hit.score, "says": said[hit.id]}
             for hit in hits
         ]
     return {
-        "query": QUERY,
-        "synonym": SYNONYM,
+        "query": asked.text,
+        "words": list(asked.words),
+        "synonym": asked.synonym,
         "labels": labels,
         "runs": {label: runs[label] for label in labels},
         "results": results,
     }
 
 
-def _says(corpus: Path, ids: Sequence[str]) -> dict[str, list[str]]:
-    """Which of the two words each document says."""
+def _says(corpus: Path, ids: Sequence[str], words: Sequence[str]) -> dict[str, list[str]]:
+    """Which of some words each document says."""
     from ssi_core.corpus.tables import open_corpus
 
     texts = open_corpus(corpus).documents.filter(pl.col("id").is_in(list(ids)))
-    words = pl.col("text").str.to_lowercase().str.extract_all(r"\w+")
-    found = texts.select("id", words.alias("words")).collect()
+    all_words = pl.col("text").str.to_lowercase().str.extract_all(r"\w+")
+    found = texts.select("id", all_words.alias("words")).collect()
     return {
-        document: [word for word in (QUERY, SYNONYM) if word in set(said)]
+        document: [word for word in words if word in set(said)]
         for document, said in found.iter_rows()
     }

@@ -1,4 +1,4 @@
-"""The verb that shows all of it: sample, table, and a search that needs what was learned."""
+"""The verb that shows all of it: sample, tables, and searches that need what was learned."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Verb, examples=("ssi demo", "ssi demo --documents 500 --seed 7"))
-@click.option("--documents", type=click.IntRange(min=20), default=2000, show_default=True)
+@click.option("--documents", type=click.IntRange(min=200), default=2000, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 def demo(documents: int, seed: int) -> Outcome:
     """Run all of it on a made-up encyclopedia.
 
-    It takes about two minutes, and ends with a search for "automobile", by words alone and by what
-    was learned, side by side.
+    It takes about two minutes. It ends with a search for "automobile", by words alone and by what
+    was learned, side by side, then with one in Japanese among the English pages.
     """
     from flows.demo import demo as run
 
     found = run(documents, seed, threads=settings().threads)
 
     def show(console: Console) -> None:
-        comparison_outcome(found).show(console)
-        _show_search(console, found["search"])
+        for comparison in (found, found["across"]):
+            comparison_outcome(comparison).show(console)
+            _show_search(console, comparison["search"])
+            console.print()
 
     return Outcome(found, show)
 
@@ -37,7 +39,7 @@ def demo(documents: int, seed: int) -> Outcome:
 def _show_search(console: Console, search: Mapping[str, Any]) -> None:
     from rich.table import Table
 
-    query, synonym, labels = search["query"], search["synonym"], search["labels"]
+    query, labels = search["query"], search["labels"]
     table = Table(title=f'\nsearch "{query}"', box=None, pad_edge=False, title_justify="left")
     table.add_column("", justify="right")
     for label in labels:
@@ -51,9 +53,8 @@ def _show_search(console: Console, search: Mapping[str, Any]) -> None:
             row += [str(hit["title"]), " and ".join(hit["says"])]
         table.add_row(str(place + 1), *row)
     console.print(table)
-    found = {label: _only(hits, synonym) for label, hits in search["results"].items()}
-    for label, count in found.items():
-        console.print(f'{label} finds {count} pages that say "{synonym}" only', markup=False)
+    for label, hits in search["results"].items():
+        console.print(f"{label} finds {_learnt(hits, search)}", markup=False)
     run = search["runs"][labels[-1]]
     console.print(
         f"\nLook further:\n  ssi search {run} {query}\n  ssi neighbours {run} {query}\n  ssi ui",
@@ -61,5 +62,11 @@ def _show_search(console: Console, search: Mapping[str, Any]) -> None:
     )
 
 
-def _only(hits: list[Mapping[str, Any]], word: str) -> int:
-    return sum(hit["says"] == [word] for hit in hits)
+def _learnt(hits: list[Mapping[str, Any]], search: Mapping[str, Any]) -> str:
+    """Say how many results words alone could not have found."""
+    synonym = search["synonym"]
+    count = sum(hit["says"] == ([synonym] if synonym else []) for hit in hits)
+    if synonym:
+        return f'{count} pages that say "{synonym}" only'
+    words = " nor ".join(f'"{word}"' for word in search["words"])
+    return f"{count} pages that say neither {words}"

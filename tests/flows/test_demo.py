@@ -16,3 +16,10 @@ def test_the_demo_searches_with_words_and_with_what_was_learned(prefect_server, 
     assert by_words
     assert all("automobile" in hit["says"] for hit in by_words)
     assert {row["run_id"] for row in found["rows"]} >= set(search["runs"].values())
+
+    across = found["across"]
+    assert [row["label"] for row in across["rows"]] == ["TF-IDF", "CL-LSI", "SSI Japanese-English"]
+    assert across["search"]["query"] == "自動車"
+    translated = across["search"]["results"]["TF-IDF"]
+    assert translated
+    assert all({"car", "motorcar"} & set(hit["says"]) for hit in translated)

@@ -45,12 +45,13 @@ def demo(
     seed: int = 0,
     *,
     table: str = "demo",
+    budget: int | None = None,
     threads: int | None = None,
     k: int = 10,
 ) -> dict[str, Any]:
     """Generate the sample, compute two tables on it, and search it.
 
-    The Prefect server starts while the sample is being generated.
+    The Prefect server starts while the sample is being generated; ``budget`` limits every training.
 
     Returns
     -------
@@ -70,11 +71,10 @@ def demo(
         logger.info("starting Prefect at %s", server.url)
         server.ready()
         corpus = ingest(IngestSettings(documents=documents, seed=seed, processes=threads))
-        found = pipeline(PipelineSettings(table=table, corpus=corpus, threads=threads))
+        how: dict[str, Any] = {"threads": threads, "budget": budget}
+        found = pipeline(PipelineSettings(table=table, corpus=corpus, **how))
         mates = ingest_mates(MatesSettings(pages=documents, seed=seed, processes=threads))
-        across = pipeline(
-            PipelineSettings(table=ACROSS, corpus=mates, rows=ACROSS_ROWS, threads=threads)
-        )
+        across = pipeline(PipelineSettings(table=ACROSS, corpus=mates, rows=ACROSS_ROWS, **how))
     found["search"] = _search(found["rows"], ENGLISH, Path(corpus), k)
     across["search"] = _search(across["rows"], JAPANESE, Path(corpus), k)
     return {**found, "across": across}

@@ -7,7 +7,7 @@ pytestmark = [pytest.mark.flow, pytest.mark.slow]
 def test_the_demo_searches_with_words_and_with_what_was_learned(prefect_server, tiny):
     from flows.demo import demo
 
-    found = demo(120, seed=4, table=str(tiny), k=5)
+    found = demo(120, seed=4, table=str(tiny), budget=1000, k=5)
 
     search = found["search"]
     assert search["labels"][0] == "TF-IDF"

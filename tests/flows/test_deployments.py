@@ -92,16 +92,15 @@ def machine(tmp_path_factory):
 def test_every_flow_is_deployed_and_the_main_one_is_scheduled(machine):
     deployed = machine.ask("deployments/filter")
     assert {d["name"] for d in deployed} == {
-        *(
-            "ingest",
-            "ingest-mates",
-            "features",
-            "train",
-            "evaluate",
-            "pipeline",
-            "retrain",
-            "sensor",
-        ),
+        "ingest",
+        "ingest-mates",
+        "ingest-clicks",
+        "features",
+        "train",
+        "evaluate",
+        "pipeline",
+        "retrain",
+        "sensor",
     }
     (nightly,) = next(d for d in deployed if d["name"] == "pipeline")["schedules"]
     assert nightly["active"]

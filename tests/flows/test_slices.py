@@ -17,7 +17,7 @@ def comparison():
         "measures": ["map"],
         "summary": [
             {
-                "label": label, "slices": own, "seeds": 1, "queries": 12, "seconds": None,
+                "label": label, "slices": own, "seeds": 1, "queries": 12, "seconds": None, "triples": None,
                 "paper": {}, "note": None,
                 "measures": {"map": {"mean": 0.5, "se": 0.1, "sd_seeds": None}},
             }

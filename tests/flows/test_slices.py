@@ -17,8 +17,8 @@ def comparison():
         "measures": ["map"],
         "summary": [
             {
-                "label": label, "slices": own, "seeds": 1, "queries": 12, "seconds": None, "triples": None,
-                "paper": {}, "note": None,
+                "label": label, "slices": own, "seeds": 1, "queries": 12,
+                "seconds": None, "triples": None, "paper": {}, "note": None,
                 "measures": {"map": {"mean": 0.5, "se": 0.1, "sd_seeds": None}},
             }
             for label, own in (("new", found), ("old", {}))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,6 +22,7 @@ from flows.steps import (
     worth_retrying,
 )
 from ssi_core import store
+from ssi_core.experiment import Table
 from ssi_core.types import BadInput, Progress
 
 
@@ -142,6 +145,16 @@ def _of_mates(settings: FeaturesSettings, out: Path, tell: Progress) -> store.Ar
         translated=Path(settings.translated) if settings.translated else None,
         force=settings.force,
         progress=tell,
+    )
+
+
+def features_of(
+    table: Table, name: str, corpus: str, frozen: Sequence[str] = ()
+) -> FeaturesSettings:
+    """Return how a table's task is made, with every view that a row of it reads."""
+    views = ["counts", *table.views(name)]
+    return FeaturesSettings(
+        corpus=corpus, views=views, frozen=list(frozen), **asdict(table.tasks[name])
     )
 
 

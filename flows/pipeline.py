@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from flows import environment, tracking
 from flows.costs import require_rows
-from flows.features import FeaturesSettings, make_task
+from flows.features import features_of, make_task
 from flows.ingest import IngestSettings, MatesSettings, ingest_source, mates_source
 from flows.rows import find_table
 from flows.server import Server
@@ -168,7 +168,7 @@ def make_tasks(table: Table, settings: PipelineSettings) -> dict[str, str]:
         return {needed[0]: str(store.read(Path(settings.task), "task").path)}
     across = any(table.tasks[name].relevant for name in needed)
     corpus = settings.corpus or _source(table, settings, across=across)
-    return {name: make_task(_features(table, name, corpus)) for name in needed}
+    return {name: make_task(features_of(table, name, corpus)) for name in needed}
 
 
 def _source(table: Table, settings: PipelineSettings, *, across: bool) -> str:
@@ -185,24 +185,6 @@ def _source(table: Table, settings: PipelineSettings, *, across: bool) -> str:
         paths, processes = settings.dumps, settings.threads
         return ingest_source(IngestSettings(source="wikipedia", paths=paths, processes=processes))
     return ingest_source(IngestSettings(documents=settings.sample, **sample))
-
-
-def _features(table: Table, name: str, corpus: str) -> FeaturesSettings:
-    spec = table.tasks[name]
-    return FeaturesSettings(
-        corpus=corpus,
-        words=spec.words,
-        split=spec.split,
-        split_seed=spec.split_seed,
-        pool=spec.pool,
-        cold=spec.cold,
-        query_words=spec.query_words,
-        query_draws=spec.query_draws,
-        relevant=spec.relevant,
-        vocabularies=spec.vocabularies,
-        goal=spec.goal,
-        views=["counts", *table.views(name)],
-    )
 
 
 def comparison_id(table: Table, tasks: Mapping[str, str]) -> str:

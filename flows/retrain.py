@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from flows import environment, tracking
 from flows.costs import require_rows
-from flows.features import FeaturesSettings, make_task
+from flows.features import features_of, make_task
 from flows.ingest import IngestSettings, ingest_source
 from flows.rows import find_table, run_row
 from flows.server import Server
@@ -175,22 +175,8 @@ def train_challenger(settings: RetrainSettings, corpus: str, frozen: list[str], 
     """Train the row on the corpus, unless it is; return its run's id."""
     table = find_table(settings.table)
     row = table.row(settings.row)
-    spec = table.tasks[row.task]
     champion = registry.champion(settings.name)
-    made = make_task(
-        FeaturesSettings(
-            corpus=corpus,
-            words=spec.words,
-            split=spec.split,
-            split_seed=spec.split_seed,
-            pool=spec.pool,
-            cold=spec.cold,
-            query_words=spec.query_words,
-            query_draws=spec.query_draws,
-            views=["counts", *table.views(row.task)],
-            frozen=frozen,
-        )
-    )
+    made = make_task(features_of(table, row.task, corpus, frozen))
     comparison = f"retrain-{settings.name}-{key[:12]}"
     if found := tracking.finished_run(table.name, comparison, row.label, settings.seed):
         return found

@@ -12,10 +12,8 @@ from __future__ import annotations
 import csv
 import gzip
 import logging
-import lzma
 import re
 import sys
-import tarfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -27,6 +25,7 @@ from lxml import etree
 
 from ssi_core import store
 from ssi_core.corpus import inputs, mates, tables
+from ssi_core.corpus.packed import read_members
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -37,7 +36,7 @@ LANGUAGES = ("ja", "en")
 LEAST_TITLE = 3
 """Characters of the shortest title whose mention is a link: shorter ones are common words."""
 
-_MEMBER = re.compile(r"[A-Z]{3}/([A-Z]{3}\d{5})\.xml")
+_MEMBER = re.compile(r"([A-Z]{3}/[A-Z]{3}\d{5})\.xml")
 _STEPS = ("check", "trans")
 _REMEDY = "Restore the published archive."
 _log = logging.getLogger(__name__)
@@ -66,26 +65,13 @@ def read_articles(
     BadInput
         The archive is damaged or holds another kind of member.
     """
-    try:
-        with tarfile.open(path, "r|xz") as archive:
-            for member in archive:
-                if member.isdir():
-                    continue
-                name = _MEMBER.fullmatch(member.name)
-                file = archive.extractfile(member) if member.isfile() and name else None
-                if name is None or file is None:
-                    raise BadInput(
-                        f"{path}: the member {member.name!r} isn't a file CAT/CATnnnnn.xml. "
-                        f"{_REMEDY}"
-                    )
-                try:
-                    yield _article(name[1], file.read(), skipped)
-                except etree.XMLSyntaxError as error:
-                    line, column = error.position
-                    malformed[member.name] = f"line {line}, column {column}: {_reason(error)}"
-                    _log.info("%s: %s: %s", path, member.name, malformed[member.name])
-    except (OSError, EOFError, tarfile.TarError, lzma.LZMAError) as error:
-        raise BadInput(f"{path}: {error}. {_REMEDY}") from None
+    for name, xml in read_members(path, _MEMBER, "a file CAT/CATnnnnn.xml"):
+        try:
+            yield _article(name.partition("/")[2], xml, skipped)
+        except etree.XMLSyntaxError as error:
+            line, column = error.position
+            malformed[f"{name}.xml"] = f"line {line}, column {column}: {_reason(error)}"
+            _log.info("%s: %s.xml: %s", path, name, malformed[f"{name}.xml"])
 
 
 def _reason(error: etree.XMLSyntaxError) -> str:

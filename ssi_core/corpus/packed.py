@@ -1,10 +1,12 @@
-"""Bytes of a file that may be packed: gzip, bz2 or xz, told by how it begins."""
+"""Bytes of a file that may be packed: gzip, bz2 or xz, told by how it begins; tar archives."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
 import lzma
+import re
+import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TypeAlias
@@ -42,6 +44,31 @@ def read_lines(path: Path) -> Iterator[tuple[bytes, float]]:
     with files.reading(path, _REMEDY), path.open("rb") as raw, _unpacked(raw) as file:
         for line in file:
             yield line, raw.tell() / size
+
+
+def read_members(path: Path, pattern: re.Pattern[str], kind: str) -> Iterator[tuple[str, bytes]]:
+    """Yield (group 1 of the pattern, content) of each file of a tar.xz archive, in its order.
+
+    Nothing is unpacked to disk. ``kind`` tells in a message what the pattern asks for.
+
+    Raises
+    ------
+    BadInput
+        The archive is missing or damaged, or has a member of another kind.
+    """
+    remedy = "Restore the published archive."
+    try:
+        with tarfile.open(path, "r|xz") as archive:
+            for member in archive:
+                if member.isdir():
+                    continue
+                name = pattern.fullmatch(member.name)
+                file = archive.extractfile(member) if member.isfile() and name else None
+                if name is None or file is None:
+                    raise BadInput(f"{path}: the member {member.name!r} isn't {kind}. {remedy}")
+                yield name[1], file.read()
+    except (OSError, EOFError, tarfile.TarError, lzma.LZMAError) as error:
+        raise BadInput(f"{path}: {error}. {remedy}") from None
 
 
 def _size(path: Path) -> int:

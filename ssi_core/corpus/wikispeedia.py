@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import lzma
 import re
 import sys
-import tarfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -23,6 +21,7 @@ import polars as pl
 from ssi_core import store
 from ssi_core.corpus import inputs, links, tables
 from ssi_core.corpus.links import DOCUMENT, resolve_links, settle_pages
+from ssi_core.corpus.packed import read_members
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -54,21 +53,11 @@ def rows_of(path: Path, columns: int) -> Iterator[list[str]]:
 
 def _texts(path: Path) -> Iterator[tuple[str, str]]:
     """Yield (article name, text) straight from the archive; nothing is unpacked to disk."""
-    try:
-        with tarfile.open(path, "r|xz") as archive:
-            for member in archive:
-                if member.isdir():
-                    continue
-                name = _MEMBER.fullmatch(member.name)
-                file = archive.extractfile(member) if member.isfile() and name else None
-                if name is None or file is None:
-                    raise BadInput(
-                        f"{path}: the member {member.name!r} isn't a file "
-                        "plaintext_articles/NAME.txt. Restore the published archive."
-                    )
-                yield name[1], file.read().decode("utf-8")
-    except (OSError, EOFError, tarfile.TarError, lzma.LZMAError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: {error}. Restore the published archive.") from None
+    for name, text in read_members(path, _MEMBER, "a file plaintext_articles/NAME.txt"):
+        try:
+            yield name, text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise BadInput(f"{path}: {name}.txt: {error}. Restore the published archive.") from None
 
 
 def clean_text(text: str) -> str:

@@ -139,7 +139,7 @@ def footnotes(comparison: Mapping[str, Any]) -> list[str]:
     summary = comparison["summary"]
     queries = max(row["queries"] for row in summary)
     lines = [
-        f"± standard error over {queries} queries. * better, ° worse than {comparison['baseline']} "
+        f"± standard error over {queries} queries. * better, ° worse than {_baselines(comparison)} "
         f"(paired randomisation test, Holm, p < {_LEVEL:g})."
     ]
     bound = comparison["bounds"].get("p_at_10") if "p_at_10" in comparison["measures"] else None
@@ -156,6 +156,12 @@ def footnotes(comparison: Mapping[str, Any]) -> list[str]:
     if comparison["missing"]:
         lines.append(f"not finished: {', '.join(comparison['missing'])}.")
     return lines
+
+
+def _baselines(comparison: Mapping[str, Any]) -> str:
+    tested = [test["b"] for test in comparison["tests"] if test["family"] == "baseline"]
+    labels = list(dict.fromkeys(tested)) or [comparison["baseline"]]
+    return labels[0] if len(labels) == 1 else f"the baseline of its task: {', '.join(labels)}"
 
 
 def claims_line(comparison: Mapping[str, Any]) -> str:

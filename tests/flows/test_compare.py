@@ -134,6 +134,13 @@ def test_triples_and_minutes_of_a_row_are_means_over_its_seeds(found):
     assert line.split()[-2:] == ["1.25M", "1.6"]
 
 
+def test_the_signs_name_every_baseline(found):
+    assert "worse than TF-IDF (paired" in printed(found)
+    of_words = {**found["tests"][0], "b": "TF-IDF (links)"}
+    said = " ".join(printed({**found, "tests": [*found["tests"], of_words]}).split())
+    assert "° worse than the baseline of its task: TF-IDF, TF-IDF (links) (paired" in said
+
+
 def test_a_long_label_costs_the_printed_errors_and_is_not_broken(found):
     summary = [{**row, "label": f"{row['label']} k = 10"} for row in found["summary"]]
     text = printed({**found, "summary": summary, "baseline": "TF-IDF k = 10"})

@@ -8,16 +8,17 @@ cost seconds, and a night that was killed goes on where it stopped.
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from prefect import flow, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from flows import environment, tracking
+from flows.checks import look
 from flows.costs import require_rows
 from flows.features import features_of, make_task
 from flows.ingest import IngestSettings, ingest_source
@@ -31,7 +32,7 @@ from flows.workers import Workers
 from ssi_core import store
 from ssi_core.evaluation.gate import Decision, Rule, best_so_far, decide
 from ssi_core.evaluation.report import load_report, save_report
-from ssi_core.features.drift import Limits, Profile, problems, profile
+from ssi_core.features.drift import Limits
 from ssi_core.types import BadInput, Report
 
 # By its own name: a deployment loads this file under another.
@@ -73,7 +74,25 @@ class RetrainSettings(BaseModel):
     size: float = Field(
         default=0.7, ge=0, le=1, description="Share of the documents before that there must be"
     )
+    limits: dict[str, float] = Field(
+        default_factory=dict,
+        description="Further limits of the look at the data, by name: words, unknown, empty, "
+        "languages, map, clicks",
+    )
     threads: int = Field(default=1, ge=1, le=1024, description="Of the training; 1 repeats exactly")
+
+    @field_validator("limits")
+    @classmethod
+    def _known(cls, value: dict[str, float]) -> dict[str, float]:
+        known = {one.name for one in fields(Limits)}
+        if unknown := sorted(value.keys() - known):
+            raise ValueError(f"no limit {unknown[0]!r}; there are {', '.join(sorted(known))}")
+        Limits(**value)
+        return value
+
+    def all_limits(self) -> Limits:
+        """Return the limits of the look at the data."""
+        return Limits(**{"size": self.size, **self.limits})
 
 
 _DEFAULTS = RetrainSettings()
@@ -136,14 +155,14 @@ def _decided(name: str, key: str) -> decisions.Night | None:
 def check(settings: RetrainSettings, corpus: str, key: str) -> dict[str, float]:
     """Look at the corpus beside the one before; `BadInput` says why it is not trained on."""
     champion = registry.champion(settings.name)
-    known = _words_of(f"models:/{settings.name}/{champion}") if champion else None
+    model = f"models:/{settings.name}/{champion}" if champion else None
     before = next(
         (night.corpus for night in decisions.nights(settings.name) if night.outcome != "stop"), ""
     )
-    new = profile(Path(corpus), known)
-    old = profile(Path(before), known) if (Path(before) / store.MANIFEST).is_file() else None
-    numbers = _drift(new, old)
-    if found := problems(new, old, Limits(size=settings.size)):
+    numbers, found = look(
+        corpus, before, model and str(tracking.model_directory(model)), settings.all_limits()
+    )
+    if found:
         reason = f"{corpus} is not trained on: {'; '.join(found)}"
         report = f"## Stopped before the training\n\n{reason}\n"
         tags = {"name": settings.name, "key": key, "corpus_path": corpus, "night": "0"}
@@ -151,23 +170,10 @@ def check(settings: RetrainSettings, corpus: str, key: str) -> dict[str, float]:
         decisions.log("stop", reason, report, tags=tags, numbers=numbers, files={})
         create_markdown_artifact(report, key=_artifact_key(settings))
         raise BadInput(
-            f"{reason}. Look at the input; if it is right, ask for less (ssi retrain --size)."
+            f"{reason}. Look at the input; if it is right, move the limit (ssi retrain --limit "
+            "NAME=NUMBER)."
         )
     return numbers
-
-
-def _drift(new: Profile, old: Profile | None) -> dict[str, float]:
-    found = {f"drift/{name}": float(value) for name, value in new.numbers().items()}
-    if old is not None:
-        found |= {f"drift/{name}_before": float(v) for name, v in old.numbers().items()}
-    return found
-
-
-def _words_of(model: str) -> list[str]:
-    from ssi_core.models import load_model
-
-    views = load_model(tracking.model_directory(model)).document_views.values()
-    return sorted({word for view in views for word in view.words})
 
 
 @task(cache_policy=NO_CACHE)

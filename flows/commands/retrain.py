@@ -57,6 +57,21 @@ def freeze(
     return artefact_outcome(artefact)
 
 
+def _limits(
+    context: click.Context, option: click.Parameter, value: tuple[str, ...]
+) -> dict[str, float]:
+    found = {}
+    for said in value:
+        name, equals, number = said.partition("=")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise click.BadParameter(f"{said!r} is not NAME=NUMBER", context, option)
+    return found
+
+
 @click.command(
     cls=Verb,
     examples=(
@@ -97,6 +112,14 @@ def freeze(
     default=0.7,
     show_default=True,
     help="Share of the documents, and of the links, before that there must be.",
+)
+@click.option(
+    "--limit",
+    "limits",
+    metavar="NAME=NUMBER",
+    multiple=True,
+    callback=_limits,
+    help="What may change from night to night, such as words=3 or map=0.4; see the guide.",
 )
 @NAME
 def retrain(

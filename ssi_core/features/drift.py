@@ -1,38 +1,44 @@
-"""What changed between two corpora, and whether the new one may be trained on.
+"""What changed between two states of the data, and whether the new one may be trained on.
 
 A corpus that lost half of its documents, or whose words are no longer known, comes from a broken
-input more often than from the world; a model of it should not be trained at all.
+input more often than from the world; a model of it should not be trained at all. The documents that
+are looked at are drawn by a hash of their ids: from both states the same, as far as both have them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from ssi_core import files, store
+from ssi_core.features.click_rates import Rate, click_rates, jumps
 from ssi_core.features.reading import INGEST, parts_of
+from ssi_core.features.split import hash_titles
+from ssi_core.features.word_map import WordMap, distance, word_map
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Int64
 
 SAMPLE = 2000
-"""Documents of a corpus whose words are counted."""
+"""Documents whose words are counted."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What is known of a corpus without a model.
+    """What is known of a corpus, or of clicks, without a model.
 
     Attributes
     ----------
-    documents, links : counts
+    documents, links : counts; of clicks: of pages and ads, and of clicked pairs
     empty : share of the documents without a word, of the sample
     words : median of the words of a document, of the sample
     unknown : share of the words of the sample that a vocabulary lacks; None: none was given
     languages : code -> share of the documents
+    clicks : name -> `Rate`, of clicks
+    together : which words go together, in the sample
     """
 
     documents: int
@@ -41,11 +47,15 @@ class Profile:
     words: float
     unknown: float | None
     languages: Mapping[str, float] = field(default_factory=dict)
+    clicks: Mapping[str, Rate] = field(default_factory=dict)
+    together: WordMap | None = field(default=None, compare=False, repr=False)
 
     def numbers(self) -> dict[str, float]:
         """As metrics: name -> number."""
-        plain = {k: v for k, v in asdict(self).items() if k != "languages" and v is not None}
-        return plain | {f"language_{code}": share for code, share in self.languages.items()}
+        names = ("documents", "links", "empty", "words", "unknown")
+        plain = {name: float(v) for name in names if (v := getattr(self, name)) is not None}
+        languages = {f"language_{code}": share for code, share in self.languages.items()}
+        return plain | languages | {name: rate.value for name, rate in self.clicks.items()}
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,8 @@ class Limits:
     unknown : share by which more words than before are unknown to the champion, at most
     empty : share of documents without a word, at most
     languages : share of the documents that change their language, at most
+    map : distance of the maps of words that go together, at most; see `word_map`
+    clicks : factor by which clicks per showing change, in all or in a position, at most
     """
 
     size: float = 0.7
@@ -66,47 +78,60 @@ class Limits:
     unknown: float = 0.1
     empty: float = 0.2
     languages: float = 0.1
+    map: float = 0.2
+    clicks: float = 2.0
 
     def __post_init__(self) -> None:
         for one in fields(self):
             value = getattr(self, one.name)
-            low, high = (1, np.inf) if one.name == "words" else (0, 1)
+            low, high = (1, np.inf) if one.name in ("words", "clicks") else (0, 1)
             if not low <= value <= high:
                 raise ValueError(f"{one.name}={value}, expected from {low} to {high}")
 
 
 def profile(
-    corpus: Path, vocabulary: Sequence[str] | None = None, *, sample: int = SAMPLE, seed: int = 0
+    source: Path,
+    vocabulary: Sequence[str] | None = None,
+    *,
+    like: Profile | None = None,
+    sample: int = SAMPLE,
+    seed: int = 0,
 ) -> Profile:
-    """Look at a corpus: its size, languages, and the words of a sample of it.
+    """Look at a corpus or at clicks: size, languages, click rates, and the words of a sample.
 
     Parameters
     ----------
-    corpus : directory of an ingestion
+    source : directory of an ingestion
     vocabulary : words that the champion knows
+    like : the profile that this one is compared with: the map is of its words
     sample : documents whose words are counted
     seed : of the sample
     """
-    made = store.read(Path(corpus), "corpus")
-    parts = parts_of(made.path, "documents")
-    languages = files.read_strings(parts, "language", remedy=INGEST)["language"].fill_null("")
-    n = len(languages)
+    made = store.read(Path(source))
+    clicked = made.kind == "clicks"
+    corpora = [made.path / side for side in ("pages", "ads")] if clicked else [made.path]
+    parts = [part for one in corpora if one.exists() for part in parts_of(one, "documents")]
+    texts = files.read_strings(parts, "id", "language", remedy=INGEST)
+    languages, n = texts["language"].fill_null(""), len(texts)
     if n == 0:
-        raise BadInput(f"{corpus}: the corpus has no documents. {INGEST}")
-    chosen = np.sort(np.random.default_rng(seed).permutation(n)[:sample])
+        raise BadInput(f"{source}: the corpus has no documents. {INGEST}")
+    chosen = np.sort(np.argsort(hash_titles(texts["id"], seed, b"sample", "ids"))[:sample])
     words = [
         tokenize(text, language)
         for text, language in zip(_texts(parts, chosen), languages.gather(chosen), strict=True)
     ]
     lengths = np.array([len(own) for own in words])
     shares = languages.value_counts(sort=True)
+    same = like.together.words if like is not None and like.together is not None else None
     return Profile(
         documents=n,
-        links=int(made.counts.get("links", 0)),
+        links=int(made.counts.get("pairs" if clicked else "links", 0)),
         empty=float(np.mean(lengths == 0)),
         words=float(np.median(lengths)),
         unknown=None if vocabulary is None else _unknown(words, frozenset(vocabulary)),
         languages={str(code): count / n for code, count in shares.iter_rows()},
+        clicks=click_rates(made.path) if clicked else {},
+        together=word_map(words, same),
     )
 
 
@@ -137,37 +162,54 @@ def problems(new: Profile, old: Profile | None, limits: Limits | None = None) ->
     limits = limits or Limits()
     found = []
     if new.empty > limits.empty:
-        found.append(f"{new.empty:.0%} of the documents have no word, at most {limits.empty:.0%}")
+        found.append(
+            f"{new.empty:.0%} of the documents have no word, at most {limits.empty:.0%} "
+            "(limit empty)"
+        )
     if old is None:
         return found
     if new.unknown is not None and new.unknown - (old.unknown or 0.0) > limits.unknown:
         found.append(
             f"the champion does not know {new.unknown:.0%} of the words, {old.unknown or 0:.0%} "
-            f"before, at most {limits.unknown:.0%} more"
+            f"before, at most {limits.unknown:.0%} more (limit unknown)"
         )
     for what in ("documents", "links"):
         now, before = getattr(new, what), getattr(old, what)
         if now < limits.size * before:
             found.append(
                 f"{now:,} {what}, {now / before:.0%} of the {before:,} before, at least "
-                f"{limits.size:.0%}"
+                f"{limits.size:.0%} (limit size)"
             )
     factor = max(new.words, old.words, 1.0) / max(1.0, min(new.words, old.words))
     if factor > limits.words:
         found.append(
             f"the median document has {new.words:.0f} words, {old.words:.0f} before, a factor of "
-            f"at most {limits.words:g}"
+            f"at most {limits.words:g} (limit words)"
         )
-    moved = moved_languages(new, old)
-    if moved > limits.languages:
+    moved = changes(new, old)
+    if moved["languages"] > limits.languages:
         found.append(
-            f"{moved:.0%} of the documents are in another language than before, at most "
-            f"{limits.languages:.0%}"
+            f"{moved['languages']:.0%} of the documents are in another language than before, at "
+            f"most {limits.languages:.0%} (limit languages)"
         )
-    return found
+    if moved["map"] > limits.map:
+        found.append(
+            f"other words go together than before: the maps of frequent words differ by "
+            f"{moved['map']:.2f}, at most {limits.map:.2f} (limit map)"
+        )
+    return found + jumps(new.clicks, old.clicks, limits.clicks)
 
 
-def moved_languages(new: Profile, old: Profile) -> float:
-    """Return half the sum of the differences of shares: 0 for the same mix, 1 for another one."""
+def changes(new: Profile, old: Profile) -> dict[str, float]:
+    """Return what is known of two profiles only together.
+
+    Returns
+    -------
+    ``languages``: half the sum of the differences of shares, 0 for the same mix, 1 for another one;
+    ``map``: `word_map.distance`, 0 where a map is missing
+    """
     codes = {*new.languages, *old.languages}
-    return sum(abs(new.languages.get(c, 0) - old.languages.get(c, 0)) for c in codes) / 2
+    moved = sum(abs(new.languages.get(c, 0) - old.languages.get(c, 0)) for c in codes) / 2
+    maps = new.together, old.together
+    apart = 0.0 if maps[0] is None or maps[1] is None else distance(maps[0], maps[1])
+    return {"languages": moved, "map": apart}

@@ -1,13 +1,20 @@
+import re
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.features.drift import Limits, Profile, moved_languages, problems, profile
+from ssi_core.features.click_rates import Rate
+from ssi_core.features.drift import Limits, Profile, changes, problems, profile
+from ssi_core.features.word_map import word_map
 from ssi_core.types import BadInput
 from tests.corpora import topical, write_corpus
 
-USUAL = Profile(1000, 9000, 0.01, 200.0, 0.05, {"en": 1.0})
+USUAL = Profile(
+    1000, 9000, 0.01, 200.0, 0.05, {"en": 1.0},
+    {"click_rate": Rate(10_000, 1000)}, word_map([["a", "b"], ["c", "d"]] * 9, "abcd"),
+)  # fmt: skip
 
 
 def test_a_profile_of_a_corpus(tmp_path):
@@ -51,18 +58,42 @@ def test_a_usual_day_has_no_problem():
         ({"languages": {"en": 0.8, "ja": 0.2}}, "20% of the documents are in another language"),
         ({"unknown": 0.5}, "the champion does not know 50% of the words, 5% before"),
         ({"empty": 0.4}, "40% of the documents have no word"),
+        ({"clicks": {"click_rate": Rate(20_000, 800)}}, "0.0400 clicks per showing, 0.1000 before"),
+        ({"clicks": {"click_rate": Rate(20_000, 4100)}}, "0.2050 clicks per showing"),
+        (
+            {"together": word_map([["a", "c"], ["b", "d"]] * 9, "abcd")},
+            "the maps of frequent words differ by 1.00, at most 0.20",
+        ),
     ],
 )
 def test_what_stops_a_training(change, said):
     (problem,) = problems(replace(USUAL, **change), USUAL)
     assert said in problem
-    lenient = Limits(size=0, words=100, unknown=1, empty=1, languages=1)
+    lenient = Limits(size=0, words=100, unknown=1, empty=1, languages=1, map=1, clicks=100)
     assert problems(replace(USUAL, **change), USUAL, lenient) == []
+    # Each names the limit that lets it pass.
+    assert re.search(r"\(limit (\w+)\)$", problem)[1] in Limits.__dataclass_fields__
 
 
 def test_languages_that_moved():
     other = replace(USUAL, languages={"ja": 1.0})
-    assert (moved_languages(USUAL, other), moved_languages(USUAL, USUAL)) == (1, 0)
+    moved = [changes(USUAL, one)["languages"] for one in (other, USUAL)]
+    assert moved == [1, 0]
+
+
+def test_the_sample_is_the_same_as_far_as_both_have_it(tmp_path):
+    texts, _ = topical(240)
+    old, new = (
+        profile(write_corpus(tmp_path / str(n), texts[:n], []), sample=60) for n in (200, 240)
+    )
+    again = profile(tmp_path / "240", like=old, sample=60)
+    assert list(again.together.words) == list(old.together.words) != list(new.together.words)
+    assert changes(old, old)["map"] == 0 < changes(again, old)["map"] < 0.2
+    drawn = np.random.default_rng(0).permutation(" ".join(texts).split()).tolist()
+    mixed = [" ".join(drawn[n * 50 : n * 50 + 50]) for n in range(200)]
+    poisoned = profile(write_corpus(tmp_path / "mixed", mixed, []), like=old, sample=60)
+    assert changes(poisoned, old)["map"] > 0.5
+    assert problems(poisoned, replace(old, links=0)) != []
 
 
 @pytest.mark.parametrize("said", [{"size": 2}, {"words": 0.5}, {"unknown": -1}])

@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from flows.cli import cli
 from flows.command import run
 
@@ -31,9 +33,12 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     monkeypatch.setattr(retrain, "run_retrain", lambda **said: asked.append(said) or night)
     how = ("--warm", "--frozen", "f", "--size", "0.5", "--threads", "2")
+    how += ("--limit", "map=0.4", "--limit", "clicks=3")
     assert ssi(capsys, "retrain", "my.toml", "--corpus", corpus_dir, *how) == (0, night)
     checked = retrain.RetrainSettings(**asked[0])
     assert (checked.start, checked.frozen, checked.size) == ("champion", ["f"], 0.5)
+    limits = checked.all_limits()
+    assert (limits.size, limits.map, limits.clicks, limits.words) == (0.5, 0.4, 3, 2)
     assert (checked.table, checked.corpus, checked.threads) == ("my.toml", str(corpus_dir), 2)
 
     assert run(cli, ["retrain", "--dump", "one.xml", "--dump", "two.xml"]) == 0
@@ -43,4 +48,9 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
     assert retrain.RetrainSettings(**asked[1]).ingest.paths == ["one.xml", "two.xml"]
 
     assert run(cli, ["retrain"]) == 2
+    assert run(cli, ["retrain", "--corpus", "c", "--limit", "map"]) == 2
+    with pytest.raises(ValueError, match="no limit 'colour'; there are clicks, empty"):
+        retrain.RetrainSettings(limits={"colour": 1})
+    with pytest.raises(ValueError, match="map=3"):
+        retrain.RetrainSettings(limits={"map": 3})
     assert run(cli, ["retrain", "--dump", "one.xml", "--corpus", "c"]) == 2

@@ -82,6 +82,7 @@ def test_a_better_one_takes_over_and_a_worse_one_does_not(night):
     decided = tracking.client().get_run(second["run_id"]).data
     assert decided.metrics["gate/p"] < decided.metrics["gate/level"]
     assert decided.metrics["drift/documents"] == decided.metrics["drift/documents_before"] == 200
+    assert decided.metrics["drift/change_of_map"] == 0
     version = tracking.client().get_model_version(second["name"], "2")
     assert (version.tags["night"], version.tags["decision"]) == ("2", second["run_id"])
 

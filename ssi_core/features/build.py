@@ -14,7 +14,7 @@ from ssi_core.features.cold import cold_documents
 from ssi_core.features.correlated import write_hashed_views
 from ssi_core.features.cost import require_features
 from ssi_core.features.counting import matrix_path, write_counts, write_views
-from ssi_core.features.frozen import KIND, barred_links
+from ssi_core.features.frozen import KIND, barred_pairs
 from ssi_core.features.hashing import Hashing, parse_view
 from ssi_core.features.judged import write_judged
 from ssi_core.features.keywords import write_keyword_queries
@@ -47,7 +47,7 @@ def build_task(
 ) -> store.Artefact:
     """Make the task directory of a corpus, or find it up to date; see `Settings`.
 
-    Links of the sets in ``frozen`` are on no side but that of the test (`frozen.barred_links`).
+    Links of the sets in ``frozen`` are on no side but that of the test (`frozen.barred_pairs`).
 
     Raises
     ------
@@ -194,7 +194,8 @@ def _write_pairs(
         )
     of_pairs = sides_of_pairs(rows, texts["title"], sides, seed=settings.split_seed)
     if frozen:
-        barred = barred_links(frozen, texts["title"], rows) & (of_pairs != TEST) & (of_pairs >= 0)
+        barred = barred_pairs(frozen, "corpus", texts["title"], texts["title"], rows)
+        barred &= (of_pairs != TEST) & (of_pairs >= 0)
         of_pairs[barred] = NO_SIDE
         building.skipped["frozen_links"] = int(np.count_nonzero(barred))
     if settings.cold:

@@ -29,6 +29,7 @@ from ssi_core.features import code
 from ssi_core.features.cost import require_features
 from ssi_core.features.counting import BLOCK, matrix_path, row_blocks, write_counts, write_views
 from ssi_core.features.csr_writer import CsrWriter
+from ssi_core.features.frozen import KIND, barred_pairs
 from ssi_core.features.layout import DOCUMENTS, MATRICES, PAIRS, POOL, VALID_POOL, VIEW
 from ssi_core.features.pairs import candidates
 from ssi_core.features.queries import MATRICES as QUERY_MATRICES
@@ -36,7 +37,14 @@ from ssi_core.features.queries import QUERY_VIEW, TEXTS, write_exclude, write_qu
 from ssi_core.features.reading import INGEST, language_of, parts_of, texts_of
 from ssi_core.features.settings import ClicksSettings
 from ssi_core.features.slates import write_pairs_of, write_shown, write_slates
-from ssi_core.features.split import BOUNDS, SIDES, side_of_documents, side_of_links
+from ssi_core.features.split import (
+    BOUNDS,
+    NO_SIDE,
+    SIDES,
+    TEST,
+    side_of_documents,
+    side_of_links,
+)
 from ssi_core.features.tfidf import COUNTS, Weighting, weigh
 from ssi_core.features.views import TextView
 from ssi_core.types import BadInput, Float32, Progress, TextMatrix
@@ -56,10 +64,14 @@ def build_clicks_task(
     pool: int = 10_000,
     vocabularies: str = "one",
     goal: bool = False,
+    frozen: Sequence[Path] = (),
     force: bool = False,
     progress: Progress | None = None,
 ) -> store.Artefact:
     """Make the task directory of a ``clicks`` artefact, or find it up to date.
+
+    Pairs of page and ad of the sets in ``frozen`` are on no side but that of the test: neither a
+    click of them nor a showing is trained on.
 
     Parameters
     ----------
@@ -79,6 +91,7 @@ def build_clicks_task(
     split = split or str(source.configuration.get("split", "pairs"))
     settings = ClicksSettings(words, split, tuple(views), split_seed, pool, vocabularies, goal)
     configuration, parents = settings.configuration(), {"clicks": source.key}
+    parents |= {f"frozen_{n}": store.read(path, KIND).key for n, path in enumerate(frozen)}
     key = store.key_of("task", configuration, parents, code.digest())
     found = store.up_to_date(out, "task", key, force=force)
     if found is not None:
@@ -96,7 +109,7 @@ def build_clicks_task(
         out, kind="task", key=key, configuration=configuration, parents=parents
     ) as building:
         only_first = source.configuration.get("clicks") == "first"
-        _Making(clicks, settings, only_first, building, progress or _quiet).write()
+        _Making(clicks, settings, only_first, frozen, building, progress or _quiet).write()
     return store.read(out, "task")
 
 
@@ -112,10 +125,12 @@ class _Making:
         clicks: Path,
         settings: ClicksSettings,
         only_first: bool,
+        frozen: Sequence[Path],
         building: store.Building,
         progress: Progress,
     ) -> None:
         self.clicks, self.settings, self.only_first = clicks, settings, only_first
+        self.frozen = frozen
         self.building, self.path, self.progress = building, building.path, progress
         self.pages = clicks / "pages"
         self.ads = clicks / "ads" if (clicks / "ads").exists() else self.pages
@@ -133,7 +148,7 @@ class _Making:
         queries = len(pages)
         if self.settings.goal:
             rows, queries = self._with_goals(rows, pages)
-        rows = self._with_sides(rows)
+        rows = self._without_frozen(self._with_sides(rows), pages, documents)
         self._write_pools(len(documents))
         counts = write_pairs_of(self.path / PAIRS, rows)
         missing = [name for name, n in counts.items() if n == 0]
@@ -261,6 +276,21 @@ class _Making:
         rank = began.rank("min").cast(pl.Float64) / pl.len()
         side_of = sum(((rank > bound).cast(pl.Int8) for bound in BOUNDS), pl.lit(0, pl.Int8))
         return rows.with_columns(side=side_of.cast(pl.Int8))
+
+    def _without_frozen(
+        self, rows: pl.DataFrame, pages: pl.DataFrame, documents: pl.DataFrame
+    ) -> pl.DataFrame:
+        """Take rows of pairs of frozen sets off the sides that are trained on."""
+        if not self.frozen:
+            return rows
+        ends = rows.select("page", "d").to_numpy()
+        barred = barred_pairs(self.frozen, "clicks", pages["id"], documents["id"], ends)
+        held = pl.lit(pl.Series(barred)) & (pl.col("side") != TEST)
+        gone = rows.filter(held & pl.col("clicked")).select("page", "d")
+        self.building.skipped["frozen_pairs"] = gone.n_unique()
+        return rows.with_columns(
+            side=pl.when(held).then(pl.lit(NO_SIDE, pl.Int8)).otherwise(pl.col("side"))
+        )
 
     def _with_goals(self, rows: pl.DataFrame, pages: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         """Make a query of each page with each goal of its visitors; rows of it, and how many."""

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
 from ssi_core import files, store
 from ssi_core.features.click_rates import Rate, click_rates, jumps
+from ssi_core.features.linked import texts_in
 from ssi_core.features.reading import INGEST, parts_of
 from ssi_core.features.split import hash_titles
 from ssi_core.features.word_map import WordMap, distance, word_map
 from ssi_core.text.tokenizer import tokenize
-from ssi_core.types import BadInput, Int64
+from ssi_core.types import BadInput
 
 SAMPLE = 2000
 """Documents whose words are counted."""
@@ -118,7 +118,7 @@ def profile(
     chosen = np.sort(np.argsort(hash_titles(texts["id"], seed, b"sample", "ids"))[:sample])
     words = [
         tokenize(text, language)
-        for text, language in zip(_texts(parts, chosen), languages.gather(chosen), strict=True)
+        for text, language in zip(texts_in(parts, chosen), languages.gather(chosen), strict=True)
     ]
     lengths = np.array([len(own) for own in words])
     shares = languages.value_counts(sort=True)
@@ -133,16 +133,6 @@ def profile(
         clicks=click_rates(made.path) if clicked else {},
         together=word_map(words, same),
     )
-
-
-def _texts(parts: Sequence[Path], chosen: Int64) -> pl.Series:
-    """Texts of some rows of a corpus; one part of it is held at a time."""
-    found, first = [], 0
-    for part in parts:
-        text = files.read_strings([part], "text", remedy=INGEST)["text"]
-        found.append(text.gather(chosen[(chosen >= first) & (chosen < first + len(text))] - first))
-        first += len(text)
-    return pl.concat(found)
 
 
 def _unknown(words: Sequence[Sequence[str]], known: frozenset[str]) -> float:

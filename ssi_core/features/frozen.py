@@ -1,13 +1,15 @@
-"""The frozen evaluation set: raw text, titles and links, which every model reads in its own views.
+"""The frozen evaluation set: raw text, names and relevant pairs, read by each model in its views.
 
-It is drawn once from a corpus and kept, so that models of different days, with vocabularies of
-their own, are measured on the same texts. Its links are those of the test side of the keyed hash;
-a task that is built with it trains on none of them, whatever its own split (`barred_links`).
+It is drawn once from a corpus, from clicks or from mates (`linked`) and kept, so that models of
+different days, with vocabularies of their own, are measured on the same texts. Its answers are on
+the test side of the keyed hash; a task that is built with it trains on none of them, whatever its
+own split (`barred_pairs`, `barred_articles`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,169 +19,184 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core import files, store
-from ssi_core.features.pairs import link_rows
-from ssi_core.features.reading import INGEST, parts_of
-from ssi_core.features.split import TEST, side_of_rows
+from ssi_core.features.linked import (
+    Linked,
+    Mates,
+    Side,
+    keys,
+    number_of,
+    read_linked,
+    texts_at,
+)
+from ssi_core.features.reading import INGEST
 from ssi_core.text.tokenizer import tokenize
-from ssi_core.types import BadInput, Fitted, Int32, Int64, Pairs, Task, Texts, View
+from ssi_core.types import BadInput, Fitted, Int32, Pairs, Task, Texts, View
 
 KIND = "frozen"
-_DOCUMENTS, _PAIRS = "documents.parquet", "pairs.parquet"
+_QUERIES, _DOCUMENTS, _PAIRS = "queries.parquet", "documents.parquet", "pairs.parquet"
+_MATES = "mates.parquet"
 _MARKS = ("newest", "new_document", "short_query", "long_query")
 _AGAIN = "Freeze it again, or take it from a copy."
 
+Mask = NDArray[np.bool_]
+
 
 def freeze(
-    corpus: Path,
+    source: Path | Mates,
     out: Path,
     *,
-    since: Path | None = None,
+    since: Path | Mates | None = None,
     queries: int = 1000,
     pool: int = 10_000,
     split_seed: int = 0,
+    draw: int = 0,
+    relevant: str | None = None,
+    now: datetime | None = None,
     force: bool = False,
 ) -> store.Artefact:
-    """Draw a frozen set from a corpus, or find it up to date.
+    """Draw a frozen set, or find it up to date.
 
     Parameters
     ----------
-    corpus : directory of an ingestion
+    source : directory of a corpus or of clicks, or opened mates
     out : directory to write
-    since : an earlier state of that corpus; links that it lacks are the slice ``newest``, those
-        with a title that it lacks ``new_document``
-    queries : documents with a test link that are drawn; and, with ``since``, as many more of those
-        with a test link that is new
+    since : an earlier state of the source; pairs that it lacks are the slice ``newest``, those
+        with an end that it lacks ``new_document``
+    queries : those with a test pair that are drawn; and, with ``since``, as many more of those
+        with a test pair that is new
     pool : candidates that are drawn beside queries and their answers
     split_seed : of the keyed hash, as that of the tasks that are trained on
+    draw : number of the set: another one draws other queries
+    relevant : of mates: "link" or "mate"
+    now : when it is drawn, which is kept; None: now
 
     Raises
     ------
     BadInput
-        The corpus has no link on the test side.
+        No pair is on the test side.
     Refused
         Another artefact is at ``out``.
     """
-    corpus, out = Path(corpus), Path(out)
-    configuration = {"queries": queries, "pool": pool, "split_seed": split_seed}
-    parents = {"corpus": store.read(corpus, "corpus").key}
-    if since is not None:
-        parents["since"] = store.read(Path(since), "corpus").key
-    key = store.key_of(KIND, configuration, parents)
+    out, linked = Path(out), read_linked(source, relevant)
+    before = None if since is None else read_linked(since, relevant)
+    said: dict[str, Any] = {"queries": queries, "pool": pool, "split_seed": split_seed}
+    said |= {"draw": draw, "of": linked.kind, "relevant": relevant}
+    parents = {linked.kind: linked.key} | ({} if before is None else {"since": before.key})
+    key = store.key_of(KIND, said, parents)
     if found := store.up_to_date(out, KIND, key, force=force):
         return found
+    place = source.path if not isinstance(source, Path) else source
+    # Facts of the day, which make no other set.
+    facts = {"source": str(place.resolve()), "drawn": (now or datetime.now(UTC)).isoformat()}
     with store.create(
-        out, kind=KIND, key=key, configuration=configuration, parents=parents
+        out, kind=KIND, key=key, configuration={**said, **facts}, parents=parents
     ) as building:
-        _write(corpus, since, queries, pool, split_seed, building)
+        tested = linked.tested(split_seed)
+        if not tested.any():
+            raise BadInput(
+                f"{place}: none of its {len(linked.pairs)} links is on the test side. {INGEST}"
+            )
+        rng = np.random.default_rng([split_seed, draw])
+        _write(linked, before, tested, queries, pool, rng, building)
     return store.read(out, KIND)
 
 
+def drawn_at(frozen: store.Artefact) -> datetime:
+    """Return when a set was drawn."""
+    with files.reading(frozen.path, _AGAIN):
+        return datetime.fromisoformat(str(frozen.configuration["drawn"]))
+
+
 def _write(
-    corpus: Path,
-    since: Path | None,
+    linked: Linked,
+    since: Linked | None,
+    tested: Mask,
     queries: int,
     pool: int,
-    split_seed: int,
+    rng: np.random.Generator,
     building: store.Building,
 ) -> None:
-    texts, rows = _read(corpus)
-    test = side_of_rows(texts["title"], rows, seed=split_seed) == TEST
-    if not test.any():
-        raise BadInput(f"{corpus}: none of its {len(rows)} links is on the test side. {INGEST}")
-    new_link, new_title = _new(texts, rows, since)
-    rng = np.random.default_rng(split_seed)
-    fresh = np.unique(rows[test & new_link, 0])
-    older = np.setdiff1d(rows[test, 0], fresh)
-    asked = np.concatenate([_draw(rng, older, queries), _draw(rng, fresh, queries)])
+    rows = linked.pairs
+    new_pair, new_end = _new(linked, since)
+    fresh = np.unique(rows[tested & new_pair, 0])
+    older = np.setdiff1d(rows[tested, 0], fresh)
+    asked = np.sort(np.concatenate([_draw(rng, older, queries), _draw(rng, fresh, queries)]))
     of_asked = np.isin(rows[:, 0], asked)
-    drawn = _draw(rng, np.arange(len(texts)), pool)
-    kept = np.unique(np.concatenate([asked, rows[of_asked & test, 1], drawn]))
-    number = np.full(len(texts), -1, np.int32)
-    number[kept] = np.arange(len(kept), dtype=np.int32)
+    drawn = _draw(rng, np.arange(len(linked.documents)), pool)
+    answers = tested & of_asked
+    mates = linked.mates[np.isin(linked.mates[:, 0], asked)]
+    kept = np.unique(np.concatenate([rows[answers, 1], mates[:, 1], drawn]))
+    if linked.same:
+        kept = np.union1d(kept, asked)
+    documents = _texts_of(linked.documents, kept, asked if linked.same else None)
+    asking = documents if linked.same else _texts_of(linked.queries, asked, asked)
+    numbers = _numbers(asked, len(linked.queries)), _numbers(kept, len(linked.documents))
+    if linked.same:
+        numbers = numbers[1], numbers[1]
 
     # What else the queries link to is no answer, and no wrong one either.
-    known = of_asked & (number[rows[:, 1]] >= 0)
-    answers = test & of_asked
-    held = known | answers
-    ends = number[rows[held]]
-    documents = _with_texts(corpus, texts, kept, asked)
-    short = documents["words"].to_numpy()[ends[:, 0]] <= documents["words"].median()
+    held = of_asked & (numbers[1][rows[:, 1]] >= 0)
+    ends = _ends(rows[held], numbers)
+    short = asking["words"].to_numpy()[ends[:, 0]] <= asking["words"].median()
     pl.DataFrame(
         {
             "query": ends[:, 0],
             "document": ends[:, 1],
-            "answer": test[held],
-            "newest": new_link[held],
-            "new_document": new_title[rows[held]].any(axis=1),
+            "answer": tested[held],
+            "newest": new_pair[held],
+            "new_document": new_end[held],
             "short_query": short,
             "long_query": ~short,
         }
     ).write_parquet(building.path / _PAIRS)
     pooled = pl.Series("pooled", np.isin(kept, drawn))
     documents.with_columns(pooled).write_parquet(building.path / _DOCUMENTS)
+    if not linked.same:
+        asking.write_parquet(building.path / _QUERIES)
+    if linked.kind == "mates":
+        found = pl.DataFrame(_ends(mates, numbers), schema=["query", "document"])
+        found.write_parquet(building.path / _MATES)
     building.counts |= {
         "documents": len(kept),
         "queries": len(asked),
         "links": int(np.count_nonzero(answers)),
-        "newest_links": int(np.count_nonzero(answers & new_link)),
+        "newest_links": int(np.count_nonzero(answers & new_pair)),
     }
 
 
-def _read(corpus: Path) -> tuple[pl.DataFrame, Int32]:
-    """Ids, titles and languages of a corpus, and the rows of its links."""
-    parts = parts_of(corpus, "documents")
-    texts = files.read_strings(parts, "id", "title", "language", remedy=INGEST)
-    links = (
-        files.read_strings([part], "source", "target", remedy=INGEST)
-        for part in parts_of(corpus, "links")
-    )
-    return texts, link_rows(links, texts["id"], corpus / "links")
-
-
-def _new(
-    texts: pl.DataFrame, rows: Int32, since: Path | None
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which links, and which titles, an earlier corpus lacks."""
+def _new(linked: Linked, since: Linked | None) -> tuple[Mask, Mask]:
+    """Tell which pairs, and which with an end, an earlier state lacks."""
+    rows = linked.pairs
     if since is None:
-        return np.zeros(len(rows), bool), np.zeros(len(texts), bool)
-    old, old_rows = _read(Path(since))
-    there = _number_of(old["title"], texts["title"])
-    ends = there[old_rows]
-    before = _keys(ends[(ends >= 0).all(axis=1)])
-    new_title = np.ones(len(texts), bool)
-    new_title[there[there >= 0]] = False
-    return ~np.isin(_keys(rows), before), new_title
-
-
-def _number_of(titles: pl.Series, among: pl.Series) -> Int64:
-    """Row of each title among others; -1: it is not there."""
-    numbered = pl.DataFrame({"title": among, "row": np.arange(len(among))}).unique("title")
-    joined = titles.to_frame("title").join(numbered, on="title", how="left", maintain_order="left")
-    found: Int64 = joined["row"].fill_null(-1).to_numpy()
-    return found
-
-
-def _keys(rows: NDArray[Any]) -> Int64:
-    keys: Int64 = (rows[:, 0].astype(np.int64) << 32) | rows[:, 1]
-    return keys
+        return np.zeros(len(rows), bool), np.zeros(len(rows), bool)
+    before = keys(since.between(linked.queries.names, linked.documents.names))
+    gone = [
+        number_of(new.names, old.names) < 0
+        for new, old in ((linked.queries, since.queries), (linked.documents, since.documents))
+    ]
+    return ~np.isin(keys(rows), before), gone[0][rows[:, 0]] | gone[1][rows[:, 1]]
 
 
 def _draw(rng: np.random.Generator, rows: NDArray[Any], most: int) -> NDArray[Any]:
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 
-def _with_texts(
-    corpus: Path, texts: pl.DataFrame, kept: NDArray[Any], asked: NDArray[Any]
-) -> pl.DataFrame:
-    """Documents that are kept, with their text; ``words``: distinct ones of a query, else null."""
-    frames, first = [], 0
-    for part in parts_of(corpus, "documents"):
-        text = files.read_strings([part], "text", remedy=INGEST)["text"]
-        own = kept[(kept >= first) & (kept < first + len(text))] - first
-        frames.append(text.gather(own))
-        first += len(text)
-    found = texts[kept].with_columns(pl.concat(frames).alias("text"))
-    is_asked = np.isin(kept, asked)
+def _numbers(kept: NDArray[Any], n: int) -> Int32:
+    number = np.full(n, -1, np.int32)
+    number[kept] = np.arange(len(kept), dtype=np.int32)
+    return number
+
+
+def _ends(rows: Int32, numbers: tuple[Int32, Int32]) -> Int32:
+    return np.column_stack([numbers[0][rows[:, 0]], numbers[1][rows[:, 1]]])
+
+
+def _texts_of(side: Side, kept: NDArray[Any], asked: NDArray[Any] | None) -> pl.DataFrame:
+    """Texts that are kept; ``words``: distinct ones of what is asked, else null."""
+    found = side.texts[kept].with_columns(
+        texts_at(side.corpus, kept).alias("text"), name=side.names[kept]
+    )
+    is_asked = np.isin(kept, [] if asked is None else asked)
     words = [
         len(set(tokenize(text, language or ""))) if wanted else None
         for text, language, wanted in zip(found["text"], found["language"], is_asked, strict=True)
@@ -187,40 +204,41 @@ def _with_texts(
     return found.with_columns(pl.Series("words", words, dtype=pl.Int64))
 
 
-def open_frozen(frozen: Path, fitted: Fitted, corpus: Path | None = None) -> Task:
+def open_frozen(frozen: Path, fitted: Fitted, source: Path | Mates | None = None) -> Task:
     """Open a frozen set as a task with a test side only, in the views of a model.
 
-    What else its queries link to is neither answer nor candidate: by the corpus that it was drawn
-    from, and by ``corpus``, a later one. A model of that one has learnt to rank its links high.
+    What else its queries link to is neither answer nor candidate: by what it was drawn from, and by
+    ``source``, a later state. A model of that one has learnt to rank its links high. Nor is a
+    query's mate, where what it links to is the answer.
 
     ``marked`` has the slices ``newest``, ``new_document``, ``short_query`` and ``long_query``,
     which are the same for every model, and ``language_CODE`` where there are several.
     """
     artefact = store.read(Path(frozen), KIND)
+    queries, documents, pairs = _read(artefact)
     with files.reading(artefact.path, _AGAIN):
-        documents = pl.read_parquet(artefact.path / _DOCUMENTS)
-        pairs = pl.read_parquet(artefact.path / _PAIRS)
-        languages = documents["language"].unique().sort().to_list()
+        languages = queries["language"].unique().sort().to_list()
         rows = pairs.select("query", "document").to_numpy()
         answer = pairs["answer"].to_numpy()
         marks = {name: pairs[name].to_numpy() for name in _MARKS}
     if len(languages) > 1:
-        own = documents["language"].to_numpy()[rows[:, 0]]
+        own = queries["language"].to_numpy()[rows[:, 0]]
         marks |= {f"language_{code}": own == code for code in languages}
     seen = rows[~answer]
-    if corpus is not None:
-        later = _links_between(Path(corpus), documents["title"])
+    if source is not None:
+        relevant = artefact.configuration.get("relevant")
+        later = read_linked(source, relevant).between(queries["name"], documents["name"])
         later = later[np.isin(later[:, 0], rows[answer, 0])]
-        seen = np.vstack([seen, later[~np.isin(_keys(later), _keys(rows[answer]))]])
+        seen = np.vstack([seen, later[~np.isin(keys(later), keys(rows[answer]))]])
     texts = _texts(documents, fitted.document_views)
-    shared = fitted.query_views is fitted.document_views
+    one = queries is documents and fitted.query_views is fitted.document_views
     return Task(
-        queries=texts if shared else _texts(documents, fitted.query_views),
+        queries=texts if one else _texts(queries, fitted.query_views),
         documents=texts,
         train=Pairs.of(seen),
         valid=Pairs.of(()),
         test=Pairs.of(rows[answer]),
-        exclude=sparse.csr_array(sparse.eye_array(len(documents), dtype=np.bool_)),
+        exclude=_exclude(artefact, len(queries), len(documents), same=queries is documents),
         key=artefact.key,
         pool=np.flatnonzero(documents["pooled"]).astype(np.int32),
         marked={name: rows[answer & mark] for name, mark in marks.items()},
@@ -228,12 +246,26 @@ def open_frozen(frozen: Path, fitted: Fitted, corpus: Path | None = None) -> Tas
     )
 
 
-def _links_between(corpus: Path, titles: pl.Series) -> Int64:
-    """Links of a corpus between documents of some titles, (n, 2), as rows of these titles."""
-    texts, rows = _read(corpus)
-    ends = _number_of(texts["title"], titles)[rows]
-    found: Int64 = ends[(ends >= 0).all(axis=1)]
-    return found
+def _read(artefact: store.Artefact) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Queries, documents (the same object where they are queries) and pairs."""
+    with files.reading(artefact.path, _AGAIN):
+        documents = pl.read_parquet(artefact.path / _DOCUMENTS)
+        apart = artefact.path / _QUERIES
+        queries = pl.read_parquet(apart) if apart.exists() else documents
+        return queries, documents, pl.read_parquet(artefact.path / _PAIRS)
+
+
+def _exclude(
+    artefact: store.Artefact, queries: int, documents: int, *, same: bool
+) -> sparse.csr_array:
+    if same:
+        return sparse.csr_array(sparse.eye_array(documents, dtype=np.bool_))
+    rows = np.empty((0, 2), np.int32)
+    if artefact.configuration.get("relevant") == "link":
+        with files.reading(artefact.path, _AGAIN):
+            rows = pl.read_parquet(artefact.path / _MATES).to_numpy()
+    ones = np.ones(len(rows), np.bool_)
+    return sparse.csr_array((ones, (rows[:, 0], rows[:, 1])), shape=(queries, documents))
 
 
 def _texts(documents: pl.DataFrame, views: Mapping[str, View]) -> Texts:
@@ -242,21 +274,56 @@ def _texts(documents: pl.DataFrame, views: Mapping[str, View]) -> Texts:
     return Texts(documents["id"], documents["title"], matrices, views)
 
 
-def barred_links(frozen: Sequence[Path], titles: pl.Series, rows: Int32) -> NDArray[np.bool_]:
-    """Tell which links are answers of a frozen set, by the titles of their ends.
+# --- what a task must not train on ---
+
+
+def barred_pairs(
+    frozen: Sequence[Path], of: str, queries: pl.Series, documents: pl.Series, rows: Int32
+) -> Mask:
+    """Tell which pairs are answers of a frozen set, by the names of their ends.
 
     Parameters
     ----------
-    titles : of the documents
-    rows : (n, 2) both ends of each link
+    of : kind of what the task is made of, "corpus" or "clicks"
+    queries, documents : names, as `linked.Side` has them
+    rows : (n, 2) both ends of each pair
     """
     barred = np.zeros(len(rows), bool)
-    keys = _keys(rows)
+    for artefact in _opened(frozen, of):
+        asked, there, pairs = _read(artefact)
+        ends = pairs.filter("answer").select("query", "document").to_numpy()
+        numbers = number_of(asked["name"], queries), number_of(there["name"], documents)
+        found = np.column_stack([numbers[0][ends[:, 0]], numbers[1][ends[:, 1]]])
+        barred |= np.isin(keys(rows), keys(found[(found >= 0).all(axis=1)]))
+    return barred
+
+
+def barred_articles(
+    frozen: Sequence[Path], queries: pl.Series, documents: pl.Series
+) -> tuple[Mask, Mask]:
+    """Tell which queries of mates are of a frozen set, and which documents are mates of such.
+
+    Parameters
+    ----------
+    queries, documents : titles
+    """
+    barred = np.zeros(len(queries), bool), np.zeros(len(documents), bool)
+    for artefact in _opened(frozen, "mates"):
+        asked, there, _ = _read(artefact)
+        with files.reading(artefact.path, _AGAIN):
+            mates = pl.read_parquet(artefact.path / _MATES)["document"].to_numpy()
+        barred[0][:] |= queries.is_in(asked["name"].implode()).to_numpy()
+        barred[1][:] |= documents.is_in(there["name"][mates].implode()).to_numpy()
+    return barred
+
+
+def _opened(frozen: Sequence[Path], of: str) -> Iterator[store.Artefact]:
     for path in frozen:
         artefact = store.read(Path(path), KIND)
-        with files.reading(artefact.path, _AGAIN):
-            own = pl.read_parquet(artefact.path / _DOCUMENTS, columns=["title"])["title"]
-            pairs = pl.read_parquet(artefact.path / _PAIRS).filter("answer")
-        ends = _number_of(own, titles)[pairs.select("query", "document").to_numpy()]
-        barred |= np.isin(keys, _keys(ends[(ends >= 0).all(axis=1)]))
-    return barred
+        drawn_from = artefact.configuration.get("of")
+        if drawn_from != of:
+            raise BadInput(
+                f"{path} is a frozen set of {drawn_from}, and the task is made of {of}. Freeze one "
+                f"of {of} ('ssi freeze')."
+            )
+        yield artefact

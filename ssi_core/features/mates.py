@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -26,8 +25,10 @@ from ssi_core import files, store
 from ssi_core.features import code
 from ssi_core.features.cost import require_features
 from ssi_core.features.counting import write_counts, write_views
+from ssi_core.features.frozen import KIND, barred_articles
 from ssi_core.features.layout import DOCUMENTS, MATRICES, PAIRS, POOL, VALID_POOL, VIEW
 from ssi_core.features.lexicon import batches
+from ssi_core.features.linked import Mates, keys
 from ssi_core.features.pairs import candidates, follow, link_rows, load_pairs, write_pairs
 from ssi_core.features.queries import MATRICES as QUERY_MATRICES
 from ssi_core.features.queries import (
@@ -46,7 +47,15 @@ from ssi_core.features.rewriting import (
     Translation,
 )
 from ssi_core.features.settings import MatesSettings
-from ssi_core.features.split import SIDES, TEST, TRAIN, VALID, Sides, side_of_documents
+from ssi_core.features.split import (
+    NO_SIDE,
+    SIDES,
+    TEST,
+    TRAIN,
+    VALID,
+    Sides,
+    side_of_documents,
+)
 from ssi_core.features.tfidf import COUNTS, Weighting
 from ssi_core.features.views import TextView
 from ssi_core.types import BadInput, Int32, Progress, Task
@@ -54,40 +63,6 @@ from ssi_core.types import BadInput, Int32, Progress, Task
 MATES, MONOLINGUAL = "mates", "monolingual"
 
 Mask = NDArray[np.bool_]
-
-
-class Mates(Protocol):
-    """Two corpora and the pairs between them; `corpus.mates.Mates` is one."""
-
-    @property
-    def path(self) -> Path:
-        """Directory of the mates."""
-        ...
-
-    @property
-    def artefact(self) -> store.Artefact:
-        """Manifest of the mates."""
-        ...
-
-    @property
-    def queries(self) -> Path:
-        """Corpus of the queries."""
-        ...
-
-    @property
-    def documents(self) -> Path:
-        """Corpus of the documents."""
-        ...
-
-    @property
-    def pairs(self) -> pl.DataFrame:
-        """Columns ``query`` and ``document``: ids."""
-        ...
-
-    @property
-    def dictionary(self) -> Path | None:
-        """Parquet with columns ``source`` and ``target``."""
-        ...
 
 
 def build_mates_task(
@@ -100,10 +75,14 @@ def build_mates_task(
     split_seed: int = 0,
     pool: int = 10_000,
     translated: Path | None = None,
+    frozen: Sequence[Path] = (),
     force: bool = False,
     progress: Progress | None = None,
 ) -> store.Artefact:
     """Make the task directory of mates, or find it up to date; see `MatesSettings`.
+
+    Queries of the sets in ``frozen``, and the articles that are their mates, are on no side but
+    that of the test (`frozen.barred_articles`): nothing of them is trained on.
 
     Parameters
     ----------
@@ -122,6 +101,7 @@ def build_mates_task(
     settings = MatesSettings(relevant, words, tuple(views), split_seed, pool, said)
     out = Path(out)
     configuration, parents = settings.configuration(), {"mates": mates.artefact.key}
+    parents |= {f"frozen_{n}": store.read(path, KIND).key for n, path in enumerate(frozen)}
     key = store.key_of("task", configuration, parents, code.digest())
     found = store.up_to_date(out, "task", key, force=force)
     if found is not None:
@@ -138,7 +118,7 @@ def build_mates_task(
     with store.create(
         out, kind="task", key=key, configuration=configuration, parents=parents
     ) as building:
-        _Making(mates, settings, translated, building, progress or _quiet).write()
+        _Making(mates, settings, translated, frozen, building, progress or _quiet).write()
     return store.read(out, "task")
 
 
@@ -154,10 +134,12 @@ class _Making:
         mates: Mates,
         settings: MatesSettings,
         translated: Path | None,
+        frozen: Sequence[Path],
         building: store.Building,
         progress: Progress,
     ) -> None:
         self.mates, self.settings, self.translated = mates, settings, translated
+        self.frozen = frozen
         self.building, self.progress = building, progress
         self.path = building.path
         self.asked = _read(mates.queries)
@@ -169,6 +151,8 @@ class _Making:
         sides = side_of_documents(self.documents["title"], seed=self.settings.split_seed)
         of_queries = np.full(int(kept.sum()), TRAIN, np.int8)
         np.maximum.at(of_queries, mates[:, 0], sides[mates[:, 1]])
+        if self.frozen:
+            self._bar(mates, of_queries, sides, self.asked["title"].filter(kept))
         self._write_pairs(mates, of_queries, sides)
         everything = np.arange(len(sides), dtype=np.int32)
         for name in (POOL, VALID_POOL):
@@ -212,6 +196,16 @@ class _Making:
         self.building.skipped["queries_without_mate"] = int(np.count_nonzero(~kept))
         return np.column_stack([place[rows[:, 0]], rows[:, 1]]).astype(np.int32), kept
 
+    def _bar(self, mates: Int32, of_queries: Sides, sides: Sides, titles: pl.Series) -> None:
+        """Take queries of frozen sets, and their mates, off the sides that are trained on."""
+        queries, documents = barred_articles(self.frozen, titles, self.documents["title"])
+        queries[mates[documents[mates[:, 1]], 0]] = True
+        documents[mates[queries[mates[:, 0]], 1]] = True
+        queries &= of_queries != TEST
+        of_queries[queries] = NO_SIDE
+        sides[documents & (sides != TEST)] = NO_SIDE
+        self.building.skipped["frozen_queries"] = int(np.count_nonzero(queries))
+
     def _write_pairs(self, mates: Int32, of_queries: Sides, sides: Sides) -> None:
         corpus = self.mates.documents
         parts = parts_of(corpus, "links")
@@ -220,10 +214,8 @@ class _Making:
         found = {MATES: (mates, of_queries), MONOLINGUAL: (links, sides)}
         if self.settings.relevant == "link":
             linked = np.unique(follow(mates[:, 0], mates[:, 1], links), axis=0)
-            width = len(sides)
-            own = np.isin(_keys(linked, width), _keys(mates, width))
-            found[""] = linked[~own], of_queries
-            write_exclude(self.path, mates, len(of_queries), width)
+            found[""] = linked[~np.isin(keys(linked), keys(mates))], of_queries
+            write_exclude(self.path, mates, len(of_queries), len(sides))
         else:
             found[""] = found.pop(MATES)
             write_exclude(self.path, mates[:0], len(of_queries), len(sides))
@@ -355,8 +347,3 @@ def open_mates_task(task: Task, path: Path) -> Task:
 def _read(corpus: Path) -> pl.DataFrame:
     parts = parts_of(corpus, "documents")
     return files.read_strings(parts, "id", "title", "language", remedy=INGEST)
-
-
-def _keys(rows: Int32, width: int) -> NDArray[np.int64]:
-    keys: NDArray[np.int64] = rows[:, 0].astype(np.int64) * width + rows[:, 1]
-    return keys

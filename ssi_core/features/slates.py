@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core import files, store
-from ssi_core.features.split import SIDES, TEST, TRAIN
+from ssi_core.features.split import NO_SIDE, SIDES, TEST, TRAIN
 from ssi_core.types import BadInput, Pairs, Shown, Slates
 
 _SLATES, _SHOWN = "slates", "shown"
@@ -68,12 +68,10 @@ def write_slates(
     own = clicks.select(*event, "d", clicked=pl.lit(True))
     told = shown.unique().join(own, on=[*event, "d"], how="left", maintain_order="none")
     told = told.with_columns(pl.col("clicked").fill_null(False))
-    if apart:
-        earlier = rows.filter(pl.col("clicked") & (pl.col("side") != side))
-        if side != TEST:
-            earlier = earlier.filter(pl.col("side") == TRAIN)
-        known = earlier.select("q", "d").unique()
-        told = told.join(known, on=["q", "d"], how="anti")
+    # What is barred from training is no wrong answer of a validation.
+    off = [NO_SIDE] if apart or side != TEST else []
+    earlier = rows.filter(pl.col("clicked") & pl.col("side").is_in(off + list(range(side)) * apart))
+    told = told.join(earlier.select("q", "d").unique(), on=["q", "d"], how="anti")
     whole = told.filter(pl.col("clicked").any().over(event)).sort("q", "session", "d")
     length = whole.group_by(event, maintain_order=True).len()
     place = path / _SLATES / SIDES[side]
@@ -117,7 +115,8 @@ def write_shown(
         if only_first:
             left = left.filter(pl.col("position") == 1)
     else:
-        clicked = train.select("q", "d").unique()
+        # Nor is what is barred from training learnt to be a wrong answer.
+        clicked = rows.filter(pl.col("side").is_in([TRAIN, NO_SIDE])).select("q", "d").unique()
         asked = train.select("q", "page").unique()
         left = asked.join(fixed, on="page").join(clicked, on=["q", "d"], how="anti")
     left = left.select("q", "d").sort("q", "d")

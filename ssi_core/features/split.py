@@ -69,14 +69,21 @@ def side_of_links(sources: pl.Series, targets: pl.Series, *, seed: int) -> Sides
     return _sides(mix(hash_titles(sources, seed, b"source", "sources") ^ mix(ends)))
 
 
-def side_of_rows(titles: pl.Series, rows: Int32, *, seed: int) -> Sides:
-    """Return `side_of_links` of links given by the rows of their ends, (n, 2); less is held."""
+def side_of_rows(
+    titles: pl.Series, rows: Int32, *, seed: int, targets: pl.Series | None = None
+) -> Sides:
+    """Return `side_of_links` of links given by the rows of their ends, (n, 2); less is held.
+
+    Parameters
+    ----------
+    targets : titles of the second ends; None: those of the first ones
+    """
     sources = hash_titles(titles, seed, b"source", "titles")
-    targets = mix(hash_titles(titles, seed, b"target", "titles"))
+    ends = mix(hash_titles(titles if targets is None else targets, seed, b"target", "titles"))
     sides = np.empty(len(rows), np.int8)
     for begin in range(0, len(rows), _AT_ONCE):
         source, target = rows[begin : begin + _AT_ONCE].T
-        sides[begin : begin + _AT_ONCE] = _sides(mix(sources[source] ^ targets[target]))
+        sides[begin : begin + _AT_ONCE] = _sides(mix(sources[source] ^ ends[target]))
     return sides
 
 

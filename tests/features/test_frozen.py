@@ -4,7 +4,7 @@ import pytest
 
 from ssi_core import store
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.features.frozen import barred_links, freeze, open_frozen
+from ssi_core.features.frozen import barred_pairs, freeze, open_frozen
 from ssi_core.features.task import build_task, open_task
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.types import BadInput, Refused
@@ -118,7 +118,8 @@ def test_links_that_came_later_are_no_candidates(corpora, fitted, tmp_path):
 
 def test_titles_that_are_gone_bar_nothing(frozen):
     titles = pl.Series(["Page 1", "nowhere"])
-    assert not barred_links([frozen], titles, np.array([[0, 1]], np.int32)).any()
+    link = np.array([[0, 1]], np.int32)
+    assert not barred_pairs([frozen], "corpus", titles, titles, link).any()
 
 
 def test_the_same_again_is_up_to_date_and_another_is_refused(frozen, corpora):

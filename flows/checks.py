@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ssi_core import store
+from flows.frozen import source_of
 from ssi_core.features.drift import Limits, Profile, changes, problems, profile
+from ssi_core.features.linked import Mates
+from ssi_core.types import BadInput
 
 
 def look(
@@ -16,16 +18,24 @@ def look(
 
     Parameters
     ----------
-    source : directory of a corpus or of clicks
+    source : directory of a corpus, of clicks or of mates
     before : that of the night before, which may be gone; empty: there was none
     model : directory of the champion's model
     limits : what is too much
     """
     known = None if model is None else _words_of(Path(model))
-    there = bool(before) and (Path(before) / store.MANIFEST).is_file()
-    old = profile(Path(before), known) if there else None
-    new = profile(Path(source), known, like=old)
+    last = _opened(before)
+    old = None if last is None else profile(last, known)
+    new = profile(source_of(source), known, like=old)
     return _numbers(new, old), problems(new, old, limits)
+
+
+def _opened(before: str) -> Path | Mates | None:
+    try:
+        return source_of(before) if before else None
+    except BadInput:
+        # It is gone, or another by now.
+        return None
 
 
 def _numbers(new: Profile, old: Profile | None) -> dict[str, float]:

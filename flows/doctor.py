@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows import environment
+from flows.addresses import shown, trouble
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -128,33 +129,30 @@ def _threads(missing: list[str]) -> dict[str, str]:
     return found
 
 
+_ADDRESSES = {
+    "prefect": "PREFECT_API_URL",
+    "prefect's database": "PREFECT_SERVER_DATABASE_CONNECTION_URL",
+    "mlflow": "MLFLOW_TRACKING_URI",
+}
+
+
 def _servers(missing: list[str]) -> dict[str, str]:
-    addresses = {
-        "prefect": (os.environ.get("PREFECT_API_URL", ""), "/health"),
-        "mlflow": (os.environ.get("MLFLOW_TRACKING_URI", ""), "/health"),
-    }
     found = {}
-    for name, (address, path) in addresses.items():
-        if not address.startswith("http"):
+    for name, variable in _ADDRESSES.items():
+        address = os.environ.get(variable, "")
+        if not address or address.startswith("sqlite"):
             found[name] = address or "none configured; the embedded one is used"
             continue
-        alive = _reachable(address.rstrip("/") + path)
-        found[name] = f"{address}: {'reachable' if alive else 'not reachable'}"
-        if not alive:
-            missing.append(f"{name} server at {address} does not answer; start it: ssi ui")
+        why = trouble(address)
+        found[name] = f"{shown(address)}: {'not reachable' if why else 'reachable'}"
+        if why:
+            missing.append(f"{name} at {shown(address)} does not answer ({why}); start it: ssi ui")
     return found
 
 
-def _reachable(address: str) -> bool:
-    import httpx
-
-    try:
-        return httpx.get(address, timeout=3, trust_env=False).is_success
-    except httpx.HTTPError:
-        return False
-
-
 def _database(root: Path, missing: list[str]) -> dict[str, str]:
+    if not os.environ.get("MLFLOW_TRACKING_URI", "sqlite").startswith("sqlite"):
+        return {}
     file = root / "mlruns" / "mlflow.db"
     if not file.exists():
         return {"mlflow": "not made yet; the first run makes it"}

@@ -88,11 +88,16 @@ def variables() -> dict[str, str]:
         # The default of 20 s is too short on a busy machine.
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
         "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
+        # In memory, which is the default, a restart of the server would end the runs that hold one.
+        "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": (
+            "prefect.server.concurrency.lease_storage.filesystem"
+        ),
         # What ssi_core logs inside a flow belongs to the log of its run.
         "PREFECT_LOGGING_EXTRA_LOGGERS": "ssi_core,flows",
         "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
         "MLFLOW_DISABLE_TELEMETRY": "true",
         "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+        "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     }
 
 

@@ -23,7 +23,7 @@ from flows.steps import (
 )
 from ssi_core import store
 from ssi_core.experiment import Table
-from ssi_core.types import BadInput, Progress
+from ssi_core.types import Progress
 
 
 class FeaturesSettings(BaseModel):
@@ -82,7 +82,7 @@ class FeaturesSettings(BaseModel):
     )
     frozen: list[str] = Field(
         default_factory=list,
-        description="Of a corpus: frozen evaluation sets, whose links are not trained on",
+        description="Frozen evaluation sets of the same kind: what they ask is not trained on",
     )
     out: str | None = Field(
         default=None, description="Directory to write; empty: one under .ssi/store"
@@ -115,6 +115,7 @@ def _of_clicks(settings: FeaturesSettings, out: Path, tell: Progress) -> store.A
     names = {"split", "views", "split_seed", "pool", "vocabularies", "goal", "force"}
     words = None if settings.words == "all" else settings.words
     how = settings.model_dump(include=names)
+    how["frozen"] = [Path(frozen) for frozen in settings.frozen]
     return build_clicks_task(Path(settings.corpus), out, words=words, **how, progress=tell)
 
 
@@ -143,6 +144,7 @@ def _of_mates(settings: FeaturesSettings, out: Path, tell: Progress) -> store.Ar
         split_seed=settings.split_seed,
         pool=settings.pool,
         translated=Path(settings.translated) if settings.translated else None,
+        frozen=[Path(frozen) for frozen in settings.frozen],
         force=settings.force,
         progress=tell,
     )
@@ -165,8 +167,6 @@ def make_task(settings: FeaturesSettings) -> str:
     parents = {kind: store.read(Path(settings.corpus), kind).key}
     if settings.translated:
         parents["translated"] = file_key(Path(settings.translated))
-    if settings.frozen and kind != "corpus":
-        raise BadInput(f"frozen: a task made of {kind} bars no links; give a corpus.")
     parents |= {path: store.read(Path(path), "frozen").key for path in settings.frozen}
     key = artefact_key("task", said, parents, "features", "kernels")
     out = settings.out or str(environment.store_path("task", key))

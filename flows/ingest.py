@@ -53,6 +53,10 @@ class IngestSettings(BaseModel):
     language: str | None = Field(
         default=None, description="Language code; empty: what the dump says"
     )
+    since: str | None = Field(
+        default=None,
+        description="Corpus of an earlier dump of the wiki: only pages that changed are parsed",
+    )
     documents: int = Field(default=2000, ge=20, le=1_000_000, description="Pages of the sample")
     seed: int = Field(default=0, ge=0, description="Seed of the sample")
     processes: int | None = Field(
@@ -101,12 +105,19 @@ def download(wiki: str, date: str, directory: str) -> str:
 
 @task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
 def read_wikipedia(
-    dumps: list[str], out: str, key: str, language: str | None, processes: int | None, force: bool
+    dumps: list[str],
+    out: str,
+    key: str,
+    language: str | None,
+    since: str | None,
+    processes: int | None,
+    force: bool,
 ) -> str:
     """Turn dumps of MediaWiki into a corpus."""
     from ssi_core.corpus.mediawiki import ingest_wikipedia
 
     how: dict[str, Any] = {"language": language, "processes": processes, "force": force}
+    how["since"] = Path(since) if since else None
     paths = [Path(dump) for dump in dumps]
     artefact = ingest_wikipedia(paths, Path(out), **how, progress=progress("ingest"))
     show_counts(artefact)
@@ -139,6 +150,7 @@ def ingest_source(settings: IngestSettings) -> str:
     """Make the corpus that the settings describe, unless it is there; call it inside a flow."""
     paths = _inputs(settings)
     parents = {path: file_key(Path(path)) for path in paths}
+    # A corpus is the same with 'since' and without.
     said = {"source": settings.source, "language": settings.language}
     key = artefact_key("corpus", said, parents, "corpus")
     out = settings.out or str(environment.store_path("corpus", key))
@@ -150,7 +162,19 @@ def ingest_source(settings: IngestSettings) -> str:
         read = checked(directories[settings.source], out, own_place=own_place)
         return read(paths[0], out, key, force)
     read_dumps = checked(read_wikipedia, out, own_place=own_place)
-    return read_dumps(paths, out, key, settings.language, settings.processes, force)
+    how = (settings.language, settings.since, settings.processes)
+    return read_dumps(paths, out, key, *how, force)
+
+
+def since_corpus(settings: IngestSettings, before: str) -> IngestSettings:
+    """Return the settings with an earlier corpus as ``since``, where both are of dumps."""
+    if settings.since or settings.source not in ("wikipedia", "sample"):
+        return settings
+    if not (Path(before) / store.MANIFEST).is_file():
+        return settings
+    if store.read(Path(before)).configuration.get("source") != "wikipedia":
+        return settings
+    return settings.model_copy(update={"since": before})
 
 
 def _inputs(settings: IngestSettings) -> list[str]:

@@ -54,7 +54,7 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
         say(claims_line(comparison), "bold")
         _show_claims(comparison, console)
     for title, head, lines in slice_tables(comparison) if slices else ():
-        say(f"\nby {title}: rank loss in per cent, MAP", "bold")
+        say(f"\n{title}", "bold")
         console.print(plain_table(head, lines))
     say(f"experiment {comparison['experiment']}, comparison {comparison['comparison']}", "dim")
 
@@ -246,7 +246,7 @@ def markdown(comparison: Mapping[str, Any]) -> str:
             _markdown_table(*claims_cells(comparison["claims"])),
         ]
     for title, head, lines in slice_tables(comparison):
-        parts += [f"### By {title}", _markdown_table(head, lines)]
+        parts += [f"### {title[:1].upper()}{title[1:]}", _markdown_table(head, lines)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -20,8 +20,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from flows import environment, tracking
 from flows.checks import look
 from flows.costs import require_rows
-from flows.features import features_of, make_task
-from flows.ingest import IngestSettings, ingest_source
+from flows.features import features_of, kind_of, make_task
+from flows.frozen import draw, due, sets_of, source_of
+from flows.ingest import IngestSettings, ingest_source, since_corpus
 from flows.rows import find_table, run_row
 from flows.server import Server
 from flows.steps import begin, code_digest
@@ -32,7 +33,10 @@ from flows.workers import Workers
 from ssi_core import store
 from ssi_core.evaluation.gate import Decision, Rule, best_so_far, decide
 from ssi_core.evaluation.report import load_report, save_report
+from ssi_core.experiment import TaskSpec
 from ssi_core.features.drift import Limits
+from ssi_core.features.frozen import drawn_at, open_frozen
+from ssi_core.models.base import UnfitStart
 from ssi_core.types import BadInput, Report
 
 # By its own name: a deployment loads this file under another.
@@ -47,7 +51,9 @@ class RetrainSettings(BaseModel):
     ingest: IngestSettings = Field(
         default=IngestSettings(), description="Where documents come from, if no corpus is named"
     )
-    corpus: str | None = Field(default=None, description="Directory that 'ingest' wrote")
+    corpus: str | None = Field(
+        default=None, description="Directory that 'ingest' wrote: a corpus, clicks or mates"
+    )
     table: str = Field(
         default="demo", description="Name of a shipped table, or path of a TOML file"
     )
@@ -58,9 +64,13 @@ class RetrainSettings(BaseModel):
     )
     frozen: list[str] = Field(
         default_factory=list,
-        description="Frozen evaluation sets; the first one judges, none is trained on; empty: one "
-        "that is drawn from the first corpus and kept under .ssi/frozen",
+        description="Frozen evaluation sets, beside those that nights draw and keep under "
+        ".ssi/frozen; the newest judges, none is trained on",
     )
+    renew_days: int = Field(
+        default=91, ge=0, description="Days after which a night draws a new frozen set; 0: never"
+    )
+    renew: bool = Field(default=False, description="Draw a new frozen set tonight")
     name: str = Field(
         default=registry.MODEL, pattern=r"^[\w\-]+$", description="Name of the registered model"
     )
@@ -108,12 +118,19 @@ def retrain(settings: RetrainSettings = _DEFAULTS) -> dict[str, Any]:
     tracking.ready()
     with written_alone(f"retrain-{settings.name}"):
         _finish_last(settings.name)
-        corpus = settings.corpus or ingest_source(settings.ingest)
-        frozen = frozen_sets(settings, corpus)
+        before = _corpus_before(settings.name)
+        corpus = settings.corpus or ingest_source(since_corpus(settings.ingest, before))
+        spec = _spec(settings, corpus)
+        frozen = sets_of(settings.name, settings.frozen)
+        renewed = settings.renew or due(frozen, settings.renew_days)
         key = _key(settings, corpus, frozen)
-        if found := _decided(settings.name, key):
+        if not renewed and (found := _decided(settings.name, key)):
             return _answer(settings, found, unchanged=True)
         numbers = check(settings, corpus, key)
+        if renewed:
+            how = {"split_seed": spec.split_seed, "relevant": spec.relevant}
+            frozen = [draw(settings.name, frozen, corpus, **how), *frozen]
+            key = _key(settings, corpus, frozen)
         run = train_challenger(settings, corpus, frozen, key)
         decision = judge(settings, run, frozen[0], corpus)
         found = _record(settings, decision, run, corpus, frozen[0], key, numbers)
@@ -121,24 +138,31 @@ def retrain(settings: RetrainSettings = _DEFAULTS) -> dict[str, Any]:
         return _answer(settings, found, unchanged=False)
 
 
-def frozen_sets(settings: RetrainSettings, corpus: str) -> list[str]:
-    """Return the frozen sets; the first run of a model draws its own."""
-    if settings.frozen:
-        return [str(store.read(Path(path), "frozen").path) for path in settings.frozen]
-    from ssi_core.features.frozen import freeze
-
-    place = environment.home() / "frozen" / settings.name
-    if not place.exists():
-        table = find_table(settings.table)
-        seed = table.tasks[table.row(settings.row).task].split_seed
-        freeze(Path(corpus), place, split_seed=seed)
-    return [str(store.read(place, "frozen").path)]
+def _spec(settings: RetrainSettings, corpus: str) -> TaskSpec:
+    """Return how the row's task is made; `BadInput` if not of such data, or not by evidence."""
+    table = find_table(settings.table)
+    name = table.row(settings.row).task
+    spec = table.tasks[name]
+    wanted, came = kind_of(features_of(table, name, corpus)), store.read(Path(corpus)).kind
+    if came != wanted:
+        raise BadInput(
+            f"{corpus}: these are {came}, and row {settings.row!r} of table {table.name!r} is "
+            f"trained on {wanted}. Name another row, or give {wanted}."
+        )
+    if wanted == "clicks" and (spec.split != "pairs" or spec.goal):
+        raise BadInput(
+            f"row {settings.row!r} of table {table.name!r}: champions of clicks are judged by pairs "
+            f"of a page and an ad that none has trained on, and task {name!r} is split by "
+            f"{spec.split}{', with goals' if spec.goal else ''}. Name a row whose task has split = "
+            '"pairs" and no goals.'
+        )
+    return spec
 
 
 def _key(settings: RetrainSettings, corpus: str, frozen: list[str]) -> str:
     table = find_table(settings.table)
     said = settings.model_dump(include={"row", "seed", "start", "measure", "alpha", "margin"})
-    parents = {"corpus": store.read(Path(corpus), "corpus").key}
+    parents = {"corpus": store.read(Path(corpus)).key}
     parents |= {f"frozen_{n}": store.read(Path(path)).key for n, path in enumerate(frozen)}
     return store.key_of("night", {**said, "table": table.to_dict()}, parents, code_digest(*_ROOMS))
 
@@ -151,14 +175,17 @@ def _decided(name: str, key: str) -> decisions.Night | None:
     return next((night for night in found if night.outcome != "stop"), None)
 
 
+def _corpus_before(name: str) -> str:
+    """Return the corpus of the last night that trained, "" where there is none."""
+    return next((night.corpus for night in decisions.nights(name) if night.outcome != "stop"), "")
+
+
 @task(cache_policy=NO_CACHE)
 def check(settings: RetrainSettings, corpus: str, key: str) -> dict[str, float]:
     """Look at the corpus beside the one before; `BadInput` says why it is not trained on."""
     champion = registry.champion(settings.name)
     model = f"models:/{settings.name}/{champion}" if champion else None
-    before = next(
-        (night.corpus for night in decisions.nights(settings.name) if night.outcome != "stop"), ""
-    )
+    before = _corpus_before(settings.name)
     numbers, found = look(
         corpus, before, model and str(tracking.model_directory(model)), settings.all_limits()
     )
@@ -189,18 +216,31 @@ def train_challenger(settings: RetrainSettings, corpus: str, frozen: list[str], 
     warm = settings.start == "champion" and champion is not None
     require_rows([(row, Path(made))], workers=1, threads=settings.threads)
     with Workers(1, settings.threads) as workers:
-        return workers.run(
-            form_of(row),
-            run_row,
-            settings.table,
-            row.label,
-            Path(made),
-            settings.seed,
-            comparison,
-            settings.threads,
-            None,
-            f"models:/{settings.name}/{champion}" if warm else None,
-        )
+
+        def train(start: str | None) -> str:
+            seed, threads = settings.seed, settings.threads
+            said = (settings.table, row.label, Path(made), seed, comparison, threads, None, start)
+            return workers.run(form_of(row), run_row, *said)
+
+        try:
+            return train(f"models:/{settings.name}/{champion}" if warm else None)
+        except UnfitStart as error:
+            # A night that nobody watches had better train afresh than not at all.
+            logger.warning("version %s is no start for %r: %s", champion, row.label, error)
+            run = train(None)
+            tracking.client().set_tag(run, _NO_START, f"version {champion}: {error}"[:2000])
+            return run
+
+
+_NO_START = "start_refused"
+
+
+def _start_of(settings: RetrainSettings, run: str) -> str:
+    """Say what a challenger started from."""
+    tags = tracking.client().get_run(run).data.tags
+    if settings.start == "scratch" or "start_version" in tags:
+        return tags.get("start_version", "scratch")
+    return f"scratch, as there is no fit champion. {tags.get(_NO_START, '')}".strip()
 
 
 @task(cache_policy=NO_CACHE)
@@ -223,7 +263,6 @@ def measured(run: str, frozen: str, corpus: str) -> Report:
     Known links of its queries are no candidates, and a corpus may know more than the one before.
     """
     from ssi_core.evaluation.evaluate import evaluate
-    from ssi_core.features.frozen import open_frozen
     from ssi_core.models import load_model
 
     parents = {"run": run, "frozen": store.read(Path(frozen)).key}
@@ -232,7 +271,7 @@ def measured(run: str, frozen: str, corpus: str) -> Report:
     place = environment.store_path("report", key)
     if store.up_to_date(place, "report", key) is None:
         fitted = load_model(tracking.model_directory(run))
-        opened = open_frozen(Path(frozen), fitted, Path(corpus))
+        opened = open_frozen(Path(frozen), fitted, source_of(corpus))
         report = evaluate(fitted, opened, queries=len(opened.queries), tuples=0)
         with store.create(
             place, kind="report", key=key, configuration={}, parents=parents
@@ -259,8 +298,11 @@ def _record(
         "frozen": store.read(Path(frozen)).key,
         "corpus": store.read(Path(corpus)).key,
         "corpus_path": str(Path(corpus).resolve()),
+        "frozen_path": str(Path(frozen).resolve()),
+        "frozen_drawn": drawn_at(store.read(Path(frozen))).isoformat(timespec="seconds"),
+        "start": _start_of(settings, run),
     }
-    names = ("night", "challenger", "champion", "frozen", "corpus")
+    names = ("night", "challenger", "champion", "start", "frozen", "frozen_drawn", "corpus")
     report = decisions.markdown(decision, {name: tags[name] or "none" for name in names})
     return decisions.log(
         "promote" if decision.promote else "refuse",

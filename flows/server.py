@@ -13,6 +13,7 @@ import fcntl
 import json
 import logging
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -255,16 +256,43 @@ _GRACE = 10.0
 
 def keep(users: Path, command: Sequence[str]) -> None:
     """Run a command until nobody holds the file ``users``, then end it and all that it started."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    alive, ours = os.pipe()
+    watched = [sys.executable, "-m", "flows.server", _WATCHED, str(alive), *command]
+    # Nobody else has our end of the pipe: it closes when this process ends, however it ends.
+    process = subprocess.Popen(
+        watched, stdin=subprocess.DEVNULL, start_new_session=True, pass_fds=[alive]
+    )
+    os.close(alive)
     with users.open("a") as file:
         while process.poll() is None and not taken_alone(file):
             time.sleep(0.2)
-        for sign in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, sign)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_GRACE)
+        _end(process, process.pid)
+    os.close(ours)
+
+
+_WATCHED = "--watched"
+
+
+def watch(alive: int, command: Sequence[str]) -> None:
+    """Run a command in the group of this process, and end the group when the pipe is closed."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    # It ends with the command.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while process.poll() is None:
+        if select.select([alive], [], [], 0.2)[0]:
+            _end(process, os.getpgrp())
+
+
+def _end(process: subprocess.Popen[bytes], group: int) -> None:
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, sign)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE)
 
 
 if __name__ == "__main__":
-    keep(Path(sys.argv[1]), sys.argv[2:])
+    if sys.argv[1] == _WATCHED:
+        watch(int(sys.argv[2]), sys.argv[3:])
+    else:
+        keep(Path(sys.argv[1]), sys.argv[2:])

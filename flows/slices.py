@@ -22,29 +22,31 @@ def metrics(report: Report) -> dict[str, float]:
 
 
 def tables(comparison: Mapping[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Return title, head and cells of a table for each group that divides anything."""
+    """Return title, head and cells of a table for each group that divides anything and measure."""
     rows = {row["label"]: row.get("slices", {}) for row in comparison["summary"]}
+    rows = {label: own for label, own in rows.items() if own}
     made = []
-    for title, names in GROUPS.items():
+    for group, names in GROUPS.items():
         there = [name for name in names if any(name in own for own in rows.values())]
         if len(there) < 2:
             continue
-        shown = [name.replace("_", " ").replace("query", "").strip() for name in there]
-        head = ["row", *(f"{name} {what}" for name in shown for what in ("%", "MAP"))]
-        lines = [
-            [label, *(cell for name in there for cell in _cells(own.get(name)))]
-            for label, own in rows.items()
-            if own
-        ]
-        made.append((title, head, lines))
+        head = ["row", *(name.replace("_", " ").replace("query", "").strip() for name in there)]
+        for title, cell in (("rank loss %", _rank_loss), ("MAP", _map)):
+            lines = [[row, *(cell(own.get(n)) for n in there)] for row, own in rows.items()]
+            made.append((f"{title} by {group}", head, lines))
     return made
 
 
-def _cells(said: Mapping[str, float] | None) -> tuple[str, str]:
+def _rank_loss(said: Mapping[str, float] | None) -> str:
     if said is None:
-        return "", ""
-    loss, value = f"{100 * said['rank_loss']:.2f}", f"{said['map']:.3f}"
-    if "map_se" not in said:
-        return loss, value
-    spread = f"{said['map_se']:.3f}".removeprefix("0")
-    return f"{loss} ±{100 * said['rank_loss_se']:.2f}", f"{value} ±{spread}"
+        return ""
+    value = f"{100 * said['rank_loss']:.2f}"
+    return f"{value} ±{100 * said['rank_loss_se']:.2f}" if "rank_loss_se" in said else value
+
+
+def _map(said: Mapping[str, float] | None) -> str:
+    if said is None:
+        return ""
+    value = f"{said['map']:.3f}"
+    spread = f"{said['map_se']:.3f}".removeprefix("0") if "map_se" in said else ""
+    return f"{value} ±{spread}" if spread else value

@@ -68,10 +68,11 @@ class MlflowServer:
         command = [
             *(sys.executable, "-m", "mlflow", "server", "--host", HOST),
             *("--port", str(self._port), "--workers", "1"),
-            *("--backend-store-uri", self._tracking),
             *("--artifacts-destination", str(environment.root() / "mlruns" / "artifacts")),
         ]
-        self._process = start_kept(command, users, self.log, {})
+        # Not in the command, which everybody on the machine can read: it may have a password.
+        store = {"MLFLOW_BACKEND_STORE_URI": self._tracking}
+        self._process = start_kept(command, users, self.log, store)
         return self
 
     def __exit__(self, *raised: object) -> None:

@@ -95,12 +95,19 @@ def ingest() -> None:
     examples=(
         "ssi ingest wikipedia enwiki-pages-articles.xml.bz2 --out corpus",
         "ssi ingest wikipedia --download simplewiki --out corpus",
+        "ssi ingest wikipedia enwiki-20240602-pages-articles.xml.bz2 --since corpus --out corpus-2",
     ),
 )
 @click.argument("dumps", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--download", metavar="WIKI", help="Fetch the dump first, such as simplewiki.")
 @click.option("--date", default="latest", show_default=True, help="Date of that dump, YYYYMMDD.")
 @click.option("--language", help="Code of the language; else what the dump says.")
+@click.option(
+    "--since",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="CORPUS",
+    help="Corpus of an earlier dump of this wiki: only pages that changed are parsed.",
+)
 @click.option(
     "--processes", type=click.IntRange(min=1), help="Decoders; else one per core of --threads."
 )
@@ -111,11 +118,17 @@ def ingest_wikipedia(
     download: str | None,
     date: str,
     language: str | None,
+    since: Path | None,
     processes: int | None,
     out: Path | None,
     force: bool,
 ) -> Outcome:
-    """Read *-pages-articles*.xml(.bz2) dumps, multistream or not."""
+    """Read *-pages-articles*.xml(.bz2) dumps, multistream or not.
+
+    With --since the corpus is the same, and made sooner: pages whose bytes did not change keep
+    their words and links, and all links are resolved anew. A corpus that another version of ssi
+    read is not used, and the counts say so.
+    """
     if bool(dumps) == bool(download):
         raise click.UsageError("Give DUMPS, or --download WIKI, not both and not neither.")
     from ssi_core.corpus.mediawiki import ingest_wikipedia as read
@@ -131,6 +144,7 @@ def ingest_wikipedia(
             dumps,
             out or _store("corpus", "wikipedia", *dumps),
             language=language,
+            since=since,
             processes=processes or settings().threads,
             force=force,
             progress=tell,

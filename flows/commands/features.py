@@ -144,17 +144,17 @@ def features(
     if _is_of_clicks(corpus):
         _refuse(
             "a directory of clicks", "cold", "query_words", "query_draws", "relevant",
-            "translated", "frozen",
+            "translated",
         )  # fmt: skip
         said: dict[str, Any] = {"words": words, "views": views, "split_seed": split_seed}
         said |= {"vocabularies": vocabularies, "goal": goal}
         said |= {"split": None if _is_default("split") else split}
-        return artefact_outcome(_clicks_task(corpus, out, said, force))
+        return artefact_outcome(_clicks_task(corpus, out, said, frozen, force))
     _refuse("a corpus without clicks", "vocabularies", "goal")
     if relevant or translated:
         _refuse_settings_of_a_corpus(relevant)
         own = {"relevant": relevant, "words": words, "views": views, "split_seed": split_seed}
-        return artefact_outcome(_mates_task(corpus, out, translated, own, force))
+        return artefact_outcome(_mates_task(corpus, out, translated, own, frozen, force))
     from ssi_core.features.task import build_task
 
     said = {
@@ -182,7 +182,7 @@ def _refuse_settings_of_a_corpus(relevant: str | None) -> None:
     """Refuse options that a task of mates has no place for."""
     if relevant is None:
         raise click.UsageError("--translated needs --relevant.")
-    _refuse("--relevant", "split", "cold", "query_words", "query_draws", "frozen")
+    _refuse("--relevant", "split", "cold", "query_words", "query_draws")
 
 
 def _refuse(what: str, *names: str) -> None:
@@ -204,17 +204,23 @@ def _is_of_clicks(corpus: Path) -> bool:
     return (corpus / MANIFEST).is_file() and read(corpus).kind == "clicks"
 
 
-def _clicks_task(clicks: Path, out: Path | None, said: dict[str, Any], force: bool) -> Artefact:
+def _clicks_task(
+    clicks: Path, out: Path | None, said: dict[str, Any], frozen: tuple[Path, ...], force: bool
+) -> Artefact:
     from ssi_core.features.task import build_clicks_task
 
     with progress("features") as tell:
-        return build_clicks_task(
-            clicks, out or _store("task", said, clicks), **said, force=force, progress=tell
-        )
+        place = out or _store("task", said, clicks, *frozen)
+        return build_clicks_task(clicks, place, **said, frozen=frozen, force=force, progress=tell)
 
 
 def _mates_task(
-    mates: Path, out: Path | None, translated: Path | None, said: dict[str, Any], force: bool
+    mates: Path,
+    out: Path | None,
+    translated: Path | None,
+    said: dict[str, Any],
+    frozen: tuple[Path, ...],
+    force: bool,
 ) -> Artefact:
     from ssi_core.corpus.mates import open_mates
     from ssi_core.features.task import build_mates_task
@@ -223,9 +229,10 @@ def _mates_task(
     with progress("features") as tell:
         return build_mates_task(
             open_mates(mates),
-            out or _store("task", said, *inputs),
+            out or _store("task", said, *inputs, *frozen),
             translated=translated,
             **said,
+            frozen=frozen,
             force=force,
             progress=tell,
         )

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     examples=(
         "ssi freeze corpus --out frozen",
         "ssi freeze new-corpus --since corpus --out frozen-2 --queries 2000",
+        "ssi freeze clicks --out frozen",
+        "ssi freeze mates --relevant link --out frozen",
     ),
 )
 @click.argument("corpus", type=click.Path(path_type=Path))
@@ -29,6 +31,11 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Earlier state of the corpus: what it lacks is new, and has slices of its own.",
 )
+@click.option(
+    "--relevant",
+    type=click.Choice(["link", "mate"]),
+    help="CORPUS is of mates: answers are what the mate links to (default), or the mate.",
+)
 @click.option("--queries", type=click.IntRange(min=1), default=1000, show_default=True)
 @click.option("--pool", type=click.IntRange(min=1), default=10_000, show_default=True)
 @click.option("--split-seed", type=int, default=0, show_default=True)
@@ -37,6 +44,7 @@ def freeze(
     corpus: Path,
     out: Path | None,
     since: Path | None,
+    relevant: str | None,
     queries: int,
     pool: int,
     split_seed: int,
@@ -46,15 +54,23 @@ def freeze(
 
     It holds raw text, titles and links on the test side of the split. Give it to 'ssi features'
     (--frozen) and 'ssi retrain': no link of it is ever trained on.
+
+    CORPUS may be of clicks: pages ask, and what was clicked on them answers; or of mates.
     """
+    from flows.frozen import source_of
+    from ssi_core import store
     from ssi_core.features.frozen import freeze as draw
 
-    said = {"queries": queries, "pool": pool, "split_seed": split_seed}
+    if store.read(corpus).kind == "mates":
+        relevant = relevant or "link"
+    elif relevant:
+        raise click.UsageError("--relevant is of mates.")
+    said: dict[str, Any] = {"queries": queries, "pool": pool, "split_seed": split_seed}
+    said |= {"relevant": relevant} if relevant else {}
     inputs = [corpus] if since is None else [corpus, since]
-    artefact = draw(
-        corpus, out or _store("frozen", said, *inputs), since=since, **said, force=force
-    )
-    return artefact_outcome(artefact)
+    place = out or _store("frozen", said, *inputs)
+    before = None if since is None else source_of(since)
+    return artefact_outcome(draw(source_of(corpus), place, since=before, **said, force=force))
 
 
 def _limits(
@@ -77,18 +93,31 @@ def _limits(
     examples=(
         "ssi retrain --dump enwiki-pages-articles.xml.bz2",
         'ssi retrain wikispeedia-table1 --corpus corpus --row "U\'V + I" --frozen frozen --warm',
+        'ssi retrain ssi2010-table11 --clicks clicks --row "(U\'V)_10k + I" --name ads',
+        'ssi retrain sample-table9 --mates mates --row "U\'V" --name across --renew',
     ),
 )
 @click.argument("table", default="demo")
 @click.option("--row", metavar="LABEL", default="U'V + I", show_default=True)
 @click.option("--corpus", type=click.Path(path_type=Path), help="Directory of 'ssi ingest'.")
+@click.option("--clicks", type=click.Path(path_type=Path), help="Of 'ssi ingest clicks'.")
+@click.option("--mates", type=click.Path(path_type=Path), help="Of 'ssi ingest mates'.")
 @click.option("--dump", "dumps", type=click.Path(path_type=Path), multiple=True, help="A dump.")
 @click.option(
     "--frozen",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="Sets of 'ssi freeze': the first judges, none is trained on; else one is drawn and kept.",
+    help="Sets of 'ssi freeze', beside those that nights draw: the newest judges, none is trained "
+    "on.",
 )
+@click.option(
+    "--renew-days",
+    type=click.IntRange(min=0),
+    default=91,
+    show_default=True,
+    help="Days after which a night draws a new frozen set; 0: never.",
+)
+@click.option("--renew", is_flag=True, help="Draw a new frozen set tonight.")
 @click.option("--warm", is_flag=True, help="Start from the champion's values, word by word.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--measure", type=click.Choice(["map", "rank_loss"]), default="map")
@@ -126,6 +155,8 @@ def retrain(
     table: str,
     row: str,
     corpus: Path | None,
+    clicks: Path | None,
+    mates: Path | None,
     dumps: tuple[Path, ...],
     frozen: tuple[Path, ...],
     warm: bool,
@@ -136,17 +167,22 @@ def retrain(
     The data are looked at first: half as many documents as before stop it (exit code 3). The
     challenger must be better on the frozen set than the best champion so far, and not worse on
     short queries, new documents and new links. The same data again cost seconds.
+
+    A row that is trained on clicks, or across languages, takes --clicks or --mates.
     """
     from flows.retrain import run_retrain
 
-    if (corpus is None) == (not dumps):
-        raise click.UsageError("Give a corpus (--corpus) or dumps (--dump).")
+    given = [one for one in (corpus, clicks, mates) if one is not None]
+    if len(given) + bool(dumps) != 1:
+        raise click.UsageError(
+            "Give one of a corpus (--corpus), dumps (--dump), --clicks or --mates."
+        )
     if dumps:
         said["ingest"] = {"source": "wikipedia", "paths": [str(dump) for dump in dumps]}
     found = run_retrain(
         table=table,
         row=row,
-        corpus=str(corpus) if corpus else None,
+        corpus=str(given[0]) if given else None,
         frozen=[str(path) for path in frozen],
         start="champion" if warm else "scratch",
         threads=settings().threads or 1,

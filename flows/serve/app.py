@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
 import re
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from importlib import resources
 from importlib.metadata import version
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-from fastapi import FastAPI, HTTPException, Query, Request, Response
+from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -25,6 +23,7 @@ from flows.serve import schemas
 from flows.serve.guard import Guard, problem
 from flows.serve.metrics import CONTENT_TYPE, Measured, Metrics
 from flows.serve.service import Served, Service
+from flows.serve.work import Work
 from ssi_core.serving.explain import explain
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.neighbours import neighbours
@@ -32,10 +31,7 @@ from ssi_core.serving.searcher import Answer
 from ssi_core.types import BadInput, Refused
 
 _BODY = 16 << 20
-_WAITING = 256
 ROLES: tuple[schemas.Which, ...] = ("served", "beside")
-
-_T = TypeVar("_T")
 
 Q = Annotated[str, Query(min_length=1, max_length=schemas.MOST_QUERY, description="Text.")]
 K = Annotated[int, Query(ge=1, le=schemas.MOST_HITS)]
@@ -55,29 +51,9 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
-class _Work:
-    """Threads for what takes the processor, so that the event loop is free."""
-
-    def __init__(self, threads: int) -> None:
-        self._threads = ThreadPoolExecutor(threads, "serve")
-        self._waiting = 0
-
-    async def __call__(self, function: Callable[[], _T]) -> _T:
-        if self._waiting >= _WAITING:
-            raise HTTPException(429, "too many requests at a time", {"Retry-After": "1"})
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, function)
-        finally:
-            self._waiting -= 1
-
-    def end(self) -> None:
-        self._threads.shutdown()
-
-
 def make_app(service: Service, threads: int | None = None) -> FastAPI:
     """Return the application that answers for a service, with as many threads, or one a core."""
-    work, metrics = _Work(threads or environment.cores()), Metrics(service)
+    work, metrics = Work(threads or environment.cores()), Metrics(service)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -99,7 +75,7 @@ def make_app(service: Service, threads: int | None = None) -> FastAPI:
     return app
 
 
-def _add_questions(app: FastAPI, service: Service, work: _Work) -> None:
+def _add_questions(app: FastAPI, service: Service, work: Work) -> None:
     def searcher(role: schemas.Which) -> LiveSearcher:
         models = service.models
         if role == "beside" and len(models) == 1:
@@ -112,13 +88,13 @@ def _add_questions(app: FastAPI, service: Service, work: _Work) -> None:
     ) -> schemas.Results:
         """Find documents for a text, best first."""
         asked = searcher(model)
-        return _results((await work(lambda: asked.search([q], k, lang)))[0])
+        return _results(await work.search(asked, q, k, lang))
 
     @app.post("/match")
     async def match(page: schemas.Page) -> schemas.Results:
         """Find ads, or other documents, for the whole text of a page, best first."""
         asked = searcher(page.model)
-        return _results((await work(lambda: asked.search([page.page], page.k)))[0])
+        return _results(await work.search(asked, page.page, page.k))
 
     @app.get("/neighbours")
     async def related(word: Q, k: K = 10, model: Which = "served") -> schemas.Neighbours:
@@ -141,12 +117,11 @@ def _add_questions(app: FastAPI, service: Service, work: _Work) -> None:
 
 
 def _results(answer: Answer) -> schemas.Results:
-    return schemas.Results(
-        results=[schemas.Found(**asdict(hit)) for hit in answer.hits], reason=answer.reason
-    )
+    found = [schemas.Found(id=hit.id, title=hit.title, score=hit.score) for hit in answer.hits]
+    return schemas.Results(results=found, reason=answer.reason)
 
 
-def _add_documents(app: FastAPI, service: Service, work: _Work) -> None:
+def _add_documents(app: FastAPI, service: Service, work: Work) -> None:
     @app.get("/documents")
     async def changed(
         limit: Annotated[int, Query(ge=1, le=10_000)] = 100,

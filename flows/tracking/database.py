@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,12 +14,19 @@ from functools import cache
 import mlflow
 from mlflow import MlflowClient
 from mlflow.entities import Run, ViewType
+from mlflow.exceptions import MlflowException
 
 from flows import environment
+from flows.addresses import shown, trouble
 from ssi_core import store
-from ssi_core.types import BadInput
+from ssi_core.types import BadInput, Refused
+
+logger = logging.getLogger(__name__)
 
 _VARIABLE = "MLFLOW_TRACKING_URI"
+
+_PATIENCE = 30.0
+"""Seconds that a server, or a database, may be away: it may be starting again."""
 
 
 def tracking_uri() -> str:
@@ -60,12 +68,29 @@ def client() -> MlflowClient:
 
 @cache
 def _open(uri: str) -> MlflowClient:
+    _wait_for(uri)
     # It shows the traceback of what it raises, which we say in a line.
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
     with locked(), quiet():
         opened = MlflowClient(uri)
         opened.search_experiments(max_results=1)
     return opened
+
+
+def _wait_for(uri: str) -> None:
+    # MLflow itself would try for minutes, and say nothing.
+    end = time.monotonic() + _PATIENCE
+    told = False
+    while why := trouble(uri):
+        if time.monotonic() > end:
+            raise Refused(
+                f"MLflow does not answer at {shown(uri)}: {why}. Start it (docs/deployment.md), "
+                "or name another in MLFLOW_TRACKING_URI."
+            )
+        if not told:
+            logger.warning("waiting for MLflow at %s: %s", shown(uri), why)
+        told = True
+        time.sleep(0.5)
 
 
 @contextmanager
@@ -113,9 +138,7 @@ def experiment_id(name: str) -> str:
         with locked():
             found = client().get_experiment_by_name(name)
             if found is None:
-                served = tracking_uri().startswith("http")
-                place = None if served else environment.root() / "mlruns" / "artifacts" / name
-                return str(client().create_experiment(name, place and str(place)))
+                return _create_experiment(name)
     if found.lifecycle_stage == "deleted":
         raise BadInput(
             f"experiment {name!r} is in MLflow's bin; restore it, or remove it for good."
@@ -123,12 +146,25 @@ def experiment_id(name: str) -> str:
     return str(found.experiment_id)
 
 
+def _create_experiment(name: str) -> str:
+    served = tracking_uri().startswith("http")
+    place = None if served else environment.root() / "mlruns" / "artifacts" / name
+    try:
+        return str(client().create_experiment(name, place and str(place)))
+    except MlflowException as error:
+        # A process of another root, which our lock does not hold, was first.
+        found = client().get_experiment_by_name(name)
+        if error.error_code != "RESOURCE_ALREADY_EXISTS" or found is None:
+            raise
+        return str(found.experiment_id)
+
+
 def known_experiment(name: str) -> str:
     """Return the id of an experiment; `BadInput` names those that there are."""
     found = client().get_experiment_by_name(name)
     if found is None:
         known = sorted(e.name for e in client().search_experiments() if e.name != "Default")
-        raise BadInput(f"no experiment {name!r} in {tracking_uri()}; there are: {known}.")
+        raise BadInput(f"no experiment {name!r} in {shown(tracking_uri())}; there are: {known}.")
     return str(found.experiment_id)
 
 

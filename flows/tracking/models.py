@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +16,7 @@ from mlflow.models import Model
 import flows
 import ssi_core
 from flows import environment
+from flows.processes import own_name
 from flows.tracking.database import client, quiet
 from ssi_core.types import BadInput
 
@@ -85,13 +87,29 @@ def model_directory(model: str) -> Path:
         if not place.is_dir():
             place = environment.home() / "models" / logged
         if not place.is_dir():
-            mlflow.artifacts.download_artifacts(f"models:/{logged}", dst_path=str(place))
+            _download(logged, place)
     except MlflowException as error:
         raise BadInput(
             f"no model {model!r}: {error.message} A model is a directory, the id of a run, or "
             "models:/NAME@ALIAS."
         ) from error
     return place / "artifacts" / "model"
+
+
+def _download(logged: str, place: Path) -> None:
+    """Bring a logged model here; it has its name once it is whole."""
+    # Where the next command clears what a killed one left.
+    space = environment.home() / "tmp" / own_name()
+    for directory in (space, place.parent):
+        directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=space) as inner:
+        mlflow.artifacts.download_artifacts(f"models:/{logged}", dst_path=f"{inner}/model")
+        try:
+            Path(inner, "model").rename(place)
+        except OSError:
+            # Another process was first; what it brought is the same.
+            if not place.is_dir():
+                raise
 
 
 def logged_model(model: str) -> str:

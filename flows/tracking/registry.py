@@ -20,7 +20,7 @@ from mlflow.exceptions import MlflowException
 
 from flows import environment
 from flows.tracking.card import card_of, facts_of
-from flows.tracking.database import client
+from flows.tracking.database import client, quiet
 from flows.tracking.models import logged_model
 from ssi_core import store
 from ssi_core.types import BadInput
@@ -201,14 +201,16 @@ def _register(run_id: str, model: str, why: str, tags: Mapping[str, str]) -> str
     except MlflowException as error:
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
-    made = client().create_model_version(
-        model,
-        f"models:/{logged}",
-        run_id,
-        tags={**facts_of(run_id), **tags},
-        description=card[:_LONGEST],
-        model_id=logged,
-    )
+    facts = facts_of(run_id)
+    with quiet():
+        made = client().create_model_version(
+            model,
+            f"models:/{logged}",
+            run_id,
+            tags={**facts, **tags},
+            description=card[:_LONGEST],
+            model_id=logged,
+        )
     return str(made.version)
 
 

@@ -1,8 +1,9 @@
 """A Wikipedia: from dumps to a corpus of documents and links.
 
 Two passes. The first goes over the dumps once, in pieces, in parallel: a piece leaves its documents
-as a finished part, its titles, and its links by title. The second knows all titles: it settles
-redirects, repeated and equal pages, and takes the links group by group from titles to documents.
+as a finished part, and its titles and links by title as another. The second knows all titles: it
+settles redirects, repeated and equal pages, and takes the links group by group from titles to
+documents. Of a newer dump only pages that changed need the parsers of the first pass (`before`).
 
 What a piece leaves outlives a kill. A run that goes on reads the dump again only as far as it must
 to cut it (with the index of a multistream dump not at all) and parses the pieces that are missing.
@@ -15,23 +16,40 @@ import os
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import polars as pl
 
 from ssi_core import store
-from ssi_core.corpus import dump, inputs, links, pages, pieces, pool, redirects, tables, titles
+from ssi_core.corpus import (
+    before,
+    dump,
+    inputs,
+    links,
+    pages,
+    pieces,
+    pool,
+    readings,
+    redirects,
+    tables,
+    titles,
+)
+from ssi_core.corpus.before import Before, compare, keep_pages, open_before
 from ssi_core.corpus.cost import LINKS_AT_ONCE, require_ingestion
 from ssi_core.corpus.dump import PIECE_BYTES, Piece, read_pieces, read_site
 from ssi_core.corpus.links import Settled, resolve_links, settle_pages
-from ssi_core.corpus.pieces import FOUND, PAGES, TEXTS, Pieces, read_piece
+from ssi_core.corpus.pieces import PAGES, TEXTS, Pieces, read_piece
+from ssi_core.corpus.readings import places_in, read_targets, read_titles
 from ssi_core.corpus.redirects import write_redirects
 from ssi_core.corpus.titles import Site
 from ssi_core.store import Artefact, Building
 from ssi_core.text import wikinames, wikitext
 from ssi_core.types import BadInput, Progress
 
-_CODE = (dump, links, pages, pieces, redirects, tables, titles, wikinames, wikitext)
+_CODE = (
+    before, dump, links, pages, pieces, readings, redirects, tables, titles, wikinames, wikitext
+)  # fmt: skip
 _log = logging.getLogger(__name__)
 
 
@@ -72,21 +90,27 @@ def _first_pass(
 
 def _write_documents(
     read: Pieces, out: Path, settled: Settled, counts: Sequence[Counter[str]]
-) -> None:
-    """Put the parts of documents into their places; only those with dropped rows are rewritten."""
+) -> dict[Path, int | None]:
+    """Put the parts of documents into their places; only those with dropped rows are rewritten.
+
+    Returns what was read of the pages of each piece, with the number of the part.
+    """
     dropped = settled.sources.filter(pl.col("fate") != "document")["row"]
     places: dict[int, list[int]] = {}
-    for row in dropped:
-        places.setdefault(row >> 32, []).append(row & 0xFFFFFFFF)
+    numbers: dict[Path, int | None] = {}
+    for piece, place in map(places_in, dropped):
+        places.setdefault(piece, []).append(place)
     with tables.document_writer(out) as documents:
         for number, count in enumerate(counts):
-            part = read.part(TEXTS, number)
+            part, next_part = read.part(TEXTS, number), documents.parts
             if number in places:
                 frame = pl.read_parquet(part)
                 here = pl.int_range(pl.len()).is_in(places[number])
                 documents.write(frame.filter(~here))
             elif count["rows"]:
                 documents.link(part, count["rows"])
+            numbers[read.part(PAGES, number)] = next_part if documents.parts > next_part else None
+    return numbers
 
 
 def _groups(counts: Sequence[Counter[str]]) -> Iterator[list[int]]:
@@ -109,8 +133,8 @@ def _write_links(
     categories: Counter[str] = Counter()
     with tables.link_writer(out) as writer:
         for group in _groups(counts):
-            parts = [read.part(FOUND, number) for number in group]
-            resolved, found = resolve_links(pl.read_parquet(parts), settled)
+            parts = {number: read.part(PAGES, number) for number in group}
+            resolved, found = resolve_links(read_targets(parts), settled)
             writer.write(resolved)
             categories += found
     return categories
@@ -120,23 +144,26 @@ def _build(
     building: Building,
     dumps: Sequence[Path],
     site: Site,
+    since: Path | None,
     processes: int,
     size: int,
     progress: Callable[[float, str], None],
 ) -> None:
-    read = Pieces(site, building.work("pieces"))
+    reading = store.key_of("pages", asdict(site), {}, _code())
+    base = open_before(since, reading) if since else None
+    read = Pieces(site, building.work("pieces"), base if isinstance(base, Before) else None)
+    if isinstance(base, str):
+        _log.warning("%s: every page is read anew, as %s", since, base)
     read.make()
     counts = _first_pass(dumps, read, processes, size, progress)
     progress(0.9, "following redirects")
-    settled = settle_pages(
-        pl.read_parquet([read.part(PAGES, number) for number in range(len(counts))])
-    )
+    settled = settle_pages(read_titles([read.part(PAGES, number) for number in range(len(counts))]))
     if not settled.counts["documents"]:
         raise BadInput(
             f"{', '.join(str(path) for path in dumps)}: no page of the main namespace has a text. "
             "Give a pages-articles dump."
         )
-    _write_documents(read, building.path, settled, counts)
+    keep_pages(building.path, reading, _write_documents(read, building.path, settled, counts))
     write_redirects(building.path, settled)
     progress(0.95, "resolving links")
     categories = _write_links(read, building.path, settled, counts)
@@ -145,6 +172,10 @@ def _build(
     building.counts.update(
         pages=total["pages"], **settled.counts, links=kept, links_found=total["links_found"]
     )
+    if isinstance(base, str):
+        building.counts["since"] = {"not_used": base}
+    elif base is not None:
+        building.counts["since"] = compare(building.path, base)
     for name, n in categories.items():
         total[f"link_{name}"] += n
     building.skipped.update(settled.skipped)
@@ -164,10 +195,15 @@ def _one_site(dumps: Sequence[Path], language: str | None) -> Site:
     return sites[0]
 
 
+def _code() -> str:
+    return store.digest_code(sys.modules[__name__], *_CODE)
+
+
 def ingest_wikipedia(
     dumps: Sequence[Path],
     out: Path,
     *,
+    since: Path | None = None,
     language: str | None = None,
     processes: int | None = None,
     part_bytes: int = PIECE_BYTES,
@@ -179,12 +215,16 @@ def ingest_wikipedia(
     A document is a page of the main namespace that is no redirect and has words. The manifest
     accounts for all else: ``documents`` + ``redirects`` + ``skipped[page_...]`` = ``pages``, and
     ``links`` + ``skipped[link_...]`` = ``links_found``, the links in the wikitext of all pages.
-    Equal input and settings give equal parts, with any number of processes.
+    Equal input and settings give equal parts, with any number of processes, with ``since`` or
+    without: the key does not know it. ``counts["since"]`` tells how many pages were kept, changed,
+    new and gone, or why ``since`` was not used.
 
     Parameters
     ----------
     dumps : ``*-pages-articles*.xml``, ``.xml.bz2``, or ``-multistream.xml.bz2`` (in parallel when
         its index lies beside it); several files of one wiki make one corpus
+    since : corpus of an earlier dump of the wiki; pages that did not change are taken from there.
+        One that was made by other code, or is of another site, is not used
     out : directory of the corpus; up to date when it bears the key of this input and these settings
     language : code of the texts' language; by default as the file name, or else the header, says
     processes : workers beside this process; 1 works in this process; by default one for each core
@@ -194,7 +234,8 @@ def ingest_wikipedia(
     Raises
     ------
     BadInput
-        A dump is damaged, of another kind, or without articles; the message names the place.
+        A dump is damaged, of another kind, or without articles; or ``since`` is no corpus of a
+        Wikipedia, or damaged; the message names the place.
     Refused
         ``out`` holds something else, or is being written; or memory or disk is too small.
     """
@@ -205,8 +246,7 @@ def ingest_wikipedia(
     site = _one_site(dumps, language)
     parents = inputs.digest_inputs(dumps, progress=progress)
     configuration = {"source": "wikipedia", "language": site.language, "part_bytes": part_bytes}
-    code = store.digest_code(sys.modules[__name__], *_CODE)
-    key = store.key_of(tables.KIND, configuration, parents, code)
+    key = store.key_of(tables.KIND, configuration, parents, _code())
     found = store.up_to_date(out, tables.KIND, key, force=force)
     if found is not None:
         _log.info("%s is up to date", out)
@@ -216,6 +256,6 @@ def ingest_wikipedia(
     with store.create(
         out, kind=tables.KIND, key=key, configuration=configuration, parents=parents
     ) as building:
-        _build(building, dumps, site, workers, part_bytes, tell)
+        _build(building, dumps, site, since, workers, part_bytes, tell)
     tell(1.0, f"{building.counts['documents']:,} documents, {building.counts['links']:,} links")
     return store.read(out, tables.KIND)

@@ -1,18 +1,16 @@
-"""What a piece of a dump leaves: rows of three tables, and counts.
+"""What a piece of a dump leaves: its documents, what was read of each of its pages, and counts.
 
-"texts" are documents in their final schema, "pages" the titles of all pages of the main namespace,
-"found" the links from documents to titles. Columns are gathered as lists and handled as arrays: a
-page costs a few microseconds beside its XML and its wikitext.
+"texts" are documents in their final schema, "pages" are in the schema of `readings`. Columns are
+gathered as lists and handled as arrays: a page costs a few microseconds beside its XML and its
+wikitext. Pages that an earlier corpus holds as they are cost neither.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,39 +19,32 @@ import polars as pl
 
 from ssi_core import store
 from ssi_core.corpus import tables, titles
+from ssi_core.corpus.before import Before, Marks, mark_pages
 from ssi_core.corpus.dump import Piece
 from ssi_core.corpus.links import DOCUMENT, EMPTY, REDIRECT
 from ssi_core.corpus.pages import Page, read_pages
+from ssi_core.corpus.readings import CATEGORIES, OTHER, PAGES_SCHEMA, counts_of, digest_words
 from ssi_core.corpus.titles import MAIN, Site, read_target
 from ssi_core.text.wikitext import read_wikitext
 
-TEXTS, PAGES, FOUND = "texts", "pages", "found"
+TEXTS, PAGES = "texts", "pages"
 _COUNTS = "counts"
-_SCHEMAS = {
-    TEXTS: dict(tables.DOCUMENTS),
-    PAGES: {
-        "row": pl.Int64(),
-        "id": pl.String(),
-        "title": pl.String(),
-        "kind": pl.UInt8(),
-        "target": pl.String(),
-        "digest": pl.Binary(),
-    },
-}
-ROWS_OF_A_PIECE = 1 << 32
-"""Row r of piece p is known as ``p * ROWS_OF_A_PIECE + r``."""
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """Where the tables of pieces are; all that a worker is told beside the piece itself."""
+    """Where the tables of pieces are; all that a worker is told beside the piece itself.
+
+    ``before`` is an earlier corpus of the same wiki, if its pages may be taken over.
+    """
 
     site: Site
     directory: Path
+    before: Before | None = None
 
     def make(self) -> None:
         """Make the directories, unless they are there."""
-        for table in (TEXTS, PAGES, FOUND, _COUNTS):
+        for table in (TEXTS, PAGES, _COUNTS):
             (self.directory / table).mkdir(exist_ok=True)
 
     def part(self, table: str, number: int) -> Path:
@@ -65,13 +56,13 @@ class Pieces:
         return self._counts(number).exists()
 
     def counts(self, number: int) -> Counter[str]:
-        """Read the counts of a whole piece, "rows" and "targets" (of links) among them."""
+        """Read the counts of a whole piece, see `readings.counts_of`."""
         return Counter(json.loads(self._counts(number).read_text()))
 
     def _counts(self, number: int) -> Path:
         return self.directory / _COUNTS / f"{number:05d}.json"
 
-    def write(self, number: int, frames: dict[str, pl.DataFrame], counts: Counter[str]) -> None:
+    def write(self, number: int, frames: Mapping[str, pl.DataFrame], counts: Counter[str]) -> None:
         """Write the tables of a piece."""
         for table, frame in frames.items():
             part = self.part(table, number)
@@ -81,87 +72,137 @@ class Pieces:
 
 
 class _Targets(dict[str, int]):
-    """Raw target of a link -> number of its title, or below 0 the number of its category."""
+    """Raw target of a link -> number of its title, or below 0 that of its category."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
         self.titles: dict[str, int] = {}
-        self.categories: dict[str, int] = {}
 
     def __missing__(self, raw: str) -> int:
         category, title = read_target(raw, self.site)
         if category == "page":
             number = self.titles.setdefault(title, len(self.titles))
         else:
-            number = -1 - self.categories.setdefault(category, len(self.categories))
+            number = CATEGORIES.index(category) - len(CATEGORIES)
         self[raw] = number
         return number
 
 
-class _Tables:
-    """Rows of a piece as they come in."""
+class _Rows:
+    """Rows of pages as they are read; ``place`` is that of a page in its piece."""
 
-    def __init__(self, number: int, site: Site) -> None:
-        self.first_row = number * ROWS_OF_A_PIECE
+    def __init__(self, site: Site) -> None:
         self.site, self.hidden = site, site.hidden
         self.documents: list[tuple[Any, ...]] = []
         self.pages: list[tuple[Any, ...]] = []
-        self.links: list[list[str]] = []
-        self.counts: Counter[str] = Counter()
+        self.links: list[str] = []
+        self.lengths: list[int] = []
 
-    def add(self, page: Page) -> None:
-        """Take in a page: exactly one category for it, and for each of its links."""
-        self.counts["pages"] += 1
+    def add(self, place: int, page: Page) -> None:
+        """Take in a page."""
         words, links = read_wikitext(page.text, hidden=self.hidden)
-        self.counts["links_found"] += len(links)
+        title, target, digest = titles.clean_title(page.title), None, None
+        of_document: list[str] = []
         if page.namespace != MAIN:
-            self.counts["page_other_namespace"] += 1
-            self.counts["link_from_other_namespace"] += len(links)
-            return
-        title = titles.clean_title(page.title)
-        target, digest, row = None, None, None
-        if page.redirect is not None:
+            kind, title = OTHER, ""
+        elif page.redirect is not None:
             kind = REDIRECT
             target = read_target(page.redirect, self.site)[1] or None
-            self.counts["link_from_redirect"] += len(links)
         elif not words:
             kind = EMPTY
-            self.counts["link_from_empty_page"] += len(links)
         else:
-            kind = DOCUMENT
-            digest = hashlib.blake2b(words.encode(errors="replace"), digest_size=16).digest()
-            row = self.first_row + len(self.documents)
+            kind, of_document = DOCUMENT, links
+            digest = digest_words(words)
             language = self.site.language
-            document = (str(page.id), title, language, page.revision, page.timestamp, words)
-            self.documents.append(document)
-            self.links.append(links)
-        self.pages.append((row, str(page.id), title, kind, target, digest))
+            self.documents.append(
+                (place, str(page.id), title, language, page.revision, page.timestamp, words)
+            )
+        self.links += of_document
+        self.lengths.append(len(of_document))
+        self.pages.append((place, page.id, kind, title, target, digest, len(links)))
 
-    def found(self) -> pl.DataFrame:
-        """Links to titles: ``row`` (of the source), ``title``, ``n`` (times that it occurs)."""
-        targets = _Targets(self.site)
-        lengths = [len(links) for links in self.links]
-        numbers = np.fromiter(
-            map(targets.__getitem__, chain.from_iterable(self.links)), np.int64, sum(lengths)
-        )
-        others = np.bincount(-1 - numbers[numbers < 0], minlength=len(targets.categories))
-        for category, n in zip(targets.categories, others.tolist(), strict=True):
-            self.counts[f"link_{category}"] += n
-        rows = self.first_row + np.repeat(np.arange(len(lengths)), lengths)
+    def texts(self) -> pl.DataFrame:
+        """Documents, and their places."""
+        return _frame(self.documents, {"place": pl.Int64(), **tables.DOCUMENTS})
+
+    def readings(self) -> pl.DataFrame:
+        """Pages in the schema of readings, and their places; no marks."""
+        names = ("id", "kind", "title", "target", "digest", "links")
+        schema = {"place": pl.Int64(), **{name: PAGES_SCHEMA[name] for name in names}}
+        return pl.concat([_frame(self.pages, schema), self._targets()], how="horizontal")
+
+    def _targets(self) -> pl.DataFrame:
+        """Of each page the titles that it links to, how often, and links that lead to no title."""
+        targets, n = _Targets(self.site), len(self.lengths)
+        rows = np.repeat(np.arange(n), self.lengths)
+        numbers = np.fromiter(map(targets.__getitem__, self.links), np.int64, len(self.links))
+        wrong = numbers < 0
+        others = np.bincount(
+            rows[wrong] * len(CATEGORIES) + numbers[wrong] + len(CATEGORIES),
+            minlength=n * len(CATEGORIES),
+        ).reshape(n, len(CATEGORIES))
         known = pl.Series(list(targets.titles), dtype=pl.String)
-        return (
-            pl.DataFrame({"row": rows, "number": numbers})
-            .filter(pl.col("number") >= 0)
+        lists = (
+            pl.DataFrame({"row": rows[~wrong], "number": numbers[~wrong]})
             .group_by("row", "number", maintain_order=True)
-            .agg(n=pl.len().cast(pl.UInt32))
-            .select("row", pl.lit(known).gather(pl.col("number")).alias("title"), "n")
+            .agg(times=pl.len().cast(pl.UInt32))
+            .with_columns(titles=pl.lit(known).gather(pl.col("number")))
+            .group_by("row", maintain_order=True)
+            .agg("titles", "times")
+        )
+        every = pl.DataFrame({"row": np.arange(n)})
+        return every.join(lists, on="row", how="left", maintain_order="left").select(
+            *(pl.Series(f"link_{name}", others[:, i]) for i, name in enumerate(CATEGORIES)),
+            "titles",
+            "times",
         )
 
 
-def _frame(rows: Sequence[tuple[Any, ...]], schema: dict[str, pl.DataType]) -> pl.DataFrame:
+def _frame(rows: Sequence[tuple[Any, ...]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
     # Column by column: polars looks at each value of rows.
     columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
-    return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema)
+    return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=dict(schema))
+
+
+def _missing(piece: Piece, marks: Marks, there: set[int]) -> Iterator[tuple[int, Piece]]:
+    """Yield the pages that are not there, neighbours together, with the place of the first."""
+    xml = piece.xml or b""
+    first = 0
+    while first < len(marks):
+        if first in there:
+            first += 1
+            continue
+        end = first + 1
+        while end < len(marks) and end not in there:
+            end += 1
+        # What stands between pages goes along, so that a piece without a known page is unchanged.
+        start = marks.stops[first - 1] if first else 0
+        stop = marks.stops[end - 1]
+        yield first, replace(piece, start=piece.start + start, xml=xml[start:stop])
+        first = end
+
+
+def _read(piece: Piece, pieces: Pieces, marks: Marks | None) -> dict[str, pl.DataFrame] | None:
+    """Return the tables of a piece; None where its pages are not those that were marked."""
+    kept = pieces.before.take(marks) if pieces.before and marks else None
+    there = set() if kept is None else set(kept.pages["place"])
+    runs = [(0, piece)] if marks is None else _missing(piece, marks, there)
+    rows = _Rows(pieces.site)
+    for first, run in runs:
+        for place, page in enumerate(read_pages(run), first):
+            rows.add(place, page)
+    texts, pages = rows.texts(), rows.readings()
+    if marks is not None:
+        places = set(pages["place"])
+        if len(places) < pages.height or len(places) + len(there) != len(marks):
+            return None
+    mark = [marks.digests[place] if marks else None for place in pages["place"]]
+    pages = pages.with_columns(mark=pl.Series(mark, dtype=pl.Binary))
+    pages = pages.select("place", *(pl.col(name).cast(of) for name, of in PAGES_SCHEMA.items()))
+    if kept is not None:
+        pages = pl.concat([pages, kept.pages]).sort("place")
+        texts = pl.concat([texts, kept.texts]).sort("place")
+    return {TEXTS: texts.drop("place"), PAGES: pages.drop("place")}
 
 
 def read_piece(numbered: tuple[int, Piece], pieces: Pieces) -> Counter[str]:
@@ -170,18 +211,12 @@ def read_piece(numbered: tuple[int, Piece], pieces: Pieces) -> Counter[str]:
     Raises
     ------
     BadInput
-        A page can't be read.
+        A page can't be read, or the corpus before is damaged.
     """
     number, piece = numbered
-    read = _Tables(number, pieces.site)
-    for page in read_pages(piece):
-        read.add(page)
-    frames = {
-        TEXTS: _frame(read.documents, _SCHEMAS[TEXTS]),
-        PAGES: _frame(read.pages, _SCHEMAS[PAGES]),
-        FOUND: read.found(),
-    }
-    read.counts["rows"] = len(read.documents)
-    read.counts["targets"] = frames[FOUND].height
-    pieces.write(number, frames, read.counts)
-    return read.counts
+    piece = piece.load()
+    frames = _read(piece, pieces, mark_pages(piece.xml or b"")) or _read(piece, pieces, None)
+    assert frames is not None
+    counts = counts_of(frames[PAGES])
+    pieces.write(number, frames, counts)
+    return counts

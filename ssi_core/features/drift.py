@@ -15,7 +15,7 @@ import numpy as np
 
 from ssi_core import files, store
 from ssi_core.features.click_rates import Rate, click_rates, jumps
-from ssi_core.features.linked import texts_in
+from ssi_core.features.linked import Mates, texts_in
 from ssi_core.features.reading import INGEST, parts_of
 from ssi_core.features.split import hash_titles
 from ssi_core.features.word_map import WordMap, distance, word_map
@@ -28,11 +28,12 @@ SAMPLE = 2000
 
 @dataclass(frozen=True)
 class Profile:
-    """What is known of a corpus, or of clicks, without a model.
+    """What is known of a corpus, of clicks or of mates without a model.
 
     Attributes
     ----------
-    documents, links : counts; of clicks: of pages and ads, and of clicked pairs
+    documents, links : counts; of clicks: of pages and ads, and of clicked pairs; of mates:
+        of both corpora, and of mates
     empty : share of the documents without a word, of the sample
     words : median of the words of a document, of the sample
     unknown : share of the words of the sample that a vocabulary lacks; None: none was given
@@ -90,26 +91,31 @@ class Limits:
 
 
 def profile(
-    source: Path,
+    source: Path | Mates,
     vocabulary: Sequence[str] | None = None,
     *,
     like: Profile | None = None,
     sample: int = SAMPLE,
     seed: int = 0,
 ) -> Profile:
-    """Look at a corpus or at clicks: size, languages, click rates, and the words of a sample.
+    """Look at a corpus, at clicks or at mates: size, languages, click rates, and the words of a sample.
 
     Parameters
     ----------
-    source : directory of an ingestion
+    source : directory of a corpus or of clicks, or opened mates
     vocabulary : words that the champion knows
     like : the profile that this one is compared with: the map is of its words
     sample : documents whose words are counted
     seed : of the sample
     """
-    made = store.read(Path(source))
-    clicked = made.kind == "clicks"
-    corpora = [made.path / side for side in ("pages", "ads")] if clicked else [made.path]
+    if isinstance(source, Path):
+        made = store.read(source)
+        clicked = made.kind == "clicks"
+        corpora = [made.path / side for side in ("pages", "ads")] if clicked else [made.path]
+        links = int(made.counts.get("pairs" if clicked else "links", 0))
+    else:
+        made, clicked, links = source.artefact, False, len(source.pairs)
+        corpora = [source.queries, source.documents]
     parts = [part for one in corpora if one.exists() for part in parts_of(one, "documents")]
     texts = files.read_strings(parts, "id", "language", remedy=INGEST)
     languages, n = texts["language"].fill_null(""), len(texts)
@@ -125,7 +131,7 @@ def profile(
     same = like.together.words if like is not None and like.together is not None else None
     return Profile(
         documents=n,
-        links=int(made.counts.get("pairs" if clicked else "links", 0)),
+        links=links,
         empty=float(np.mean(lengths == 0)),
         words=float(np.median(lengths)),
         unknown=None if vocabulary is None else _unknown(words, frozenset(vocabulary)),

@@ -39,6 +39,10 @@ class Words(Protocol):
         ...
 
 
+class UnfitStart(BadInput):
+    """A model cannot go on from the values of another; the message says of which it could."""
+
+
 class Columns(NamedTuple):
     """Columns that no view makes."""
 

@@ -16,7 +16,7 @@ import numpy as np
 from ssi_core.kernels.adagrad import first_squares
 from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.sparse import aligned_empty, padded
-from ssi_core.models.base import DenseWords, FittedModel, Side, fitted
+from ssi_core.models.base import DenseWords, FittedModel, Side, UnfitStart, fitted
 from ssi_core.models.term import Term, TermTraining, same_space
 from ssi_core.training import fitting
 from ssi_core.training.embedding import normal
@@ -217,7 +217,7 @@ class _Training(TermTraining[Bilinear]):
 
 
 def _check_start(model: Bilinear, start: FittedModel) -> None:
-    """Refuse the first values of another shape of model; ValueError says so.
+    """Refuse the first values of another shape of model; `UnfitStart` says so.
 
     U and V that were learnt without a diagonal can be joined by any.
     """
@@ -228,4 +228,4 @@ def _check_start(model: Bilinear, start: FittedModel) -> None:
         != (model.form, model.tied, model.dimensions)
         or before.diagonal not in (model.diagonal, "none")
     ):
-        raise ValueError(f"start={before}; expected a model with the form and diagonal of {model}")
+        raise UnfitStart(f"start={before}; expected a model with the form and diagonal of {model}")

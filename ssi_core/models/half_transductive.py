@@ -20,7 +20,7 @@ from ssi_core import resources
 from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.half_transductive import Settings, sweep_of
 from ssi_core.kernels.sparse import padded
-from ssi_core.models.base import Columns, DenseWords, FittedModel, Side, fitted
+from ssi_core.models.base import Columns, DenseWords, FittedModel, Side, UnfitStart, fitted
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.term import Term, TermTraining, same_space
 from ssi_core.training import fitting
@@ -222,14 +222,14 @@ class _Training(TermTraining[HalfTransductive]):
 
 
 def _is_half_transductive(model: HalfTransductive, start: FittedModel) -> bool:
-    """Tell the two kinds of start from each other; ValueError for any other."""
+    """Tell the two kinds of start from each other; `UnfitStart` for any other."""
     before = start.model
     own = isinstance(before, HalfTransductive)
     tied = isinstance(before, Bilinear) and before.form == "low_rank" and before.tied
     shape = ("dimensions", "diagonal", "view")
     if (own or tied) and all(getattr(before, n) == getattr(model, n) for n in shape):
         return own
-    raise ValueError(
+    raise UnfitStart(
         f"start={before}; expected a half-transductive model, or a bilinear one of tied low rank, "
         f"with {', '.join(f'{n}={getattr(model, n)!r}' for n in shape)}"
     )

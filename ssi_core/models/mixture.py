@@ -21,6 +21,7 @@ from ssi_core.models.base import (
     FittedModel,
     Model,
     Side,
+    UnfitStart,
     Words,
     fitted,
     parse,
@@ -185,7 +186,7 @@ def _parts(mixture: FittedModel) -> list[FittedModel]:
     """Return the two models that a fitted mixture is made of."""
     model = mixture.model
     if not isinstance(model, Mixture):
-        raise ValueError(f"start={model}; expected a mixture")
+        raise UnfitStart(f"start={model}; expected a mixture")
     parts = []
     for i, one in enumerate(model.models()):
         prefix = _array(i, "")

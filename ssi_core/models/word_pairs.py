@@ -16,7 +16,7 @@ from scipy import sparse
 
 from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.sparse import Csr, aligned_empty, padded
-from ssi_core.models.base import Columns, FittedModel, Side, Words, fitted
+from ssi_core.models.base import Columns, FittedModel, Side, UnfitStart, Words, fitted
 from ssi_core.models.pair_weights import (
     PairWeights,
     carried_over,
@@ -273,20 +273,20 @@ class _Training(TermTraining[WordPairs]):
         now = [t.views[view].space for t in texts] + [self.model.buckets]
         then = [self.start.view(view, side).space for side in ("query", "document")]
         if now != [*then, len(self.start.arrays["W"])]:
-            raise BadInput(
+            raise UnfitStart(
                 f"start: a hashed W goes on with the words and the {len(self.start.arrays['W'])} "
                 "buckets that it was made with. Train without a start."
             )
 
 
 def _check_start(model: WordPairs, start: FittedModel) -> None:
-    """Refuse the first values of another kind of model; ValueError says so."""
+    """Refuse the first values of another kind of model; `UnfitStart` says so."""
     before = start.model
     if not isinstance(before, WordPairs) or (
         (before.form == "hashed", before.hollow, before.diagonal)
         != (model.form == "hashed", model.hollow, model.diagonal)
     ):
-        raise ValueError(f"start={before}; expected a model with the form and diagonal of {model}")
+        raise UnfitStart(f"start={before}; expected a model with the form and diagonal of {model}")
 
 
 def _later(watch: Watch | None, triples: int) -> Watch | None:

@@ -8,15 +8,15 @@ searches in the old one goes on undisturbed.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from ssi_core.evaluation.scorer import Scorer, take
-from ssi_core.serving.ranked import Ranked
+from ssi_core.evaluation.scorer import take
+from ssi_core.serving.ranked import Ranked, exactly
 from ssi_core.serving.searcher import Searcher
 from ssi_core.types import TextMatrix, Texts, Vectors
 
@@ -60,7 +60,7 @@ class _Added:
 class LiveSearcher(Searcher):
     """Rank the documents of a searcher, others added to them, and without those that went.
 
-    The k best are exact; a document of the index comes before an added one of the same score.
+    Added documents are always scored exactly; a document of the index comes before an added one of the same score.
 
     Parameters
     ----------
@@ -75,10 +75,10 @@ class LiveSearcher(Searcher):
         hidden = set(gone) | (set(added.texts.ids) if added is not None else set())
         rows = index.ids.is_in(list(hidden)).arg_true().to_numpy().astype(np.int64)
         self._hidden = frozenset(index.ids[rows])
-        scorer = base.ranked[0].scorer
-        ranked = [Ranked(index.ids, index.titles, scorer, rows if len(rows) else None)]
+        ranked = [replace(base.ranked[0], hidden=rows if len(rows) else None)]
         if added is not None:
-            ranked.append(Ranked(added.texts.ids, added.texts.titles, Scorer(added.vectors)))
+            texts, vectors = added.texts, added.vectors
+            ranked.append(Ranked(texts.ids, texts.titles, vectors, exactly(vectors)))
         super().__init__(base.fitted, index, ranked)
 
     def __len__(self) -> int:

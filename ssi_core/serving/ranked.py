@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import polars as pl
 
-from ssi_core.evaluation.scorer import Scorer
+from ssi_core.evaluation.scorer import Scorer, score_pairs
 from ssi_core.kernels.topk import top_k
-from ssi_core.types import Int64, Vectors
+from ssi_core.types import Float32, Int32, Int64, Vectors
+
+# Rows that are scored once more beside the k best.
+_SPARE = 16
 
 
 @dataclass(frozen=True)
@@ -22,37 +26,65 @@ class Hit:
     score: float
 
 
+class Scores(Protocol):
+    """Scores of documents for queries."""
+
+    def __call__(self, queries: Vectors, least: int) -> Float32:
+        """Return float32 (m, n): the scores of ``least`` or more documents, else ``-inf``."""
+        ...
+
+
+def exactly(documents: Vectors) -> Scores:
+    """Score every document."""
+    scorer = Scorer(documents)
+    return lambda queries, least: scorer.score(queries)
+
+
 @dataclass(frozen=True)
 class Ranked:
-    """Some documents and their vectors; exact, ties by ascending row.
+    """Some documents and their vectors; ties by ascending row.
 
     Attributes
     ----------
     ids, titles : polars Series of str, length n
-    scorer : of their n vectors
+    vectors : of the n documents
+    scores : of them, all or those that are worth a look
     hidden : rows that are never found
     """
 
     ids: pl.Series
     titles: pl.Series
-    scorer: Scorer
+    vectors: Vectors
+    scores: Scores
     hidden: Int64 | None = None
 
     def best(self, queries: Vectors, k: int) -> list[tuple[Hit, ...]]:
         """Return the k best documents of each query, best first.
 
-        A document that has no word of the query and meets it in no latent space is no result.
+        A document that has no word of the query and meets it in no latent space is no result. The
+        score of a document that is found has the same bits whatever else is asked with it.
         """
-        scores = self.scorer.score(queries)
+        wanted = min(k if queries.dense is None else k + _SPARE, len(self.ids))
+        scores = self.scores(queries, wanted + (0 if self.hidden is None else len(self.hidden)))
         if queries.dense is None:
             scores[scores == 0] = -np.inf
         if self.hidden is not None:
             scores[:, self.hidden] = -np.inf
-        k = min(k, len(self.ids))
-        rows = np.empty((len(scores), k), np.int32)
-        best = np.empty((len(scores), k), np.float32)
+        rows = np.empty((len(scores), wanted), np.int32)
+        best = np.empty((len(scores), wanted), np.float32)
         top_k(scores, rows, best)
-        return [self._hits(*both) for both in zip(rows.tolist(), best.tolist(), strict=True)]
+        if queries.dense is not None:
+            rows, best = self._in_order(queries, rows, best)
+        found = zip(rows[:, :k].tolist(), best[:, :k].tolist(), strict=True)
+        return [self._hits(*both) for both in found]
+
+    def _in_order(self, queries: Vectors, rows: Int32, best: Float32) -> tuple[Int32, Float32]:
+        # A product of matrices adds up in an order that goes with the number of queries.
+        there = rows >= 0
+        pairs = np.column_stack([np.nonzero(there)[0], rows[there]]).astype(np.int32)
+        best[there] = score_pairs(queries, self.vectors, pairs)
+        order = np.lexsort((rows, -best))
+        return np.take_along_axis(rows, order, 1), np.take_along_axis(best, order, 1)
 
     def _hits(self, rows: Sequence[int], scores: Sequence[float]) -> tuple[Hit, ...]:
         return tuple(

@@ -11,11 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ssi_core import store
-from ssi_core.evaluation.scorer import Scorer
 from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Side
 from ssi_core.serving.index import Index, open_index
-from ssi_core.serving.ranked import Hit, Ranked
+from ssi_core.serving.ranked import Hit, Ranked, exactly
 from ssi_core.types import BadInput, Texts, View
 
 # Scores of one block of queries: 2^26 of them are 256 MiB.
@@ -44,8 +43,13 @@ def texts_of(raw: Sequence[str], views: Mapping[str, View]) -> Texts:
     return Texts(ids, titles, {name: view.transform(raw) for name, view in views.items()}, views)
 
 
+def ranked_exactly(index: Index) -> Ranked:
+    """Return the documents of an index, every one of which is scored."""
+    return Ranked(index.ids, index.titles, index.vectors, exactly(index.vectors))
+
+
 class Searcher:
-    """Rank the documents of an index for raw text; exact, ties by ascending document row.
+    """Rank the documents of an index for raw text; ties by ascending document row.
 
     Parameters
     ----------
@@ -57,7 +61,7 @@ class Searcher:
     ) -> None:
         index.check(fitted.document_views)
         self.fitted, self.index = fitted, index
-        self.ranked = ranked or [Ranked(index.ids, index.titles, Scorer(index.vectors))]
+        self.ranked = ranked or [ranked_exactly(index)]
 
     def queries(self, texts: Sequence[str]) -> Texts:
         """Put queries into the model's own copies of its views."""
@@ -89,10 +93,11 @@ class Searcher:
         views = self.fitted.query_views if side == "query" else self.fitted.document_views
         queries = texts_of(texts, views)
         block = max(1, _SCORES // max(len(self.index), 1))
-        answers: list[Answer] = []
-        for start in range(0, len(texts), block):
-            answers += self._answer(queries.take(slice(start, start + block)), k, side)
-        return answers
+        if 0 < len(texts) <= block:
+            # Nothing is taken: rows that are taken are taken anew by whoever reads them.
+            return self._answer(queries, k, side)
+        parts = (slice(start, start + block) for start in range(0, len(texts), block))
+        return [answer for rows in parts for answer in self._answer(queries.take(rows), k, side)]
 
     def _side_of(self, language: str | None) -> Side:
         """Side whose texts are in a language, that of the queries first."""

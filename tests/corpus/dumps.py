@@ -29,7 +29,7 @@ def head(language="en", version="0.11", case="first-letter"):
     return HEAD.format(language=language, version=version, case=case)
 
 
-def page(number, title, text="", *, ns=0, redirect=None):
+def page(number, title, text="", *, ns=0, redirect=None, revision=None):
     leads = f"<redirect title={quoteattr(redirect)} />" if redirect is not None else ""
     return f"""  <page>
     <title>{escape(title)}</title>
@@ -37,7 +37,7 @@ def page(number, title, text="", *, ns=0, redirect=None):
     <id>{number}</id>
     {leads}
     <revision>
-      <id>{number + 1000}</id>
+      <id>{revision or number + 1000}</id>
       <timestamp>2024-05-06T07:08:09Z</timestamp>
       <text bytes="1" xml:space="preserve">{escape(text)}</text>
     </revision>

@@ -9,6 +9,9 @@ import pytest
 from flows import environment
 from flows.processes import name_of
 from flows.workers import Workers
+from tests.corpora import topical, write_corpus
+from tests.flows import postgres
+from tests.flows.machine import TABLE, WORKERS, Machine
 from tests.flows.project import write_dump
 
 REPOSITORY = Path(__file__).parents[2]
@@ -129,3 +132,31 @@ def mlflow_root(mlflow_store, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(mlflow_store))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     return mlflow_store
+
+
+@pytest.fixture(scope="session")
+def machine(tmp_path_factory):
+    """Every flow deployed on two workers; both servers on PostgreSQL, where there is one."""
+    with contextlib.ExitStack() as stack:
+        databases = None if postgres.missing() else stack.enter_context(postgres.running())
+        there = Machine(tmp_path_factory.mktemp("machine"), databases)
+        stack.callback(there.end)
+        there.start("prefect", "mlflow")
+        there.answering()
+        there.set_up()
+        there.start(*WORKERS)
+        yield there
+
+
+@pytest.fixture(scope="session")
+def night(tmp_path_factory):
+    """Settings of a night of retraining that takes seconds, by the name of its model."""
+    place = tmp_path_factory.mktemp("night")
+    corpus = write_corpus(place / "corpus", *topical())
+
+    def settings(name):
+        table = place / f"{name}.toml"
+        table.write_text(TABLE.format(name=name))
+        return {"name": name, "table": str(table), "corpus": str(corpus)}
+
+    return settings

@@ -118,6 +118,30 @@ def test_ingest_and_features_say_path_key_counts_skipped(ssi, tmp_path):
     assert code == 0
 
 
+def test_since_says_what_is_new_and_makes_the_same_corpus(ssi, tmp_path):
+    dump = write_dump(tmp_path / "dump.xml.bz2")
+    how = ("ingest", "wikipedia", dump, "--processes", "1")
+    _, first, _ = ssi(*how, "--out", tmp_path / "corpus")
+    code, found, _ = ssi(*how, "--since", tmp_path / "corpus", "--out", tmp_path / "new")
+    assert code == 0
+    since = found["counts"].pop("since")
+    assert since["kept"] == first["counts"]["pages"] > 0
+    assert {since[name] for name in ("changed", "new", "gone")} == {0}
+    assert {**found, "path": first["path"]} == first
+
+
+def test_a_night_takes_pages_from_the_corpus_before_where_both_are_of_dumps(project, tmp_path):
+    from flows.ingest import IngestSettings, since_corpus
+
+    dump, other = IngestSettings(source="wikipedia"), IngestSettings(source="wikispeedia")
+    corpus = str(project / "corpus")
+    assert since_corpus(dump, corpus).since == corpus
+    named = dump.model_copy(update={"since": "named"})
+    assert since_corpus(named, corpus) is named
+    for settings, before in ((other, corpus), (dump, ""), (dump, str(project / "task"))):
+        assert since_corpus(settings, before) is settings
+
+
 def test_keyword_queries_and_collections_have_their_options(ssi, tmp_path, project):
     how = ("--words", "all", "--query-words", "3", "--query-draws", "2")
     code, task, _ = ssi("features", project / "corpus", *how)

@@ -1,92 +1,15 @@
-import contextlib
+"""The deployments on two workers: schedules, races, events, and what ends the runs of the dead."""
+
 import json
-import os
-import subprocess
-import sys
-import time
 from datetime import UTC, datetime
-from pathlib import Path
 
 import httpx
 import pytest
 
 from flows import environment
-from flows.server import free_port, server_command
+from tests.flows.machine import AUTOMATIONS, WORKERS, kill_tree, wait_for
 
 pytestmark = pytest.mark.slow
-
-REPOSITORY = Path(__file__).parents[2]
-
-
-def wait_for(found, seconds):
-    """What ``found`` returns once it returns something."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        with contextlib.suppress(httpx.HTTPError):
-            if answer := found():
-                return answer
-        time.sleep(0.5)
-    raise TimeoutError(f"nothing after {seconds} s")
-
-
-class Machine:
-    """A Prefect server, what is said to it, and a worker."""
-
-    def __init__(self, root, port):
-        self.api = f"http://127.0.0.1:{port}/api"
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("SSI_", "PREFECT_"))}
-        self.env = clean | {"SSI_ROOT": str(root), "PREFECT_API_URL": self.api}
-        self.logs = root
-
-    def start(self, name, *command):
-        with (self.logs / f"{name}.log").open("wb") as log:
-            return subprocess.Popen(
-                [sys.executable, *command],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=self.env,
-                cwd=REPOSITORY,
-            )
-
-    def prefect(self, *arguments):
-        command = ["-m", "flows.environment", sys.executable, "-m", "prefect", *arguments]
-        done = subprocess.run(
-            [sys.executable, *command],
-            env=self.env,
-            cwd=REPOSITORY,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    def ask(self, path, **said):
-        return httpx.post(f"{self.api}/{path}", json=said).raise_for_status().json()
-
-
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory):
-    root, port = tmp_path_factory.mktemp("deployed"), free_port()
-    there = Machine(root, port)
-    run = ("-m", "flows.environment")
-    server = there.start("server", *run, *server_command(port))
-    worker = None
-    try:
-        wait_for(lambda: httpx.get(f"{there.api}/health").status_code == 200, 180)
-        there.prefect("work-pool", "create", "local-process", "--type", "process", "--overwrite")
-        there.prefect("--no-prompt", "deploy", "--all")
-        pool = ("--pool", "local-process")
-        worker = there.start(
-            "worker", *run, sys.executable, "-m", "prefect", "worker", "start", *pool
-        )
-        yield there
-    finally:
-        for process in filter(None, (worker, server)):
-            process.terminate()
-            process.wait(30)
 
 
 def test_every_flow_is_deployed_and_the_main_one_is_scheduled(machine):
@@ -107,11 +30,11 @@ def test_every_flow_is_deployed_and_the_main_one_is_scheduled(machine):
     retrain = next(d for d in deployed if d["name"] == "retrain")
     assert [schedule["active"] for schedule in retrain["schedules"]] == [True]
     assert retrain["global_concurrency_limit"]["limit"] == 1
-    (arrival,) = machine.ask("automations/filter")
+    assert retrain["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
+    arrival = next(a for a in machine.ask("automations/filter") if "arrived" in a["name"])
     assert arrival["enabled"]
     assert arrival["trigger"]["expect"] == ["ssi.input.arrived"]
     assert arrival["actions"][0]["deployment_id"] == retrain["id"]
-    assert retrain["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
 
     scheduled = {
         "deployments": {"name": {"any_": ["pipeline"]}},
@@ -124,30 +47,98 @@ def test_every_flow_is_deployed_and_the_main_one_is_scheduled(machine):
     )
 
 
-def test_a_worker_runs_the_deployment(machine, dump, tiny):
-    (pipeline,) = machine.ask("deployments/filter", deployments={"name": {"any_": ["pipeline"]}})
-    settings = {"table": str(tiny), "dumps": [str(dump)]}
-    run = machine.ask(
-        f"deployments/{pipeline['id']}/create_flow_run",
-        parameters={"settings": settings},
-        state={"type": "SCHEDULED"},
-    )
+def test_the_settings_are_those_of_the_command(machine):
+    said = machine.prefect("config", "view")
+    assert str(environment.home()) not in said
+    assert str(machine.root / ".ssi" / "prefect") in said
 
-    def ended():
-        state = httpx.get(f"{machine.api}/flow_runs/{run['id']}").json()["state"]
-        return state if state["type"] in ("COMPLETED", "FAILED", "CRASHED") else None
 
-    state = wait_for(ended, 400)
-    assert state["type"] == "COMPLETED", state["message"]
-    mine = {"flow_runs": {"id": {"any_": [run["id"]]}}}
+def test_of_two_nights_of_one_model_one_is_cancelled_and_other_flows_go_on(
+    machine, night, dump, tiny
+):
+    both = [machine.submit("retrain", **night("raced")) for _ in range(2)]
+    wait_for(lambda: "CANCELLED" in map(machine.state, both), 120)
+    pipeline = machine.submit("pipeline", table=str(tiny), dumps=[str(dump)])
+    (kept,) = [run for run in both if machine.state(run) != "CANCELLED"]
+
+    # Each worker takes one run at a time, so that these two are on two.
+    owners = wait_for(lambda: owners_of(machine, (kept, pipeline)), 200)
+    assert owners == set(WORKERS)
+
+    assert [machine.ended(run)["type"] for run in (kept, pipeline)] == ["COMPLETED"] * 2
+    states = {machine.state(run): machine.run(run)["state"] for run in both}
+    assert states.keys() == {"COMPLETED", "CANCELLED"}
+    assert "concurrency limit reached" in states["CANCELLED"]["message"]
+    changes = machine.ssi("champions", "--name", "raced")["changes"]
+    assert [(change["version"], change["done"]) for change in changes] == [("1", True)]
+    what_the_pipeline_leaves(machine, pipeline)
+
+
+def owners_of(machine, runs):
+    """Workers of runs that work at this moment; empty: not all of them do."""
+    if any(machine.state(run) != "RUNNING" for run in runs):
+        return set()
+    return {machine.owner(machine.process(run)) for run in runs}
+
+
+def what_the_pipeline_leaves(machine, run):
+    mine = {"flow_runs": {"id": {"any_": [run]}}}
     names = {task["name"].split("-")[0] for task in machine.ask("task_runs/filter", **mine)}
     assert {"TF", "U'V + I seed 0", "read_wikipedia", "build", "compare_rows"} <= names
     artifacts = machine.ask("artifacts/filter", **mine)
     assert {"progress", "table"} <= {artifact["type"] for artifact in artifacts}
-    logged = machine.ask("logs/filter", logs={"flow_run_id": {"any_": [run["id"]]}})
+    logged = machine.ask("logs/filter", logs={"flow_run_id": {"any_": [run]}})
     assert any("is done" in line["message"] for line in logged), json.dumps(logged)
 
 
-def test_the_settings_are_those_of_the_command(machine):
-    assert str(environment.home()) not in machine.prefect("config", "view")
-    assert str(machine.logs / ".ssi" / "prefect") in machine.prefect("config", "view")
+def test_what_a_sensor_sees_starts_a_night(machine, night):
+    settings = night("arrived")
+    retrain = machine.deployment("retrain")
+    # What a person writes into prefect.yaml.
+    httpx.patch(
+        f"{machine.api}/deployments/{retrain['id']}", json={"parameters": {"settings": settings}}
+    ).raise_for_status()
+    mine = {
+        "flow_runs": {
+            "deployment_id": {"any_": [retrain["id"]]},
+            "state": {"type": {"not_any_": ["SCHEDULED"]}},
+        },
+        "sort": "START_TIME_DESC",
+    }
+
+    def started():
+        runs = machine.ask("flow_runs/filter", **mine)
+        return [run["id"] for run in runs if (run["created_by"] or {}).get("type") == "AUTOMATION"]
+
+    assert started() == []
+    looked = machine.submit("sensor", paths=[settings["corpus"]])
+    assert machine.ended(looked)["type"] == "COMPLETED"
+    (run,) = wait_for(started, 120)
+    assert machine.ended(run)["type"] == "COMPLETED"
+    assert machine.run(run)["parameters"]["settings"]["name"] == "arrived"
+    assert machine.ssi("champions", "--name", "arrived")["champion"] == "1"
+
+
+def test_three_missed_heartbeats_end_a_run():
+    frequency = int(environment.variables()["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"])
+    silent, never_began = (automation["trigger"] for automation in AUTOMATIONS)
+    assert silent["within"] == 3 * frequency
+    assert silent["after"] == ["prefect.flow-run.heartbeat"]
+    assert never_began["after"] == ["prefect.flow-run.Pending"]
+
+
+def test_the_run_of_a_dead_worker_crashes_and_the_next_one_is_let_in(machine, night):
+    # Prefect allows no quicker heartbeat than 30 s; the first one is at the start.
+    with machine.impatient(10):
+        run = machine.submit("retrain", **night("orphaned"))
+        process = wait_for(lambda: machine.state(run) == "RUNNING" and machine.process(run), 300)
+        worker = machine.owner(process)
+        machine.kill(worker)
+        kill_tree(process)
+        assert machine.state(run) == "RUNNING"
+        state = machine.ended(run, 120)
+        assert (state["type"], "heartbeat stopped" in state["message"]) == ("CRASHED", True)
+    machine.start(worker)
+    again = machine.submit("retrain", **night("orphaned"))
+    assert machine.ended(again)["type"] == "COMPLETED"
+    assert machine.ssi("champions", "--name", "orphaned")["champion"] == "1"

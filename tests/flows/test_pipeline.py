@@ -126,6 +126,11 @@ def test_single_steps(prefect_server, dump, tiny, tmp_path):
     corpus = ingest(IngestSettings(source="wikipedia", paths=[str(dump)], out=str(tmp_path / "c")))
     task = features(FeaturesSettings(corpus=corpus, words=20, out=str(tmp_path / "t")))
     assert corpus == str(tmp_path / "c")
+    how = {"source": "wikipedia", "paths": [str(dump)], "since": corpus}
+    again = ingest(IngestSettings(**how, out=str(tmp_path / "c2")))
+    made = store.read(Path(again))
+    assert made.key == store.read(Path(corpus)).key
+    assert made.counts["since"]["kept"] == made.counts["pages"]
     assert store.read(tmp_path / "t", "task").configuration["words"] == 20
     # The same place with other settings is refused, and no attempt more is made.
     with pytest.raises(Refused, match="--force"):

@@ -204,7 +204,7 @@ def test_a_wrong_request_is_told_so(client, what):
 
 
 def test_too_many_requests_at_a_time_are_refused(client, monkeypatch):
-    monkeypatch.setattr(module, "_WAITING", 0)
+    monkeypatch.setattr("flows.serve.work._WAITING", 0)
     answer = client.get("/search", params={"q": "car"})
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
 

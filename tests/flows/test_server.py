@@ -7,9 +7,11 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
-from flows.server import Server, free_port
+from flows.processes import shared
+from flows.server import Server, free_port, start_kept
 from ssi_core.types import Refused
 
 TWENTY_TASKS = """
@@ -93,6 +95,41 @@ def test_commands_of_one_root_share_a_server_until_the_last_ends(tmp_path):
             second.send_signal(signal.SIGINT)
             second.wait(60)
             assert not answers(url)
+
+
+SLEEPERS = """
+import subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)", sys.argv[1]])
+print("ready", flush=True)
+time.sleep(300)
+"""
+
+
+def with_word(word):
+    """Processes that have a word in their command."""
+    found = (p.info for p in psutil.process_iter(["pid", "cmdline"]))
+    return [one["pid"] for one in found if word in (one["cmdline"] or [])]
+
+
+@pytest.mark.parametrize("victim", ["keeper", "watcher"])
+def test_a_command_ends_with_its_keeper_and_all_that_it_started(tmp_path, victim):
+    word, log = f"sleeper-{tmp_path.name}-{victim}", tmp_path / "log"
+    with shared(tmp_path / "users"):
+        kept = start_kept([sys.executable, "-c", SLEEPERS, word], tmp_path / "users", log, {})
+        until(lambda: "ready" in log.read_text())
+        # Keeper, watcher, command, and what it started.
+        assert len(with_word(word)) == 4
+        (watcher,) = psutil.Process(kept.pid).children()
+        (kept if victim == "keeper" else watcher).kill()
+        kept.wait(60)
+        until(lambda: not with_word(word))
+
+
+def until(found):
+    end = time.monotonic() + 60
+    while not found():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_a_taken_port_is_refused(monkeypatch, tmp_path):

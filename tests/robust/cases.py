@@ -101,6 +101,11 @@ def _dump(what: str, xml: bytes, code: int, said: str, spoil: Callable[[Path], N
     return Case("Dumps", what, _INGEST, prepare, code, said)
 
 
+def _since(what: str, since: str, code: int, said: str, spoil: Callable[[Path], None] = nothing):
+    command = f"ingest wikipedia dump.xml.bz2 --since {since} --out new --processes 1"
+    return Case("Dumps", what, command, spoil, code, said)
+
+
 def _pages(*pages: str) -> bytes:
     return dumps.xml(*pages).encode()
 
@@ -132,6 +137,11 @@ DUMPS = (
           "documents 1"),
     Case("Dumps", "no such file", "ingest wikipedia none.xml.bz2 --out new", nothing, BAD,
          "no such file"),
+    _since("an earlier corpus that is cut off", "corpus", BAD, "part-00000.parquet",
+           cut("corpus/pages/part-00000.parquet")),
+    _since("an earlier corpus of an older version", "corpus", DONE, "not used",
+           remove("corpus/pages")),
+    _since("something else for an earlier corpus", "task", BAD, "expected 'corpus'"),
     Case("Dumps", "pages without links", "features lonely --out new", _lonely, BAD, "no links"),
 )  # fmt: skip
 

@@ -9,7 +9,7 @@ from ssi_core.serving import searcher as module
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.searcher import Searcher, open_searcher
 from ssi_core.types import BadInput
-from tests.serving.models import TEXTS, TITLES, documents, random_models, views
+from tests.serving.models import TEXTS, TITLES, WORDS, documents, random_models, views
 
 MODELS = random_models(seed=1)
 NAMES = [f"{m.model.name}-{n}" for n, m in enumerate(MODELS)]
@@ -99,3 +99,14 @@ def test_open_searcher_finds_model_and_index_in_both_layouts(tmp_path):
     with pytest.raises(BadInput, match="index"):
         open_searcher(tmp_path / "bare")
     assert open_searcher(tmp_path / "bare", tmp_path / "i").search(["car road"]) == expected
+
+
+def test_scores_have_the_same_bits_whatever_else_is_asked(tmp_path):
+    rng = np.random.default_rng(5)
+    fitted = random_models(seed=5, dimensions=100)[-1]
+    texts = [" ".join(rng.choice(WORDS, 9)) for _ in range(500)]
+    searcher = searcher_of(fitted, tmp_path / "i", texts)
+    queries = [" ".join(rng.choice(WORDS, 3)) for _ in range(37)]
+    together = searcher.search(queries, 10)
+    assert [searcher.search([query], 10)[0] for query in queries] == together
+    assert searcher.search(queries[:2], 10) + searcher.search(queries[2:], 10) == together

@@ -60,7 +60,7 @@ class _Added:
 class LiveSearcher(Searcher):
     """Rank the documents of a searcher, others added to them, and without those that went.
 
-    Added documents are always scored exactly; a document of the index comes before an added one of the same score.
+    A document of the index comes before an added one of the same score.
 
     Parameters
     ----------

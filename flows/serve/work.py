@@ -1,0 +1,123 @@
+"""Threads for what takes the processor, and questions that share one pass over the documents.
+
+A search reads the vectors of all documents, be it of one question or of many. Questions that
+come while every thread is busy are answered together by the next one that is free; a question that
+finds one free is answered at once, alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import NamedTuple, TypeVar
+
+from fastapi import HTTPException
+
+from ssi_core.serving.searcher import Answer, Searcher
+
+_WAITING = 256
+_TOGETHER = 64
+
+_T = TypeVar("_T")
+
+
+class _Alike(NamedTuple):
+    """What questions have in common that are answered together."""
+
+    searcher: Searcher
+    k: int
+    language: str | None
+
+
+class _Question(NamedTuple):
+    text: str
+    answer: asyncio.Future[Answer]
+
+
+class Work:
+    """Work for threads, so that the event loop is free; at most 256 pieces of it at a time.
+
+    Parameters
+    ----------
+    threads : how many
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._threads = ThreadPoolExecutor(threads, "serve")
+        self._pieces = 0
+        self._turn = threading.Lock()
+        self._questions: dict[_Alike, list[_Question]] = {}
+
+    async def __call__(self, function: Callable[[], _T]) -> _T:
+        """Return what a function returns.
+
+        Raises
+        ------
+        HTTPException
+            429: there are too many.
+        """
+        with self._counted():
+            return await asyncio.get_running_loop().run_in_executor(self._threads, function)
+
+    async def search(
+        self, searcher: Searcher, text: str, k: int, language: str | None = None
+    ) -> Answer:
+        """Return `Searcher.search` of one text, together with others of the same k and language.
+
+        The scores are those of the text alone, to the bit. Only among documents as good as the
+        k-th, to within 1e-6 of its score, can others be found.
+        """
+        loop = asyncio.get_running_loop()
+        alike, question = _Alike(searcher, k, language), _Question(text, loop.create_future())
+        with self._counted():
+            with self._turn:
+                self._questions.setdefault(alike, []).append(question)
+            # One call for each question: those that find nothing left to answer end at once.
+            self._threads.submit(self._answer, alike, loop)
+            return await question.answer
+
+    def end(self) -> None:
+        """Wait for all that has begun."""
+        self._threads.shutdown()
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        if self._pieces >= _WAITING:
+            raise HTTPException(429, "too many requests at a time", {"Retry-After": "1"})
+        self._pieces += 1
+        try:
+            yield
+        finally:
+            self._pieces -= 1
+
+    def _answer(self, alike: _Alike, loop: asyncio.AbstractEventLoop) -> None:
+        with self._turn:
+            waiting = self._questions.pop(alike, [])
+            if waiting[_TOGETHER:]:
+                self._questions[alike] = waiting[_TOGETHER:]
+        if some := waiting[:_TOGETHER]:
+            found = _answers(alike, [question.text for question in some])
+            loop.call_soon_threadsafe(_tell, some, found)
+
+
+def _answers(alike: _Alike, texts: Sequence[str]) -> list[Answer | Exception]:
+    """Answer some texts; where that fails, each by itself, so that one does not fail the others."""
+    try:
+        return list(alike.searcher.search(texts, alike.k, alike.language))
+    except Exception as error:
+        if len(texts) == 1:
+            return [error]
+        return [answer for text in texts for answer in _answers(alike, [text])]
+
+
+def _tell(questions: Sequence[_Question], found: Sequence[Answer | Exception]) -> None:
+    for question, answer in zip(questions, found, strict=True):
+        if question.answer.done():
+            continue  # whoever asked has gone
+        if isinstance(answer, Exception):
+            question.answer.set_exception(answer)
+        else:
+            question.answer.set_result(answer)

@@ -1,5 +1,6 @@
 import functools
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest

@@ -1,0 +1,216 @@
+"""The corpus of an earlier dump of the same wiki, out of which unchanged pages are taken.
+
+A page is unchanged when its bytes in the dump are: its revision id is among them, and so are its
+title, namespace and redirect. Such a page passes through no parser: its words and the titles that
+it links to are those of the corpus before, and what these titles lead to is settled anew. So the
+result is that of a full ingestion, bit by bit.
+
+Nothing of that corpus is held: a piece of the new dump looks into the parts that hold pages with
+ids between its smallest and its largest, which are one or two, as dumps are in the order of ids. A
+dump in another order is read rightly and slowly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ssi_core import files, store
+from ssi_core.corpus import tables
+from ssi_core.corpus.links import DOCUMENT
+from ssi_core.corpus.readings import PAGES_SCHEMA, digest_words
+from ssi_core.types import BadInput
+
+TABLE = "pages"
+_PARTS = "parts.json"
+_REMEDY = "Ingest without it (no --since), or remove it."
+_PAGE = re.compile(rb"<page[\s>]")
+_ID = re.compile(rb"<id>\s*(\d{1,18})\s*</id>")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The pages of a piece: where each ends, its id, and the digest of its bytes."""
+
+    stops: Sequence[int]
+    ids: Sequence[int]
+    digests: Sequence[bytes]
+
+    def __len__(self) -> int:
+        return len(self.stops)
+
+
+def mark_pages(xml: bytes) -> Marks | None:
+    """Find the pages of a piece without parsing it; None where that may go wrong.
+
+    Comments, CDATA and instructions could hold what looks like a page; no export has them.
+    """
+    if b"<!" in xml or b"<?" in xml:
+        return None
+    view = memoryview(xml)
+    stops: list[int] = []
+    ids: list[int] = []
+    digests: list[bytes] = []
+    for begin in _PAGE.finditer(xml):
+        start = begin.start()
+        stop = xml.find(b"</page>", start) + len(b"</page>")
+        number = _ID.search(xml, start, stop)
+        if stop < start or number is None or (stops and start < stops[-1]):
+            return None
+        stops.append(stop)
+        ids.append(int(number[1]))
+        digests.append(hashlib.blake2b(view[start:stop], digest_size=16).digest())
+    return Marks(stops, ids, digests) if xml.count(b"</page>") == len(stops) else None
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Unchanged pages of a piece, and the documents among them, each with its ``place``."""
+
+    pages: pl.DataFrame
+    texts: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Before:
+    """A corpus whose pages may be taken over; see `open_before`."""
+
+    path: Path
+
+    def take(self, marks: Marks) -> Taken:
+        """Return those pages of a piece that the corpus holds as they are.
+
+        A document is taken if its words are there, too: a corpus holds no text twice.
+
+        Raises
+        ------
+        BadInput
+            The corpus is damaged.
+        """
+        wanted = pl.DataFrame(
+            {"place": range(len(marks)), "mark": marks.digests},
+            schema={"place": pl.Int64, "mark": pl.Binary},
+        )
+        first, last = min(marks.ids), max(marks.ids)
+        found, texts = [_no_pages()], [_no_texts()]
+        for number, (begin, end, documents) in enumerate(_parts(self.path)):
+            if begin is None or last < begin or first > end:
+                continue
+            pages = _read(self.path, TABLE, number).unique(
+                "mark", keep="first", maintain_order=True
+            )
+            pages = wanted.join(pages, on="mark", how="inner", maintain_order="left")
+            own = pages.filter(kind=DOCUMENT).select("place", "digest", id=_text_id())
+            if documents is not None and own.height:
+                texts.append(self._texts(documents, own))
+            found.append(pages.select("place", *PAGES_SCHEMA))
+        there = pl.concat(texts).unique("place", keep="first")
+        every = pl.concat(found).unique("place", keep="first")
+        holds = (pl.col("kind") != DOCUMENT) | pl.col("place").is_in(there["place"].implode())
+        return Taken(every.filter(holds), there)
+
+    def _texts(self, number: int, wanted: pl.DataFrame) -> pl.DataFrame:
+        """Documents of a part whose words have the digests that are wanted."""
+        rows = _read(self.path, "documents", number)
+        rows = wanted.join(rows, on="id", how="inner", maintain_order="left")
+        found = pl.Series([digest_words(text) for text in rows["text"]], dtype=pl.Binary)
+        return rows.filter(pl.col("digest") == found).select("place", *tables.DOCUMENTS)
+
+
+def open_before(path: Path, key: str) -> Before | str:
+    """Open a corpus to take pages from, or say why none can be taken.
+
+    Parameters
+    ----------
+    key : of how pages are read, see `keep_pages`
+
+    Raises
+    ------
+    BadInput
+        There is no corpus of a Wikipedia, or it is damaged.
+    """
+    found = store.read(path, tables.KIND)
+    source = found.configuration.get("source")
+    if source != "wikipedia":
+        raise BadInput(
+            f"{path}: its documents are of {source!r}, not of a dump. Name the corpus of an "
+            "earlier dump of the same wiki (--since), or none."
+        )
+    if not (path / TABLE / _PARTS).exists():
+        return "it was made by a version of ssi that kept no pages"
+    if _said(path).get("key") != key:
+        return "it was read by another version of ssi, or is of another wiki or language"
+    return Before(path)
+
+
+def keep_pages(corpus: Path, key: str, parts: Mapping[Path, int | None]) -> None:
+    """Put what was read of all pages into a corpus, for the ingestion after it.
+
+    Parameters
+    ----------
+    key : of all that decides what is read of a page: the code, and what the site says of titles
+    parts : tables of the pieces, in order, each with the number of its part of documents
+    """
+    said = []
+    with tables.PartWriter(corpus / TABLE, PAGES_SCHEMA) as writer:
+        for part, documents in parts.items():
+            ids = pl.read_parquet(part, columns=["id"])["id"]
+            said.append([ids.min(), ids.max(), documents])
+            writer.link(part, len(ids))
+    store.write_json(corpus / TABLE / _PARTS, {"key": key, "parts": said})
+
+
+def compare(corpus: Path, before: Before) -> dict[str, int]:
+    """Count the pages of a corpus by what became of them since the one before.
+
+    "kept", "changed" and "new" add up to its pages; "gone" are those that only the one before has.
+    """
+    now, old = (_marks(path) for path in (corpus, before.path))
+    new = now.join(old, on="id", how="anti").height
+    kept = now.join(old, on=["id", "mark"], how="semi").height
+    gone = old.join(now, on="id", how="anti").height
+    return {"kept": kept, "changed": now.height - kept - new, "new": new, "gone": gone}
+
+
+def _marks(corpus: Path) -> pl.DataFrame:
+    with files.reading(corpus / TABLE, _REMEDY):
+        return pl.read_parquet(corpus / TABLE / "part-*.parquet", columns=["id", "mark"])
+
+
+def _read(corpus: Path, table: str, number: int) -> pl.DataFrame:
+    part = corpus / table / f"part-{number:05d}.parquet"
+    schema = PAGES_SCHEMA if table == TABLE else tables.DOCUMENTS
+    with files.reading(part, _REMEDY):
+        rows = pl.read_parquet(part, columns=list(schema), glob=False)
+        return rows.select(pl.col(name).cast(of) for name, of in schema.items())
+
+
+@lru_cache(maxsize=2)
+def _parts(corpus: Path) -> list[tuple[int, int, int | None]]:
+    with files.reading(corpus / TABLE / _PARTS, _REMEDY):
+        return [(first, last, documents) for first, last, documents in _said(corpus)["parts"]]
+
+
+def _said(corpus: Path) -> dict[str, Any]:
+    return files.read_object(corpus / TABLE / _PARTS, _REMEDY)
+
+
+def _text_id() -> pl.Expr:
+    return pl.col("id").cast(pl.String)
+
+
+def _no_pages() -> pl.DataFrame:
+    return pl.DataFrame(schema={"place": pl.Int64(), **PAGES_SCHEMA})
+
+
+def _no_texts() -> pl.DataFrame:
+    return pl.DataFrame(schema={"place": pl.Int64(), **tables.DOCUMENTS})

@@ -128,8 +128,9 @@ def retrain(settings: RetrainSettings = _DEFAULTS) -> dict[str, Any]:
             return _answer(settings, found, unchanged=True)
         numbers = check(settings, corpus, key)
         if renewed:
-            how = {"split_seed": spec.split_seed, "relevant": spec.relevant}
-            frozen = [draw(settings.name, frozen, corpus, **how), *frozen]
+            seed, relevant = spec.split_seed, spec.relevant
+            drawn = draw(settings.name, frozen, corpus, split_seed=seed, relevant=relevant)
+            frozen = [drawn, *frozen]
             key = _key(settings, corpus, frozen)
         run = train_challenger(settings, corpus, frozen, key)
         decision = judge(settings, run, frozen[0], corpus)
@@ -151,8 +152,8 @@ def _spec(settings: RetrainSettings, corpus: str) -> TaskSpec:
         )
     if wanted == "clicks" and (spec.split != "pairs" or spec.goal):
         raise BadInput(
-            f"row {settings.row!r} of table {table.name!r}: champions of clicks are judged by pairs "
-            f"of a page and an ad that none has trained on, and task {name!r} is split by "
+            f"row {settings.row!r} of table {table.name!r}: champions of clicks are judged by "
+            f"pairs of a page and an ad that none has trained on, and task {name!r} is split by "
             f"{spec.split}{', with goals' if spec.goal else ''}. Name a row whose task has split = "
             '"pairs" and no goals.'
         )
@@ -220,7 +221,7 @@ def train_challenger(settings: RetrainSettings, corpus: str, frozen: list[str], 
         def train(start: str | None) -> str:
             seed, threads = settings.seed, settings.threads
             said = (settings.table, row.label, Path(made), seed, comparison, threads, None, start)
-            return workers.run(form_of(row), run_row, *said)
+            return str(workers.run(form_of(row), run_row, *said))
 
         try:
             return train(f"models:/{settings.name}/{champion}" if warm else None)
@@ -239,7 +240,7 @@ def _start_of(settings: RetrainSettings, run: str) -> str:
     """Say what a challenger started from."""
     tags = tracking.client().get_run(run).data.tags
     if settings.start == "scratch" or "start_version" in tags:
-        return tags.get("start_version", "scratch")
+        return str(tags.get("start_version", "scratch"))
     return f"scratch, as there is no fit champion. {tags.get(_NO_START, '')}".strip()
 
 

@@ -98,7 +98,7 @@ def profile(
     sample: int = SAMPLE,
     seed: int = 0,
 ) -> Profile:
-    """Look at a corpus, at clicks or at mates: size, languages, click rates, and the words of a sample.
+    """Look at data: size, languages, click rates, and the words of a sample.
 
     Parameters
     ----------

@@ -4,6 +4,10 @@ import pytest
 
 from flows.cli import cli
 from flows.command import run
+from ssi_core.corpus.clicks.build import ingest_clicks
+from ssi_core.corpus.clicks.rules import Rules
+from tests.corpora import write_mates
+from tests.corpus.clicks import logs
 
 
 def ssi(capsys, *said):
@@ -19,9 +23,26 @@ def test_a_frozen_set_bars_its_links(tmp_path, corpus_dir, capsys, monkeypatch):
     code, made = ssi(capsys, "features", corpus_dir, "--out", tmp_path / "task", *how)
     assert code == 0
     assert made["skipped"]["frozen_links"] > 0
-    # Elsewhere it makes no sense, and a path that holds none is told.
-    assert ssi(capsys, "features", corpus_dir, "--relevant", "link", *how[:2])[0] == 2
+    # A path that holds none is told.
     assert ssi(capsys, "features", corpus_dir, "--frozen", corpus_dir)[0] == 3
+
+
+def test_clicks_and_mates_are_frozen(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    log = logs.write_csv(tmp_path / "log.csv", logs.rows(600))
+    clicks = ingest_clicks([log], logs.form(), tmp_path / "clicks", rules=Rules("all")).path
+    mates = write_mates(tmp_path / "mates").path
+    for source, how, barred in (
+        (clicks, (), "frozen_pairs"),
+        (mates, ("--relevant", "link"), "frozen_queries"),
+    ):
+        code, frozen = ssi(capsys, "freeze", source, *how, "--queries", 8)
+        assert (code, frozen["counts"]["queries"]) == (0, 8)
+        other = (*how, "--frozen", frozen["path"], "--split-seed", 3, "--views", "raw")
+        code, made = ssi(capsys, "features", source, *other)
+        assert code == 0
+        assert made["skipped"][barred] > 0
+    assert ssi(capsys, "freeze", clicks, "--relevant", "link")[0] == 2
 
 
 def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch):
@@ -49,6 +70,10 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
 
     assert run(cli, ["retrain"]) == 2
     assert run(cli, ["retrain", "--corpus", "c", "--limit", "map"]) == 2
+    assert run(cli, ["retrain", "--clicks", "c", "--mates", "m"]) == 2
+    assert run(cli, ["retrain", "--clicks", "c", "--renew", "--renew-days", "0"]) == 0
+    last = retrain.RetrainSettings(**asked[-1])
+    assert (last.corpus, last.renew, last.renew_days) == ("c", True, 0)
     with pytest.raises(ValueError, match="no limit 'colour'; there are clicks, empty"):
         retrain.RetrainSettings(limits={"colour": 1})
     with pytest.raises(ValueError, match="map=3"):

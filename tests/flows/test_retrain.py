@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from flows import environment
 from ssi_core import store
+from ssi_core.corpus.clicks.build import ingest_clicks
+from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.types import BadInput
-from tests.corpora import topical, write_corpus
+from tests.corpora import topical, write_corpus, write_mates
+from tests.corpus.clicks import logs
 
 pytestmark = pytest.mark.flow
 
@@ -32,8 +37,47 @@ epoch = 2
 search_budget = 2
 
 [[rows]]
+label = "wider"
+model = "bilinear"
+form = "low_rank"
+diagonal = "none"
+dimensions = 3
+rates = [0.0001]
+budget = 2
+epoch = 2
+search_budget = 2
+
+[[rows]]
 label = "TF-IDF"
 model = "tfidf"
+
+[[rows]]
+label = "TF-IDF clicks"
+model = "tfidf"
+task = "clicks"
+
+[[rows]]
+label = "TF-IDF sessions"
+model = "tfidf"
+task = "sessions"
+
+[[rows]]
+label = "TF-IDF translated"
+model = "tfidf"
+view = "dictionary.raw"
+task = "across"
+
+[tasks.clicks]
+words = "all"
+split = "pairs"
+
+[tasks.sessions]
+words = "all"
+split = "sessions"
+
+[tasks.across]
+words = "all"
+relevant = "link"
 """
 
 
@@ -49,6 +93,17 @@ def corpora(tmp_path_factory):
     return made
 
 
+@pytest.fixture(scope="module")
+def clicks_corpora(tmp_path_factory):
+    """Clicks of a log, and of its first half."""
+    place = tmp_path_factory.mktemp("clicks")
+    rows, made = logs.rows(900), {}
+    for name, n in (("all", len(rows)), ("before", int(0.8 * len(rows)))):
+        log = logs.write_csv(place / f"{name}.csv", rows[:n])
+        made[name] = str(ingest_clicks([log], logs.form(), place / name, rules=Rules("all")).path)
+    return made
+
+
 @pytest.fixture
 def night(prefect_server, row_worker, corpora, tmp_path_factory, monkeypatch, request):
     """Run a night of a registered model that is one test's own."""
@@ -60,7 +115,11 @@ def night(prefect_server, row_worker, corpora, tmp_path_factory, monkeypatch, re
 
     def run(corpus, row, **how):
         return retrain.run_retrain(
-            corpus=corpora[corpus], row=row, table=str(table), name=request.node.name[:40], **how
+            corpus=corpora.get(corpus, corpus),
+            row=row,
+            table=str(table),
+            name=request.node.name[:40],
+            **how,
         )
 
     return run
@@ -135,17 +194,66 @@ def test_a_challenger_starts_from_the_champion(night):
 
     first = night("first", "nothing", start="champion")
     second = night("grown", "nothing", start="champion")
-    tags = [tracking.client().get_run(n["challenger"]).data.tags for n in (first, second)]
-    assert "start_version" not in tags[0]
-    assert tags[1]["start_version"] == f"models:/{first['name']}/1"
+    # One of another form cannot, and is trained all the same.
+    third = night("grown", "wider", start="champion")
+    data = [tracking.client().get_run(n["challenger"]).data for n in (first, second, third)]
+    assert "start_version" not in data[0].tags
+    assert data[1].tags["start_version"] == f"models:/{first['name']}/1"
+    assert "start_version" not in data[2].tags
+    assert f"- start: models:/{first['name']}/1\n" in second["report"]
+    refused = tracking.client().get_run(third["run_id"]).data.tags["start"]
+    assert refused.startswith("scratch, as there is no fit champion. version 1: start=Bilinear(")
+    assert refused in third["report"]
 
 
-def test_the_first_night_draws_the_frozen_set(night, corpora):
-    name = night("first", "TF-IDF")["name"]
-    place = environment.home() / "frozen" / name
-    before = store.read(place, "frozen")
+def test_a_night_draws_the_frozen_set_and_renews_it(night, corpora, monkeypatch):
+    from flows import frozen, tracking
+
+    def judge(found):
+        return Path(tracking.client().get_run(found["run_id"]).data.tags["frozen_path"])
+
+    first = night("first", "TF-IDF")
+    place = environment.home() / "frozen" / first["name"]
+    assert judge(first) == place / "0001"
+    before = store.read(place / "0001", "frozen")
     assert before.parents["corpus"] == store.read(corpora["first"]).key
-    night("grown", "TF-IDF")
-    assert store.read(place).key == before.key
-    other = night("grown", "TF-IDF", frozen=[str(place), str(place)], alpha=0.1)
-    assert other["number"] == 3
+    assert night("grown", "nothing")["number"] == 2
+    later = frozen.now() + timedelta(days=92)
+    monkeypatch.setattr(frozen, "now", lambda: later)
+    # Off, it is as it was; on, the new one judges and its nights are counted anew.
+    assert night("grown", "nothing", renew_days=0)["unchanged"]
+    third = night("grown", "nothing")
+    assert (third["number"], third["outcome"], judge(third)) == (1, "refuse", place / "0002")
+    made = store.read(place / "0002", "frozen")
+    assert made.parents == {
+        "corpus": store.read(corpora["grown"]).key, "since": before.parents["corpus"]
+    }  # fmt: skip
+    assert made.counts["newest_links"] > 0
+    task = tracking.client().get_run(third["challenger"]).data.tags["task_path"]
+    assert {before.key, made.key} <= set(store.read(task).parents.values())
+    assert night("grown", "nothing")["unchanged"]
+    fourth = night("grown", "nothing", renew=True)
+    assert (fourth["unchanged"], judge(fourth)) == (False, place / "0003")
+
+
+def test_a_model_of_clicks_is_retrained(night, clicks_corpora):
+    from flows import tracking
+
+    first = night(clicks_corpora["before"], "TF-IDF clicks")
+    assert (first["outcome"], first["version"]) == ("promote", "1")
+    second = night(clicks_corpora["all"], "TF-IDF clicks")
+    assert (second["number"], second["outcome"]) == (2, "refuse")
+    decided = tracking.client().get_run(second["run_id"]).data
+    assert decided.metrics["drift/click_rate_before"] > 0.1
+    assert decided.metrics["gate/queries"] > 5
+    with pytest.raises(BadInput, match="table 'nights' is trained on corpus"):
+        night(clicks_corpora["all"], "TF-IDF")
+    with pytest.raises(BadInput, match="is split by sessions"):
+        night(clicks_corpora["all"], "TF-IDF sessions")
+
+
+def test_a_model_across_languages_is_retrained(night, tmp_path):
+    first = night(str(write_mates(tmp_path / "mates").path), "TF-IDF translated")
+    assert (first["outcome"], first["version"]) == ("promote", "1")
+    again = night(str(write_mates(tmp_path / "more", 220).path), "TF-IDF translated")
+    assert (again["outcome"], again["number"]) == ("refuse", 2)

@@ -1,0 +1,100 @@
+"""The frozen sets of a registered model: those that are named, and those that nights draw.
+
+What nights draw lies under ``.ssi/frozen/NAME`` as ``0001``, ``0002``, ..., each whole or not
+there. The newest of all judges; no set that ever judged is trained on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from flows import environment
+from ssi_core import store
+from ssi_core.corpus.mates import open_mates
+from ssi_core.features.frozen import KIND, drawn_at, freeze
+from ssi_core.features.linked import Mates
+from ssi_core.types import BadInput
+
+logger = logging.getLogger("flows.frozen")
+
+
+def now() -> datetime:
+    """Return the time, by which sets are old or not."""
+    return datetime.now(UTC)
+
+
+def source_of(path: str | Path) -> Path | Mates:
+    """Open what a set is drawn from: mates are two corpora, all else is a directory."""
+    place = Path(path)
+    return open_mates(place) if store.read(place).kind == "mates" else place
+
+
+def sets_of(name: str, named: Sequence[str]) -> list[str]:
+    """Return the sets of a model, the newest first.
+
+    Parameters
+    ----------
+    name : of the registered model
+    named : directories of 'ssi freeze'
+    """
+    found = [store.read(path, KIND) for path in [*map(Path, named), *_own(name)]]
+    distinct = {artefact.key: artefact for artefact in reversed(found)}
+    return [str(one.path) for one in sorted(distinct.values(), key=drawn_at, reverse=True)]
+
+
+def due(sets: Sequence[str], days: int) -> bool:
+    """Tell whether a set is to be drawn: there is none, or the newest is older than so many days.
+
+    Parameters
+    ----------
+    days : 0 for never
+    """
+    if not sets:
+        return True
+    age = now() - drawn_at(store.read(Path(sets[0]), KIND))
+    return 0 < days < age / timedelta(days=1)
+
+
+def draw(
+    name: str, sets: Sequence[str], source: str, *, split_seed: int, relevant: str | None
+) -> str:
+    """Draw a set of tonight's data; its newest slice is what the data of the last set lack.
+
+    Parameters
+    ----------
+    sets : those that there are, the newest first
+    source : directory of a corpus, of clicks or of mates
+    """
+    own = _own(name)
+    number = 1 + (int(own[-1].name) if own else 0)
+    made = freeze(
+        source_of(source),
+        environment.home() / "frozen" / name / f"{number:04d}",
+        since=_state_of(sets[0], store.read(Path(source)).kind) if sets else None,
+        split_seed=split_seed,
+        draw=len(sets),
+        relevant=relevant,
+        now=now(),
+    )
+    logger.info("%s judges from now on: %s queries", made.path, made.counts["queries"])
+    return str(made.path)
+
+
+def _own(name: str) -> list[Path]:
+    return sorted((environment.home() / "frozen" / name).glob("[0-9][0-9][0-9][0-9]"))
+
+
+def _state_of(frozen: str, kind: str) -> Path | Mates | None:
+    """Open what a set was drawn from; None where that is gone, or another by now."""
+    made = store.read(Path(frozen), KIND)
+    place = str(made.configuration["source"])
+    try:
+        if store.read(Path(place), kind).key == made.parents.get(kind):
+            return source_of(place)
+    except BadInput as error:
+        logger.debug("%s", error)
+    logger.warning("%s is no longer what %s was drawn from: no link counts as new", place, frozen)
+    return None

@@ -173,7 +173,7 @@ def _build(
         pages=total["pages"], **settled.counts, links=kept, links_found=total["links_found"]
     )
     if isinstance(base, str):
-        building.counts["since"] = {"not_used": base}
+        building.counts["since"] = {"not_used_because": base}
     elif base is not None:
         building.counts["since"] = compare(building.path, base)
     for name, n in categories.items():

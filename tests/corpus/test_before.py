@@ -212,7 +212,7 @@ def test_a_corpus_of_other_code_or_another_site_is_not_used(tmp_path, old, caplo
     ):
         with caplog.at_level(logging.WARNING):
             found = read(dump, tmp_path / "out", since=since)
-        assert reason in found.counts["since"]["not_used"]
+        assert reason in found.counts["since"]["not_used_because"]
         assert f"{since}: every page is read anew" in caplog.text
         assert_same(found, full)
 

@@ -94,7 +94,7 @@ def _limits(
         "ssi retrain --dump enwiki-pages-articles.xml.bz2",
         'ssi retrain wikispeedia-table1 --corpus corpus --row "U\'V + I" --frozen frozen --warm',
         'ssi retrain ssi2010-table11 --clicks clicks --row "(U\'V)_10k + I" --name ads',
-        'ssi retrain sample-table9 --mates mates --row "U\'V" --name across --renew',
+        'ssi retrain sample-table9 --mates mates --row "SSI Japanese-English" --name ja --renew',
     ),
 )
 @click.argument("table", default="demo")

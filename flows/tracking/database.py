@@ -79,18 +79,18 @@ def _open(uri: str) -> MlflowClient:
 
 def _wait_for(uri: str) -> None:
     # MLflow itself would try for minutes, and say nothing.
+    why = trouble(uri)
+    if why:
+        logger.warning("waiting for MLflow at %s: %s", shown(uri), why)
     end = time.monotonic() + _PATIENCE
-    told = False
-    while why := trouble(uri):
+    while why:
         if time.monotonic() > end:
             raise Refused(
                 f"MLflow does not answer at {shown(uri)}: {why}. Start it (docs/deployment.md), "
                 "or name another in MLFLOW_TRACKING_URI."
             )
-        if not told:
-            logger.warning("waiting for MLflow at %s: %s", shown(uri), why)
-        told = True
         time.sleep(0.5)
+        why = trouble(uri)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from flows.steps import (
     show_counts,
     worth_retrying,
 )
+from ssi_core import store
 from ssi_core.types import BadInput
 
 
@@ -32,6 +33,10 @@ class ClicksSettings(BaseModel):
         description="log: click logs; wikispeedia, farm-ads: the directory of that data set",
     )
     paths: list[str] = Field(min_length=1, description="Logs, or the directory of the data set")
+    since: str | None = Field(
+        default=None,
+        description="Of logs: clicks of earlier ones; only lines that they have not read are read",
+    )
     columns: str | None = Field(
         default=None, description="Of logs: TOML file that names the columns"
     )
@@ -77,6 +82,7 @@ def read_clicks(settings: ClicksSettings, out: str, key: str) -> str:
         rules = Rules(settings.clicks, settings.clip, settings.most_broken, settings.split)
         form = load_map(Path(settings.columns or ""))
         pages, ads = (Path(place) if place else None for place in (settings.pages, settings.ads))
+        tell["since"] = Path(settings.since) if settings.since else None
         artefact = read(paths, form, Path(out), pages=pages, ads=ads, rules=rules, **tell)
     show_counts(artefact)
     return str(artefact.path)
@@ -94,7 +100,10 @@ def ingest_clicks(settings: ClicksSettings) -> str:
         raise BadInput("source 'log': which column is which? 'columns' names no TOML file.")
     read = [settings.columns, settings.pages, settings.ads]
     parents = {path: file_key(Path(path)) for path in (*settings.paths, *read) if path}
-    said = settings.model_dump(exclude={"out", "force"})
+    if settings.since:
+        # The logs that it has read need not be among the paths.
+        parents["since"] = store.read(Path(settings.since), "clicks").key
+    said = settings.model_dump(exclude={"out", "force", "since"})
     key = artefact_key("clicks", said, parents, "corpus")
     own_place = settings.out is None
     out = settings.out or str(environment.store_path("clicks", key))

@@ -35,6 +35,9 @@ The map says which column is which; only session, position, clicked, page and ad
 
 Rows that cannot be believed are written to quarantine.csv in --out, with the reason, and
 counted. Slates without a click are dropped.
+
+With --since only lines that CLICKS has not read are read: new logs, and what the last one has
+grown by. The logs that it has read need not be there any more; the result is that of reading all.
 """
 SPLIT = click.option(
     "--split",
@@ -54,6 +57,7 @@ _TEXTS = click.Path(path_type=Path, exists=True)
         "ssi ingest clicks log.csv.gz --map map.toml --out clicks",
         "ssi ingest clicks clicks.tsv.gz --map map.toml --pages corpus --ads ads.tsv.gz",
         "ssi ingest clicks log-*.jsonl --map map.toml --clicks weighted --split time",
+        "ssi ingest clicks tuesday.csv --map map.toml --since clicks --out clicks-2",
     ),
 )
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -82,6 +86,12 @@ _TEXTS = click.Path(path_type=Path, exists=True)
     show_default=True,
     help="Share of rows that may go into quarantine.",
 )
+@click.option(
+    "--since",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="CLICKS",
+    help="Clicks of earlier logs: only lines that they have not read are read.",
+)
 @SPLIT
 @OUT
 @FORCE
@@ -93,6 +103,7 @@ def ingest_clicks(
     clicks: str,
     clip: float,
     most_broken: float,
+    since: Path | None,
     split: str,
     out: Path | None,
     force: bool,
@@ -104,7 +115,8 @@ def ingest_clicks(
 
     rules = Rules(clicks, clip, most_broken, split)  # type: ignore[arg-type]
     texts = [path for path in (pages, ads) if path is not None]
-    place = out or _store("clicks", vars(rules), map_file, *logs, *texts)
+    before = [since] if since is not None else []
+    place = out or _store("clicks", vars(rules), map_file, *logs, *texts, *before)
     with progress("ingest") as tell:
         artefact = read(
             logs,
@@ -113,6 +125,7 @@ def ingest_clicks(
             pages=pages,
             ads=ads,
             rules=rules,
+            since=since,
             force=force,
             progress=tell,
         )

@@ -4,6 +4,7 @@ Beside the tables of `artefact`, the directory holds
 
 - ``propensities.parquet``: with ``clicks = "weighted"``, see `propensity`
 - ``quarantine.csv``: rows that were not believed, with the reason; none where all were
+- ``lines/``: what the lines of the logs gave, for the ingestion of the lines after them
 
 A slate is what one session was shown on one page. Slates without a click are dropped: whoever never
 clicked may never have looked (journal paper, section 4.4). Whatever is left out is counted.
@@ -12,9 +13,9 @@ clicked may never have looked (journal paper, section 4.4). Whatever is left out
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -23,22 +24,32 @@ from ssi_core import store
 from ssi_core.corpus import inputs, tables
 from ssi_core.corpus.clicks import (
     artefact,
+    before,
     check,
     columns,
+    lines,
     log,
     propensity,
+    quarantine,
+    separated,
     shards,
     slates,
     texts,
 )
-from ssi_core.corpus.clicks.artefact import IMPRESSIONS, KIND, PAIRS
+from ssi_core.corpus.clicks import (
+    settle as settling,
+)
+from ssi_core.corpus.clicks.artefact import KIND
+from ssi_core.corpus.clicks.before import LINES, Kept, Plan, plan_reading, read_rows
 from ssi_core.corpus.clicks.check import alike, judged
 from ssi_core.corpus.clicks.columns import LogMap
-from ssi_core.corpus.clicks.log import read_log, text_bytes
-from ssi_core.corpus.clicks.propensity import estimate_propensities
+from ssi_core.corpus.clicks.lines import Place
+from ssi_core.corpus.clicks.log import read_log
+from ssi_core.corpus.clicks.quarantine import Quarantine
 from ssi_core.corpus.clicks.rules import Rules
-from ssi_core.corpus.clicks.shards import Shards
-from ssi_core.corpus.clicks.slates import as_quarantined, slates_of, weighed
+from ssi_core.corpus.clicks.settle import settle
+from ssi_core.corpus.clicks.shards import ROWS, Shards
+from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import Gathered, Listed, finish_corpus, with_ids
 from ssi_core.corpus.tables import PartWriter
 from ssi_core.resources import require
@@ -47,7 +58,6 @@ from ssi_core.types import BadInput, Progress
 
 # Bytes of memory: of a block and of a shard of rows; of an id, if each line had a new one.
 _BASE, _OF_TEXT, _MOST, _ID, _TEXT_OF_AN_ID = 150_000_000, 5, 800_000_000, 60, 200
-_LEAST = 1000  # rows before a log is called broken as a whole
 
 
 def ingest_clicks(
@@ -58,6 +68,7 @@ def ingest_clicks(
     pages: Path | None = None,
     ads: Path | None = None,
     rules: Rules | None = None,
+    since: Path | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Artefact:
@@ -73,12 +84,17 @@ def ingest_clicks(
     out : directory; up to date when it bears the key of these files and settings
     pages, ads : corpus directory or table of the texts, where the log has only ids
     rules : `Rules`
+    since : artefact of earlier logs of this form; only lines that it has not read are read. The
+        result, and its key, are those of reading all its logs, whether they are still there or
+        not, and then the others of ``logs``. One that can't be used is not, if all its logs are
+        given
     force : replace an artefact made from something else
 
     Raises
     ------
     BadInput
-        A file is damaged, a column is missing, too many rows are broken, or no click is left.
+        A file is damaged, a column is missing, too many rows are broken, or no click is left; or
+        ``since`` can't be used and not all of its logs are given.
     Refused
         ``out`` holds something else, or is being written; or memory or disk is too small.
     ValueError
@@ -100,23 +116,36 @@ def ingest_clicks(
         f"{side} texts": key for side, one in listed.items() for key in one.parents.values()
     }
     said = {**vars(rules), "map": form.configuration()}
-    rooms = (artefact, check, columns, log, propensity, shards, slates, texts, tables)
+    rooms = (
+        artefact, before, check, columns, lines, log, propensity, quarantine, separated, settling,
+        shards, slates, texts, tables,
+    )  # fmt: skip
     code = store.digest_code(sys.modules[__name__], *rooms)
+    # A text in the log does not count on a line that the other side's table knows nothing of.
+    texts_of = {side: one.parents or parents[one.path.name] for side, one in listed.items()}
+    how = {
+        "map": form.configuration(),
+        "tables": texts_of if len(listed) == 1 else sorted(listed),
+        "polars": pl.__version__,
+    }
+    reading = store.key_of("lines", how, {}, code)
+    plan = plan_reading(logs, form.log, parents, since, reading)
+    parents |= {log.name: log.digest for log in plan.logs}
     key = store.key_of(KIND, said, parents, code)
     found = store.up_to_date(out, KIND, key, force=force)
     if found is not None:
         return found
-    text = text_bytes(logs)
+    text = plan.text
     require(
         "the ingestion of clicks",
         memory=int(_BASE + min(_OF_TEXT * text, _MOST) + _ID * text / _TEXT_OF_AN_ID),
         directory=out,
-        disk=text // 2,
+        disk=3 * text // 4,
     )
     if rules.split == "time" and "time" not in form.columns:
         raise BadInput(f"{form.where}: split 'time' needs a time under [columns].")
     with store.create(out, kind=KIND, key=key, configuration=said, parents=parents) as building:
-        _Ingestion(building, form, rules, listed, progress).run(logs)
+        _Ingestion(building, form, rules, listed, progress).run(plan, reading)
     return store.read(out, KIND)
 
 
@@ -134,7 +163,7 @@ def _check_texts(form: LogMap, listed: set[str]) -> None:
 
 
 class _Ingestion:
-    """One pass over the logs into shards by session, and one over the shards."""
+    """One pass over the lines into shards by session, and one over the shards."""
 
     def __init__(
         self,
@@ -146,16 +175,15 @@ class _Ingestion:
     ) -> None:
         self._building, self._form, self._rules = building, form, rules
         self._listed, self._progress = listed, progress
-        self._broken: Counter[str] = Counter()
-        self._rows = 0
-        self._first: dict[str, str] = {}
-        self._hints: dict[str, list[str]] = {}
+        self._kept = Kept(building.path)
+        self._quarantine = Quarantine(building.path, self._kept.path, rules.most_broken, form.where)
 
-    def run(self, logs: Sequence[Path]) -> None:
-        rows = Shards(self._building.path / "rows", text_bytes(logs))
+    def run(self, plan: Plan, key: str) -> None:
+        path = self._building.path
+        rows = Shards(path / "rows", plan.text)
         with ExitStack() as stack:
-            writers = {side: _corpus_writer(self._building.path, side) for side in ("page", "ad")}
-            for writer in writers.values():
+            writers = {side: _corpus_writer(path, side) for side in ("page", "ad")}
+            for writer in (*writers.values(), self._kept.writer):
                 stack.enter_context(writer)
             forms = {"page": self._form.pages, "ad": self._form.ads}
             gathered = {
@@ -163,11 +191,19 @@ class _Ingestion:
                 for side in writers
                 if side not in self._listed
             }
-            for number, path in enumerate(logs):
-                self._read(path, number, rows, gathered)
-            self._limit(logs[0], at_end=True)
+            if plan.before:
+                self._take(plan, plan.before, rows, gathered)
+            taken = self._quarantine.rows
+            for number, log, place in plan.reads:
+                self._read(log, number, place, plan, rows, gathered)
+            where = plan.reads[0][1] if plan.reads else Path(plan.names[0])
+            self._quarantine.limit(where, at_end=True)
             rows.flush()
-            used = self._settle(rows, logs)
+            for one in gathered.values():
+                one.keep(self._kept.path)
+            said = self._quarantine.rows, self._quarantine.known()
+            self._kept.finish(key, plan.logs, *said)
+            used = settle(self._building, self._rules, rows, plan.names, self._quarantine, where)
             if "page" in self._listed:
                 self._listed["page"].write(writers["page"], used["page"])
             if "ad" in self._listed:
@@ -175,186 +211,101 @@ class _Ingestion:
             counts = {f"{side}s": writer.rows for side, writer in writers.items()}
         for side in writers:
             finish_corpus(self._building, f"{side}s", counts[f"{side}s"])
+        self._quarantine.finish()
         self._building.counts.update(counts)
+        if plan.before:
+            new = self._quarantine.rows - taken
+            self._building.counts["since"] = {"rows_taken": taken, "rows_read": new}
+        elif plan.why:
+            self._building.counts["since"] = {"not_used_because": plan.why}
         skipped = self._building.skipped
-        skipped.update({f"row_{name}": n for name, n in sorted(self._broken.items())})
-        for side, one in self._listed.items():
-            skipped |= {f"{side}s_{name}": n for name, n in one.skipped.items() if n}
+        broken = sorted(self._quarantine.broken.items())
+        skipped.update({f"row_{name}": n for name, n in broken})
+        for side, listed in self._listed.items():
+            skipped |= {f"{side}s_{name}": n for name, n in listed.skipped.items() if n}
         rows.remove()
 
-    # --- first pass: rows ---
+    def _take(self, plan: Plan, before: Path, rows: Shards, gathered: dict[str, Gathered]) -> None:
+        """Take over what earlier lines said; tables of texts may be others now."""
+        for side, one in gathered.items():
+            one.go_on(before / f"{side}s" / "documents", before / LINES)
+        parts, said = self._kept.take(before)
+        self._quarantine.go_on(said["rows"], before / LINES, said)
+        for part in parts:
+            rows.add(self._in_tables(read_rows(part), plan))
 
-    def _read(self, path: Path, number: int, rows: Shards, gathered: dict[str, Gathered]) -> None:
+    def _read(
+        self,
+        path: Path,
+        number: int,
+        after: Place,
+        plan: Plan,
+        rows: Shards,
+        gathered: dict[str, Gathered],
+    ) -> None:
         names = list(self._form.columns.values())
-        for block in read_log(path, names, self._form.log):
+        for block in read_log(path, names, self._form.log, after):
             believed, quarantined = judged(block, self._form, path.name)
-            self._quarantine(quarantined)
+            self._quarantine.add(quarantined, of_lines=True)
             for side in ("page", "ad"):
                 believed = with_ids(believed, side)
-                believed = self._without(
-                    believed, path.name, self._conflicts(believed, side, gathered)
-                )
-            self._rows += len(block)
-            for category in self._broken:
-                if category not in self._hints:
-                    self._hints[category] = list(alike(block, self._form, category))
-            rows.add(believed.drop("page_title", "page_text", "ad_title", "ad_text"), number)
-            self._limit(path)
+            believed = believed.with_columns(file=pl.lit(number, pl.Int32))
+            for side in ("page", "ad"):
+                if side in gathered:
+                    believed = self._one_text_each(believed, gathered[side], plan)
+                elif gathered:
+                    believed = self._in_table(believed, side, plan, of_lines=True)
+            believed = believed.select(pl.col(name).cast(of) for name, of in ROWS.items())
+            self._kept.writer.write(believed)
+            self._quarantine.rows += len(block)
+            rows.add(self._in_tables(believed, plan))
+            self._quarantine.hint(partial(alike, block, self._form))
+            self._quarantine.limit(path)
             if self._progress is not None:
-                self._progress(0.0, f"{self._rows:,} rows of {path.name}")
+                self._progress(0.0, f"{self._quarantine.rows:,} rows of {path.name}")
 
-    def _conflicts(
-        self, rows: pl.DataFrame, side: str, gathered: dict[str, Gathered]
-    ) -> pl.DataFrame:
-        """Category and reason of the rows whose id has no text, or another one."""
+    def _one_text_each(self, rows: pl.DataFrame, gathered: Gathered, plan: Plan) -> pl.DataFrame:
+        """Rows whose id has no other text in a line before."""
+        line, side = gathered.add(rows), gathered.side
         column = self._form.column(side)
-        if side in self._listed:
-            known = rows.select(pl.col(side).is_in(self._listed[side].known()["id"].implode()))
-            wrong = ~known.to_series()
-            told = pl.format(
-                f"{column}: '{{}}' is no id of {self._listed[side].path.name}", pl.col(side)
-            )
-            category = f"{side}_unknown"
-        else:
-            line = gathered[side].add(rows)
-            wrong = line.is_not_null()
-            told = pl.format(
-                f"{column}: '{{}}' has another text in line {{}}", pl.col(side), pl.lit(line)
-            )
-            category = f"{side}_other_text"
-        return rows.select(
-            category=pl.when(pl.lit(wrong)).then(pl.lit(category)),
-            reason=pl.when(pl.lit(wrong)).then(told),
+        told = pl.format(
+            f"{column}: '{{}}' has another text in line {{}}", pl.col(side), pl.lit(line)
         )
+        category = f"{side}_other_text"
+        return self._without(rows, line.is_not_null(), category, told, plan, of_lines=True)
 
-    def _without(self, rows: pl.DataFrame, file: str, conflicts: pl.DataFrame) -> pl.DataFrame:
-        wrong = conflicts["category"].is_not_null()
+    def _in_tables(self, rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+        """Rows whose ids are in the tables of today, where no text is in the log."""
+        if len(self._listed) == 2:
+            for side in ("page", "ad"):
+                rows = self._in_table(rows, side, plan)
+        return rows
+
+    def _in_table(
+        self, rows: pl.DataFrame, side: str, plan: Plan, *, of_lines: bool = False
+    ) -> pl.DataFrame:
+        listed = self._listed[side]
+        wrong = ~rows.select(pl.col(side).is_in(listed.known()["id"].implode())).to_series()
+        told = pl.format(
+            f"{self._form.column(side)}: '{{}}' is no id of {listed.path.name}", pl.col(side)
+        )
+        return self._without(rows, wrong, f"{side}_unknown", told, plan, of_lines=of_lines)
+
+    def _without(
+        self,
+        rows: pl.DataFrame,
+        wrong: pl.Series,
+        category: str,
+        reason: pl.Expr,
+        plan: Plan,
+        *,
+        of_lines: bool = False,
+    ) -> pl.DataFrame:
         if not wrong.any():
             return rows
-        told = pl.concat([rows, conflicts], how="horizontal")
-        self._quarantine(as_quarantined(told.filter(wrong), file))
+        told = rows.with_columns(category=pl.lit(category), reason=reason).filter(wrong)
+        self._quarantine.add(as_quarantined(told, plan.names), of_lines=of_lines)
         return rows.filter(~wrong)
-
-    def _quarantine(self, rows: pl.DataFrame) -> None:
-        if not len(rows):
-            return
-        with (self._building.path / "quarantine.csv").open("ab") as file:
-            rows.write_csv(file, include_header=file.tell() == 0)
-        for category, number in rows.group_by("category").len().rows():
-            self._broken[category] += number
-        for category, reason, name, line in rows.select(
-            "category", "reason", "file", "line"
-        ).rows():
-            self._first.setdefault(category, f"{name}, line {line}: {reason}")
-
-    def _limit(self, path: Path, *, at_end: bool = False) -> None:
-        """Refuse a log of which more is broken than the rules let pass."""
-        broken = self._broken.total()
-        if broken <= self._rules.most_broken * self._rows or (self._rows < _LEAST and not at_end):
-            return
-        category, number = self._broken.most_common(1)[0]
-        hints = self._hints.get(category, [])
-        hint = ""
-        if hints:
-            other = " or ".join(repr(name) for name in hints)
-            hint = f" The column {other} holds such values: are two columns swapped in the map?"
-        raise BadInput(
-            f"{path}: {broken:,} of {self._rows:,} rows are broken, {number:,} of them so: "
-            f"{self._first[category]}.{hint} Repair the log or {self._form.where}; a larger share "
-            "than --most-broken lets pass is taken for a wrong map."
-        )
-
-    # --- second pass: slates ---
-
-    def _settle(self, rows: Shards, logs: Sequence[Path]) -> dict[str, pl.DataFrame]:
-        """Write impressions and pairs; return the ids that are used."""
-        counts: list[pl.DataFrame] = []
-        totals: Counter[str] = Counter()
-        files = [path.name for path in logs]
-        for shard in rows:
-            shown_once, repeated = slates_of(rows.read(shard))
-            self._quarantine(as_quarantined(repeated, files))
-            totals["merged"] += int(shown_once["merged"].sum())
-            shown_once = shown_once.drop("merged")
-            counts.append(
-                shown_once.group_by("page", "ad", "position").agg(
-                    shown=pl.len().cast(pl.Int64), clicks=pl.col("clicked").sum().cast(pl.Int64)
-                )
-            )
-            rows.replace(shard, shown_once)
-        self._limit(logs[0], at_end=True)
-        shown = _summed(counts, ["page", "ad", "position"], ["shown", "clicks"])
-        weights = self._weights(shown, logs[0])
-        pairs = []
-        with PartWriter(self._building.path / "impressions", IMPRESSIONS) as writer:
-            for shard in rows:
-                kept, dropped = weighed(rows.read_whole(shard), weights)
-                for name, number in dropped.items():
-                    totals[name] += number
-                writer.write(
-                    kept.with_columns(goal=pl.lit(None, pl.String)).select(IMPRESSIONS.keys())
-                )
-                totals["slates"] += kept.select("session", "page").n_unique()
-                counted = kept.filter(pl.col("weight") > 0)
-                pairs.append(counted.group_by("page", "ad").agg(pl.col("weight").sum()))
-                totals["clicks"] += int(kept["clicked"].sum())
-                totals["used"] += len(counted)
-            totals["impressions"] = writer.rows
-        found = self._pairs(pairs, shown)
-        self._account(totals, found, logs[0])
-        return {side: shown.select(id=pl.col(side)).unique() for side in ("page", "ad")}
-
-    def _weights(self, shown: pl.DataFrame, where: Path) -> pl.DataFrame:
-        """Weight of a click by its position."""
-        positions = shown.group_by("position").agg(pl.col("shown", "clicks").sum()).sort("position")
-        if self._rules.clicks == "all":
-            return positions.select("position", weight=pl.lit(1.0))
-        if self._rules.clicks == "first":
-            return positions.select("position", weight=(pl.col("position") == 1).cast(pl.Float64))
-        found = estimate_propensities(shown, str(where))
-        found.write_parquet(self._building.path / "propensities.parquet")
-        self._building.counts["propensities"] = {
-            str(position): value
-            for position, value in found.select("position", "propensity").rows()
-        }
-        self._building.counts["clicks_clipped"] = int(
-            found.filter(1 / pl.col("propensity") > self._rules.clip)["clicks"].sum()
-        )
-        weight = (1 / pl.col("propensity")).clip(upper_bound=self._rules.clip)
-        return found.select("position", weight=weight.fill_null(0.0))
-
-    def _pairs(self, parts: list[pl.DataFrame], shown: pl.DataFrame) -> pl.DataFrame:
-        could = shown.filter(pl.col("position") == 1) if self._rules.clicks == "first" else shown
-        every = could.group_by("page", "ad").agg(pl.col("shown", "clicks").sum())
-        found = _summed(parts, ["page", "ad"], ["weight"]).join(every, on=["page", "ad"])
-        found = found.select(PAIRS.keys()).sort("page", "ad")
-        found.write_parquet(self._building.path / "pairs.parquet")
-        return found
-
-    def _account(self, totals: Counter[str], pairs: pl.DataFrame, log: Path) -> None:
-        if not len(pairs):
-            raise BadInput(
-                f"{log}: of {totals['clicks']:,} clicks none counts with --clicks "
-                f"{self._rules.clicks}. Give a longer log, or count other clicks."
-            )
-        self._building.counts.update(
-            rows=self._rows,
-            impressions=totals["impressions"],
-            slates=totals["slates"],
-            clicks=totals["clicks"],
-            clicks_used=totals["used"],
-            pairs=len(pairs),
-        )
-        self._building.skipped.update(
-            row_merged=totals["merged"],
-            row_of_slate_without_click=totals["rows"],
-            slate_without_click=totals["unclicked"],
-            click_not_used=totals["clicks"] - totals["used"],
-        )
-
-
-def _summed(parts: list[pl.DataFrame], keys: list[str], values: list[str]) -> pl.DataFrame:
-    return pl.concat(parts).group_by(keys).agg(pl.col(values).sum())
 
 
 def _corpus_writer(path: Path, side: str) -> PartWriter:

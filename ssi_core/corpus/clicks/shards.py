@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import polars as pl
 
+ROWS: Mapping[str, pl.DataType] = {
+    "line": pl.Int64(),
+    "session": pl.String(),
+    "user": pl.String(),
+    "page": pl.String(),
+    "ad": pl.String(),
+    "position": pl.Int32(),
+    "clicked": pl.Boolean(),
+    "time": pl.Datetime("us", "UTC"),
+    "file": pl.Int32(),
+}
+"""What is believed of a line: ``position`` 1 is the best, ``file`` is the number of the log."""
 _BYTES = 1 << 27  # of text of the log that share a shard
-_ROWS = 1 << 20  # held before they are written
+_HELD = 1 << 20  # held before they are written
 
 
 class Shards:
@@ -33,11 +45,10 @@ class Shards:
     def __iter__(self) -> Iterator[int]:
         return iter(range(self._number))
 
-    def add(self, rows: pl.DataFrame, file: int) -> None:
-        """Add rows of a file, given by its number."""
-        shard = pl.col("session").hash() % self._number
-        self._held.append(rows.with_columns(file=pl.lit(file, pl.Int32), shard=shard))
-        if sum(map(len, self._held)) >= _ROWS:
+    def add(self, rows: pl.DataFrame) -> None:
+        """Add rows in the schema `ROWS`."""
+        self._held.append(rows.with_columns(shard=pl.col("session").hash() % self._number))
+        if sum(map(len, self._held)) >= _HELD:
             self.flush()
 
     def flush(self) -> None:
@@ -68,10 +79,4 @@ class Shards:
         shutil.rmtree(self._directory)
 
 
-_NOTHING = pl.DataFrame(
-    schema={
-        "line": pl.Int64, "session": pl.String, "user": pl.String, "page": pl.String,
-        "ad": pl.String, "position": pl.Int32, "clicked": pl.Boolean,
-        "time": pl.Datetime("us", "UTC"), "file": pl.Int32,
-    }
-)  # fmt: skip
+_NOTHING = pl.DataFrame(schema=dict(ROWS))

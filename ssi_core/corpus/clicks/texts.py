@@ -77,9 +77,19 @@ class Gathered:
         other = pl.col("text").is_not_null() & (pl.col("digest") != pl.col("digest_first"))
         return met.select(pl.when(other).then("line_first").alias("line"))["line"]
 
-    def known(self) -> pl.DataFrame:
-        """Ids that have a text."""
-        return self._seen.select("id")
+    def go_on(self, documents: Path, kept: Path) -> None:
+        """Take over the texts of an earlier ingestion, and what it kept of them."""
+        with files.reading(kept / f"{self.side}.parquet"):
+            self._seen = pl.read_parquet(kept / f"{self.side}.parquet")
+        for part in sorted(documents.glob("part-*.parquet")):
+            with files.reading(part):
+                rows = len(pl.read_parquet(part, columns=["id"], glob=False))
+            if rows:
+                self._writer.link(part, rows)
+
+    def keep(self, kept: Path) -> None:
+        """Keep which ids have a text, for the next ingestion."""
+        self._seen.write_parquet(kept / f"{self.side}.parquet")
 
 
 def _title() -> pl.Expr:

@@ -9,7 +9,8 @@ import pytest
 from ssi_core import store
 from ssi_core.corpus import tables
 from ssi_core.corpus.clicks import build, shards
-from ssi_core.corpus.clicks.build import IMPRESSIONS, PAIRS, ingest_clicks
+from ssi_core.corpus.clicks.artefact import IMPRESSIONS, PAIRS
+from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.types import BadInput, Refused
 from tests.corpora import write_corpus
@@ -138,8 +139,8 @@ def test_texts_come_from_a_corpus_and_a_table(tmp_path, rows):
 def test_shards_and_blocks_change_nothing(tmp_path, rows, monkeypatch):
     whole = ingest(tmp_path, rows, clicks="weighted")
     monkeypatch.setattr(shards, "_BYTES", 50_000)
-    monkeypatch.setattr(shards, "_ROWS", 500)
-    monkeypatch.setattr(build.log, "BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(shards, "_HELD", 500)
+    monkeypatch.setattr(build.lines, "BLOCK_BYTES", 20_000)
     parts = ingest(tmp_path, rows, clicks="weighted", out="parts")
     assert parts.counts == whole.counts
     assert parts.skipped == whole.skipped

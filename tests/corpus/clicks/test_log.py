@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssi_core.corpus.clicks import log
+from ssi_core.corpus.clicks import lines
 from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.clicks.log import read_log
 from ssi_core.types import BadInput
@@ -82,7 +82,7 @@ def test_what_a_csv_writer_writes_is_read_back(tmp_path_factory, rows):
 def test_a_quoted_field_may_run_over_lines_and_blocks(written, monkeypatch):
     text = 'visit,ad,click\ns1,"two\nlines, ""quoted""",1\ns2,b,0\n'
     for size in (1 << 20, 30, 7):
-        monkeypatch.setattr(log, "BLOCK_BYTES", size)
+        monkeypatch.setattr(lines, "BLOCK_BYTES", size)
         found = read(written(text))
         assert found["ad"].to_list() == ['two\nlines, "quoted"', "b"], size
         assert found["line"].to_list() == [2, 4]

@@ -1,0 +1,119 @@
+"""Lines of a log, decoded block by block, and what is said of those that are no rows."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import polars as pl
+
+from ssi_core.corpus.clicks.columns import LogForm
+from ssi_core.types import BadInput
+
+BLOCK_BYTES = 1 << 23
+"""Bytes of text that are worked on at a time."""
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+PROBLEMS = {
+    "encoding": "bytes that are no {encoding}; if the whole log is of another encoding, say so "
+    'in the map ([log] encoding = "cp1252"), else repair the line',
+    "fields": "{found} fields, the header has {wanted}",
+    "quote": "a quote that does not close",
+    "json": "no JSON object",
+}
+"""Problems of a line: category -> what is said of it."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the reading of a log begins: after so many bytes, which are so many whole lines."""
+
+    bytes: int = 0
+    lines: int = 0
+
+
+def decoded_lines(
+    path: Path, encoding: str, after: Place
+) -> Iterator[tuple[int, list[str], dict[int, str]]]:
+    """Yield the number of the first line, lines, and those (by place) that are not decoded."""
+    opened: BinaryIO = OPENERS.get(path.suffix, open)(path, "rb")
+    with opened as file:
+        file.seek(after.bytes)
+        number, rest = after.lines + 1, b""
+        while block := file.read(BLOCK_BYTES):
+            block = rest + block
+            end = block.rfind(b"\n") + 1
+            block, rest = block[:end], block[end:]
+            if block:
+                lines, wrong = _decoded(block, path, encoding, number == 1)
+                yield number, lines, wrong
+                number += len(lines)
+        if rest:
+            yield number, *_decoded(rest, path, encoding, number == 1)
+        elif number == 1:
+            raise BadInput(f"{path}: the file is empty. Give a log with a row.")
+
+
+def _decoded(
+    block: bytes, path: Path, encoding: str, first: bool
+) -> tuple[list[str], dict[int, str]]:
+    if first and block.startswith((b"\xff\xfe", b"\xfe\xff")) and encoding == "utf-8":
+        raise BadInput(
+            f"{path}: the log is in UTF-16, which is not read. Convert it: iconv -f utf-16 "
+            f"-t utf-8 {path.name}"
+        )
+    wrong: dict[int, str] = {}
+    try:
+        text = block.decode(encoding)
+        lines = text.split("\n")
+    except UnicodeDecodeError:
+        rows = block.split(b"\n")
+        lines = []
+        for place, row in enumerate(rows):
+            try:
+                lines.append(row.decode(encoding))
+            except UnicodeDecodeError:
+                lines.append(row.decode(encoding, errors="replace"))
+                wrong[place] = "encoding"
+    if lines[-1] == "":
+        lines.pop()
+    if first and lines:
+        lines[0] = lines[0].removeprefix("\ufeff")
+    return [line.removesuffix("\r") for line in lines], wrong
+
+
+def with_problems(
+    frame: pl.DataFrame,
+    first: int,
+    wrong: dict[int, str],
+    columns: Sequence[str],
+    form: LogForm,
+) -> pl.DataFrame:
+    """Mark the lines that were not decoded, by their places, and leave out empty ones."""
+    if wrong:
+        places = pl.DataFrame(
+            {"line": [first + place for place in wrong], "known": list(wrong.values())},
+            schema={"line": pl.Int64, "known": pl.String},
+        )
+        said = PROBLEMS["encoding"].format(encoding=form.encoding)
+        frame = frame.join(places, on="line", how="left", maintain_order="left").with_columns(
+            pl.coalesce("known", "category").alias("category"),
+            pl.when(pl.col("known").is_not_null())
+            .then(pl.lit(said))
+            .otherwise("problem")
+            .alias("problem"),
+        )
+    kept = frame.select(row_schema(columns).keys())
+    # An empty line is no row.
+    return kept.filter(pl.col("raw").str.strip_chars() != "")
+
+
+def row_schema(columns: Sequence[str]) -> dict[str, Any]:
+    """Schema of what `log.read_log` yields."""
+    own = {"line": pl.Int64, "category": pl.String, "problem": pl.String, "raw": pl.String}
+    return own | {name: pl.String for name in columns}

@@ -1,0 +1,152 @@
+"""Rows of CSV and TSV; a row with a lost quote costs that row alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ssi_core.corpus.clicks.columns import LogForm, instead
+from ssi_core.corpus.clicks.lines import PROBLEMS, Place, decoded_lines, row_schema, with_problems
+from ssi_core.types import BadInput
+
+_JOINED = 100  # lines that a quoted field may run over
+
+
+def read_separated(
+    path: Path, columns: Sequence[str], form: LogForm, separator: str, after: Place
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a CSV or TSV file in blocks, as `log.read_log` does."""
+    header: list[str] | None = None
+    if after.bytes:
+        _, first_lines, _ = next(decoded_lines(path, form.encoding, Place()))
+        header = _header(path, first_lines[0], columns, form, separator)
+    carried: list[str] = []
+    known: dict[int, str] = {}
+    number, lines = 1, carried
+    for number, lines, wrong in decoded_lines(path, form.encoding, after):
+        if header is None:
+            header = _header(path, lines[0], columns, form, separator)
+            if form.header:
+                lines, number = lines[1:], number + 1
+                wrong = {place - 1: problem for place, problem in wrong.items()}
+        first, lines = number - len(carried), carried + lines
+        wrong = known | {place + len(carried): problem for place, problem in wrong.items()}
+        carried, known = [], {}
+        if separator == "\t" or not any('"' in line for line in lines):
+            yield _split(first, lines, wrong, header, columns, separator, form)
+            continue
+        block, carried = _parsed(first, lines, wrong, header, columns, separator, form)
+        begin = len(lines) - len(carried)
+        known = {place - begin: problem for place, problem in wrong.items() if place >= begin}
+        number = first
+        yield block
+    if carried and header is not None:
+        first = number + len(lines) - len(carried)
+        yield _parsed(first, carried, known, header, columns, separator, form, last=True)[0]
+
+
+def _header(
+    path: Path, line: str, columns: Sequence[str], form: LogForm, separator: str
+) -> list[str]:
+    header = _fields(line, separator) or []
+    if not form.header:
+        header = [str(place) for place in range(1, len(header) + 1)]
+    check_header(path, header, columns)
+    return header
+
+
+def check_header(path: Path, header: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse a log that lacks a column, or has it twice."""
+    for column in columns:
+        if column not in header:
+            raise BadInput(f"{path}: line 1 has no column {instead(column, header)}")
+        if header.count(column) > 1:
+            raise BadInput(f"{path}: line 1 names {column!r} twice. Rename one of the columns.")
+
+
+def _split(
+    first: int,
+    lines: list[str],
+    wrong: dict[int, str],
+    header: Sequence[str],
+    columns: Sequence[str],
+    separator: str,
+    form: LogForm,
+) -> pl.DataFrame:
+    """Rows of lines without a quote."""
+    frame = pl.DataFrame({"raw": lines}, schema={"raw": pl.String})
+    frame = frame.with_columns(
+        line=pl.int_range(first, first + len(lines), dtype=pl.Int64),
+        parts=pl.col("raw").str.split(separator),
+    )
+    found = pl.col("parts").list.len()
+    said = PROBLEMS["fields"].replace("{wanted}", str(len(header))).split("{found}")
+    bad = found != len(header)
+    return with_problems(
+        frame.with_columns(
+            pl.when(bad).then(pl.lit("fields")).alias("category"),
+            pl.when(bad).then(pl.format(f"{said[0]}{{}}{said[1]}", found)).alias("problem"),
+            *[
+                pl.col("parts").list.get(header.index(name), null_on_oob=True).alias(name)
+                for name in columns
+            ],
+        ).drop("parts"),
+        first,
+        wrong,
+        columns,
+        form,
+    )
+
+
+def _parsed(
+    first: int,
+    lines: list[str],
+    wrong: dict[int, str],
+    header: Sequence[str],
+    columns: Sequence[str],
+    separator: str,
+    form: LogForm,
+    *,
+    last: bool = False,
+) -> tuple[pl.DataFrame, list[str]]:
+    """Rows of lines with quotes, and the lines at the end that more may belong to."""
+    wanted = [header.index(name) for name in columns]
+    rows: list[tuple[Any, ...]] = []
+    place = 0
+    while place < len(lines):
+        raw, taken = lines[place], 1
+        while raw.count('"') % 2 and taken < _JOINED and place + taken < len(lines):
+            raw, taken = f"{raw}\n{lines[place + taken]}", taken + 1
+        if raw.count('"') % 2 and taken < _JOINED and not last:
+            break
+        if any(place + more in wrong for more in range(1, taken)):
+            wrong[place] = "encoding"
+        values = _fields(raw, separator)
+        if values is None or (taken > 1 and len(values) != len(header)):
+            # What stands after a lost quote is no part of this row.
+            raw, taken = lines[place], 1
+            said = ("quote", PROBLEMS["quote"])
+            rows.append((first + place, *said, raw, *[None] * len(columns)))
+        elif len(values) != len(header):
+            problem = PROBLEMS["fields"].format(found=len(values), wanted=len(header))
+            rows.append((first + place, "fields", problem, raw, *[None] * len(columns)))
+        else:
+            rows.append((first + place, None, None, raw, *(values[i] for i in wanted)))
+        place += taken
+    frame = pl.DataFrame(rows, schema=row_schema(columns), orient="row")
+    return with_problems(frame, first, wrong, columns, form), lines[place:]
+
+
+def _fields(line: str, separator: str) -> list[str] | None:
+    """Fields of one record; None where a quote does not close."""
+    if separator == "\t" or '"' not in line:
+        return line.split(separator)
+    try:
+        return next(csv.reader(io.StringIO(line), delimiter=separator, strict=True))
+    except (csv.Error, StopIteration):
+        return None

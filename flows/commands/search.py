@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,18 @@ INDEX = click.option(
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="Index of the documents, if the model does not carry one.",
 )
+APPROXIMATE = click.option(
+    "--approximate",
+    is_flag=True,
+    help="Look at a part of the documents, as large as the recall needs.",
+)
+RECALL = click.option(
+    "--recall",
+    type=click.FloatRange(0, 1),
+    default=0.95,
+    show_default=True,
+    help="With --approximate: share of the 10 best documents that is to be found.",
+)
 K = click.option("-k", type=click.IntRange(min=1), default=10, show_default=True)
 
 
@@ -33,6 +45,17 @@ def directory_of(model: str) -> Path:
     from flows import tracking
 
     return Path(tracking.model_directory(model))
+
+
+def prepared(approximately: bool, recall: float) -> Callable[[Searcher], Searcher]:
+    """Return what makes a searcher look at a part of the documents, or leaves it as it is."""
+    if not approximately:
+        return lambda searcher: searcher
+    from flows import environment
+    from ssi_core.serving.approximate import approximate
+
+    place = environment.store_path("graphs", "")
+    return lambda searcher: approximate(searcher, place, recall)
 
 
 def _searcher(model: str, index: Path | None) -> Searcher:
@@ -57,10 +80,27 @@ def _searcher(model: str, index: Path | None) -> Searcher:
     "--lang",
     help="Language of TEXT, such as ja: that of the model's queries (by default), or documents.",
 )
-def search(model: str, text: str, k: int, index: Path | None, lang: str | None) -> Outcome:
-    """Find documents for a text, best first."""
-    answer = _searcher(model, index).search([text], k, lang)[0]
+@APPROXIMATE
+@RECALL
+def search(
+    model: str,
+    text: str,
+    k: int,
+    index: Path | None,
+    lang: str | None,
+    approximate: bool,
+    recall: float,
+) -> Outcome:
+    """Find documents for a text, best first.
+
+    Every document is scored. With --approximate only those are that lie near the text, and those
+    with most of its words; what that needs is made once, and kept.
+    """
+    searcher = prepared(approximate, recall)(_searcher(model, index))
+    answer = searcher.search([text], k, lang)[0]
     value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
+    if searcher.recall is not None:
+        value["recall"] = searcher.recall
     if answer.reason is not None:
         value["reason"] = answer.reason
 
@@ -68,6 +108,8 @@ def search(model: str, text: str, k: int, index: Path | None, lang: str | None) 
         if answer.reason is not None:
             console.print(f"nothing found: {answer.reason}", markup=False)
         _show_ranked(console, "title", [(hit.title, hit.score) for hit in answer.hits])
+        if searcher.recall is not None:
+            console.print(f"approximate, recall {searcher.recall:.3f}")
 
     return Outcome(value, show)
 

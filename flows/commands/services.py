@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from flows import environment
 from flows.command import Outcome, Verb, settings
-from flows.commands.search import INDEX, directory_of
+from flows.commands.search import APPROXIMATE, INDEX, RECALL, directory_of, prepared
+
+if TYPE_CHECKING:
+    from flows.serve.service import Service
 
 
 @click.command(
@@ -17,6 +21,7 @@ from flows.commands.search import INDEX, directory_of
     examples=(
         "ssi serve models:/ssi@champion",
         "ssi serve models:/ssi@champion --beside runs/tfidf --port 8080",
+        "ssi serve models:/ssi@champion --approximate --recall 0.98",
         "curl 'http://127.0.0.1:8000/search?q=automobile&k=3'",
     ),
 )
@@ -37,6 +42,8 @@ from flows.commands.search import INDEX, directory_of
     metavar="SECONDS",
     help="How often to look whether an alias means another model.",
 )
+@APPROXIMATE
+@RECALL
 def serve(
     model: str,
     beside: str | None,
@@ -44,6 +51,8 @@ def serve(
     index: Path | None,
     documents: Path | None,
     follow: float,
+    approximate: bool,
+    recall: float,
 ) -> Outcome:
     """Serve a model over HTTP, with a page for people, on this machine alone.
 
@@ -54,7 +63,11 @@ def serve(
     from flows.serve.run import documents_of
     from flows.serve.run import serve as run
 
-    def ready(address: str) -> None:
+    def ready(address: str, service: Service) -> None:
+        for served in service.models if approximate else ():
+            found = served.searcher.recall
+            how = "exact" if found is None else f"approximate, recall {found:.3f}"
+            click.echo(f"{served.asked}: {how}", err=True)
         click.echo(f"ssi serve: {address}", err=True)
 
     service = run(
@@ -63,6 +76,7 @@ def serve(
         port=port,
         documents=documents or documents_of(model),
         index=index,
+        prepare=prepared(approximate, recall),
         seconds=follow,
         threads=settings().threads,
         ready=ready,

@@ -188,6 +188,7 @@ def _state(role: schemas.Which, served: Served) -> schemas.ModelState:
         directory=str(served.directory),
         documents=len(served.searcher),
         added=served.searcher.added,
+        recall=served.searcher.recall,
         query_languages=sorted({view.language for view in fitted.query_views.values()}),
         document_languages=sorted({view.language for view in fitted.document_views.values()}),
         follows=served.follows,

@@ -49,12 +49,18 @@ class _Models(Collector):
         since = GaugeMetricFamily(
             "ssi_model_since_seconds", "When it began to answer.", labels=["model", "directory"]
         )
+        recall = GaugeMetricFamily(
+            "ssi_recall", "Share of the 10 best documents found, as measured; 1: exact.",
+            labels=["model"],
+        )  # fmt: skip
         for role, served in zip(("served", "beside"), self._service.models, strict=False):
             added = served.searcher.added
             documents.add_metric([role, "indexed"], len(served.searcher) - added)
             documents.add_metric([role, "added"], added)
+            found = served.searcher.recall
+            recall.add_metric([role], 1.0 if found is None else found)
             since.add_metric([role, str(served.directory)], served.since.timestamp())
-        return iter((swaps, problems, documents, since))
+        return iter((swaps, problems, documents, recall, since))
 
 
 class Measured:

@@ -17,6 +17,7 @@ from flows.serve.service import Follower, Service
 from flows.server import HOST, check_port
 from ssi_core import store
 from ssi_core.serving.changes import Changes
+from ssi_core.serving.searcher import Searcher
 
 
 def serve(
@@ -26,9 +27,10 @@ def serve(
     port: int,
     documents: Path,
     index: Path | None,
+    prepare: Callable[[Searcher], Searcher],
     seconds: float,
     threads: int | None,
-    ready: Callable[[str], None],
+    ready: Callable[[str, Service], None],
 ) -> Service:
     """Answer until Ctrl-C or SIGTERM; requests that have begun are answered first.
 
@@ -39,9 +41,10 @@ def serve(
     port : on 127.0.0.1
     documents : file of added and removed documents
     index : of the first model, if that does not carry one
+    prepare : a model's searcher -> the one that answers
     seconds : between two looks at what an alias means
     threads : that answer; None: one a core
-    ready : told the address once it answers
+    ready : told the address, and what answers there, once it does
 
     Raises
     ------
@@ -54,13 +57,13 @@ def serve(
     documents.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         stack.enter_context(store.locked(documents))
-        service = Service(models, Changes(documents), find, index)
+        service = Service(models, Changes(documents), find, index, prepare)
         stack.enter_context(Follower(service, seconds))
         config = uvicorn.Config(
             make_app(service, threads), host=HOST, port=port, log_config=None, access_log=False,
             server_header=False, timeout_graceful_shutdown=10,
         )  # fmt: skip
-        server = _Server(config, lambda: ready(f"http://{HOST}:{port}"))
+        server = _Server(config, lambda: ready(f"http://{HOST}:{port}", service))
         # Of the handler that stands here uvicorn asks how to end once all is answered.
         before = signal.signal(signal.SIGTERM, _interrupt)
         try:

@@ -117,7 +117,7 @@ class Removed(BaseModel):
 
 
 class ModelState(BaseModel):
-    """A model that answers."""
+    """A model that answers; ``recall`` of the 10 best as measured, null where search is exact."""
 
     role: Which
     asked: str
@@ -125,6 +125,7 @@ class ModelState(BaseModel):
     directory: str
     documents: int
     added: int
+    recall: float | None
     query_languages: list[str]
     document_languages: list[str]
     follows: bool

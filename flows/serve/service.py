@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ssi_core.serving.changes import Changes
 from ssi_core.serving.live import Document, LiveSearcher
-from ssi_core.serving.searcher import open_searcher
+from ssi_core.serving.searcher import Searcher, open_searcher
 from ssi_core.types import BadInput
 
 MOST_DOCUMENTS = 100_000
@@ -62,6 +62,7 @@ class Service:
     changes : the documents, also of earlier services
     find : name of a model -> its directory
     index : of the first model, if that does not carry one
+    prepare : searcher of a model -> the one that is to answer, such as an approximate one
     """
 
     def __init__(
@@ -70,14 +71,15 @@ class Service:
         changes: Changes,
         find: Callable[[str], Path],
         index: Path | None = None,
+        prepare: Callable[[Searcher], Searcher] = lambda searcher: searcher,
     ) -> None:
-        self._changes, self._find = changes, find
+        self._changes, self._find, self._prepare = changes, find, prepare
         self._turn = threading.Lock()
         self.swaps = self.problems = 0
         opened = []
         for place, name in enumerate(asked):
             directory = find(name)
-            opened.append((name, directory, _opened(directory, None if place else index)))
+            opened.append((name, directory, self._opened(directory, None if place else index)))
         self.models = tuple(self._served(*one) for one in opened)
 
     def follow(self) -> None:
@@ -95,7 +97,7 @@ class Service:
             if directory == served.directory:
                 fresh, problem = None, None
             else:
-                fresh, problem = _opened(directory, None), None
+                fresh, problem = self._opened(directory, None), None
         except Exception as error:
             # Whatever a registry or a disk does to us, the old model answers.
             fresh, problem = None, f"{type(error).__name__}: {error}"
@@ -158,12 +160,11 @@ class Service:
         live = searcher.put(self._changes.added()).drop(self._changes.gone())
         return Served(asked, directory, live, datetime.now(UTC))
 
-
-def _opened(directory: Path, index: Path | None) -> LiveSearcher:
-    searcher = LiveSearcher(open_searcher(directory, index))
-    # Kernels compile with the first question, which is then nobody's.
-    searcher.search([searcher.index.titles[0]], 1)
-    return searcher
+    def _opened(self, directory: Path, index: Path | None) -> LiveSearcher:
+        searcher = LiveSearcher(self._prepare(open_searcher(directory, index)))
+        # Kernels compile with the first question, which is then nobody's.
+        searcher.search([searcher.index.titles[0]], 1)
+        return searcher
 
 
 class Follower:

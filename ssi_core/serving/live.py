@@ -79,7 +79,7 @@ class LiveSearcher(Searcher):
         if added is not None:
             texts, vectors = added.texts, added.vectors
             ranked.append(Ranked(texts.ids, texts.titles, vectors, exactly(vectors)))
-        super().__init__(base.fitted, index, ranked)
+        super().__init__(base.fitted, index, ranked, base.recall)
 
     def __len__(self) -> int:
         return len(self.index) - len(self._hidden) + self.added

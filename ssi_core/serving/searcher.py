@@ -15,7 +15,7 @@ from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Side
 from ssi_core.serving.index import Index, open_index
 from ssi_core.serving.ranked import Hit, Ranked, exactly
-from ssi_core.types import BadInput, Texts, View
+from ssi_core.types import BadInput, Texts, Vectors, View
 
 # Scores of one block of queries: 2^26 of them are 256 MiB.
 _SCORES = 1 << 26
@@ -54,13 +54,18 @@ class Searcher:
     Parameters
     ----------
     ranked : documents to rank, if they are not those of the index, in whose order ties come
+    recall : share of the 10 best documents that are found, as measured; None: the search is exact
     """
 
     def __init__(
-        self, fitted: FittedModel, index: Index, ranked: Sequence[Ranked] | None = None
+        self,
+        fitted: FittedModel,
+        index: Index,
+        ranked: Sequence[Ranked] | None = None,
+        recall: float | None = None,
     ) -> None:
         index.check(fitted.document_views)
-        self.fitted, self.index = fitted, index
+        self.fitted, self.index, self.recall = fitted, index, recall
         self.ranked = ranked or [ranked_exactly(index)]
 
     def queries(self, texts: Sequence[str]) -> Texts:
@@ -89,9 +94,8 @@ class Searcher:
         """
         if k < 1:
             raise ValueError(f"k={k}, expected at least 1")
-        side = self._side_of(language)
-        views = self.fitted.query_views if side == "query" else self.fitted.document_views
-        queries = texts_of(texts, views)
+        side = self.side_of(language)
+        queries = texts_of(texts, self.views(side))
         block = max(1, _SCORES // max(len(self.index), 1))
         if 0 < len(texts) <= block:
             # Nothing is taken: rows that are taken are taken anew by whoever reads them.
@@ -99,8 +103,23 @@ class Searcher:
         parts = (slice(start, start + block) for start in range(0, len(texts), block))
         return [answer for rows in parts for answer in self._answer(queries.take(rows), k, side)]
 
-    def _side_of(self, language: str | None) -> Side:
-        """Side whose texts are in a language, that of the queries first."""
+    def views(self, side: Side) -> Mapping[str, View]:
+        """Return the model's own views of a side."""
+        return self.fitted.query_views if side == "query" else self.fitted.document_views
+
+    def embed(self, texts: Texts, side: Side) -> Vectors:
+        """Texts of a side as `Vectors`."""
+        embed = self.fitted.embed_queries if side == "query" else self.fitted.embed_documents
+        return embed(texts)
+
+    def side_of(self, language: str | None) -> Side:
+        """Return the side whose texts are in a language, that of the queries first.
+
+        Raises
+        ------
+        BadInput
+            The model reads no texts in the language.
+        """
         known: dict[Side, list[str]] = {
             "query": sorted({view.language for view in self.fitted.query_views.values()}),
             "document": sorted({view.language for view in self.fitted.document_views.values()}),
@@ -114,13 +133,11 @@ class Searcher:
         )
 
     def _answer(self, queries: Texts, k: int, side: Side) -> list[Answer]:
-        fitted = self.fitted
-        embed = fitted.embed_queries if side == "query" else fitted.embed_documents
-        vectors = embed(queries)
+        vectors = self.embed(queries, side)
         found = [part.best(vectors, k) for part in self.ranked]
         return [
-            _answer(k, *hits) if known else Answer((), NOTHING_KNOWN)
-            for known, hits in zip(_known(queries), zip(*found, strict=True), strict=True)
+            _answer(k, *hits) if there else Answer((), NOTHING_KNOWN)
+            for there, hits in zip(known(queries), zip(*found, strict=True), strict=True)
         ]
 
     def document(self, name: str) -> Texts:
@@ -148,11 +165,11 @@ def _answer(k: int, *parts: tuple[Hit, ...]) -> Answer:
     return Answer(tuple(hits), None if hits else "no document of the index has a word of the query")
 
 
-def _known(queries: Texts) -> NDArray[np.bool_]:
+def known(queries: Texts) -> NDArray[np.bool_]:
     """Tell the queries with a word that weighs something in some view: bool (n,)."""
     weights = [abs(queries.matrix(name)).sum(axis=1) for name in queries.views]
-    known: NDArray[np.bool_] = np.sum(weights, axis=0) > 0
-    return known
+    there: NDArray[np.bool_] = np.sum(weights, axis=0) > 0
+    return there
 
 
 def open_searcher(directory: Path, index: Path | None = None) -> Searcher:

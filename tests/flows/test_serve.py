@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from flows.serve import app as module
 from flows.serve.guard import Guard
 from flows.serve.run import documents_of
-from ssi_core.serving.searcher import open_searcher
+from flows.serve.service import Service
+from ssi_core.serving.changes import Changes
+from ssi_core.serving.searcher import Searcher, open_searcher
 from ssi_core.types import BadInput, Refused
 from tests.flows.services import BILINEAR, TFIDF, Registry, answering, service, write_model
 
@@ -81,6 +83,8 @@ def test_it_says_how_it_is(client):
     assert 'ssi_requests_total{method="GET",path="/healthz",status="200"}' in text
     assert 'path="other",status="404"' in text
     assert 'ssi_documents{kind="indexed",model="served"} 6.0' in text
+    assert 'ssi_recall{model="served"} 1.0' in text
+    assert [each["recall"] for each in said["models"]] == [None, None]
 
 
 def test_documents_come_and_go_and_outlive_the_service(models, tmp_path):
@@ -373,3 +377,20 @@ def test_documents_of_a_model_have_a_place_of_their_own(monkeypatch, tmp_path):
     assert documents_of("models:/ssi@champion") == place / "models-ssi@champion" / "documents.db"
     assert documents_of("../../etc").parent.parent == place
     assert documents_of("..").is_relative_to(place)
+
+
+def test_it_says_how_much_an_approximate_search_finds(models, tmp_path):
+    def prepare(searcher):
+        asked.append(searcher)
+        return Searcher(searcher.fitted, searcher.index, searcher.ranked, recall=0.75)
+
+    asked, registry = [], Registry(**models)
+    path = Changes(tmp_path / "documents.db")
+    own = Service(["models:/ssi@bilinear"], path, registry, prepare=prepare)
+    with answering(own) as client:
+        assert client.get("/healthz").json()["models"][0]["recall"] == 0.75
+        assert 'ssi_recall{model="served"} 0.75' in client.get("/metrics").text
+        registry.place["bilinear"] = models["tfidf"]
+        own.follow()
+        assert client.get("/healthz").json()["models"][0]["name"] == "tfidf"
+        assert len(asked) == 2

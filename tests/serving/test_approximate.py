@@ -1,0 +1,152 @@
+"""Search in a part of the documents: what it finds, and what it says of that."""
+
+import logging
+import sys
+
+import numpy as np
+import pytest
+
+from ssi_core.serving import graph as module
+from ssi_core.serving.approximate import approximate
+from ssi_core.serving.graph import GraphScores, read_graph, write_graph
+from ssi_core.serving.index import build_index, open_index
+from ssi_core.serving.live import Document, LiveSearcher
+from ssi_core.serving.searcher import Searcher
+from ssi_core.types import BadInput, Vectors
+from tests.serving.models import WORDS, documents, random_models
+
+MODELS = random_models(seed=2)
+TEXTS = [" ".join(np.random.default_rng(row).choice(WORDS, 6)) for row in range(400)]
+QUERIES = [" ".join(np.random.default_rng(-row % 997).choice(WORDS, 2)) for row in range(30)]
+
+
+def searcher_of(fitted, path):
+    own = documents(fitted.document_views, TEXTS)
+    # Titles are what recall is measured on.
+    own = type(own)(
+        own.ids, own.ids.replace(own.ids, TEXTS).rename("title"), own.matrices, own.views
+    )
+    build_index(fitted, own, path, parents={})
+    return Searcher(fitted, open_index(path))
+
+
+@pytest.fixture(scope="module")
+def exact(tmp_path_factory):
+    return searcher_of(MODELS[-1], tmp_path_factory.mktemp("index") / "index")
+
+
+def share(exact, found):
+    pairs = zip(exact.search(QUERIES), found.search(QUERIES), strict=True)
+    return np.mean([len(set(one.hits) & set(other.hits)) / len(one.hits) for one, other in pairs])
+
+
+def test_it_finds_what_it_says_and_scores_it_as_exact_search_does(exact, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_BY_WORDS", 2)
+    monkeypatch.setattr("ssi_core.serving.ranked._SPARE", 0)
+    some, most = (approximate(exact, tmp_path, recall) for recall in (0, 0.99))
+    assert 0 < some.recall < most.recall <= 1
+    assert some.ranked[0].scores.ef == 16
+    # Hits are equal with their scores; queries are others than the titles it was measured on.
+    assert share(exact, some) == pytest.approx(some.recall, abs=0.2)
+    assert share(exact, most) > 0.9
+
+
+def test_recall_of_the_exact_search_is_not_said(exact):
+    assert exact.recall is None
+
+
+@pytest.mark.parametrize("fitted", MODELS, ids=[m.model.name for m in MODELS])
+def test_it_is_exact_where_it_looks_at_all_documents(fitted, tmp_path):
+    base = searcher_of(fitted, tmp_path / "index")
+    found = approximate(base, tmp_path / "graphs", 1)
+    assert found.search(QUERIES[:3], 1000) == base.search(QUERIES[:3], 1000)
+    assert (found is base) == (base.index.vectors.dense is None)
+
+
+def test_without_vectors_it_is_exact_and_says_why(tmp_path, caplog):
+    base = searcher_of(MODELS[0], tmp_path / "index")
+    with caplog.at_level(logging.WARNING):
+        assert approximate(base, tmp_path / "cells", 0.5) is base
+    assert "'tfidf' is searched exactly: it has no vectors" in caplog.text
+
+
+def test_where_nothing_can_be_measured_it_is_exact_and_says_why(tmp_path, caplog):
+    fitted = MODELS[-1]
+    build_index(fitted, documents(fitted.document_views), tmp_path / "index", parents={})
+    base = Searcher(fitted, open_index(tmp_path / "index"))
+    with caplog.at_level(logging.WARNING):
+        assert approximate(base, tmp_path / "cells", 0.5) is base
+    assert "is searched exactly: it knows words of 4 of the titles" in caplog.text
+
+
+def test_more_are_looked_at_where_more_are_asked_for(exact, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_BY_WORDS", 2)
+    found = approximate(exact, tmp_path, 0)
+    assert [len(answer.hits) for answer in found.search(QUERIES, 300)] == [300] * len(QUERIES)
+
+
+def test_documents_come_and_go(exact, tmp_path):
+    live = LiveSearcher(approximate(exact, tmp_path, 0.9))
+    new = Document("n", "New", "moon moon planet")
+    query = "moon planet"
+    best = live.search([query], 3)[0].hits[0]
+    changed = live.put([new]).drop([best.id])
+    ids = [hit.id for hit in changed.search([query], 400)[0].hits]
+    assert "n" in ids
+    assert best.id not in ids
+    assert len(ids) == len(TEXTS)
+    assert changed.recall == live.recall
+
+
+def test_a_graph_is_made_once_and_kept(exact, tmp_path, monkeypatch):
+    first = approximate(exact, tmp_path, 0.9)
+    monkeypatch.setattr("ssi_core.serving.approximate.write_graph", None)
+    again = approximate(exact, tmp_path, 0.9)
+    assert again.search(QUERIES) == first.search(QUERIES)
+    assert again.recall == first.recall
+
+
+def shorten(path):
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def turn_a_bit(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("artefact.json", shorten),
+        ("artefact.json", lambda path: path.write_text("{}")),
+        ("graph.faiss", shorten),
+        ("graph.faiss", turn_a_bit),
+        ("graph.faiss", lambda path: path.unlink()),
+    ],
+)
+def test_a_damaged_graph_is_made_again(exact, tmp_path, name, damage, caplog):
+    first = approximate(exact, tmp_path, 0.9).search(QUERIES)
+    (path,) = tmp_path.glob("*/" + name)
+    damage(path)
+    with caplog.at_level(logging.WARNING):
+        assert approximate(exact, tmp_path, 0.9).search(QUERIES) == first
+    assert name in caplog.text
+    assert "make it again. It is done now." in caplog.text
+
+
+def test_without_the_library_it_says_what_to_install(exact, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(BadInput, match=r"pip install 'ssi\[approximate\]'"):
+        approximate(exact, tmp_path, 0.9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 17])
+def test_few_documents_are_all_looked_at(n, tmp_path):
+    dense = np.random.default_rng(n).normal(size=(n, 3)).astype(np.float32)
+    dense[0] = 0
+    write_graph(dense, tmp_path / "graph")
+    vectors = Vectors(None, dense)
+    scores = GraphScores(read_graph(tmp_path / "graph"), vectors, 32)(vectors, n)
+    np.testing.assert_allclose(scores, dense @ dense.T, atol=1e-5)

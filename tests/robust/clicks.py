@@ -6,10 +6,15 @@ import gzip
 from collections.abc import Callable
 from pathlib import Path
 
+from ssi_core.corpus.clicks.build import ingest_clicks
+from ssi_core.corpus.clicks.columns import load_map
+from ssi_core.corpus.clicks.rules import Rules
 from tests.corpus.clicks import logs
+from tests.robust.spoil import remove
 
 DONE, BAD = 0, 3
 _COMMAND = "ingest clicks log.csv --map map.toml --out new --clicks all"
+_SINCE = _COMMAND.replace("log.csv", "tuesday.csv") + " --since earlier"
 _ROWS = [{**row, "creative": row["creative"].replace(",", "")} for row in logs.rows(100)]
 
 
@@ -35,6 +40,23 @@ def _with(*which: int, **values: str) -> str:
     """The log with other values in some rows."""
     rows = [{**row, **values} if i in which else row for i, row in enumerate(_ROWS)]
     return logs.csv_text(rows)
+
+
+def _earlier(form: str, spoil: Callable[[Path], object] | None = None) -> Callable[[Path], None]:
+    """Clicks of a log that is gone, and a log after it with its map."""
+
+    def prepare(here: Path) -> None:
+        _log(_PLAIN)(here)
+        rules = Rules(clicks="all")
+        log, map_file = here / "log.csv", here / "map.toml"
+        ingest_clicks([log], load_map(map_file), here / "earlier", rules=rules)
+        log.rename(here / "tuesday.csv")
+        (here / "log.csv.gz").unlink()
+        map_file.write_text(form)
+        if spoil is not None:
+            spoil(here)
+
+    return prepare
 
 
 _PLAIN = logs.csv_text(_ROWS)
@@ -70,5 +92,9 @@ CASES = (
      "end-of-stream"),
     ("a log of nothing", _COMMAND, _log(""), BAD, "empty"),
     ("a log without a click", _COMMAND, _log(_with(*range(400), click="0")), BAD, "none counts"),
+    ("earlier clicks of another map", _SINCE, _earlier(_map(session="when", time="")), BAD,
+     "Give all logs"),
+    ("earlier clicks that keep no rows", _SINCE, _earlier(_map(), remove("earlier/lines")), BAD,
+     "keeps no rows"),
     ("ads without a text", _COMMAND, _log(_PLAIN, _map(ad_text="")), BAD, "no text of ads"),
 )  # fmt: skip

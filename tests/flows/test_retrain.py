@@ -27,6 +27,7 @@ words = "all"
 
 [[rows]]
 label = "nothing"
+task = "links"
 model = "bilinear"
 form = "low_rank"
 diagonal = "none"
@@ -38,6 +39,7 @@ search_budget = 2
 
 [[rows]]
 label = "wider"
+task = "links"
 model = "bilinear"
 form = "low_rank"
 diagonal = "none"
@@ -49,6 +51,7 @@ search_budget = 2
 
 [[rows]]
 label = "TF-IDF"
+task = "links"
 model = "tfidf"
 
 [[rows]]

@@ -107,6 +107,28 @@ def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_pat
     assert (code, "no page has the title" in said) == (3, True)
 
 
+@pytest.mark.flow
+def test_lines_that_were_read_are_not_read_again(ssi, prefect_server, tmp_path):
+    rows = logs.rows(60)
+    days = [logs.write_csv(tmp_path / f"{day}.csv", rows[120 * day : 120 * day + 120])
+            for day in range(2)]  # fmt: skip
+    columns = "".join(f'{role} = "{column}"\n' for role, column in logs.COLUMNS.items())
+    names = tmp_path / "map.toml"
+    names.write_text(f"[columns]\n{columns}")
+    how = ("--map", names, "--clicks", "all")
+    _, full, _ = ssi("ingest", "clicks", *days, *how, "--out", tmp_path / "full")
+    ssi("ingest", "clicks", days[0], *how, "--out", tmp_path / "first")
+    days[0].unlink()
+    since = ("--since", tmp_path / "first")
+    code, found, _ = ssi("ingest", "clicks", days[1], *how, *since)
+    assert code == 0
+    assert found["counts"].pop("since") == {"rows_taken": 120, "rows_read": 120}
+    assert {**found, "path": full["path"]} == full
+    settings = ClicksSettings(paths=[str(days[1])], columns=str(names), clicks="all",
+                              since=str(tmp_path / "first"))  # fmt: skip
+    assert read(Path(ingest_clicks(settings))).key == full["key"]
+
+
 def test_options_of_corpora_and_of_clicks_exclude_each_other(ssi, place, tmp_path):
     written(tmp_path / "in", LINES)
     assert ssi("ingest", "farm-ads", tmp_path / "in", "--out", tmp_path / "ads")[0] == 0

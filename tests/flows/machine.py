@@ -72,6 +72,7 @@ class Machine:
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             # Compiling takes longer than these trainings.
             "NUMBA_DISABLE_JIT": "1",
+            "PREFECT_WORKER_QUERY_SECONDS": "1",
         }
         self.stores = {"MLFLOW_BACKEND_STORE_URI": f"sqlite:///{root}/served.db"}
         if databases is not None:
@@ -174,10 +175,10 @@ class Machine:
         (found,) = self.ask("deployments/filter", deployments={"name": {"any_": [name]}})
         return found
 
-    def submit(self, name, **settings):
+    def submit(self, flow, /, **settings):
         """Ask for a run of a deployment now; return its id."""
         asked = {"parameters": {"settings": settings}, "state": {"type": "SCHEDULED"}}
-        return self.ask(f"deployments/{self.deployment(name)['id']}/create_flow_run", **asked)["id"]
+        return self.ask(f"deployments/{self.deployment(flow)['id']}/create_flow_run", **asked)["id"]
 
     def run(self, run):
         """What Prefect knows of a run."""
@@ -193,12 +194,11 @@ class Machine:
         return self.run(run)["state"]
 
     def process(self, run):
-        """The process of a run that works; None: it has none yet."""
+        """The process of a run; None: it has none yet, or no more."""
         found = self.run(run)["infrastructure_pid"]
-        if not found:
-            return None
-        with contextlib.suppress(psutil.NoSuchProcess):
-            return psutil.Process(int(found.rpartition(":")[2]))
+        if found:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                return psutil.Process(int(found.rpartition(":")[2]))
         return None
 
     def owner(self, process):
@@ -208,19 +208,18 @@ class Machine:
         return found
 
     @contextlib.contextmanager
-    def impatient(self, seconds):
+    def impatient(self, silent, unbegun=90):
         """Let the automations end runs after so many seconds; what works longer is ended, too."""
         made = []
-        for automation in AUTOMATIONS:
+        for automation, seconds in zip(AUTOMATIONS, (silent, unbegun), strict=True):
             trigger = automation["trigger"] | {"within": seconds}
             copy = automation | {"name": f"soon, {automation['name']}", "trigger": trigger}
-            answer = httpx.post(f"{self.api}/automations/", json=copy).raise_for_status()
-            made.append(answer.json()["id"])
+            made.append(self.ask("automations/", **copy)["id"])
         try:
             yield
         finally:
             for one in made:
-                httpx.delete(f"{self.api}/automations/{one}").raise_for_status()
+                httpx.delete(f"{self.api}/automations/{one}", timeout=60).raise_for_status()
 
 
 def kill_tree(process):

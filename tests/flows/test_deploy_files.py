@@ -19,7 +19,7 @@ def test_three_missed_heartbeats_end_a_run():
     frequency = int(environment.variables()["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"])
     silent, never_began = (automation["trigger"] for automation in AUTOMATIONS)
     assert silent["within"] == 3 * frequency
-    assert silent["after"] == ["prefect.flow-run.heartbeat"]
+    assert silent["after"] == ["prefect.flow-run.Running", "prefect.flow-run.heartbeat"]
     assert never_began["after"] == ["prefect.flow-run.Pending"]
 
 

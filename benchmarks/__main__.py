@@ -18,6 +18,7 @@ from benchmarks import (
     matching,
     memory,
     metrics,
+    serving,
     sweep,
     tokenise,
     wikitext,
@@ -38,6 +39,7 @@ ON_REQUEST = {
     "hash_kernels": hash_kernels.rows,
     "japanese": japanese.rows,
     "matching": matching.rows,
+    "serving": serving.rows,
 }
 """Benchmarks that take minutes: run when they are named."""
 _ALL = BENCHMARKS | ON_REQUEST

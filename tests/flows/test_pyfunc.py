@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pandas as pd
 import pytest
 
 from flows.pyfunc_model import RankedSearch, texts_of
+from flows.server import free_port
 from ssi_core.serving.searcher import open_searcher
 from tests.flows.project import make
 
@@ -119,3 +124,64 @@ mlflow.pyfunc.save_model(
     assert found["titles"] == [[hit.title for hit in expected.hits], []]
     assert found["many"] == [10, 0]
     assert all(Path(path).is_relative_to(saved) for path in found["code"])
+
+
+@pytest.mark.slow
+def test_mlflow_serves_what_an_alias_means(project, mlflow_root, tmp_path):
+    from flows import tracking
+    from flows.tracking.models import log_model
+
+    tracking.ready()
+    client, experiment = tracking.client(), tracking.experiment_id("served")
+    run = client.create_run(experiment).info.run_id
+    logged = log_model(experiment, run, Context(project).artifacts)
+    client.create_registered_model("raw-text")
+    made = client.create_model_version("raw-text", f"models:/{logged}", run, model_id=logged)
+    client.set_registered_model_alias("raw-text", "champion", made.version)
+
+    port, queries = free_port(), ["moon rocket", "xyzzy", "bread"]
+    command = [sys.executable, "-m", "flows.environment", "mlflow", "models", "serve"]
+    arguments = ["-m", "models:/raw-text@champion", "--env-manager", "local", "-p", str(port)]
+    said = tmp_path / "said"
+    of_a_shell = {
+        "MLFLOW_TRACKING_URI": tracking.tracking_uri(),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    with (
+        said.open("w") as file,
+        subprocess.Popen(
+            [*command, *arguments],
+            cwd=ROOT,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+            env=os.environ | of_a_shell,
+        ) as server,
+    ):
+        try:
+            address, end = f"http://127.0.0.1:{port}", time.monotonic() + 300
+            while not answers(f"{address}/ping"):
+                assert server.poll() is None, said.read_text()
+                assert time.monotonic() < end, said.read_text()
+                time.sleep(0.2)
+            asked = {"dataframe_records": [{"query": query} for query in queries]}
+            answer = httpx.post(f"{address}/invocations", json=asked | {"params": {"k": 3}})
+            wrong = httpx.post(f"{address}/invocations", json={"inputs": {"text": ["moon"]}})
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(server.pid, signal.SIGTERM)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()["predictions"]
+    expected = open_searcher(project / "model").search(queries, k=3)
+    assert [row["titles"] for row in found] == [[h.title for h in a.hits] for a in expected]
+    assert [row["scores"] for row in found] == [[h.score for h in a.hits] for a in expected]
+    assert found[1] == {"ids": [], "titles": [], "scores": []}
+    assert wrong.status_code == 400
+    assert "query" in wrong.text
+
+
+def answers(address):
+    try:
+        return httpx.get(address).status_code == 200
+    except httpx.TransportError:
+        return False

@@ -107,9 +107,9 @@ def run_of(version: str, model: str = MODEL) -> str:
 
 
 def version_of(run_id: str, model: str = MODEL) -> str | None:
-    """Return the version of a run's model; None: it is not registered."""
+    """Return the first version of a run's model; None: it is not registered."""
     found = client().search_model_versions(f"name = '{model}' and run_id = '{run_id}'")
-    return str(found[0].version) if found else None
+    return str(min(int(version.version) for version in found)) if found else None
 
 
 def promote(
@@ -211,7 +211,8 @@ def _register(run_id: str, model: str, why: str, tags: Mapping[str, str]) -> str
             description=card[:_LONGEST],
             model_id=logged,
         )
-    return str(made.version)
+    # A server that is killed before it answers is asked again, and has made two of it.
+    return version_of(run_id, model) or str(made.version)
 
 
 def _version(version: str, model: str) -> ModelVersion:

@@ -186,3 +186,16 @@ def test_the_verbs(name, runs, capsys):
     assert ssi("rollback", "--to", "9")[0] == 3
     assert command(cli, ["champions", "--name", name]) == 0
     assert f"the champion of {name} is version 1" in capsys.readouterr().out
+
+
+def test_a_server_that_is_asked_twice_makes_no_second_champion(name, runs, monkeypatch):
+    once = MlflowClient.create_model_version
+    # It was killed when it had made the version, and before it answered.
+    monkeypatch.setattr(
+        MlflowClient,
+        "create_model_version",
+        lambda *what, **how: (once(*what, **how), once(*what, **how))[1],
+    )
+    assert registry.promote(runs[0], "better", name).version == "1"
+    assert registry.version_of(runs[0], name) == "1"
+    assert moves(name) == [("1", None, "promotion", True)]

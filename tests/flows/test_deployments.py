@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from flows import environment
-from tests.flows.machine import AUTOMATIONS, WORKERS, kill_tree, wait_for
+from tests.flows.machine import WORKERS, kill_tree, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -57,13 +57,12 @@ def test_of_two_nights_of_one_model_one_is_cancelled_and_other_flows_go_on(
     machine, night, dump, tiny
 ):
     both = [machine.submit("retrain", **night("raced")) for _ in range(2)]
-    wait_for(lambda: "CANCELLED" in map(machine.state, both), 120)
+    wait_for(lambda: "CANCELLED" in map(machine.state, both), 300)
     pipeline = machine.submit("pipeline", table=str(tiny), dumps=[str(dump)])
     (kept,) = [run for run in both if machine.state(run) != "CANCELLED"]
 
     # Each worker takes one run at a time, so that these two are on two.
-    owners = wait_for(lambda: owners_of(machine, (kept, pipeline)), 200)
-    assert owners == set(WORKERS)
+    assert wait_for(lambda: owners_of(machine, (kept, pipeline)), 300) == set(WORKERS)
 
     assert [machine.ended(run)["type"] for run in (kept, pipeline)] == ["COMPLETED"] * 2
     states = {machine.state(run): machine.run(run)["state"] for run in both}
@@ -76,9 +75,8 @@ def test_of_two_nights_of_one_model_one_is_cancelled_and_other_flows_go_on(
 
 def owners_of(machine, runs):
     """Workers of runs that work at this moment; empty: not all of them do."""
-    if any(machine.state(run) != "RUNNING" for run in runs):
-        return set()
-    return {machine.owner(machine.process(run)) for run in runs}
+    found = [machine.process(run) for run in runs]
+    return {machine.owner(process) for process in found} if all(found) else set()
 
 
 def what_the_pipeline_leaves(machine, run):
@@ -95,9 +93,9 @@ def test_what_a_sensor_sees_starts_a_night(machine, night):
     settings = night("arrived")
     retrain = machine.deployment("retrain")
     # What a person writes into prefect.yaml.
-    httpx.patch(
-        f"{machine.api}/deployments/{retrain['id']}", json={"parameters": {"settings": settings}}
-    ).raise_for_status()
+    changed = {"parameters": {"settings": settings}}
+    address = f"{machine.api}/deployments/{retrain['id']}"
+    httpx.patch(address, json=changed, timeout=60).raise_for_status()
     mine = {
         "flow_runs": {
             "deployment_id": {"any_": [retrain["id"]]},
@@ -113,18 +111,10 @@ def test_what_a_sensor_sees_starts_a_night(machine, night):
     assert started() == []
     looked = machine.submit("sensor", paths=[settings["corpus"]])
     assert machine.ended(looked)["type"] == "COMPLETED"
-    (run,) = wait_for(started, 120)
+    (run,) = wait_for(started, 300)
     assert machine.ended(run)["type"] == "COMPLETED"
     assert machine.run(run)["parameters"]["settings"]["name"] == "arrived"
     assert machine.ssi("champions", "--name", "arrived")["champion"] == "1"
-
-
-def test_three_missed_heartbeats_end_a_run():
-    frequency = int(environment.variables()["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"])
-    silent, never_began = (automation["trigger"] for automation in AUTOMATIONS)
-    assert silent["within"] == 3 * frequency
-    assert silent["after"] == ["prefect.flow-run.heartbeat"]
-    assert never_began["after"] == ["prefect.flow-run.Pending"]
 
 
 def test_the_run_of_a_dead_worker_crashes_and_the_next_one_is_let_in(machine, night):
@@ -136,7 +126,7 @@ def test_the_run_of_a_dead_worker_crashes_and_the_next_one_is_let_in(machine, ni
         machine.kill(worker)
         kill_tree(process)
         assert machine.state(run) == "RUNNING"
-        state = machine.ended(run, 120)
+        state = machine.ended(run, 300)
         assert (state["type"], "heartbeat stopped" in state["message"]) == ("CRASHED", True)
     machine.start(worker)
     again = machine.submit("retrain", **night("orphaned"))

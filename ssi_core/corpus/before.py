@@ -17,9 +17,7 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -82,9 +80,17 @@ class Taken:
 
 @dataclass(frozen=True)
 class Before:
-    """A corpus whose pages may be taken over; see `open_before`."""
+    """A corpus whose pages may be taken over; see `open_before`.
+
+    Attributes
+    ----------
+    path : its directory
+    parts : smallest and largest id of each part of its pages (None: it has none), and the number
+        of the part of its documents (None: there are none)
+    """
 
     path: Path
+    parts: Sequence[tuple[int | None, int | None, int | None]]
 
     def take(self, marks: Marks) -> Taken:
         """Return those pages of a piece that the corpus holds as they are.
@@ -102,8 +108,8 @@ class Before:
         )
         first, last = min(marks.ids), max(marks.ids)
         found, texts = [_no_pages()], [_no_texts()]
-        for number, (begin, end, documents) in enumerate(_parts(self.path)):
-            if begin is None or last < begin or first > end:
+        for number, (begin, end, documents) in enumerate(self.parts):
+            if begin is None or end is None or last < begin or first > end:
                 continue
             pages = _read(self.path, TABLE, number).unique(
                 "mark", keep="first", maintain_order=True
@@ -147,9 +153,11 @@ def open_before(path: Path, key: str) -> Before | str:
         )
     if not (path / TABLE / _PARTS).exists():
         return "it was made by a version of ssi that kept no pages"
-    if _said(path).get("key") != key:
+    said = files.read_object(path / TABLE / _PARTS, _REMEDY)
+    if said.get("key") != key:
         return "it was read by another version of ssi, or is of another wiki or language"
-    return Before(path)
+    with files.reading(path / TABLE / _PARTS, _REMEDY):
+        return Before(path, [(first, last, documents) for first, last, documents in said["parts"]])
 
 
 def keep_pages(corpus: Path, key: str, parts: Mapping[Path, int | None]) -> None:
@@ -192,16 +200,6 @@ def _read(corpus: Path, table: str, number: int) -> pl.DataFrame:
     with files.reading(part, _REMEDY):
         rows = pl.read_parquet(part, columns=list(schema), glob=False)
         return rows.select(pl.col(name).cast(of) for name, of in schema.items())
-
-
-@lru_cache(maxsize=2)
-def _parts(corpus: Path) -> list[tuple[int, int, int | None]]:
-    with files.reading(corpus / TABLE / _PARTS, _REMEDY):
-        return [(first, last, documents) for first, last, documents in _said(corpus)["parts"]]
-
-
-def _said(corpus: Path) -> dict[str, Any]:
-    return files.read_object(corpus / TABLE / _PARTS, _REMEDY)
 
 
 def _text_id() -> pl.Expr:

@@ -12,7 +12,7 @@ test: .venv/.stamp
 	$(BIN)/pytest -q -n 2 --dist loadfile --cov --cov-append --cov-report=term:skip-covered --cov-fail-under=90
 
 slow: .venv/.stamp
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -q -n 2 --dist loadfile -m slow
 
 fuzz: .venv/.stamp
 	SSI_FUZZ_EXAMPLES=2000 $(BIN)/pytest -q -s tests/robust/test_fuzz.py

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint slow fuzz bench clean
+.PHONY: demo test lint slow kills fuzz bench clean
 
 demo: .venv/.stamp
 	$(BIN)/ssi demo
@@ -12,7 +12,11 @@ test: .venv/.stamp
 	$(BIN)/pytest -q -n 2 --dist loadfile --cov --cov-append --cov-report=term:skip-covered --cov-fail-under=90
 
 slow: .venv/.stamp
-	$(BIN)/pytest -q -n 2 --dist loadfile -m slow
+	$(BIN)/pytest -q -n 2 --dist loadfile -m "slow and not kill"
+
+# SSI_KILLS=20 for more of them.
+kills: .venv/.stamp
+	$(BIN)/pytest -q -s -m kill
 
 fuzz: .venv/.stamp
 	SSI_FUZZ_EXAMPLES=2000 $(BIN)/pytest -q -s tests/robust/test_fuzz.py

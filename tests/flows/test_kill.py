@@ -45,7 +45,7 @@ patience = 100
 search_budget = 100
 """
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
 
 @dataclass

@@ -35,7 +35,7 @@ patience = 100
 search_budget = 100
 """
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
 
 @pytest.fixture(scope="module")

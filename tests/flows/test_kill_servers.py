@@ -21,7 +21,7 @@ KILLS = int(os.environ.get("SSI_KILLS", "1"))
 SEED = int(os.environ.get("SSI_KILLS_SEED", "1"))
 VICTIMS = ("mlflow", "prefect", "trainer", "worker", "worker and trainer")
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
 
 @pytest.fixture

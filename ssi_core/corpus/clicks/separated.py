@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -17,20 +17,34 @@ from ssi_core.types import BadInput
 _JOINED = 100  # lines that a quoted field may run over
 
 
+class _Shape(NamedTuple):
+    """How the lines of a file are read: the names of its fields, and which are asked for."""
+
+    header: Sequence[str]
+    columns: Sequence[str]
+    separator: str
+    form: LogForm
+
+    @property
+    def places(self) -> list[int]:
+        """Places of the columns among the fields."""
+        return [self.header.index(name) for name in self.columns]
+
+
 def read_separated(
     path: Path, columns: Sequence[str], form: LogForm, separator: str, after: Place
 ) -> Iterator[pl.DataFrame]:
     """Yield the rows of a CSV or TSV file in blocks, as `log.read_log` does."""
-    header: list[str] | None = None
+    shape: _Shape | None = None
     if after.bytes:
         _, first_lines, _ = next(decoded_lines(path, form.encoding, Place()))
-        header = _header(path, first_lines[0], columns, form, separator)
+        shape = _shape(path, first_lines[0], columns, form, separator)
     carried: list[str] = []
     known: dict[int, str] = {}
     number, lines = 1, carried
     for number, lines, wrong in decoded_lines(path, form.encoding, after):
-        if header is None:
-            header = _header(path, lines[0], columns, form, separator)
+        if shape is None:
+            shape = _shape(path, lines[0], columns, form, separator)
             if form.header:
                 lines, number = lines[1:], number + 1
                 wrong = {place - 1: problem for place, problem in wrong.items()}
@@ -38,26 +52,24 @@ def read_separated(
         wrong = known | {place + len(carried): problem for place, problem in wrong.items()}
         carried, known = [], {}
         if separator == "\t" or not any('"' in line for line in lines):
-            yield _split(first, lines, wrong, header, columns, separator, form)
+            yield _split(first, lines, wrong, shape)
             continue
-        block, carried = _parsed(first, lines, wrong, header, columns, separator, form)
+        block, carried = _parsed(first, lines, wrong, shape)
         begin = len(lines) - len(carried)
         known = {place - begin: problem for place, problem in wrong.items() if place >= begin}
         number = first
         yield block
-    if carried and header is not None:
+    if carried and shape is not None:
         first = number + len(lines) - len(carried)
-        yield _parsed(first, carried, known, header, columns, separator, form, last=True)[0]
+        yield _parsed(first, carried, known, shape, last=True)[0]
 
 
-def _header(
-    path: Path, line: str, columns: Sequence[str], form: LogForm, separator: str
-) -> list[str]:
+def _shape(path: Path, line: str, columns: Sequence[str], form: LogForm, separator: str) -> _Shape:
     header = _fields(line, separator) or []
     if not form.header:
         header = [str(place) for place in range(1, len(header) + 1)]
     check_header(path, header, columns)
-    return header
+    return _Shape(header, columns, separator, form)
 
 
 def check_header(path: Path, header: Sequence[str], columns: Sequence[str]) -> None:
@@ -69,53 +81,38 @@ def check_header(path: Path, header: Sequence[str], columns: Sequence[str]) -> N
             raise BadInput(f"{path}: line 1 names {column!r} twice. Rename one of the columns.")
 
 
-def _split(
-    first: int,
-    lines: list[str],
-    wrong: dict[int, str],
-    header: Sequence[str],
-    columns: Sequence[str],
-    separator: str,
-    form: LogForm,
-) -> pl.DataFrame:
+def _split(first: int, lines: list[str], wrong: dict[int, str], shape: _Shape) -> pl.DataFrame:
     """Rows of lines without a quote."""
     frame = pl.DataFrame({"raw": lines}, schema={"raw": pl.String})
     frame = frame.with_columns(
         line=pl.int_range(first, first + len(lines), dtype=pl.Int64),
-        parts=pl.col("raw").str.split(separator),
+        parts=pl.col("raw").str.split(shape.separator),
     )
     found = pl.col("parts").list.len()
-    said = PROBLEMS["fields"].replace("{wanted}", str(len(header))).split("{found}")
-    bad = found != len(header)
+    wanted = len(shape.header)
+    said = PROBLEMS["fields"].replace("{wanted}", str(wanted)).split("{found}")
+    bad = found != wanted
     return with_problems(
         frame.with_columns(
             pl.when(bad).then(pl.lit("fields")).alias("category"),
             pl.when(bad).then(pl.format(f"{said[0]}{{}}{said[1]}", found)).alias("problem"),
             *[
-                pl.col("parts").list.get(header.index(name), null_on_oob=True).alias(name)
-                for name in columns
+                pl.col("parts").list.get(place, null_on_oob=True).alias(name)
+                for name, place in zip(shape.columns, shape.places, strict=True)
             ],
         ).drop("parts"),
         first,
         wrong,
-        columns,
-        form,
+        shape.columns,
+        shape.form,
     )
 
 
 def _parsed(
-    first: int,
-    lines: list[str],
-    wrong: dict[int, str],
-    header: Sequence[str],
-    columns: Sequence[str],
-    separator: str,
-    form: LogForm,
-    *,
-    last: bool = False,
+    first: int, lines: list[str], wrong: dict[int, str], shape: _Shape, *, last: bool = False
 ) -> tuple[pl.DataFrame, list[str]]:
     """Rows of lines with quotes, and the lines at the end that more may belong to."""
-    wanted = [header.index(name) for name in columns]
+    wanted, places = len(shape.header), shape.places
     rows: list[tuple[Any, ...]] = []
     place = 0
     while place < len(lines):
@@ -126,20 +123,20 @@ def _parsed(
             break
         if any(place + more in wrong for more in range(1, taken)):
             wrong[place] = "encoding"
-        values = _fields(raw, separator)
-        if values is None or (taken > 1 and len(values) != len(header)):
+        values = _fields(raw, shape.separator)
+        if values is None or (taken > 1 and len(values) != wanted):
             # What stands after a lost quote is no part of this row.
             raw, taken = lines[place], 1
             said = ("quote", PROBLEMS["quote"])
-            rows.append((first + place, *said, raw, *[None] * len(columns)))
-        elif len(values) != len(header):
-            problem = PROBLEMS["fields"].format(found=len(values), wanted=len(header))
-            rows.append((first + place, "fields", problem, raw, *[None] * len(columns)))
+            rows.append((first + place, *said, raw, *[None] * len(places)))
+        elif len(values) != wanted:
+            problem = PROBLEMS["fields"].format(found=len(values), wanted=wanted)
+            rows.append((first + place, "fields", problem, raw, *[None] * len(places)))
         else:
-            rows.append((first + place, None, None, raw, *(values[i] for i in wanted)))
+            rows.append((first + place, None, None, raw, *(values[i] for i in places)))
         place += taken
-    frame = pl.DataFrame(rows, schema=row_schema(columns), orient="row")
-    return with_problems(frame, first, wrong, columns, form), lines[place:]
+    frame = pl.DataFrame(rows, schema=row_schema(shape.columns), orient="row")
+    return with_problems(frame, first, wrong, shape.columns, shape.form), lines[place:]
 
 
 def _fields(line: str, separator: str) -> list[str] | None:

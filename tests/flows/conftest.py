@@ -1,4 +1,5 @@
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -7,17 +8,19 @@ from pathlib import Path
 import pytest
 
 from flows import environment
+from flows.cli import cli
+from flows.command import run
 from flows.processes import name_of
 from flows.workers import Workers
 from tests.corpora import topical, write_corpus
 from tests.flows import postgres
-from tests.flows.machine import TABLE, WORKERS, Machine
+from tests.flows.machine import ROW, TABLE, WORKERS, Machine
 from tests.flows.project import write_dump
 
 REPOSITORY = Path(__file__).parents[2]
 DATABASE = REPOSITORY / "flows" / "tracking" / "database.py"
 
-TINY = """
+TINY = f"""
 name = "tiny"
 title = "Three rows on fifty pages"
 
@@ -29,20 +32,25 @@ label = "TF-IDF"
 model = "tfidf"
 seeds = 1
 
-[[rows]]
-label = "U'V + I"
-model = "bilinear"
-dimensions = 8
-rates = [0.1]
-budget = 1000
-epoch = 500
-search_budget = 100
-
+{ROW}
 [[claims]]
 above = "U'V + I"
 below = "TF-IDF"
 measure = "map"
 """
+
+
+@pytest.fixture
+def command(capsys):
+    """Call the command; return its code, the object on standard output, and the log."""
+
+    def call(*arguments: object) -> tuple[int, dict, str]:
+        code = run(cli, [*map(str, arguments), "--json"])
+        out, log = capsys.readouterr()
+        assert out.count("\n") == 1
+        return code, json.loads(out), log
+
+    return call
 
 
 @pytest.fixture

@@ -22,11 +22,7 @@ AUTOMATIONS = yaml.safe_load((REPOSITORY / "deploy" / "automations.yaml").read_t
     "automations"
 ]
 
-TABLE = """
-name = "{name}"
-title = "One row"
-
-[[rows]]
+ROW = """[[rows]]
 label = "U'V + I"
 model = "bilinear"
 dimensions = 8
@@ -35,6 +31,11 @@ budget = 1000
 epoch = 500
 search_budget = 100
 """
+TABLE = f"""
+name = "{{name}}"
+title = "One row"
+
+{ROW}"""
 
 
 def wait_for(found, seconds):

@@ -5,8 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from flows.cli import cli
-from flows.command import run
 from ssi_core.serving.index import build_index
 from ssi_core.types import Texts
 from tests.flows.services import BILINEAR, TFIDF
@@ -16,15 +14,9 @@ TEXTS = [" ".join(np.random.default_rng(row).choice(WORDS, 6)) for row in range(
 
 
 @pytest.fixture
-def ssi(capsys, monkeypatch, tmp_path):
+def ssi(command, monkeypatch, tmp_path):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path / "root"))
-
-    def call(*arguments):
-        code = run(cli, [*map(str, arguments), "--json"])
-        out, log = capsys.readouterr()
-        return code, json.loads(out), log
-
-    return call
+    return command
 
 
 def write(fitted, directory):

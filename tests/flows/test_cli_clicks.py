@@ -1,13 +1,10 @@
 """From a click log to ads for a page, on the command line."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from flows.cli import cli
 from flows.clicks import ClicksSettings, ingest_clicks
-from flows.command import run
 from flows.features import FeaturesSettings, kind_of
 from flows.rows import find_table
 from ssi_core.corpus.sample import write_sample
@@ -56,15 +53,9 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture
-def ssi(capsys, place, monkeypatch):
+def ssi(command, place, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(place / "root"))
-
-    def call(*arguments):
-        code = run(cli, [*map(str, arguments), "--json"])
-        out, log = capsys.readouterr()
-        return code, json.loads(out) if out else {}, log
-
-    return call
+    return command
 
 
 def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_path):

@@ -20,15 +20,9 @@ def task(tmp_path_factory):
 
 
 @pytest.fixture
-def ssi(capsys, tmp_path, monkeypatch):
+def ssi(command, tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
-
-    def call(*arguments):
-        code = run(cli, [*map(str, arguments), "--json"])
-        out, log = capsys.readouterr()
-        return code, json.loads(out) if out else {}, log
-
-    return call
+    return command
 
 
 def test_views_are_split_where_a_name_begins(task):

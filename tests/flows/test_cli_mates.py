@@ -1,11 +1,7 @@
 """Mates from the command line, and from the flow."""
 
-import json
-
 import pytest
 
-from flows.cli import cli
-from flows.command import run
 from ssi_core.corpus.mates import open_mates
 from ssi_core.corpus.sample import write_sample
 from ssi_core.types import BadInput
@@ -13,15 +9,9 @@ from tests.corpus.kyoto import release
 
 
 @pytest.fixture
-def ssi(capsys, tmp_path, monkeypatch):
+def ssi(command, tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
-
-    def call(*arguments):
-        code = run(cli, [*map(str, arguments), "--json"])
-        out, log = capsys.readouterr()
-        return code, json.loads(out) if out else {}, log
-
-    return call
+    return command
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,10 @@
 """Tasks and tables of mates, from the command line and in the pipeline."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from flows.cli import cli
-from flows.command import run
 from flows.report import _value
 from ssi_core.features.task import open_task
 from ssi_core.models import Bilinear
@@ -47,15 +44,9 @@ task = "mates"
 
 
 @pytest.fixture
-def ssi(capsys, tmp_path, monkeypatch):
+def ssi(command, tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
-
-    def call(*arguments):
-        code = run(cli, [*map(str, arguments), "--json"])
-        out, log = capsys.readouterr()
-        return code, json.loads(out) if out else {}, log
-
-    return call
+    return command
 
 
 def test_a_task_of_mates_and_a_search_in_two_languages(ssi, mates, tmp_path):

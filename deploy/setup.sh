@@ -6,5 +6,7 @@ prefect() { python -m flows.environment python -m prefect --no-prompt "$@"; }
 
 prefect work-pool create local-process --type process --overwrite
 prefect deploy --all
-prefect automation inspect "end runs whose heartbeat stopped" >/dev/null 2>&1 ||
-  prefect automation create --from-file deploy/automations.yaml
+sed -n 's/^  - name: //p' deploy/automations.yaml | while read -r name; do
+  prefect automation delete "$name" >/dev/null 2>&1 || true # there is none at first
+done
+prefect automation create --from-file deploy/automations.yaml

@@ -2,40 +2,66 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from flows.frozen import source_of
+from flows.frozen import source_of, unchanged
+from flows.tracking import decisions
 from ssi_core.features.drift import Limits, Profile, changes, problems, profile
-from ssi_core.features.linked import Mates
-from ssi_core.types import BadInput
+
+PROFILE = "profile.json"
+"""File of a decision: what was seen of the data."""
 
 
-def look(
-    source: str, before: str, model: str | None, limits: Limits
-) -> tuple[dict[str, float], list[str]]:
-    """Return the numbers of the data, as metrics, and what speaks against a training on them.
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen of the data of a night.
+
+    Attributes
+    ----------
+    seen : to be compared with by the next night
+    numbers : the same as metrics, with those before
+    problems : what speaks against a training; empty: nothing
+    """
+
+    seen: Profile
+    numbers: dict[str, float]
+    problems: list[str]
+
+
+def look(source: str, before: decisions.Night | None, model: str | None, limits: Limits) -> Look:
+    """Look at data beside those of the night before.
 
     Parameters
     ----------
     source : directory of a corpus, of clicks or of mates
-    before : that of the night before, which may be gone; empty: there was none
+    before : the last night that trained; None: there was none
     model : directory of the champion's model
     limits : what is too much
     """
     known = None if model is None else _words_of(Path(model))
-    last = _opened(before)
-    old = None if last is None else profile(last, known)
+    old = None if before is None else _profile_of(before, known)
     new = profile(source_of(source), known, like=old)
-    return _numbers(new, old), problems(new, old, limits)
+    return Look(new, _numbers(new, old), problems(new, old, limits))
 
 
-def _opened(before: str) -> Path | Mates | None:
-    try:
-        return source_of(before) if before else None
-    except BadInput:
-        # It is gone, or another by now.
-        return None
+def _profile_of(night: decisions.Night, known: list[str] | None) -> Profile | None:
+    """Look at the data of an earlier night again, or at what was noted of them if they are gone."""
+    source = unchanged(night.corpus, night.corpus_key)
+    if source is not None:
+        return profile(source, known)
+    noted = decisions.noted(night, PROFILE)
+    logger.warning(
+        "%s is gone, or is not what was trained on before: tonight is compared with %s",
+        night.corpus,
+        "nothing" if noted is None else "what was noted of it, without the map of its words",
+    )
+    return None if noted is None else Profile.from_dict(noted)
 
 
 def _numbers(new: Profile, old: Profile | None) -> dict[str, float]:

@@ -20,6 +20,7 @@ from flows.steps import (
     worth_retrying,
 )
 from ssi_core import store
+from ssi_core.corpus.clicks.before import LINES
 from ssi_core.types import BadInput
 
 
@@ -32,7 +33,11 @@ class ClicksSettings(BaseModel):
         default="log",
         description="log: click logs; wikispeedia, farm-ads: the directory of that data set",
     )
-    paths: list[str] = Field(min_length=1, description="Logs, or the directory of the data set")
+    paths: list[str] = Field(
+        min_length=1,
+        description="Logs (a pattern such as logs/*.csv: all that match, by name), or the "
+        "directory of the data set",
+    )
     since: str | None = Field(
         default=None,
         description="Of logs: clicks of earlier ones; only lines that they have not read are read",
@@ -88,16 +93,13 @@ def read_clicks(settings: ClicksSettings, out: str, key: str) -> str:
     return str(artefact.path)
 
 
-@flow(name="ingest-clicks")
-def ingest_clicks(settings: ClicksSettings) -> str:
-    """Turn click logs into slates, weighted pairs and the texts of both sides.
-
-    Returns the path of the clicks, of which ``features`` makes a task. What is already there is not
-    made again; rows that are not believed are in its quarantine.csv, and counted.
-    """
-    begin()
+def clicks_source(settings: ClicksSettings) -> str:
+    """Make the clicks that the settings describe, unless they are there; call it inside a flow."""
     if settings.source == "log" and not settings.columns:
         raise BadInput("source 'log': which column is which? 'columns' names no TOML file.")
+    settings = settings.model_copy(
+        update={"paths": [found for path in settings.paths for found in _matching(path)]}
+    )
     read = [settings.columns, settings.pages, settings.ads]
     parents = {path: file_key(Path(path)) for path in (*settings.paths, *read) if path}
     if settings.since:
@@ -109,3 +111,29 @@ def ingest_clicks(settings: ClicksSettings) -> str:
     out = settings.out or str(environment.store_path("clicks", key))
     settings = settings.model_copy(update={"force": settings.force or own_place})
     return checked(read_clicks, out, own_place=own_place)(settings, out, key)
+
+
+def since_clicks(settings: ClicksSettings, before: str) -> ClicksSettings:
+    """Return the settings with earlier clicks as ``since``, where both are of logs."""
+    if settings.since or settings.source != "log" or not (Path(before) / store.MANIFEST).is_file():
+        return settings
+    if store.read(Path(before)).kind != "clicks" or not (Path(before) / LINES).exists():
+        return settings
+    return settings.model_copy(update={"since": before})
+
+
+def _matching(path: str) -> list[str]:
+    """Return the files whose names match, by name; the path itself where there are none."""
+    one = Path(path)
+    return [path] if one.exists() else sorted(map(str, one.parent.glob(one.name))) or [path]
+
+
+@flow(name="ingest-clicks")
+def ingest_clicks(settings: ClicksSettings) -> str:
+    """Turn click logs into slates, weighted pairs and the texts of both sides.
+
+    Returns the path of the clicks, of which ``features`` makes a task. What is already there is not
+    made again; rows that are not believed are in its quarantine.csv, and counted.
+    """
+    begin()
+    return clicks_source(settings)

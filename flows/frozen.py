@@ -32,6 +32,15 @@ def source_of(path: str | Path) -> Path | Mates:
     return open_mates(place) if store.read(place).kind == "mates" else place
 
 
+def unchanged(path: str, key: str) -> Path | Mates | None:
+    """Open what a set is drawn from if it bears a key; None where it is gone, or another by now."""
+    try:
+        return source_of(path) if store.read(Path(path)).key == key else None
+    except BadInput as error:
+        logger.debug("%s", error)
+        return None
+
+
 def sets_of(name: str, named: Sequence[str]) -> list[str]:
     """Return the sets of a model, the newest first.
 
@@ -91,10 +100,9 @@ def _state_of(frozen: str, kind: str) -> Path | Mates | None:
     """Open what a set was drawn from; None where that is gone, or another by now."""
     made = store.read(Path(frozen), KIND)
     place = str(made.configuration["source"])
-    try:
-        if store.read(Path(place), kind).key == made.parents.get(kind):
-            return source_of(place)
-    except BadInput as error:
-        logger.debug("%s", error)
-    logger.warning("%s is no longer what %s was drawn from: no link counts as new", place, frozen)
-    return None
+    found = unchanged(place, made.parents.get(kind, ""))
+    if found is None:
+        logger.warning(
+            "%s is no longer what %s was drawn from: no link counts as new", place, frozen
+        )
+    return found

@@ -15,14 +15,21 @@ from typing import Any, Literal
 from prefect import flow, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from flows import environment, tracking
-from flows.checks import look
+from flows.checks import PROFILE, Look, look
+from flows.clicks import ClicksSettings, clicks_source, since_clicks
 from flows.costs import require_rows
 from flows.features import features_of, kind_of, make_task
 from flows.frozen import draw, due, sets_of, source_of
-from flows.ingest import IngestSettings, ingest_source, since_corpus
+from flows.ingest import (
+    IngestSettings,
+    MatesSettings,
+    ingest_source,
+    mates_source,
+    since_corpus,
+)
 from flows.rows import find_table, run_row
 from flows.server import Server
 from flows.steps import begin, code_digest
@@ -50,6 +57,12 @@ class RetrainSettings(BaseModel):
 
     ingest: IngestSettings = Field(
         default=IngestSettings(), description="Where documents come from, if no corpus is named"
+    )
+    clicks: ClicksSettings | None = Field(
+        default=None, description="Click logs, for a row that is trained on clicks"
+    )
+    mates: MatesSettings | None = Field(
+        default=None, description="Two corpora, for a row across languages"
     )
     corpus: str | None = Field(
         default=None, description="Directory that 'ingest' wrote: a corpus, clicks or mates"
@@ -100,6 +113,13 @@ class RetrainSettings(BaseModel):
         Limits(**value)
         return value
 
+    @model_validator(mode="after")
+    def _one_source(self) -> RetrainSettings:
+        named = [name for name in ("clicks", "mates", "corpus") if getattr(self, name) is not None]
+        if len(named) > 1:
+            raise ValueError(f"{' and '.join(named)}: name one of them")
+        return self
+
     def all_limits(self) -> Limits:
         """Return the limits of the look at the data."""
         return Limits(**{"size": self.size, **self.limits})
@@ -118,15 +138,15 @@ def retrain(settings: RetrainSettings = _DEFAULTS) -> dict[str, Any]:
     tracking.ready()
     with written_alone(f"retrain-{settings.name}"):
         _finish_last(settings.name)
-        before = _corpus_before(settings.name)
-        corpus = settings.corpus or ingest_source(since_corpus(settings.ingest, before))
+        before = _night_before(settings.name)
+        corpus = _source(settings, before.corpus if before else "")
         spec = _spec(settings, corpus)
         frozen = sets_of(settings.name, settings.frozen)
         renewed = settings.renew or due(frozen, settings.renew_days)
         key = _key(settings, corpus, frozen)
         if not renewed and (found := _decided(settings.name, key)):
             return _answer(settings, found, unchanged=True)
-        numbers = check(settings, corpus, key)
+        seen = check(settings, corpus, before, key)
         if renewed:
             seed, relevant = spec.split_seed, spec.relevant
             drawn = draw(settings.name, frozen, corpus, split_seed=seed, relevant=relevant)
@@ -134,9 +154,20 @@ def retrain(settings: RetrainSettings = _DEFAULTS) -> dict[str, Any]:
             key = _key(settings, corpus, frozen)
         run = train_challenger(settings, corpus, frozen, key)
         decision = judge(settings, run, frozen[0], corpus)
-        found = _record(settings, decision, run, corpus, frozen[0], key, numbers)
+        found = _record(settings, decision, run, corpus, frozen[0], key, seen)
         _carry_out(found, settings.name)
         return _answer(settings, found, unchanged=False)
+
+
+def _source(settings: RetrainSettings, before: str) -> str:
+    """Return the directory of the data; of what the night before has read only the rest is."""
+    if settings.corpus:
+        return settings.corpus
+    if settings.clicks:
+        return clicks_source(since_clicks(settings.clicks, before))
+    if settings.mates:
+        return mates_source(settings.mates)
+    return ingest_source(since_corpus(settings.ingest, before))
 
 
 def _spec(settings: RetrainSettings, corpus: str) -> TaskSpec:
@@ -176,32 +207,30 @@ def _decided(name: str, key: str) -> decisions.Night | None:
     return next((night for night in found if night.outcome != "stop"), None)
 
 
-def _corpus_before(name: str) -> str:
-    """Return the corpus of the last night that trained, "" where there is none."""
-    return next((night.corpus for night in decisions.nights(name) if night.outcome != "stop"), "")
+def _night_before(name: str) -> decisions.Night | None:
+    """Return the last night that trained."""
+    return next((night for night in decisions.nights(name) if night.outcome != "stop"), None)
 
 
 @task(cache_policy=NO_CACHE)
-def check(settings: RetrainSettings, corpus: str, key: str) -> dict[str, float]:
+def check(settings: RetrainSettings, corpus: str, before: decisions.Night | None, key: str) -> Look:
     """Look at the corpus beside the one before; `BadInput` says why it is not trained on."""
     champion = registry.champion(settings.name)
     model = f"models:/{settings.name}/{champion}" if champion else None
-    before = _corpus_before(settings.name)
-    numbers, found = look(
-        corpus, before, model and str(tracking.model_directory(model)), settings.all_limits()
-    )
-    if found:
-        reason = f"{corpus} is not trained on: {'; '.join(found)}"
+    directory = model and str(tracking.model_directory(model))
+    found = look(corpus, before, directory, settings.all_limits())
+    if found.problems:
+        reason = f"{corpus} is not trained on: {'; '.join(found.problems)}"
         report = f"## Stopped before the training\n\n{reason}\n"
         tags = {"name": settings.name, "key": key, "corpus_path": corpus, "night": "0"}
         tags |= {"champion": champion or ""}
-        decisions.log("stop", reason, report, tags=tags, numbers=numbers, files={})
+        decisions.log("stop", reason, report, tags=tags, numbers=found.numbers, files={})
         create_markdown_artifact(report, key=_artifact_key(settings))
         raise BadInput(
             f"{reason}. Look at the input; if it is right, move the limit (ssi retrain --limit "
             "NAME=NUMBER)."
         )
-    return numbers
+    return found
 
 
 @task(cache_policy=NO_CACHE)
@@ -288,7 +317,7 @@ def _record(
     corpus: str,
     frozen: str,
     key: str,
-    drift: dict[str, float],
+    seen: Look,
 ) -> decisions.Night:
     tags = {
         "name": settings.name,
@@ -310,8 +339,8 @@ def _record(
         decision.reason,
         report,
         tags=tags,
-        numbers={**drift, **decisions.numbers_of(decision)},
-        files={"decision.json": decision.to_dict()},
+        numbers={**seen.numbers, **decisions.numbers_of(decision)},
+        files={"decision.json": decision.to_dict(), PROFILE: seen.seen.to_dict()},
     )
 
 

@@ -216,6 +216,24 @@ def create(
         _remove_work(work)
 
 
+def again(artefact: Artefact, path: Path) -> Artefact:
+    """Give an artefact another place, by second names of its files where there are hard links."""
+    said = {"configuration": artefact.configuration, "parents": artefact.parents}
+    with create(path, kind=artefact.kind, key=artefact.key, **said) as building:
+        shutil.copytree(artefact.path, building.path, copy_function=link, dirs_exist_ok=True)
+        building.counts.update(artefact.counts)
+        building.skipped.update(artefact.skipped)
+    return read(path, artefact.kind)
+
+
+def link(source: str | Path, target: str | Path) -> None:
+    """Give a finished file a second name, or copy it where the file system has no hard links."""
+    try:
+        Path(target).hardlink_to(source)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
 _KINDS = ("partial", "work", "old")
 
 

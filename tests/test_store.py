@@ -1,9 +1,13 @@
 """Artefact directories: whole or absent, one writer at a time."""
 
+import errno
 import mmap
 import os
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -176,3 +180,31 @@ def test_parts_outlive_a_failure_but_not_a_wrong_input_or_another_key(tmp_path):
     assert fail("k2", OSError()) == []
     (tmp_path / ".toy.work" / "key").write_text("{")
     assert fail("k2", OSError()) == []
+
+
+def test_an_artefact_in_another_place_is_the_same(tmp_path):
+    with store.create(
+        tmp_path / "toy", kind="toy", key="k", configuration={"a": 1}, parents={"b": "c"}
+    ) as building:
+        (building.path / "inner").mkdir()
+        (building.path / "inner" / "file").write_text("whole")
+        building.counts["rows"] = 3
+        building.skipped["row_bad"] = 1
+    first = store.read(tmp_path / "toy")
+    again = store.again(first, tmp_path / "other")
+    assert again == replace(first, path=tmp_path / "other")
+    files = [where / "inner" / "file" for where in (first.path, again.path)]
+    assert files[0].samefile(files[1])
+    shutil.rmtree(first.path)
+    assert files[1].read_text() == "whole"
+
+
+def test_a_file_is_copied_where_there_are_no_hard_links(tmp_path, monkeypatch):
+    def none(*names):
+        raise OSError(errno.EXDEV, "another file system")
+
+    monkeypatch.setattr(Path, "hardlink_to", none)
+    (tmp_path / "one").write_text("whole")
+    store.link(tmp_path / "one", tmp_path / "two")
+    assert (tmp_path / "two").read_text() == "whole"
+    assert not (tmp_path / "one").samefile(tmp_path / "two")

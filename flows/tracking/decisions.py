@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import mlflow.artifacts
 from mlflow.entities import Metric, Run
 
 from flows.processes import own_name
@@ -31,7 +32,7 @@ class Night:
     key : of all that it was made of
     challenger : id of the run that trained it; empty where there was none
     champion : version that bore the alias then; empty: none
-    corpus : directory of the corpus
+    corpus, corpus_key : directory of the data, and their key; no key of a stop
     number : 1, 2, ... on its frozen set; 0 of a stop
     """
 
@@ -42,6 +43,7 @@ class Night:
     challenger: str
     champion: str
     corpus: str
+    corpus_key: str
     number: int
 
 
@@ -115,8 +117,16 @@ def _night(run: Run) -> Night:
         tags.get("challenger", ""),
         tags.get("champion", ""),
         tags["corpus_path"],
+        tags.get("corpus", ""),
         int(tags["night"]),
     )
+
+
+def noted(night: Night, name: str) -> Any:
+    """Return a file of a decision that was written with it; None if it has none of this name."""
+    if name not in {file.path for file in client().list_artifacts(night.run_id)}:
+        return None
+    return mlflow.artifacts.load_dict(f"runs:/{night.run_id}/{name}")
 
 
 def numbers_of(decision: Decision) -> dict[str, float]:

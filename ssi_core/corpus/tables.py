@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,11 +80,7 @@ class PartWriter:
 
     def link(self, part: Path, rows: int) -> None:
         """Append a finished parquet file of the right schema by giving it a second name."""
-        try:
-            self._next().hardlink_to(part)
-        except OSError:
-            # Not every file system has hard links.
-            shutil.copyfile(part, self._next())
+        store.link(part, self._next())
         self._count(rows)
 
     def _write(self, frame: pl.DataFrame) -> None:

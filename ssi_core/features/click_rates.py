@@ -2,12 +2,16 @@
 
 The rate in all counts every row of the log that was believed. Positions are those of the slates
 that were clicked in, as no other is kept: where on them the clicks are.
+
+A log grows from night to night, and one bad day hardly moves the rate of a year. So what came
+since the night before is compared: with ``c`` clicks on ``n`` showings then, ``C`` and ``N`` now,
+its rate is ``(C - c) / (N - n)``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +19,7 @@ import polars as pl
 from ssi_core import files, store
 
 ALL = "click_rate"
+_REMEDY = "Ingest the clicks again."
 FEWEST = 100
 """Clicks that the higher of two rates gives on either night, for them to be compared."""
 
@@ -32,8 +37,35 @@ class Rate:
         return self.clicks / max(1, self.shown)
 
 
-def click_rates(clicks: Path) -> dict[str, Rate]:
-    """Return the rates by name; none where it is not known what was shown.
+@dataclass(frozen=True)
+class ClickRates:
+    """The rates of some logs.
+
+    Attributes
+    ----------
+    rates : name -> `Rate`; empty where it is not known what was shown
+    logs : name of a log -> bytes that were read of it
+    """
+
+    rates: Mapping[str, Rate] = field(default_factory=dict)
+    logs: Mapping[str, int] = field(default_factory=dict)
+
+    def since(self, before: ClickRates) -> Mapping[str, Rate]:
+        """Return the rates of what the logs have grown by; of all, where they are other logs."""
+        grown = bool(before.logs) and all(
+            self.logs.get(name, -1) >= size for name, size in before.logs.items()
+        )
+        new = {
+            name: Rate(rate.shown - old.shown, rate.clicks - old.clicks)
+            for name, rate in self.rates.items()
+            for old in [before.rates.get(name, Rate(0, 0))]
+        }
+        same = grown and all(0 <= rate.clicks <= rate.shown for rate in new.values())
+        return new if same else self.rates
+
+
+def click_rates(clicks: Path) -> ClickRates:
+    """Return the rates of clicks.
 
     Parameters
     ----------
@@ -43,9 +75,9 @@ def click_rates(clicks: Path) -> dict[str, Rate]:
     shown, clicked = (int(made.counts.get(name, 0)) for name in ("impressions", "clicks"))
     # Where a page always shows the same, its impressions are the clicked ones alone.
     if not shown or (made.path / "slates.parquet").exists():
-        return {}
+        return ClickRates()
     whole = shown + int(made.skipped.get("row_of_slate_without_click", 0))
-    with files.reading(made.path / "impressions", "Ingest the clicks again."):
+    with files.reading(made.path / "impressions", _REMEDY):
         positions = (
             pl.scan_parquet(made.path / "impressions" / "part-*.parquet")
             .filter(pl.col("position").is_not_null())
@@ -54,17 +86,22 @@ def click_rates(clicks: Path) -> dict[str, Rate]:
             .sort("position")
             .collect()
         )
-    return {
-        ALL: Rate(whole, clicked),
-        **{f"{ALL}_position_{p}": Rate(int(n), int(c)) for p, n, c in positions.iter_rows()},
-    }
+    rates = {f"{ALL}_position_{p}": Rate(int(n), int(c)) for p, n, c in positions.iter_rows()}
+    return ClickRates({ALL: Rate(whole, clicked), **rates}, _sizes_of_logs(made.path))
 
 
-def jumps(new: Mapping[str, Rate], old: Mapping[str, Rate], factor: float) -> list[str]:
+def _sizes_of_logs(clicks: Path) -> dict[str, int]:
+    read = clicks / "lines" / "lines.json"
+    # Data sets have none.
+    logs = files.read_object(read, _REMEDY)["logs"] if read.exists() else []
+    return {log["name"]: log["size"] for log in logs}
+
+
+def jumps(new: ClickRates, old: ClickRates, factor: float) -> list[str]:
     """Say which rates have risen or fallen by more than a factor, beyond what chance does."""
     found = []
-    for name in old.keys() & new.keys():
-        now, before = new[name], old[name]
+    for name, now in new.since(old).items():
+        before = old.rates.get(name, Rate(0, 0))
         low, high = sorted((now.value, before.value))
         expected = high * min(now.shown, before.shown)
         if expected >= FEWEST and high > factor * low:

@@ -8,13 +8,14 @@ are looked at are drawn by a hash of their ids: from both states the same, as fa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ssi_core import files, store
-from ssi_core.features.click_rates import Rate, click_rates, jumps
+from ssi_core.features.click_rates import ClickRates, Rate, click_rates, jumps
 from ssi_core.features.linked import Mates, texts_in
 from ssi_core.features.reading import INGEST, parts_of
 from ssi_core.features.split import hash_titles
@@ -38,7 +39,7 @@ class Profile:
     words : median of the words of a document, of the sample
     unknown : share of the words of the sample that a vocabulary lacks; None: none was given
     languages : code -> share of the documents
-    clicks : name -> `Rate`, of clicks
+    clicks : of clicks, how many there are a showing
     together : which words go together, in the sample
     """
 
@@ -48,7 +49,7 @@ class Profile:
     words: float
     unknown: float | None
     languages: Mapping[str, float] = field(default_factory=dict)
-    clicks: Mapping[str, Rate] = field(default_factory=dict)
+    clicks: ClickRates = field(default_factory=ClickRates)
     together: WordMap | None = field(default=None, compare=False, repr=False)
 
     def numbers(self) -> dict[str, float]:
@@ -56,7 +57,17 @@ class Profile:
         names = ("documents", "links", "empty", "words", "unknown")
         plain = {name: float(v) for name in names if (v := getattr(self, name)) is not None}
         languages = {f"language_{code}": share for code, share in self.languages.items()}
-        return plain | languages | {name: rate.value for name, rate in self.clicks.items()}
+        return plain | languages | {name: rate.value for name, rate in self.clicks.rates.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON, without the map."""
+        return {name: value for name, value in asdict(self).items() if name != "together"}
+
+    @classmethod
+    def from_dict(cls, said: Mapping[str, Any]) -> Profile:
+        """Return the profile that `to_dict` wrote."""
+        rates = {name: Rate(**rate) for name, rate in said["clicks"]["rates"].items()}
+        return cls(**{**said, "clicks": ClickRates(rates, said["clicks"]["logs"])})
 
 
 @dataclass(frozen=True)
@@ -136,7 +147,7 @@ def profile(
         words=float(np.median(lengths)),
         unknown=None if vocabulary is None else _unknown(words, frozenset(vocabulary)),
         languages={str(code): count / n for code, count in shares.iter_rows()},
-        clicks=click_rates(made.path) if clicked else {},
+        clicks=click_rates(made.path) if clicked else ClickRates(),
         together=word_map(words, same),
     )
 
@@ -202,10 +213,15 @@ def changes(new: Profile, old: Profile) -> dict[str, float]:
     Returns
     -------
     ``languages``: half the sum of the differences of shares, 0 for the same mix, 1 for another one;
-    ``map``: `word_map.distance`, 0 where a map is missing
+    ``map``: `word_map.distance`, 0 where a map is missing;
+    ``click_rate``, ``click_rate_position_1``, ...: the factor between the rate of the rows that
+    came since and the one before, where both have clicks
     """
     codes = {*new.languages, *old.languages}
     moved = sum(abs(new.languages.get(c, 0) - old.languages.get(c, 0)) for c in codes) / 2
     maps = new.together, old.together
     apart = 0.0 if maps[0] is None or maps[1] is None else distance(maps[0], maps[1])
-    return {"languages": moved, "map": apart}
+    rates = new.clicks.since(old.clicks).items()
+    both = [(name, now, old.clicks.rates[name]) for name, now in rates if name in old.clicks.rates]
+    factors = {name: now.value / was.value for name, now, was in both if now.clicks and was.clicks}
+    return {"languages": moved, "map": apart, **factors}

@@ -1,3 +1,4 @@
+import json
 import re
 from dataclasses import replace
 
@@ -5,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.features.click_rates import Rate
+from ssi_core.features.click_rates import ClickRates, Rate
 from ssi_core.features.drift import Limits, Profile, changes, problems, profile
 from ssi_core.features.word_map import word_map
 from ssi_core.types import BadInput
@@ -13,8 +14,13 @@ from tests.corpora import topical, write_corpus
 
 USUAL = Profile(
     1000, 9000, 0.01, 200.0, 0.05, {"en": 1.0},
-    {"click_rate": Rate(10_000, 1000)}, word_map([["a", "b"], ["c", "d"]] * 9, "abcd"),
+    ClickRates({"click_rate": Rate(10_000, 1000)}, {"log": 5}),
+    word_map([["a", "b"], ["c", "d"]] * 9, "abcd"),
 )  # fmt: skip
+
+
+def clicks(shown, clicked):
+    return ClickRates({"click_rate": Rate(shown, clicked)})
 
 
 def test_a_profile_of_a_corpus(tmp_path):
@@ -43,6 +49,20 @@ def test_no_document_is_bad_input(tmp_path):
         profile(write_corpus(tmp_path / "corpus", [], []))
 
 
+def test_what_is_noted_of_a_night_is_read_again():
+    noted = json.loads(json.dumps(USUAL.to_dict()))
+    found = Profile.from_dict(noted)
+    assert found == USUAL  # but for the map, which is not compared
+    assert (found.together, changes(USUAL, found)["map"]) == (None, 0)
+    assert problems(replace(USUAL, documents=500), found) != []
+
+
+def test_click_rates_that_moved():
+    new = ClickRates({"click_rate": Rate(11_000, 1050)}, {"log": 6})
+    assert changes(replace(USUAL, clicks=new), USUAL)["click_rate"] == pytest.approx(0.5)
+    assert "click_rate" not in changes(replace(USUAL, clicks=ClickRates()), USUAL)
+
+
 def test_a_usual_day_has_no_problem():
     assert problems(USUAL, None) == problems(USUAL, USUAL) == []
     assert problems(replace(USUAL, documents=1300, links=15_000, words=220.0), USUAL) == []
@@ -58,8 +78,8 @@ def test_a_usual_day_has_no_problem():
         ({"languages": {"en": 0.8, "ja": 0.2}}, "20% of the documents are in another language"),
         ({"unknown": 0.5}, "the champion does not know 50% of the words, 5% before"),
         ({"empty": 0.4}, "40% of the documents have no word"),
-        ({"clicks": {"click_rate": Rate(20_000, 800)}}, "0.0400 clicks per showing, 0.1000 before"),
-        ({"clicks": {"click_rate": Rate(20_000, 4100)}}, "0.2050 clicks per showing"),
+        ({"clicks": clicks(20_000, 800)}, "0.0400 clicks per showing, 0.1000 before"),
+        ({"clicks": clicks(20_000, 4100)}, "0.2050 clicks per showing"),
         (
             {"together": word_map([["a", "c"], ["b", "d"]] * 9, "abcd")},
             "the maps of frequent words differ by 1.00, at most 0.20",

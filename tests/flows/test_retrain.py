@@ -255,6 +255,56 @@ def test_a_model_of_clicks_is_retrained(night, clicks_corpora):
         night(clicks_corpora["all"], "TF-IDF sessions")
 
 
+def test_a_night_reads_what_is_new_of_click_logs(night, tmp_path):
+    from flows import tracking
+
+    columns = "".join(f'{name} = "{said}"\n' for name, said in logs.COLUMNS.items())
+    (tmp_path / "map.toml").write_text(f"[columns]\n{columns}")
+    rows, days = logs.rows(900), tmp_path / "days"
+    days.mkdir()
+    said = {"clicks": "all", "columns": str(tmp_path / "map.toml"), "paths": [f"{days}/*.csv"]}
+
+    def tonight():
+        return night(None, "TF-IDF clicks", clicks=said)
+
+    logs.write_csv(days / "1.csv", rows[:2400])
+    first = tonight()
+    assert first["outcome"] == "promote"
+    assert "since" not in store.read(Path(first["corpus"])).counts
+    logs.write_csv(days / "2.csv", rows[2400:])
+    second = tonight()
+    assert (second["number"], second["outcome"]) == (2, "refuse")
+    counts = store.read(Path(second["corpus"])).counts["since"]
+    assert counts == {"rows_taken": 2400, "rows_read": len(rows) - 2400}
+    moved = tracking.client().get_run(second["run_id"]).data.metrics
+    assert 0.5 < moved["drift/change_of_click_rate"] < 2
+    assert tonight()["unchanged"]
+    # The tracker broke. A bad day is seen beside the good ones, and is not kept as what was before.
+    broken = [{**row, "visit": f"b{row['visit']}", "click": "0"} for row in logs.rows(900, seed=1)]
+    broken[0]["click"] = "1"
+    logs.write_csv(days / "3.csv", broken)
+    for _ in range(2):
+        with pytest.raises(BadInput, match=r"0\.0003 clicks per showing, .* before.*limit clicks"):
+            tonight()
+
+
+def test_the_data_of_the_night_before_may_be_gone(night, tmp_path, caplog):
+    texts, links = topical(240)
+    place = str(write_corpus(tmp_path / "corpus", texts, links))
+    night(place, "TF-IDF")
+    write_corpus(tmp_path / "corpus", texts[:100], [link for link in links if max(link) < 100])
+    with pytest.raises(BadInput, match="100 documents, 42% of the 240 before"):
+        night(place, "TF-IDF")
+    assert "compared with what was noted of it" in caplog.text
+
+
+def test_one_source_is_named():
+    from flows.retrain import RetrainSettings
+
+    with pytest.raises(ValueError, match="mates and corpus: name one of them"):
+        RetrainSettings(mates={}, corpus="corpus")
+
+
 def test_a_model_across_languages_is_retrained(night, tmp_path):
     first = night(str(write_mates(tmp_path / "mates").path), "TF-IDF translated")
     assert (first["outcome"], first["version"]) == ("promote", "1")

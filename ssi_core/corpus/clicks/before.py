@@ -172,6 +172,11 @@ def _said(since: Path) -> dict[str, Any]:
     return files.read_object(since / LINES / _SAID, _REMEDY)
 
 
+def rows_read(since: Path) -> int:
+    """Return how many lines an artefact has read."""
+    return int(_said(since)["rows"])
+
+
 class Kept:
     """Rows of lines on their way into an artefact, for the ingestion after it."""
 

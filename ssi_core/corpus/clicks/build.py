@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -40,7 +41,7 @@ from ssi_core.corpus.clicks import (
     settle as settling,
 )
 from ssi_core.corpus.clicks.artefact import KIND
-from ssi_core.corpus.clicks.before import LINES, Kept, Plan, plan_reading, read_rows
+from ssi_core.corpus.clicks.before import LINES, Kept, Plan, plan_reading, read_rows, rows_read
 from ssi_core.corpus.clicks.check import alike, judged
 from ssi_core.corpus.clicks.columns import LogMap
 from ssi_core.corpus.clicks.lines import Place
@@ -135,6 +136,9 @@ def ingest_clicks(
     found = store.up_to_date(out, KIND, key, force=force)
     if found is not None:
         return found
+    if since is not None and (earlier := store.read(since, KIND)).key == key:
+        taken = {"rows_taken": rows_read(since), "rows_read": 0}
+        return store.again(replace(earlier, counts={**earlier.counts, "since": taken}), out)
     text = plan.text
     require(
         "the ingestion of clicks",

@@ -244,6 +244,16 @@ def test_packed_logs_and_earlier_ones_do_not_grow(tmp_path):
     assert_same(found, read(paths, tmp_path / "full"))
 
 
+def test_nothing_new_is_the_same_under_another_name(tmp_path, asked):
+    paths = [logs.write_csv(tmp_path / "log.csv", logs.rows(60))]
+    before = read(paths, tmp_path / "a")
+    asked.clear()
+    found = read(paths, tmp_path / "b", since=before.path)
+    assert asked == []
+    assert_same(found, before)
+    assert (found.path / "pairs.parquet").samefile(before.path / "pairs.parquet")
+
+
 def test_clicks_that_cannot_be_used(tmp_path):
     rows = logs.rows(60)
     paths = [logs.write_csv(tmp_path / f"log-{n}.csv", rows[80 * n : 80 * n + 80])

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from flows import environment
-from tests.flows.machine import WORKERS, kill_tree, wait_for
+from tests.flows.machine import AUTOMATIONS, WORKERS, kill_tree, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -45,6 +45,19 @@ def test_every_flow_is_deployed_and_the_main_one_is_scheduled(machine):
     assert all(
         start > datetime.now(UTC) and (start.hour, start.minute) == (2, 15) for start in starts
     )
+
+
+def test_the_set_up_may_be_run_again(machine):
+    names = [automation["name"] for automation in AUTOMATIONS]
+
+    def ids():
+        return {a["id"] for a in machine.ask("automations/filter") if a["name"] in names}
+
+    before = ids()
+    machine.set_up()
+    # What is in the file counts, not what was made of it some day.
+    assert len(ids()) == len(before) == len(names)
+    assert not ids() & before
 
 
 def test_the_settings_are_those_of_the_command(machine):

@@ -19,7 +19,7 @@ from benchmarks.forms import of_pairs, scratch
 from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
 from benchmarks.triples import DOCUMENTS, drawn, training_data
 from ssi_core.kernels.forms import Data
-from ssi_core.kernels.pair_forms import hashed_document, pairs_query
+from ssi_core.kernels.pair_forms import PRIME, pairs_score
 from ssi_core.kernels.sweep import Settings, sweep_of
 
 _BITS, _BUCKETS = 20, 1_000_000
@@ -50,8 +50,7 @@ class Ours:
 
     def difference(self, q: int, p: int, n: int) -> float:
         """Score of d+ less that of d-."""
-        pairs_query(self._p, self._data, self._work, q)
-        left, right = (hashed_document(self._p, self._data, self._work, d, 0) for d in (p, n))
+        left, right = (pairs_score(self._p.W, PRIME, self._data, q, d) for d in (p, n))
         return float(left - right)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ssi_core.kernels import jit, jit_fast
+from ssi_core.kernels import part, part_fast
 from ssi_core.kernels.sparse import Csr, dot, scatter, spread
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def first_squares(U: Any, V: Any, dimensions: int) -> Squares:
     return Squares(of_U, of_V, np.float32(dimensions))
 
 
-@jit_fast
+@part_fast
 def difference_of(documents: Any) -> Any:
     """``V d+ - V d-``, in the place of ``V d-``."""
     difference = documents[1]
@@ -53,7 +53,7 @@ def difference_of(documents: Any) -> Any:
     return difference
 
 
-@jit
+@part
 def _scaled(squares: Any, matrix: Csr, row: int, square: np.float32, work: Work) -> None:
     """Move the words of a row from ``work.words`` to ``work.row``, each over its root of A."""
     scaled = work.row
@@ -70,7 +70,7 @@ def _scaled(squares: Any, matrix: Csr, row: int, square: np.float32, work: Work)
     scaled.indptr[1] = count
 
 
-@jit
+@part
 def adagrad_step(
     parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
 ) -> None:

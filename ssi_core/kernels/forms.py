@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssi_core.kernels import jit, jit_fast, pair_forms
+from ssi_core.kernels import pair_forms, part, part_fast
 from ssi_core.kernels.adagrad import adagrad_step, difference_of
 from ssi_core.kernels.sparse import clear, dot, dot_spread, gather, scatter, spread
 
@@ -75,31 +75,31 @@ class Work(NamedTuple):
 # --- forms of W ----------------------------------------------------------------------------------
 
 
-@jit
+@part
 def zero_query(parameters: Parameters, data: Data, work: Work, q: int) -> None:
     """``W = 0``: nothing to do."""
 
 
-@jit
+@part
 def zero_document(parameters: Parameters, data: Data, work: Work, d: int, slot: int) -> np.float32:
     """``W = 0``: no score."""
     return np.float32(0)
 
 
-@jit
+@part
 def zero_step(
     parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
 ) -> None:
     """``W = 0``: nothing to learn."""
 
 
-@jit
+@part
 def low_rank_query(parameters: Parameters, data: Data, work: Work, q: int) -> None:
     """``work.query = U q``."""
     gather(parameters.U, data.queries, q, work.query)
 
 
-@jit
+@part
 def low_rank_document(
     parameters: Parameters, data: Data, work: Work, d: int, slot: int
 ) -> np.float32:
@@ -108,7 +108,7 @@ def low_rank_document(
     return dot(work.query, work.documents[slot])
 
 
-@jit
+@part
 def low_rank_step(
     parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
 ) -> None:
@@ -122,12 +122,12 @@ def low_rank_step(
 # --- diagonals -----------------------------------------------------------------------------------
 
 
-@jit
+@part
 def no_diagonal_query(parameters: Parameters, data: Data, work: Work, q: int) -> None:
     """No diagonal: nothing to do."""
 
 
-@jit
+@part
 def no_diagonal_document(
     parameters: Parameters, data: Data, work: Work, d: int, slot: int
 ) -> np.float32:
@@ -135,31 +135,31 @@ def no_diagonal_document(
     return np.float32(0)
 
 
-@jit
+@part
 def no_diagonal_step(
     parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
 ) -> None:
     """No diagonal: nothing to learn."""
 
 
-@jit
+@part
 def no_diagonal_clear(data: Data, work: Work, q: int) -> None:
     """No diagonal: nothing was written."""
 
 
-@jit
+@part
 def spread_query(parameters: Parameters, data: Data, work: Work, q: int) -> None:
     """Spread the query over the scratch, for products with documents."""
     spread(data.diagonal_queries, q, work.spread)
 
 
-@jit
+@part
 def spread_clear(data: Data, work: Work, q: int) -> None:
     """Clear the scratch."""
     clear(data.diagonal_queries, q, work.spread)
 
 
-@jit
+@part
 def alpha_document(parameters: Parameters, data: Data, work: Work, d: int, slot: int) -> np.float32:
     """Score ``alpha q'd``."""
     work.dots[slot] = dot_spread(data.diagonal_documents, d, work.spread)
@@ -167,7 +167,7 @@ def alpha_document(parameters: Parameters, data: Data, work: Work, d: int, slot:
     return score
 
 
-@jit
+@part
 def alpha_step(
     parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
 ) -> None:
@@ -175,7 +175,7 @@ def alpha_step(
     parameters.diagonal[0] += rate * (work.dots[0] - work.dots[1])
 
 
-@jit_fast
+@part_fast
 def weights_document(
     parameters: Parameters, data: Data, work: Work, d: int, slot: int
 ) -> np.float32:
@@ -188,7 +188,7 @@ def weights_document(
     return total
 
 
-@jit
+@part
 def weights_step(
     parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
 ) -> None:

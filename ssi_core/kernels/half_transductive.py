@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit, jit_fast
+from ssi_core.kernels import jit, part_fast
 from ssi_core.kernels.forms import DIAGONALS, Data, Parameters, Work
 from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import dot, gather, scatter
@@ -36,7 +36,7 @@ class Settings(NamedTuple):
     gamma: np.float32
 
 
-@jit_fast
+@part_fast
 def _free_direction(parameters: Parameters, p: int, n: int, out: Any) -> None:
     """``out = v+ - v-``."""
     v = parameters.V
@@ -44,14 +44,14 @@ def _free_direction(parameters: Parameters, p: int, n: int, out: Any) -> None:
         out[r] = v[p, r] - v[n, r]
 
 
-@jit_fast
+@part_fast
 def _functional_direction(work: Work, gamma: np.float32, out: Any) -> None:
     """``out += gamma W (d+ - d-)``."""
     for r in range(out.shape[0]):
         out[r] += gamma * (work.documents[0, r] - work.documents[1, r])
 
 
-@jit_fast
+@part_fast
 def _free_step(parameters: Parameters, work: Work, p: int, n: int, rate: np.float32) -> None:
     """``v+ += rate W q``, ``v- -= rate W q``."""
     v = parameters.V

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssi_core.kernels import jit, jit_fast
+from ssi_core.kernels import jit, jit_fast, part, part_fast
 from ssi_core.kernels.sparse import Csr, clear, spread
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _PRIME = np.uint64(PRIME)
 _ZERO = np.float32(0)
 
 
-@jit
+@part
 def pairs_query(parameters: Parameters, data: Data, work: Work, q: int) -> None:
     """Hold the query: its words meet those of each document."""
     work.held[0] = q
@@ -44,7 +44,7 @@ def pairs_query(parameters: Parameters, data: Data, work: Work, q: int) -> None:
 # --- four rows at once ---------------------------------------------------------------------------
 
 
-@jit
+@part
 def run_of(s: int, step: np.uint64, buckets: np.uint64) -> np.uint64:
     """Return the bucket of the pair (s, 0), ``s P mod H``; that of (s, t) is t further, modulo H.
 
@@ -54,7 +54,7 @@ def run_of(s: int, step: np.uint64, buckets: np.uint64) -> np.uint64:
     return np.uint64(s) * step % buckets
 
 
-@jit
+@part
 def four_rows(queries: Csr, i: int, end: int, step: np.uint64, buckets: np.uint64) -> Any:
     """Runs and values of the words i to i + 3 of a query; beyond its end the value is zero."""
     j, k, m = min(i + 1, end - 1), min(i + 2, end - 1), min(i + 3, end - 1)
@@ -73,7 +73,7 @@ def four_rows(queries: Csr, i: int, end: int, step: np.uint64, buckets: np.uint6
     return runs, values
 
 
-@jit
+@part
 def goes_round(runs: Any, documents: Csr, d: int, buckets: np.uint64) -> bool:
     """Whether a bucket of the document lies beyond the last, and thus among the first."""
     end = documents.indptr[d + 1]
@@ -86,21 +86,21 @@ def goes_round(runs: Any, documents: Csr, d: int, buckets: np.uint64) -> bool:
 def _four(*, round_: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the kernels that meet a document with four runs, which may go round, or never do."""
 
-    @jit
+    @part
     def word(t: int, buckets: np.uint64) -> np.uint64:
         place = np.uint64(t)
         if round_ and place >= buckets:
             place %= buckets
         return place
 
-    @jit
+    @part
     def bucket(run: np.uint64, word: np.uint64, buckets: np.uint64) -> np.uint64:
         place = run + word
         if round_ and place >= buckets:
             place -= buckets
         return place
 
-    @jit
+    @part
     def score(W: Any, runs: Any, x: Any, documents: Csr, d: int) -> np.float32:
         buckets = np.uint64(W.shape[0])
         a, b, c, e = _ZERO, _ZERO, _ZERO, _ZERO
@@ -113,7 +113,7 @@ def _four(*, round_: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
         total: np.float32 = x[0] * a + x[1] * b + x[2] * c + x[3] * e
         return total
 
-    @jit
+    @part
     def add(W: Any, runs: Any, x: Any, rate: np.float32, documents: Csr, d: int) -> None:
         buckets = np.uint64(W.shape[0])
         a, b, c, e = rate * x[0], rate * x[1], rate * x[2], rate * x[3]
@@ -161,14 +161,14 @@ def pairs_add(W: Any, step: np.uint64, data: Data, q: int, d: int, rate: np.floa
 # --- dense ---------------------------------------------------------------------------------------
 
 
-@jit
+@part
 def dense_document(parameters: Parameters, data: Data, work: Work, d: int, slot: int) -> np.float32:
     """Score ``sum_st q_s W_st d_t``."""
     W = parameters.W
     return pairs_score(W.reshape(W.size), np.uint64(W.shape[1]), data, work.held[0], d)
 
 
-@jit
+@part
 def dense_step(
     parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
 ) -> None:
@@ -178,7 +178,7 @@ def dense_step(
     pairs_add(W, words, data, q, n, -rate)
 
 
-@jit
+@part
 def hollow_step(
     parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
 ) -> None:
@@ -193,7 +193,7 @@ def hollow_step(
 # --- sparse --------------------------------------------------------------------------------------
 
 
-@jit_fast
+@part_fast
 def sparse_document(
     parameters: Parameters, data: Data, work: Work, d: int, slot: int
 ) -> np.float32:
@@ -210,7 +210,7 @@ def sparse_document(
     return total
 
 
-@jit
+@part
 def sparse_step(
     parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
 ) -> None:
@@ -230,7 +230,7 @@ def sparse_step(
 # --- hashed --------------------------------------------------------------------------------------
 
 
-@jit
+@part
 def hashed_document(
     parameters: Parameters, data: Data, work: Work, d: int, slot: int
 ) -> np.float32:
@@ -238,7 +238,7 @@ def hashed_document(
     return pairs_score(parameters.W, _PRIME, data, work.held[0], d)
 
 
-@jit
+@part
 def hashed_step(
     parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
 ) -> None:

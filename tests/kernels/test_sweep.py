@@ -2,12 +2,21 @@
 
 import itertools
 
+import numba
 import numpy as np
 import pytest
 from scipy import sparse
 
 from ssi_core.kernels.adagrad import first_squares
-from ssi_core.kernels.forms import DIAGONALS, FORMS, Data, Parameters, Work
+from ssi_core.kernels.forms import (
+    DIAGONALS,
+    FORMS,
+    Data,
+    Parameters,
+    Work,
+    low_rank_query,
+    no_diagonal_clear,
+)
 from ssi_core.kernels.random import below, next_uint64
 from ssi_core.kernels.sparse import Csr, aligned_empty, contains, csr, padded
 from ssi_core.kernels.sweep import (
@@ -342,3 +351,13 @@ def test_rows_start_on_cache_lines():
     made = aligned_empty(7, padded(100))
     assert made.ctypes.data % 64 == 0
     assert made.strides == (448, 4)
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="all is Python")
+def test_a_part_of_a_kernel_has_no_entry():
+    for _ in range(2):
+        with pytest.raises(TypeError, match="low_rank_query is a part of kernels"):
+            low_rank_query(1, 2, 3, 4)
+        one_triple("low_rank", False, "none", rate=1.0)
+        with pytest.raises(TypeError, match="no_diagonal_clear is a part"):
+            no_diagonal_clear((1.0,), (2.0,), 3)

@@ -15,7 +15,7 @@ from flows.workers import Workers
 from tests.corpora import topical, write_corpus
 from tests.flows import postgres
 from tests.flows.machine import ROW, TABLE, WORKERS, Machine
-from tests.flows.project import write_dump
+from tests.flows.project import make, write_dump
 
 REPOSITORY = Path(__file__).parents[2]
 DATABASE = REPOSITORY / "flows" / "tracking" / "database.py"
@@ -40,8 +40,23 @@ measure = "map"
 """
 
 
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A dump and its corpus, task, model and report; see `project.make`."""
+    return make(tmp_path_factory.mktemp("project"))
+
+
 @pytest.fixture
-def command(capsys):
+def own_root(tmp_path, monkeypatch):
+    """A root of the test's own, and no other setting."""
+    for name in list(os.environ):
+        if name.startswith(("SSI_", "PREFECT_", "MLFLOW_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "root"))
+
+
+@pytest.fixture
+def ssi(capsys):
     """Call the command; return its code, the object on standard output, and the log."""
 
     def call(*arguments: object) -> tuple[int, dict, str]:

@@ -13,27 +13,11 @@ from flows.cli import cli
 from flows.command import Outcome, Verb, Verbs, kind_of, run
 from ssi_core.types import BadInput, Refused
 from tests.corpus.test_collections import write
-from tests.flows.project import PAGES, make, write_dump
+from tests.flows.project import PAGES, write_dump
+
+pytestmark = pytest.mark.usefixtures("own_root")
 
 HEAVY = ("prefect", "mlflow", "numba", "polars", "scipy", "numpy")
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("project"))
-
-
-@pytest.fixture(autouse=True)
-def _root(tmp_path, monkeypatch):
-    for name in list(os.environ):
-        if name.startswith(("SSI_", "PREFECT_", "MLFLOW_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "root"))
-
-
-@pytest.fixture
-def ssi(command):
-    return command
 
 
 def subprocess_ssi(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

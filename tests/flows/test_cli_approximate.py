@@ -14,9 +14,9 @@ TEXTS = [" ".join(np.random.default_rng(row).choice(WORDS, 6)) for row in range(
 
 
 @pytest.fixture
-def ssi(command, monkeypatch, tmp_path):
+def ssi(ssi, monkeypatch, tmp_path):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path / "root"))
-    return command
+    return ssi
 
 
 def write(fitted, directory):

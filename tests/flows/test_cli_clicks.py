@@ -53,9 +53,9 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture
-def ssi(command, place, monkeypatch):
+def ssi(ssi, place, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(place / "root"))
-    return command
+    return ssi
 
 
 def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_path):

@@ -6,23 +6,22 @@ import pytest
 
 from flows.cli import cli
 from flows.command import run
-from tests.flows.project import SUBJECTS, make
+from tests.flows.project import SUBJECTS
 
 VIEWS = "raw,cfh:k=3,words=12,ngrams=1,weighting=sublinear:10,sublinear:5,cfh:k=2,words=12,ngrams=2"
 
 
 @pytest.fixture(scope="module")
-def task(tmp_path_factory):
-    project = make(tmp_path_factory.mktemp("project"))
+def task(project):
     made = ["features", project / "corpus", "--out", project / "hashed", "--words", "all"]
     assert run(cli, [*map(str, made), "--views", VIEWS]) == 0
     return project / "hashed"
 
 
 @pytest.fixture
-def ssi(command, tmp_path, monkeypatch):
+def ssi(ssi, tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
-    return command
+    return ssi
 
 
 def test_views_are_split_where_a_name_begins(task):

@@ -9,9 +9,9 @@ from tests.corpus.kyoto import release
 
 
 @pytest.fixture
-def ssi(command, tmp_path, monkeypatch):
+def ssi(ssi, tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
-    return command
+    return ssi
 
 
 @pytest.fixture(scope="module")

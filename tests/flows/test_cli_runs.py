@@ -15,12 +15,6 @@ import pytest
 from flows.cli import cli
 from flows.command import run
 from flows.server import free_port
-from tests.flows.project import make
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("project"))
 
 
 @pytest.fixture

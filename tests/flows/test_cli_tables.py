@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 
 from flows import pipeline, rows
 from flows.cli import cli
 from flows.command import run
-from tests.flows.project import make
 
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("project"))
-
-
-@pytest.fixture(autouse=True)
-def _root(tmp_path, monkeypatch):
-    for name in list(os.environ):
-        if name.startswith(("SSI_", "PREFECT_", "MLFLOW_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "root"))
+pytestmark = pytest.mark.usefixtures("own_root")
 
 
 @pytest.fixture

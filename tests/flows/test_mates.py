@@ -44,9 +44,9 @@ task = "mates"
 
 
 @pytest.fixture
-def ssi(command, tmp_path, monkeypatch):
+def ssi(ssi, tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
-    return command
+    return ssi
 
 
 def test_a_task_of_mates_and_a_search_in_two_languages(ssi, mates, tmp_path):

@@ -17,14 +17,8 @@ import pytest
 from flows.pyfunc_model import RankedSearch, texts_of
 from flows.server import free_port
 from ssi_core.serving.searcher import open_searcher
-from tests.flows.project import make
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("project"))
 
 
 class Context:

@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.frozen import source_of, unchanged
+from flows.frozen import source_of, source_with_key
 from flows.tracking import decisions
 from ssi_core.features.drift import Limits, Profile, changes, problems, profile
 
+logger = logging.getLogger(__name__)
+
 PROFILE = "profile.json"
 """File of a decision: what was seen of the data."""
-
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ def look(source: str, before: decisions.Night | None, model: str | None, limits:
 
 def _profile_of(night: decisions.Night, known: list[str] | None) -> Profile | None:
     """Look at the data of an earlier night again, or at what was noted of them if they are gone."""
-    source = unchanged(night.corpus, night.corpus_key)
+    source = source_with_key(night.corpus, night.corpus_key)
     if source is not None:
         return profile(source, known)
     noted = decisions.noted(night, PROFILE)

@@ -32,7 +32,7 @@ def source_of(path: str | Path) -> Path | Mates:
     return open_mates(place) if store.read(place).kind == "mates" else place
 
 
-def unchanged(path: str, key: str) -> Path | Mates | None:
+def source_with_key(path: str, key: str) -> Path | Mates | None:
     """Open what a set is drawn from if it bears a key; None where it is gone, or another by now."""
     try:
         return source_of(path) if store.read(Path(path)).key == key else None
@@ -100,7 +100,7 @@ def _state_of(frozen: str, kind: str) -> Path | Mates | None:
     """Open what a set was drawn from; None where that is gone, or another by now."""
     made = store.read(Path(frozen), KIND)
     place = str(made.configuration["source"])
-    found = unchanged(place, made.parents.get(kind, ""))
+    found = source_with_key(place, made.parents.get(kind, ""))
     if found is None:
         logger.warning(
             "%s is no longer what %s was drawn from: no link counts as new", place, frozen

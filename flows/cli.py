@@ -21,6 +21,7 @@ from flows.commands import (
     runs,
     search,
     services,
+    store,
     tables,
 )
 
@@ -76,6 +77,7 @@ for _verb in (
     registry.promote,
     registry.rollback,
     registry.champions,
+    store.store,
     services.serve,
     services.ui,
     services.doctor,

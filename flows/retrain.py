@@ -294,13 +294,16 @@ def measured(run: str, frozen: str, corpus: str) -> Report:
     """
     from ssi_core.evaluation.evaluate import evaluate
     from ssi_core.models import load_model
+    from ssi_core.serving.trial import try_model
 
     parents = {"run": run, "frozen": store.read(Path(frozen)).key}
     parents |= {"corpus": store.read(Path(corpus)).key}
     key = store.key_of("report", {}, parents, code_digest(*_ROOMS))
     place = environment.store_path("report", key)
     if store.up_to_date(place, "report", key) is None:
-        fitted = load_model(tracking.model_directory(run))
+        directory = tracking.model_directory(run)
+        try_model(directory)
+        fitted = load_model(directory)
         opened = open_frozen(Path(frozen), fitted, source_of(corpus))
         report = evaluate(fitted, opened, queries=len(opened.queries), tuples=0)
         with store.create(

@@ -7,6 +7,7 @@ import json
 import lzma
 import os
 import re
+import stat
 import tokenize
 import zlib
 from collections.abc import Iterator, Sequence
@@ -52,6 +53,8 @@ def reading(path: Path, remedy: str = MAKE_AGAIN) -> Iterator[None]:
 def read_object(path: Path, remedy: str = MAKE_AGAIN) -> dict[str, Any]:
     """Read a file that holds one JSON object; `BadInput` where it does not."""
     with reading(path, remedy):
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ValueError("it is not a regular file")
         try:
             said = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:

@@ -30,7 +30,7 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core import files
+from ssi_core import files, integrity
 from ssi_core.types import BadInput, Refused, TextMatrix
 
 MANIFEST = "artefact.json"
@@ -110,23 +110,31 @@ def key_of(
 
 
 def read(path: Path, kind: str | None = None) -> Artefact:
-    """Open a whole artefact; `BadInput` when there is none, or one of another kind."""
-    manifest = Path(path) / MANIFEST
-    if not manifest.exists():
+    """Open a whole artefact, and check its files where this process has not yet done so.
+
+    Raises
+    ------
+    BadInput
+        There is none, it is of another kind, or a file is not as it was written.
+    """
+    path = Path(path)
+    remedy = f"Remove {path} and make it again."
+    if not (path / MANIFEST).exists():
         raise BadInput(
             f"{path} is no artefact: it has no {MANIFEST}. Make it first ('ssi --help' lists the "
             "commands), or check the path."
         )
-    said = files.read_object(manifest, f"Remove {path} and make it again.")
-    wrong = [name for name, of in _FACTS.items() if not isinstance(said.get(name), of)]
+    manifest = integrity.read_manifest(path, MANIFEST, remedy)
+    wrong = [name for name, of in _FACTS.items() if not isinstance(manifest.get(name), of)]
     if wrong:
         raise BadInput(
-            f"{manifest}: {', '.join(wrong)} missing or of the wrong kind; another version of ssi "
-            f"may have written it. Remove {path} and make it again."
+            f"{path / MANIFEST}: {', '.join(wrong)} missing or of the wrong kind; another version "
+            f"of ssi may have written it. {remedy}"
         )
-    if kind is not None and said["kind"] != kind:
-        raise BadInput(f"{path} is a {said['kind']!r} artefact, expected {kind!r}.")
-    return Artefact(Path(path), *(said[name] for name in _FACTS))
+    if kind is not None and manifest["kind"] != kind:
+        raise BadInput(f"{path} is a {manifest['kind']!r} artefact, expected {kind!r}.")
+    integrity.check_directory(path, MANIFEST, manifest["files"], remedy)
+    return Artefact(path, *(manifest[name] for name in _FACTS))
 
 
 _FACTS: Mapping[str, type] = {
@@ -196,16 +204,14 @@ def create(
         building = Building(partial, key, work)
         try:
             yield building
-            write_json(
-                partial / MANIFEST,
-                {
-                    "kind": kind,
-                    "key": key,
-                    "configuration": dict(configuration),
-                    "parents": dict(parents),
-                    "counts": building.counts,
-                    "skipped": building.skipped,
-                },
+            seal(
+                partial,
+                kind=kind,
+                key=key,
+                configuration=configuration,
+                parents=parents,
+                counts=building.counts,
+                skipped=building.skipped,
             )
             _replace(partial, path)
         except BaseException as error:
@@ -214,6 +220,21 @@ def create(
                 _remove_work(work)
             raise
         _remove_work(work)
+
+
+def seal(
+    path: Path,
+    *,
+    kind: str,
+    key: str,
+    configuration: Mapping[str, Any],
+    parents: Mapping[str, str],
+    counts: Mapping[str, Any],
+    skipped: Mapping[str, Any],
+) -> None:
+    """Make a finished directory an artefact: write its manifest, and all of it to the disk."""
+    facts = (kind, key, dict(configuration), dict(parents), dict(counts), dict(skipped))
+    integrity.seal_directory(path, MANIFEST, dict(zip(_FACTS, facts, strict=True)))
 
 
 def again(artefact: Artefact, path: Path) -> Artefact:
@@ -310,6 +331,7 @@ def _replace(partial: Path, path: Path) -> None:
     if path.exists():
         path.rename(old)
     partial.rename(path)
+    integrity.sync_names(path.parent)
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -334,7 +356,8 @@ def load_csr(directory: Path) -> TextMatrix:
     with files.reading(directory):
         rows, columns = json.loads((directory / "shape.json").read_text())
         # Kernels trust these: a row that is not where it says would be read outside of the file.
-        if len(indptr) != rows + 1 or indptr[-1] != len(indices) or np.any(np.diff(indptr) < 0):
+        lengths = len(indptr) == rows + 1 and indptr[-1] == len(indices) == len(data)
+        if not lengths or indptr[0] != 0 or np.any(np.diff(indptr) < 0):
             raise ValueError("its rows and its entries do not fit together")
         return sparse.csr_array((data, indices, indptr), shape=(rows, columns), copy=False)
 

@@ -8,6 +8,7 @@ import polars as pl
 from ssi_core import store
 from ssi_core.corpus import mates
 from ssi_core.corpus.mates import Mates
+from tests.seals import reseal
 
 SUBJECTS = ("boats", "birds", "music", "metal", "cheese", "stars", "trains", "plants")
 DOCUMENTS_SCHEMA = {
@@ -140,6 +141,7 @@ def write_mates(path: Path, documents: int = 200, *, dictionary: bool = True) ->
         rows = pl.col("id").str.strip_prefix("d")
         titles = pl.concat_str(pl.lit("titulo"), rows, pl.lit("x"))
         pl.read_parquet(part).with_columns(title=titles).write_parquet(part)
+    reseal(queries)
     english = write_corpus(path.with_name(f"{path.name}-en"), texts, links)
     ids = [f"d{i}" for i in range(documents - 3)]
     corpora = dict(zip(mates.SIDES, (queries, english), strict=True))

@@ -18,7 +18,8 @@ LINES = [
     {"features", "corpus"},
     {"text"},
     {"store", "resources", "threads"},
-    {"files"},
+    {"integrity"},
+    {"files", "cache"},
     {"types"},
     {"kernels"},
 ]

@@ -16,6 +16,7 @@ from pathlib import Path
 from ssi_core.serving.changes import Changes
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.searcher import Searcher, open_searcher
+from ssi_core.serving.trial import try_model
 from ssi_core.types import BadInput
 
 MOST_DOCUMENTS = 100_000
@@ -97,6 +98,7 @@ class Service:
             if directory == served.directory:
                 fresh, problem = None, None
             else:
+                try_model(directory)
                 fresh, problem = self._opened(directory, None), None
         except Exception as error:
             # Whatever a registry or a disk does to us, the old model answers.

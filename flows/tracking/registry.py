@@ -21,7 +21,7 @@ from mlflow.exceptions import MlflowException
 from flows import environment
 from flows.tracking.card import card_of, facts_of
 from flows.tracking.database import client, quiet
-from flows.tracking.models import logged_model
+from flows.tracking.models import logged_model, model_directory
 from ssi_core import store
 from ssi_core.types import BadInput
 
@@ -126,7 +126,8 @@ def promote(
     Raises
     ------
     BadInput
-        There is no such run or version, or the run has logged no model.
+        There is no such run or version, the run has logged no model, or a process that opens the
+        model fails or crashes.
     Refused
         Another process changes the alias now.
     """
@@ -135,6 +136,9 @@ def promote(
             version = str(_version(run_or_version, model).version)
         else:
             version = _register(run_or_version, model, why, tags or {})
+        from ssi_core.serving.trial import try_model
+
+        try_model(model_directory(f"models:/{model}/{version}"))
         return _move(version, why, "promotion", model)
 
 

@@ -1,6 +1,6 @@
 """Mates: pairs of documents in two languages on one subject, and where their two corpora are.
 
-A directory with ``artefact.json``, ``corpora.json`` (the places of the corpora), ``mates.parquet``
+A directory with ``artefact.json``, ``.corpora.json`` (the places of the corpora), ``mates.parquet``
 and, where the source has a lexicon, ``dictionary.parquet``.
 """
 
@@ -24,7 +24,7 @@ DICTIONARY: Mapping[str, pl.DataType] = {"source": pl.String(), "target": pl.Str
 """Schema of ``dictionary.parquet``: a term and a translation of it, distinct pairs."""
 
 SIDES = ("queries", "documents")
-_PLACES, _PAIRS, _DICTIONARY = "corpora.json", "mates.parquet", "dictionary.parquet"
+_PLACES, _PAIRS, _DICTIONARY = ".corpora.json", "mates.parquet", "dictionary.parquet"
 _REMEDY = "Remove it and make it again (ssi ingest mates)."
 
 

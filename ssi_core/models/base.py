@@ -15,14 +15,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core import files, store
+from ssi_core import files, integrity, store
 from ssi_core.features.hashing import load_view
 from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, Vectors, View, Watch
 
 Side: TypeAlias = Literal["query", "document"]
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
-FORMAT = 1
+FORMAT = 2
+_MANIFEST = "model.json"
 
 
 class Words(Protocol):
@@ -152,8 +153,9 @@ class FittedModel:
             if side == "query" or not shared:
                 for name, view in views.items():
                     view.save(_view_path(directory, side, name))
-        store.write_json(
-            directory / "model.json",
+        integrity.seal_directory(
+            directory,
+            _MANIFEST,
             {
                 "format": FORMAT,
                 "model": self.model.name,
@@ -185,10 +187,11 @@ def load(directory: Path, models: Mapping[str, type[Model]]) -> FittedModel:
     BadInput
         The directory holds no model, one of a later format, or one of an unknown kind.
     """
-    file, again = directory / "model.json", "Train the model again."
+    file, again = directory / _MANIFEST, "Train the model again."
     if not file.exists():
-        raise BadInput(f"{directory} holds no model: it has no model.json. Check the path.")
-    said = files.read_object(file, again)
+        raise BadInput(f"{directory} holds no model: it has no {_MANIFEST}. Check the path.")
+    said = integrity.read_manifest(directory, _MANIFEST, again)
+    integrity.check_directory(directory, _MANIFEST, said["files"], again)
     if said.get("format") != FORMAT:
         raise BadInput(
             f"{file}: a model of format {said.get('format')}, this version reads format {FORMAT}. "

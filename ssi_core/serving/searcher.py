@@ -183,15 +183,20 @@ def open_searcher(directory: Path, index: Path | None = None) -> Searcher:
     BadInput
         There is no model, no index, or the two do not belong together.
     """
-    model = model_in(directory)
-    places = [index] if index is not None else [directory / "index", model.parent / "index"]
-    found = next((place for place in places if (place / store.MANIFEST).is_file()), None)
-    if found is None:
+    place = index_of(directory, index)
+    if place is None:
         raise BadInput(
-            f"{places[0]} holds no index of documents. Make one (ssi index MODEL --task TASK --out "
-            "DIR) and name it."
+            f"{index or directory / 'index'} holds no index of documents. Make one (ssi index "
+            "MODEL --task TASK --out DIR) and name it."
         )
-    return Searcher(load_model(model), open_index(found))
+    return Searcher(load_model(model_in(directory)), open_index(place))
+
+
+def index_of(directory: Path, index: Path | None = None) -> Path | None:
+    """Return the place of an index: the one given, else in or beside the model; None: no index."""
+    beside = model_in(directory).parent / "index"
+    places = [index] if index is not None else [directory / "index", beside]
+    return next((place for place in places if (place / store.MANIFEST).is_file()), None)
 
 
 def model_in(directory: Path) -> Path:

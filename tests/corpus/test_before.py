@@ -17,6 +17,7 @@ from ssi_core.types import BadInput
 from tests.corpora import write_corpus
 from tests.corpus import dumps
 from tests.killing import beside, run_killed
+from tests.seals import reseal
 
 TABLES = ("documents", "links", "redirects", "pages")
 
@@ -201,8 +202,10 @@ def test_a_corpus_of_other_code_or_another_site_is_not_used(tmp_path, old, caplo
     other = shutil.copytree(old.path, tmp_path / "other")
     said = json.loads((other / "pages" / "parts.json").read_text())
     (other / "pages" / "parts.json").write_text(json.dumps({**said, "key": "x"}))
+    reseal(other)
     older = shutil.copytree(old.path, tmp_path / "older")
     shutil.rmtree(older / "pages")
+    reseal(older)
     header = {"case": "case-sensitive"}
     cased = read(write(tmp_path / "enwiki-1.xml", wiki().items(), **header), tmp_path / "cased")
     for since, reason in (
@@ -232,10 +235,12 @@ def test_a_corpus_that_is_damaged_or_none(tmp_path, old):
         part.write_bytes(whole[: len(whole) // 2])
         message = said()
         assert f"{table}/part-00001.parquet" in message
-        assert "no --since" in message
+        assert "make it again" in message
         part.write_bytes(whole)
     parts = broken / "pages" / "parts.json"
     parts.write_text(parts.read_text()[:-9])
+    assert "parts.json" in said()
+    reseal(broken)
     assert "parts.json: not JSON" in said()
     assert "is no artefact" in said(tmp_path)
     write_corpus(tmp_path / "foreign", ["a", "b"], [])
@@ -247,6 +252,7 @@ def test_words_that_are_not_what_they_were_are_read_again(tmp_path, old):
     changed = shutil.copytree(old.path, tmp_path / "changed")
     part = changed / "documents" / "part-00001.parquet"
     pl.read_parquet(part).with_columns(text=pl.col("text") + " more").write_parquet(part)
+    reseal(changed)
     assert_same(read(dump, tmp_path / "out", since=changed), old)
 
 

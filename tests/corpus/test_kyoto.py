@@ -11,6 +11,7 @@ from ssi_core.corpus.tables import open_corpus
 from ssi_core.types import BadInput, Refused
 from tests.corpus.dumps import real_data
 from tests.corpus.kyoto import ARTICLES, article, release, sentence
+from tests.seals import reseal
 
 IDS = ["BLD00001", "CLT00002", "CLT00003"]
 
@@ -127,11 +128,13 @@ def test_a_lexicon_in_another_encoding(tmp_path):
 
 def test_mates_whose_corpus_was_made_anew(tmp_path):
     ingest_kyoto(release(tmp_path / "in"), tmp_path / "out")
-    manifest = tmp_path / "out/ja/artefact.json"
-    manifest.write_text(manifest.read_text().replace('"key": "', '"key": "0'))
+    reseal(tmp_path / "out/ja", key="another")
+    with pytest.raises(BadInput, match=r"ja/artefact\.json: it does not have"):
+        open_mates(tmp_path / "out")
+    reseal(tmp_path / "out")
     with pytest.raises(BadInput, match="isn't the one"):
         open_mates(tmp_path / "out")
-    (tmp_path / "out/corpora.json").write_text("{}")
+    (tmp_path / "out/.corpora.json").write_text("{}")
     with pytest.raises(BadInput, match="no corpus of queries"):
         open_mates(tmp_path / "out")
 

@@ -12,6 +12,7 @@ from ssi_core.corpus.clicks.wikispeedia import ingest_wikispeedia_clicks
 from ssi_core.features.task import build_clicks_task, open_task
 from ssi_core.types import BadInput
 from tests.corpus.clicks import logs
+from tests.seals import reseal
 
 SIDES = ("train", "valid", "test")
 
@@ -220,5 +221,8 @@ def test_a_task_up_to_date_is_not_made_again(tmp_path, clicks):
 def test_damaged_slates_are_named(tmp_path, clicks):
     made(tmp_path, clicks["all"])
     np.save(tmp_path / "task" / "slates" / "test" / "shown.npy", np.array([1], np.int32))
+    with pytest.raises(BadInput, match=r"test/shown\.npy: it does not have"):
+        open_task(tmp_path / "task")
+    reseal(tmp_path / "task")
     with pytest.raises(BadInput, match="the slates 'test' are not of"):
         open_task(tmp_path / "task")

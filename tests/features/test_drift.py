@@ -11,6 +11,7 @@ from ssi_core.features.drift import Limits, Profile, changes, problems, profile
 from ssi_core.features.word_map import word_map
 from ssi_core.types import BadInput
 from tests.corpora import topical, write_corpus
+from tests.seals import reseal
 
 USUAL = Profile(
     1000, 9000, 0.01, 200.0, 0.05, {"en": 1.0},
@@ -41,6 +42,7 @@ def test_a_sample_keeps_text_and_language_together(tmp_path):
     assert first.documents == 200
     part = corpus / "documents" / "part-00001.parquet"
     pl.read_parquet(part).with_columns(language=pl.lit("ja")).write_parquet(part)
+    reseal(corpus)
     assert profile(corpus, sample=20).languages == {"en": 0.5, "ja": 0.5}
 
 

@@ -9,6 +9,7 @@ from ssi_core.features.task import build_task, open_task
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.types import BadInput, Refused
 from tests.corpora import topical, write_corpus
+from tests.seals import reseal
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +142,7 @@ def test_languages_are_slices_where_there_are_several(tmp_path, corpora, fitted)
     corpus = write_corpus(tmp_path / "corpus", texts, links)
     part = corpus / "documents" / "part-00000.parquet"
     pl.read_parquet(part).with_columns(language=pl.lit("fr")).write_parquet(part)
+    reseal(corpus)
     freeze(corpus, tmp_path / "frozen", queries=30)
     marked = open_frozen(tmp_path / "frozen", fitted).marked
     assert {"language_en", "language_fr"} <= set(marked)

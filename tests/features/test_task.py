@@ -13,6 +13,7 @@ from ssi_core.features.split import TEST, TRAIN, VALID, side_of_documents, side_
 from ssi_core.features.task import build_task, open_task
 from ssi_core.types import BadInput, Refused
 from tests.corpora import topical, write_corpus
+from tests.seals import reseal
 
 
 @pytest.fixture
@@ -253,6 +254,7 @@ def test_two_languages_are_refused(tmp_path):
     corpus = write_corpus(tmp_path / "corpus", *topical(20))
     part = corpus / "documents" / "part-00001.parquet"
     pl.read_parquet(part).with_columns(language=pl.lit("ja")).write_parquet(part)
+    reseal(corpus)
     with pytest.raises(BadInput, match=r"2 languages \(en, ja\)"):
         build_task(corpus, tmp_path / "task")
 
@@ -268,6 +270,7 @@ def test_a_corpus_without_its_parts_is_refused(tmp_path):
     corpus = write_corpus(tmp_path / "corpus", *topical(20))
     for part in (corpus / "documents").iterdir():
         part.unlink()
+    reseal(corpus)
     with pytest.raises(BadInput, match=r"part-\*\.parquet"):
         build_task(corpus, tmp_path / "task")
 

@@ -206,14 +206,12 @@ def finish_corpus(building: Building, name: str, documents: int) -> None:
     """Make a directory of documents in an artefact a corpus of its own, without links."""
     with tables.link_writer(building.path / name):
         pass
-    store.write_json(
-        building.path / name / store.MANIFEST,
-        {
-            "kind": tables.KIND,
-            "key": store.key_of(tables.KIND, {"name": name}, {"clicks": building.key}),
-            "configuration": {"source": f"{name} of clicks"},
-            "parents": {},
-            "counts": {"documents": documents, "links": 0},
-            "skipped": {},
-        },
+    store.seal(
+        building.path / name,
+        kind=tables.KIND,
+        key=store.key_of(tables.KIND, {"name": name}, {"clicks": building.key}),
+        configuration={"source": f"{name} of clicks"},
+        parents={},
+        counts={"documents": documents, "links": 0},
+        skipped={},
     )

@@ -14,6 +14,7 @@ from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.types import BadInput
 from tests.corpora import write_corpus
 from tests.corpus.clicks import logs
+from tests.seals import reseal
 
 NIGHTS = 3
 
@@ -276,9 +277,13 @@ def test_clicks_that_cannot_be_used(tmp_path):
     part.write_bytes(whole[:100])
     assert "lines/part-00000.parquet" in said()
     part.unlink()
+    assert "it is missing" in said()
+    reseal(before.path)
     assert "rows are missing" in said()
     part.write_bytes(whole)
     (before.path / "lines" / "lines.json").write_text("{")
+    reseal(before.path)
     assert "lines.json: not JSON" in said()
     shutil.rmtree(before.path / "lines")
+    reseal(before.path)
     assert "keeps no rows of logs" in said()

@@ -1,0 +1,53 @@
+"""Remember small facts between processes, in a directory of the user.
+
+``SSI_CACHE``, else ``XDG_CACHE_HOME/ssi``, else ``~/.cache/ssi``. It can be removed at any time;
+where it cannot be written, or belongs to somebody else, nothing is remembered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+
+def directory() -> Path | None:
+    """Return the cache directory, made with mode 0700; None where it cannot be trusted."""
+    if chosen := os.environ.get("SSI_CACHE"):
+        place = Path(chosen).expanduser()
+    else:
+        place = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "ssi"
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = place.stat()
+    except (OSError, RuntimeError):
+        return None
+    return place if status.st_uid == os.getuid() and not status.st_mode & 0o022 else None
+
+
+def recall(kind: str, name: str) -> str | None:
+    """Return the fact that was remembered under a name; None if there is none."""
+    place = _place(kind, name)
+    try:
+        return None if place is None else place.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+
+
+def remember(kind: str, name: str, fact: str) -> None:
+    """Keep a fact under a name, for later processes; a failure to do so is no error."""
+    place = _place(kind, name)
+    if place is None:
+        return
+    temporary = place.with_name(f"{place.name}.{os.getpid()}")
+    try:
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        temporary.write_text(fact, encoding="utf-8")
+        temporary.replace(place)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+
+
+def _place(kind: str, name: str) -> Path | None:
+    base = directory()
+    return base and base / kind / hashlib.sha256(name.encode()).hexdigest()[:32]

@@ -1,0 +1,100 @@
+"""Try a model in a process of its own, so that a model that crashes takes nothing else with it.
+
+A gate, a promotion and a running service call `try_model` before they trust a directory that
+another process has written. The files are checked when they are opened (`ssi_core.integrity`); the
+trial is for what no check foresees.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from ssi_core import store
+from ssi_core.models import load_model
+from ssi_core.serving.searcher import index_of, model_in, open_searcher
+from ssi_core.types import BadInput
+
+_SECONDS = 900.0
+"""Patience with a trial; a model of the largest corpus opens in seconds."""
+
+_BAD = 3
+
+_passed: dict[str, str] = {}
+"""Directory -> manifests of the model and the index that passed in this process."""
+
+
+def try_model(directory: Path, index: Path | None = None, *, seconds: float = _SECONDS) -> None:
+    """Open a model and its index in a child process, and let it answer a question.
+
+    Parameters
+    ----------
+    directory : Path
+        a model directory, or one with a model and an index in it; see `open_searcher`
+    index : Path or None
+        the index, if the model does not carry one
+    seconds : float
+        time that the child may take
+
+    Raises
+    ------
+    BadInput
+        The model or its index is damaged, the child crashed, or it did not end in time.
+    """
+    manifests = _manifests(directory, index)
+    if _passed.get(str(directory)) == manifests:
+        return
+    command = [sys.executable, "-m", "ssi_core.serving.trial", str(directory)]
+    command += [str(index)] if index is not None else []
+    try:
+        child = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise BadInput(f"{directory}: it was not open after {seconds:.0f} seconds.") from None
+    if child.returncode == _BAD:
+        raise BadInput(json.loads(child.stdout.splitlines()[-1])["message"])
+    if child.returncode:
+        raise BadInput(
+            f"{directory}: a process that opened it {_ending(child.returncode)}. Train the model "
+            "again, or build its index again."
+        )
+    _passed[str(directory)] = manifests
+
+
+def _manifests(directory: Path, index: Path | None) -> str:
+    model = model_in(directory)
+    places = [model / "model.json"]
+    if (place := index_of(directory, index)) is not None:
+        places.append(place / store.MANIFEST)
+    return "".join(f"{path}\n{path.read_text()}" for path in places if path.is_file())
+
+
+def _ending(code: int) -> str:
+    if code < 0:
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"ended with exit code {code}"
+
+
+def main(directory: Path, index: Path | None = None) -> int:
+    """Open a model as a searcher would, and return the exit code of the trial."""
+    try:
+        if index_of(directory, index) is None:
+            load_model(model_in(directory))
+            return 0
+        searcher = open_searcher(directory, index)
+        answer = searcher.search([searcher.index.titles[0]], 10)[0]
+        if not all(math.isfinite(hit.score) for hit in answer.hits):
+            raise BadInput(f"{directory}: it gives scores that are not finite. Train it again.")
+    except BadInput as error:
+        print(json.dumps({"message": str(error)}))
+        return _BAD
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(Path, sys.argv[1:])))

@@ -1,0 +1,64 @@
+"""One flipped bit in any file of what was made is an error: never a crash, never another number."""
+
+import os
+import random
+import shutil
+
+import pytest
+
+from ssi_core.features.frozen import freeze, open_frozen
+from ssi_core.features.task import open_task
+from ssi_core.models import load_model
+from ssi_core.serving.index import build_index, open_index
+from ssi_core.store import read
+from ssi_core.types import BadInput
+from tests.serving.models import random_models
+
+FLIPS = int(os.environ.get("SSI_FLIPS", "60"))
+KINDS = ("corpus", "task", "frozen", "model", "index")
+
+
+@pytest.fixture(scope="module")
+def directories(tmp_path_factory, corpus_dir, task_dir):
+    """A directory of each kind that can be spoiled, and the function that opens it."""
+    place = tmp_path_factory.mktemp("flips")
+    task = open_task(task_dir)
+    for name, source in (("corpus", corpus_dir), ("task", task_dir)):
+        shutil.copytree(source, place / name)
+    freeze(corpus_dir, place / "frozen", queries=20)
+    fitted = next(model for model in random_models(0) if model.model.name == "bilinear")
+    fitted.save(place / "model")
+    from ssi_core.serving.searcher import texts_of
+
+    texts = task.documents.titles.to_list()
+    build_index(fitted, texts_of(texts, fitted.document_views), place / "index", parents={})
+    openers = {
+        "corpus": lambda path: read(path, "corpus"),
+        "task": open_task,
+        "frozen": lambda path: open_frozen(path, fitted),
+        "model": load_model,
+        "index": open_index,
+    }
+    for name in KINDS:
+        openers[name](place / name)
+    return {name: (place / name, openers[name]) for name in KINDS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_flipped_bit_is_noticed(directories, kind):
+    directory, opened = directories[kind]
+    draw = random.Random(f"{kind} {FLIPS}")
+    paths = sorted(path for path in directory.rglob("*") if path.is_file())
+    for _ in range(FLIPS // len(KINDS)):
+        path = draw.choice(paths)
+        whole = path.read_bytes()
+        place, bit = draw.randrange(len(whole)), draw.randrange(8)
+        spoiled = bytearray(whole)
+        spoiled[place] ^= 1 << bit
+        path.write_bytes(spoiled)
+        try:
+            with pytest.raises(BadInput):
+                opened(directory)
+        finally:
+            path.write_bytes(whole)
+    opened(directory)

@@ -1,0 +1,34 @@
+"""A model that crashes does so in a process of its own."""
+
+import signal
+
+import pytest
+
+from ssi_core.serving import trial
+from ssi_core.types import BadInput
+
+
+def test_a_model_that_crashes_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        trial.sys, "executable", str(_script(tmp_path, f"kill -{signal.SIGSEGV.value} $$"))
+    )
+    with pytest.raises(BadInput, match="was ended by SIGSEGV"):
+        trial.try_model(tmp_path)
+    monkeypatch.setattr(trial.sys, "executable", str(_script(tmp_path, "exit 7")))
+    with pytest.raises(BadInput, match="exit code 7"):
+        trial.try_model(tmp_path)
+    monkeypatch.setattr(trial.sys, "executable", str(_script(tmp_path, "sleep 30")))
+    with pytest.raises(BadInput, match="not open after 0 seconds"):
+        trial.try_model(tmp_path, seconds=0.2)
+
+
+def test_a_damaged_model_is_named(tmp_path):
+    with pytest.raises(BadInput, match="holds no model"):
+        trial.try_model(tmp_path)
+
+
+def _script(place, line):
+    path = place / "python"
+    path.write_text(f"#!/bin/sh\nexec 2>/dev/null\n{line}\n")
+    path.chmod(0o755)
+    return path

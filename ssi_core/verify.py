@@ -13,6 +13,8 @@ from ssi_core.types import BadInput, Progress
 MANIFESTS = ("artefact.json", "model.json", "progress.json")
 """Of artefacts, of models, of checkpoints."""
 
+_UNFINISHED = (".partial", ".work", ".old", ".new")
+
 
 @dataclass(frozen=True)
 class Verified:
@@ -27,7 +29,7 @@ def sealed_directories(places: Iterable[Path]) -> Iterator[tuple[Path, str]]:
     """List the directories that have a manifest, each with the name of the manifest."""
     for place in places:
         for directory, inner, names in os.walk(place):
-            inner[:] = sorted(name for name in inner if not name.startswith("."))
+            inner[:] = sorted(name for name in inner if not name.endswith(_UNFINISHED))
             yield from ((Path(directory), name) for name in MANIFESTS if name in names)
 
 

@@ -17,7 +17,8 @@ from scipy import sparse
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.features.mates import MATES
 from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
-from ssi_core.models.lsi import cosine_words, unit, word_vectors
+from ssi_core.models.lsi import cosine_words, grid, unit
+from ssi_core.models.svd import Factors, leading_vectors
 from ssi_core.types import BadInput, Float32, Int32, Task, Texts, Vectors, Watch
 
 
@@ -27,17 +28,17 @@ def mates_of(task: Task) -> Int32:
 
 
 def factored(
-    task: Task, view: str, dimensions: int, rng: np.random.Generator
-) -> tuple[Float32, Float32]:
-    """Factor the mates of training: U (words of queries, N) and V (words of documents, N)."""
+    task: Task, view: str, dimensions: int | tuple[int, ...], rng: np.random.Generator
+) -> tuple[Float32, Float32, Factors]:
+    """Factor the mates of training: U (words of queries, N), V (words of documents, N)."""
     rows = mates_of(task)
     if len(rows) == 0:
         raise BadInput(f"task {task.path}: no mates in training; nothing can be learnt from it.")
     queries, documents = task.queries.matrix(view), task.documents.matrix(view)
     joined: Any = sparse.hstack([queries[rows[:, 0]], documents[rows[:, 1]]], format="csr")
-    vectors = word_vectors(joined, dimensions, rng)
+    factors = leading_vectors(joined, grid(dimensions), rng)
     width = queries.shape[1]
-    return vectors[:width], vectors[width:]
+    return factors.vectors[:width], factors.vectors[width:], factors
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,10 @@ class ClLsi(Model):
         checkpoint: Path | None = None,
     ) -> FittedModel:
         """Factor once at the largest N; keep the N of the lowest training rank loss."""
-        tried = (self.dimensions,) if isinstance(self.dimensions, int) else self.dimensions
-        U, V = factored(task, self.view, max(tried), rng)
+        U, V, factors = factored(task, self.view, self.dimensions, rng)
         fits = {
             n: fitted(self, task, {"U": U[:, :n].copy(), "V": V[:, :n].copy()})
-            for n in sorted({min(n, U.shape[1]) for n in tried})
+            for n in sorted(set(factors.dimensions.values()))
         }
         losses = {}
         if len(fits) > 1:
@@ -92,6 +92,7 @@ class ClLsi(Model):
         facts = {
             "dimensions": chosen,
             "mates": len(mates_of(task)),
+            "residual": factors.residual,
             "training_rank_loss": {str(n): loss for n, loss in losses.items()},
         }
         return fitted(self, task, fits[chosen].arrays, facts)

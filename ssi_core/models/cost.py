@@ -14,6 +14,7 @@ import numpy as np
 from ssi_core.evaluation.evaluate import BLOCK_BYTES
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.sparse import padded
+from ssi_core.models import svd
 from ssi_core.models.base import Model
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.cl_lsi import ClLsi, mates_of
@@ -162,10 +163,8 @@ def vector_shape(model: Model, task: Task) -> tuple[int, int]:
 
 
 def _factorisation(model: Lsi | LsiMixture, task: Task) -> int:
-    n, words = task.documents.matrix(model.view).shape
-    rank = min(_most(model.dimensions) + 10, n, words)
-    # Normal numbers in float64; the bases of both sides, their QR and the last SVD.
-    return 8 * rank * words + 4 * 4 * rank * (n + words)
+    matrix = task.documents.matrix(model.view)
+    return svd.memory_of(matrix.shape, matrix.nnz, _most(model.dimensions))
 
 
 def _mates(model: ClLsi | Softmax, task: Task) -> int:
@@ -174,8 +173,7 @@ def _mates(model: ClLsi | Softmax, task: Task) -> int:
     for texts in (task.queries, task.documents):
         rows = texts.matrix(model.view)
         longest += int(8 * n * rows.nnz / max(1, rows.shape[0]))
-    rank = min(_most(model.dimensions) + 10, n, words)
-    return 2 * longest + 8 * rank * words + 4 * 4 * rank * (n + words)
+    return 2 * longest + svd.memory_of((n, words), longest // 8, _most(model.dimensions))
 
 
 def _tuning(model: Lsi | LsiMixture | ClLsi, task: Task, *, kept: int) -> int:

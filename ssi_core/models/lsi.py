@@ -2,7 +2,7 @@
 
 The documents' rows ``X`` (n, D) of a view are factored ``X ~ P S V'``; a text ``x`` becomes
 ``x V_N`` (N,), and texts are compared by the cosine there. The N leading columns of one
-factorisation serve every smaller N.
+factorisation serve every smaller N; `ssi_core.models.svd` says how exact they are.
 """
 
 from __future__ import annotations
@@ -16,24 +16,12 @@ from scipy import sparse
 
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
+from ssi_core.models.svd import leading_vectors
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.types import Float32, Task, TextMatrix, Texts, Vectors, View, Watch
 
 _GRID = (50, 100, 200, 500, 750, 1000)  # the paper's dimensions
 _ALPHAS = tuple(round(0.05 * i, 2) for i in range(21))
-
-
-def word_vectors(matrix: TextMatrix, dimensions: int, rng: np.random.Generator) -> Float32:
-    """Leading right singular vectors of a matrix: float32 (D, N), N bounded by its rank's bound."""
-    # Loaded here: a search needs no factorisation, and should not wait for the import.
-    from sklearn.utils.extmath import randomized_svd
-
-    rank = max(1, min(dimensions, min(matrix.shape) - 1))
-    seed = int(rng.integers(2**31))
-    _, _, transposed = randomized_svd(
-        matrix, rank, n_iter=2, n_oversamples=10, random_state=seed, power_iteration_normalizer="QR"
-    )
-    return np.ascontiguousarray(transposed.T, dtype=np.float32)
 
 
 def unit(rows: Float32) -> Float32:
@@ -74,16 +62,19 @@ class Lsi(Model):
         checkpoint: Path | None = None,
     ) -> FittedModel:
         """Factor once at the largest N; keep the N of the lowest training rank loss."""
-        tried = _grid(self.dimensions)
-        vectors = word_vectors(task.documents.matrix(self.view), max(tried), rng)
-        bounded = sorted({min(n, vectors.shape[1]) for n in tried})
+        factors = leading_vectors(task.documents.matrix(self.view), grid(self.dimensions), rng)
+        vectors, bounded = factors.vectors, sorted(set(factors.dimensions.values()))
         losses = {}
         if len(bounded) > 1:
             validator = Validator(task, side="train", queries=self.tuning_queries)
             for n in bounded:
                 losses[n] = validator.rank_loss(fitted(self, task, {"V": vectors[:, :n].copy()}))
         chosen = min(losses, key=losses.__getitem__) if losses else bounded[0]
-        facts = {"dimensions": chosen, "training_rank_loss": {str(n): v for n, v in losses.items()}}
+        facts = {
+            "dimensions": chosen,
+            "residual": factors.residual,
+            "training_rank_loss": {str(n): v for n, v in losses.items()},
+        }
         return fitted(self, task, {"V": vectors[:, :chosen].copy()}, facts)
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
@@ -134,18 +125,23 @@ class LsiMixture(Model):
         checkpoint: Path | None = None,
     ) -> FittedModel:
         """Choose alpha and N together; the two parts are scored once each and then mixed."""
-        tried = _grid(self.dimensions)
-        vectors = word_vectors(task.documents.matrix(self.view), max(tried), rng)
+        factors = leading_vectors(task.documents.matrix(self.view), grid(self.dimensions), rng)
+        vectors = factors.vectors
         validator = Validator(task, side="train", queries=self.tuning_queries)
         tfidf = validator.scores(fitted(TfIdf(self.tfidf_view or self.view), task, {}))
         losses: dict[tuple[int, float], float] = {}
-        for n in sorted({min(n, vectors.shape[1]) for n in tried}):
+        for n in sorted(set(factors.dimensions.values())):
             lsi = validator.scores(fitted(Lsi(self.view, n), task, {"V": vectors[:, :n].copy()}))
             for alpha in self.alphas:
                 mixed = np.float32(alpha) * lsi + np.float32(1 - alpha) * tfidf
                 losses[n, alpha] = validator.rank_loss_of(mixed)
         n, alpha = min(losses, key=losses.__getitem__)
-        facts = {"dimensions": n, "alpha": alpha, "training_rank_loss": losses[n, alpha]}
+        facts = {
+            "dimensions": n,
+            "alpha": alpha,
+            "residual": factors.residual,
+            "training_rank_loss": losses[n, alpha],
+        }
         arrays = {"V": vectors[:, :n].copy(), "alpha": np.array([alpha], np.float32)}
         return fitted(self, task, arrays, facts)
 
@@ -173,7 +169,8 @@ class LsiMixture(Model):
         return fitted.view(self.tfidf_view or self.view, side)
 
 
-def _grid(dimensions: int | tuple[int, ...]) -> tuple[int, ...]:
+def grid(dimensions: int | tuple[int, ...]) -> tuple[int, ...]:
+    """Return the dimensions to try."""
     return (dimensions,) if isinstance(dimensions, int) else dimensions
 
 

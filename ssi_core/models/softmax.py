@@ -96,7 +96,7 @@ class Softmax(Model):
         """Factor the mates, then train with early stopping; one thread makes the same bits."""
         if len(task.train) == 0:
             raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
-        maps = factored(task, self.view, self.dimensions, rng)
+        maps = factored(task, self.view, self.dimensions, rng)[:2]
         seed = int(rng.integers(2**63))
         judges = [
             Validator(task, side, self.validation_queries, threads=threads)

@@ -1,0 +1,95 @@
+"""Singular vectors: the subspace of svds, on spectra of texts and on hard ones."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse.linalg import svds
+
+from ssi_core.features.task import build_task, open_task
+from ssi_core.models.svd import leading_vectors
+from tests.corpus.dumps import real_data
+
+
+def overlap(one, other):
+    """Share of a subspace that lies in another of the same dimension; 1 where they are equal."""
+    return np.linalg.norm(one.T @ other) ** 2 / one.shape[1]
+
+
+def zipf(rows, columns, seed=0, words=60):
+    """Texts of words drawn by Zipf's law on a few hundred subjects: a spectrum that falls slowly."""
+    rng = np.random.default_rng(seed)
+    subjects = rng.integers(0, 300, rows)
+    drawn = rng.zipf(1.3, (rows, words)) * (1 + subjects[:, None]) % columns
+    indices = np.repeat(np.arange(rows), words), drawn.ravel()
+    counts = sparse.csr_array((np.ones(rows * words), indices), shape=(rows, columns))
+    counts.sum_duplicates()
+    counts.data = np.float32(1 + np.log(counts.data))
+    lengths = np.sqrt(np.asarray((counts**2).sum(axis=1)).ravel())
+    return sparse.csr_array(sparse.diags_array(1 / lengths) @ counts).astype(np.float32)
+
+
+@pytest.mark.parametrize("shape", [(900, 3000), (3000, 900)])
+@pytest.mark.parametrize("basis_bytes", [1, 1 << 30], ids=["restarts", "at once"])
+def test_the_subspaces_are_those_of_svds(shape, basis_bytes):
+    matrix, wanted = zipf(*shape), (10, 40, 80)
+    factors = leading_vectors(matrix, wanted, np.random.default_rng(0), basis_bytes=basis_bytes)
+    _, _, right = svds(matrix.astype(np.float64), k=81, rng=np.random.default_rng(1))
+    right = right[::-1].T
+    assert factors.dimensions == {n: n for n in wanted}
+    assert 0 < factors.residual <= 0.01
+    for n in wanted:
+        assert overlap(factors.vectors[:, :n], right[:, :n]) > 1 - 1e-4
+    np.testing.assert_allclose(factors.vectors.T @ factors.vectors, np.eye(80), atol=1e-4)
+
+
+def test_the_residual_is_the_one_that_is_stated():
+    matrix = zipf(900, 3000)
+    loose = leading_vectors(matrix, [40], np.random.default_rng(0), tolerance=0.5)
+    tight = leading_vectors(matrix, [40], np.random.default_rng(0), tolerance=1e-6)
+    gram = (matrix @ matrix.T).toarray().astype(np.float64)
+    values = np.linalg.eigvalsh(gram)[::-1]
+    for factors, bound in ((loose, 0.5), (tight, 1e-4)):  # float32 ends at about 1e-5
+        V = factors.vectors.astype(np.float64)
+        image = matrix.T @ (matrix @ V)
+        residual = np.linalg.norm(image - V @ (V.T @ image)) / (values[39] - values[40])
+        assert residual <= bound
+
+
+def test_the_same_seed_gives_the_same_bits():
+    one, two = (leading_vectors(zipf(900, 2000), [30], np.random.default_rng(3)) for _ in range(2))
+    assert np.array_equal(one.vectors, two.vectors)
+
+
+def test_an_n_without_a_gap_after_it_is_moved():
+    # Twenty copies of one text and eight texts of their own: s = sqrt(20), 1 (eight times), 0.
+    matrix = np.zeros((28, 40), np.float32)
+    matrix[:20, 0] = 1
+    matrix[np.arange(20, 28), np.arange(1, 9)] = 1
+    factors = leading_vectors(sparse.csr_array(matrix), [5, 9, 20], np.random.default_rng(0))
+    assert factors.dimensions == {5: 1, 9: 9, 20: 9}
+    assert factors.vectors.shape == (40, 9)
+
+
+@pytest.mark.parametrize("n", [700, 2000])
+def test_a_matrix_of_low_rank_has_no_more_vectors_than_its_rank(n):
+    rng = np.random.default_rng(0)
+    left = sparse.random_array((n, 12), density=0.3, rng=rng)
+    matrix = sparse.csr_array(left @ sparse.random_array((12, 1500), density=0.3, rng=rng))
+    factors = leading_vectors(matrix.astype(np.float32), [100], rng)
+    assert factors.dimensions == {100: 12}
+    _, _, right = np.linalg.svd(matrix.toarray())
+    assert overlap(factors.vectors, right[:12].T) > 1 - 1e-6
+
+
+@pytest.mark.slow
+def test_on_wikispeedia(tmp_path):
+    from ssi_core.corpus.wikispeedia import ingest_wikispeedia
+
+    ingest_wikispeedia(real_data("wikispeedia"), tmp_path / "corpus")
+    build_task(tmp_path / "corpus", tmp_path / "task", views=("raw", "sublinear"))
+    for view in ("raw", "sublinear"):
+        matrix = open_task(tmp_path / "task").documents.matrix(view)
+        factors = leading_vectors(matrix, [50, 100, 200], np.random.default_rng(0))
+        right = svds(sparse.csr_array(matrix, dtype=np.float64), k=201)[2][::-1].T
+        for n in (50, 100, 200):
+            assert overlap(factors.vectors[:, :n], right[:, :n]) > 0.9999

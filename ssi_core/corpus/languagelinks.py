@@ -198,14 +198,17 @@ def read_interlanguage(source: Source) -> LanguageLinks:
             yield piece
 
     done = pool.spread(interlanguage_of_piece, pieces(), other, source.processes)
-    for number, found in enumerate(done):
+    skipped: Counter[str] = Counter()
+    for number, (found, left_out) in enumerate(done):
         rows += found
+        skipped["page_too_large"] += left_out
         source.progress(shares[number], f"{len(rows):,} language links read")
-    return _one_way(rows, side, Counter())
+    return _one_way(rows, side, skipped)
 
 
-def interlanguage_of_piece(piece: Piece, language: str) -> list[tuple[str, str]]:
-    """Page id and title of each link to a language from the articles of a piece."""
+def interlanguage_of_piece(piece: Piece, language: str) -> tuple[list[tuple[str, str]], int]:
+    """Return page id and title of each link to a language, and the number of pages left out."""
+    piece = piece.load()
     mark = re.compile(rf"\[\[\s*{re.escape(language)}\s*:", re.IGNORECASE)
     found: list[tuple[str, str]] = []
     for page in read_pages(piece):
@@ -215,7 +218,7 @@ def interlanguage_of_piece(piece: Piece, language: str) -> list[tuple[str, str]]
             prefix, _, title = target.partition(":")
             if prefix.strip().lower() == language and title.strip():
                 found.append((str(page.id), _title(title, language)))
-    return found
+    return found, piece.left_out
 
 
 SOURCES: dict[str, Callable[[Source], LanguageLinks]] = {

@@ -218,5 +218,7 @@ def read_piece(numbered: tuple[int, Piece], pieces: Pieces) -> Counter[str]:
     frames = _read(piece, pieces, mark_pages(piece.xml or b"")) or _read(piece, pieces, None)
     assert frames is not None
     counts = counts_of(frames[PAGES])
+    counts["pages"] += piece.left_out
+    counts["page_too_large"] = piece.left_out
     pieces.write(number, frames, counts)
     return counts

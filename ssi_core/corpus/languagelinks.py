@@ -141,6 +141,9 @@ def read_sitelinks(source: Source) -> LanguageLinks:
     for number, (line, share) in enumerate(read_lines(source.path), 1):
         if not number % _REPORT_EVERY:
             source.progress(share, f"{number:,} items read")
+        if line is None:
+            skipped["entity_too_long"] += 1
+            continue
         entity = line.strip().removesuffix(b",")
         if entity in (b"", b"[", b"]"):
             continue

@@ -245,8 +245,24 @@ def test_a_body_that_does_not_come_is_not_waited_for():
         said.append(message)
 
     asked = {"type": "http", "method": "POST", "path": "/match", "scheme": "http", "headers": []}
-    asyncio.run(Guard(None, most=10, patience=0.05)(asked, receive, send))
+    guard = Guard(None, most=10, together=10, patience=0.05)
+    asyncio.run(guard(asked, receive, send))
     assert said[0]["status"] == 408
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/search?q=car", "/healthz", "/documents", "/nowhere", "/search", "/match"]
+)
+def test_head_is_answered_as_get_without_a_body(client, path):
+    full, head = client.get(path), client.head(path)
+    assert (head.status_code, head.content) == (full.status_code, b"")
+    assert dict(head.headers) == dict(full.headers) | {"date": head.headers["date"]}
+
+
+def test_head_is_counted_by_its_route(client):
+    client.head("/healthz")
+    text = client.get("/metrics").text
+    assert 'ssi_requests_total{method="HEAD",path="/healthz",status="200"}' in text
 
 
 @pytest.mark.parametrize(

@@ -187,6 +187,7 @@ def _state(role: schemas.Which, served: Served) -> schemas.ModelState:
     return schemas.ModelState(
         role=role,
         asked=served.asked,
+        title=served.title,
         name=served.name,
         directory=str(served.directory),
         documents=len(served.searcher),

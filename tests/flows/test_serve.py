@@ -395,6 +395,21 @@ def test_documents_of_a_model_have_a_place_of_their_own(monkeypatch, tmp_path):
     assert documents_of("..").is_relative_to(place)
 
 
+def test_a_model_that_takes_over_brings_its_title(models, tmp_path):
+    registry = Registry(champion=models["tfidf"])
+    path = Changes(tmp_path / "documents.db")
+    titled = Service(
+        ["models:/ssi@champion"], path, registry, title=lambda asked, place: f"a {place.name}"
+    )
+    with answering(titled) as client:
+        titles = [client.get("/healthz").json()["models"][0]["title"]]
+        for name in ("bilinear", "bilinear"):
+            registry.place["champion"] = models[name]
+            titled.follow()
+            titles.append(client.get("/healthz").json()["models"][0]["title"])
+    assert titles == ["a tfidf", "a bilinear", "a bilinear"]
+
+
 def test_it_says_how_much_an_approximate_search_finds(models, tmp_path):
     def prepare(searcher):
         asked.append(searcher)

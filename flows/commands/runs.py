@@ -112,7 +112,9 @@ def evaluate(
 def export_trec(run: str, out: Path, task: Path | None, fold: int | None) -> Outcome:
     """Write the rankings of a run for other tools.
 
-    The files are run.trec and qrels.trec.
+    The files are run.trec and qrels.trec. Equal scores are ordered as in the evaluation, by the
+    order of the task's documents, and are written slightly apart: MAP, MRR, P@k and nDCG agree
+    with the report. Its rank loss counts a tie as one half, which the files cannot say.
     """
     from flows import tracking
     from flows.costs import require_evaluation

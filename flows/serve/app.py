@@ -20,7 +20,7 @@ from starlette.responses import PlainTextResponse
 
 from flows import environment
 from flows.serve import schemas
-from flows.serve.guard import Guard, problem
+from flows.serve.guard import Guard, Heads, problem
 from flows.serve.metrics import CONTENT_TYPE, Measured, Metrics
 from flows.serve.service import Served, Service
 from flows.serve.work import Work
@@ -31,6 +31,7 @@ from ssi_core.serving.searcher import Answer
 from ssi_core.types import BadInput, Refused
 
 _BODY = 16 << 20
+_BODIES = 64 << 20  # of all requests that are being answered
 ROLES: tuple[schemas.Which, ...] = ("served", "beside")
 
 Q = Annotated[str, Query(min_length=1, max_length=schemas.MOST_QUERY, description="Text.")]
@@ -47,6 +48,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
         413: "Too large",
         422: "Wrong request",
         429: "Too many requests at a time",
+        503: "Too many large requests at a time",
     }.items()
 }
 
@@ -69,7 +71,8 @@ def make_app(service: Service, threads: int | None = None) -> FastAPI:
     _add_documents(app, service, work)
     _add_state(app, service, metrics)
     _add_problems(app)
-    app.add_middleware(Guard, most=_BODY)
+    app.add_middleware(Heads)
+    app.add_middleware(Guard, most=_BODY, together=_BODIES)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
     app.add_middleware(Measured, metrics=metrics)
     return app
@@ -184,6 +187,7 @@ def _state(role: schemas.Which, served: Served) -> schemas.ModelState:
     return schemas.ModelState(
         role=role,
         asked=served.asked,
+        title=served.title,
         name=served.name,
         directory=str(served.directory),
         documents=len(served.searcher),

@@ -9,20 +9,56 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
+class Heads:
+    """Answer HEAD as GET is answered, without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, HEAD as GET."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def without_body(message: Message) -> None:
+            await send({**message, "body": b""} if "body" in message else message)
+
+        asked = {**scope, "method": "GET"}
+        try:
+            await self._app(asked, receive, without_body)
+        finally:
+            if "route" in asked:
+                scope["route"] = asked["route"]
+
+
+class _Body:
+    """The parts of a body that are here."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.size = 0
+
+
 class Guard:
     """Refuse large and slow bodies, and changes that the page of another site asks for.
 
     Parameters
     ----------
-    most : bytes of a body
-    patience : seconds in which it must be here
+    most : int
+        Bytes of a body.
+    together : int
+        Bytes of the bodies of all requests that are not answered yet.
+    patience : float
+        Seconds in which a body must be here.
     """
 
-    def __init__(self, app: ASGIApp, most: int, patience: float = 30.0) -> None:
-        self._app, self._most, self._patience = app, most, patience
+    def __init__(self, app: ASGIApp, most: int, together: int, patience: float = 30.0) -> None:
+        self._app, self._most, self._together, self._patience = app, most, together, patience
+        self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on with its whole body, or answer it with 4xx."""
+        """Pass a request on with its whole body, or answer it with 4xx or 503."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -35,32 +71,46 @@ class Guard:
                     scope, receive, send
                 )
                 return
+        body = _Body()
+        try:
+            refusal = await self._read(body, receive)
+            if refusal is not None:
+                body.parts.clear()
+                await refusal(scope, receive, send)
+            else:
+                await self._app(scope, _replay(body.parts, receive), send)
+        finally:
+            self._held -= body.size
+
+    async def _read(self, body: _Body, receive: Receive) -> JSONResponse | None:
+        """Read a body, or return why it is not read."""
+        more = True
         try:
             async with asyncio.timeout(self._patience):
-                body = await self._body(receive)
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        break
+                    part = message.get("body", b"")
+                    body.parts.append(part)
+                    body.size += len(part)
+                    self._held += len(part)
+                    if body.size > self._most:
+                        return problem(
+                            413, "too_large", f"the body has more than {self._most} bytes"
+                        )
+                    if self._held > self._together:
+                        return _busy()
+                    more = message.get("more_body", False)
         except TimeoutError:
-            await problem(408, "slow", f"no whole body in {self._patience:g} s")(
-                scope, receive, send
-            )
-            return
-        if body is None:
-            message = f"the body has more than {self._most} bytes"
-            await problem(413, "too_large", message)(scope, receive, send)
-            return
-        await self._app(scope, _replay(body, receive), send)
+            return problem(408, "slow", f"no whole body in {self._patience:g} s")
+        return None
 
-    async def _body(self, receive: Receive) -> bytes | None:
-        parts, size, more = [], 0, True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                break
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > self._most:
-                return None
-            more = message.get("more_body", False)
-        return b"".join(parts)
+
+def _busy() -> JSONResponse:
+    answer = problem(503, "busy", "too many large requests at a time")
+    answer.headers["Retry-After"] = "1"
+    return answer
 
 
 def problem(status: int, kind: str, message: str, place: str = "body") -> JSONResponse:
@@ -71,8 +121,9 @@ def problem(status: int, kind: str, message: str, place: str = "body") -> JSONRe
     return JSONResponse({"detail": detail}, status)
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
-    left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+def _replay(parts: list[bytes], receive: Receive) -> Receive:
+    left: list[Message] = [{"type": "http.request", "body": b"".join(parts), "more_body": False}]
+    parts.clear()
 
     async def replayed() -> Message:
         return left.pop() if left else await receive()

@@ -13,6 +13,8 @@ import uvicorn
 
 from flows import environment
 from flows.serve.app import make_app
+from flows.serve.names import title_of
+from flows.serve.protocol import PatientProtocol
 from flows.serve.service import Follower, Service
 from flows.server import HOST, check_port
 from ssi_core import store
@@ -57,11 +59,11 @@ def serve(
     documents.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         stack.enter_context(store.locked(documents))
-        service = Service(models, Changes(documents), find, index, prepare)
+        service = Service(models, Changes(documents), find, index, prepare, title_of)
         stack.enter_context(Follower(service, seconds))
         config = uvicorn.Config(
             make_app(service, threads), host=HOST, port=port, log_config=None, access_log=False,
-            server_header=False, timeout_graceful_shutdown=10,
+            server_header=False, timeout_graceful_shutdown=10, http=PatientProtocol, ws="none",
         )  # fmt: skip
         server = _Server(config, lambda: ready(f"http://{HOST}:{port}", service))
         # Of the handler that stands here uvicorn asks how to end once all is answered.

@@ -117,10 +117,15 @@ class Removed(BaseModel):
 
 
 class ModelState(BaseModel):
-    """A model that answers; ``recall`` of the 10 best as measured, null where search is exact."""
+    """A model that answers.
+
+    ``title`` is its name for people, ``name`` the kind of model; ``recall`` of the 10 best is as
+    measured, null where search is exact.
+    """
 
     role: Which
     asked: str
+    title: str
     name: str
     directory: str
     documents: int

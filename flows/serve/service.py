@@ -33,12 +33,14 @@ class Served:
     ----------
     asked : as it was named: a directory, a run id, models:/NAME@ALIAS
     directory : of the model
+    title : name of the model for people
     since : when it began to answer
     problem : why what ``asked`` names now could not be opened; None where all is well
     """
 
     asked: str
     directory: Path
+    title: str
     searcher: LiveSearcher
     since: datetime
     problem: str | None = None
@@ -64,6 +66,7 @@ class Service:
     find : name of a model -> its directory
     index : of the first model, if that does not carry one
     prepare : searcher of a model -> the one that is to answer, such as an approximate one
+    title : name and directory of a model -> its name for people
     """
 
     def __init__(
@@ -73,14 +76,16 @@ class Service:
         find: Callable[[str], Path],
         index: Path | None = None,
         prepare: Callable[[Searcher], Searcher] = lambda searcher: searcher,
+        title: Callable[[str, Path], str] = lambda asked, directory: asked,
     ) -> None:
-        self._changes, self._find, self._prepare = changes, find, prepare
+        self._changes, self._find, self._prepare, self._title = changes, find, prepare, title
         self._turn = threading.Lock()
         self.swaps = self.problems = 0
         opened = []
         for place, name in enumerate(asked):
             directory = find(name)
-            opened.append((name, directory, self._opened(directory, None if place else index)))
+            searcher = self._opened(directory, None if place else index)
+            opened.append((name, directory, title(name, directory), searcher))
         self.models = tuple(self._served(*one) for one in opened)
 
     def follow(self) -> None:
@@ -94,12 +99,12 @@ class Service:
 
     def _follow(self, place: int, served: Served) -> None:
         try:
-            directory = self._find(served.asked)
-            if directory == served.directory:
-                fresh, problem = None, None
-            else:
+            directory, title = self._find(served.asked), served.title
+            fresh, problem = None, None
+            if directory != served.directory:
                 try_model(directory)
-                fresh, problem = self._opened(directory, None), None
+                fresh = self._opened(directory, None)
+                title = self._title(served.asked, directory)
         except Exception as error:
             # Whatever a registry or a disk does to us, the old model answers.
             fresh, problem = None, f"{type(error).__name__}: {error}"
@@ -110,9 +115,9 @@ class Service:
             # Documents may have come while the model was opened.
             old = self.models[place]
             if fresh is not None:
-                new = self._served(served.asked, directory, fresh)
+                new = self._served(served.asked, directory, title, fresh)
                 self.swaps += 1
-                _log.info("%s is now %s", served.asked, directory)
+                _log.info("%s is now %s", title, directory)
             else:
                 new = replace(old, problem=problem)
             self.models = (*self.models[:place], new, *self.models[place + 1 :])
@@ -158,9 +163,9 @@ class Service:
             for old, searcher in zip(self.models, searchers, strict=True)
         )
 
-    def _served(self, asked: str, directory: Path, searcher: LiveSearcher) -> Served:
+    def _served(self, asked: str, directory: Path, title: str, searcher: LiveSearcher) -> Served:
         live = searcher.put(self._changes.added()).drop(self._changes.gone())
-        return Served(asked, directory, live, datetime.now(UTC))
+        return Served(asked, directory, title, live, datetime.now(UTC))
 
     def _opened(self, directory: Path, index: Path | None) -> LiveSearcher:
         searcher = LiveSearcher(self._prepare(open_searcher(directory, index)))

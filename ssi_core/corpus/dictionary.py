@@ -19,7 +19,8 @@ def read_dictionary(path: Path, skipped: Counter[str]) -> pl.DataFrame:
     ----------
     path : UTF-8, may be packed by gzip, bz2 or xz; an entry a line, no head: a term in the language
         of the queries, a tab, a translation; a term may have several lines
-    skipped : where ``entry_duplicate`` and ``entry_without_translation`` are counted
+    skipped : where ``entry_duplicate``, ``entry_too_long`` and ``entry_without_translation`` are
+        counted
 
     Returns
     -------
@@ -33,6 +34,9 @@ def read_dictionary(path: Path, skipped: Counter[str]) -> pl.DataFrame:
     """
     entries: dict[tuple[str, str], None] = {}
     for number, (line, _) in enumerate(packed.read_lines(path), 1):
+        if line is None:
+            skipped["entry_too_long"] += 1
+            continue
         entry = _entry(line, path, number)
         if not all(entry):
             skipped["entry_without_translation"] += 1

@@ -7,26 +7,33 @@ a ``-multistream.xml.bz2`` begin where its index says, hence they're decompresse
 
 from __future__ import annotations
 
-import bz2
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lxml import etree
 
+from ssi_core.corpus.stream import (
+    CUT_OFF,
+    END,
+    PAGE,
+    WholePages,
+    decompress,
+    is_utf16,
+    read_file,
+    read_xml,
+)
 from ssi_core.corpus.titles import Site
 from ssi_core.text.wikinames import LANGUAGES
 from ssi_core.types import BadInput
 
 PIECE_BYTES = 16 << 20
 """XML bytes of a piece: what a worker holds at a time, and what becomes a part on disk."""
-_BLOCK = 1 << 20
-_LARGEST_PAGE = 512 << 20
 _LARGEST_HEAD = 4 << 20
+_LARGEST_STREAMS = 512 << 20
+_LARGEST_INDEX_LINE = 1 << 16
 _COMPRESSION = 5
-_CUT_OFF = "The file is cut off; download it again and compare its checksum."
-_PAGE = re.compile(rb"<page[\s>]")
 _WIKI_NAME = re.compile(r"([a-z][a-z_]*?)wiki(?:-|\.|_|$)")
 
 
@@ -41,6 +48,7 @@ class Piece:
     xml : the pages, or None: streams ``start`` to ``stop`` of a multistream dump
     last : the end of the dump is to be in these streams
     done : share of the dump that is read after this piece
+    left_out : pages larger than `stream.LARGEST_PAGE` that stood here; known with ``xml`` in hand
     """
 
     path: Path
@@ -49,55 +57,30 @@ class Piece:
     xml: bytes | None
     last: bool
     done: float
+    left_out: int = 0
 
     def load(self) -> Piece:
         """Return the piece with its pages in hand."""
         if self.xml is not None:
             return self
-        xml = b"".join(_decompress(self.path, _read(self.path, self.start, self.stop), self.start))
-        first, end = _PAGE.search(xml), xml.rfind(b"</page>") + len(b"</page>")
-        if first is None or end < first.start():
+        pages, runs, size = WholePages(), [], 0
+        streams = read_file(self.path, self.start, self.stop)
+        for _, run in pages.read(decompress(self.path, streams, self.start)):
+            runs.append(run)
+            size += len(run)
+            if size > _LARGEST_STREAMS:
+                raise BadInput(
+                    f"{self.path}: the streams from byte {self.start} to {self.stop} hold more "
+                    f"than {_LARGEST_STREAMS >> 20} MiB. Remove the index beside the dump to have "
+                    "it read in order."
+                )
+        if not runs and not pages.left_out:
             raise BadInput(
                 f"{self.path}: no whole page in the streams from byte {self.start} to "
                 f"{self.stop}. The index may belong to another dump; remove or replace it."
             )
-        _check_end(self.path, xml[end:], end, last=self.last)
-        return replace(self, xml=xml[first.start() : end])
-
-
-def _read(path: Path, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        file.seek(start)
-        left = path.stat().st_size - start if stop is None else stop - start
-        while left > 0 and (block := file.read(min(_BLOCK, left))):
-            left -= len(block)
-            yield block
-
-
-def _decompress(path: Path, blocks: Iterable[bytes], start: int = 0) -> Iterator[bytes]:
-    """Yield decompressed blocks of at most 1 MiB; streams may follow each other."""
-    place = start
-    decompressor = bz2.BZ2Decompressor()
-    begun = False
-    for block in blocks:
-        raw = block
-        while raw or not (decompressor.needs_input or decompressor.eof):
-            if decompressor.eof:
-                decompressor = bz2.BZ2Decompressor()
-            try:
-                xml = decompressor.decompress(raw, _BLOCK)
-            except OSError:
-                raise BadInput(
-                    f"{path}: corrupt bz2 between bytes {place} and {place + len(block)}. Download "
-                    "it again and compare its checksum."
-                ) from None
-            begun = True
-            raw = decompressor.unused_data
-            if xml:
-                yield xml
-        place += len(block)
-    if begun and not decompressor.eof:
-        raise BadInput(f"{path}: the bz2 data end at byte {place} within a stream. {_CUT_OFF}")
+        _check_end(self.path, pages.rest, pages.place, last=self.last)
+        return replace(self, xml=b"".join(runs), left_out=pages.left_out)
 
 
 def _check_end(path: Path, rest: bytes, place: int, *, last: bool) -> None:
@@ -109,23 +92,8 @@ def _check_end(path: Path, rest: bytes, place: int, *, last: bool) -> None:
     where = f"within the page {title[1].decode(errors='replace')!r}" if title else "between pages"
     raise BadInput(
         f"{path}: no end of the export; the XML ends {where}, after byte {place} of the "
-        f"decompressed text. {_CUT_OFF}"
+        f"decompressed text. {CUT_OFF}"
     )
-
-
-def _xml_blocks(path: Path) -> Iterator[tuple[bytes, float]]:
-    """Yield blocks of XML with the share of the file read so far."""
-    size = max(path.stat().st_size, 1)
-    read = 0
-
-    def counted() -> Iterator[bytes]:
-        nonlocal read
-        for block in _read(path):
-            read += len(block)
-            yield block
-
-    for xml in _decompress(path, counted()) if path.suffix == ".bz2" else counted():
-        yield xml, read / size
 
 
 def index_of(path: Path) -> Path | None:
@@ -141,8 +109,10 @@ def _offsets(path: Path, index: Path) -> list[int]:
     offsets: list[int] = []
     rest = b""
     try:
-        for block in _decompress(index, _read(index)):
+        for block in decompress(index, read_file(index)):
             *lines, rest = (rest + block).split(b"\n")
+            if len(rest) > _LARGEST_INDEX_LINE:
+                raise ValueError("a line without an end")
             for line in lines:
                 offset = int(line.partition(b":")[0])
                 if not offsets or offset != offsets[-1]:
@@ -176,39 +146,36 @@ def _pieces_by_index(path: Path, offsets: list[int], size: int) -> Iterator[Piec
 
 
 def _pieces_in_order(path: Path, size: int) -> Iterator[Piece]:
-    buffer = bytearray()
-    start = searched = 0
-    inside = False
+    pages, buffer = WholePages(), bytearray()
+    start = counted = 0
     done = 0.0
-    for block, done in _xml_blocks(path):
-        buffer += block
-        if not inside:
-            first = _PAGE.search(buffer)
-            if first is None:
-                continue
-            inside, start = True, first.start()
-            del buffer[:start]
+
+    def blocks() -> Iterator[bytes]:
+        nonlocal done
+        for xml, done in read_xml(path):  # noqa: B007
+            yield xml
+
+    def piece(length: int) -> Piece:
+        nonlocal start, counted
+        xml, left_out = bytes(buffer[:length]), pages.left_out - counted
+        del buffer[:length]
+        start, counted = start + length, pages.left_out
+        return Piece(path, start - length, start, xml, False, done, left_out)
+
+    for place, run in pages.read(blocks()):
+        if buffer and place > start + len(buffer):
+            # A page between was left out; the places in a piece are those in the XML.
+            yield piece(len(buffer))
+        start = start if buffer else place
+        buffer += run
         while len(buffer) >= size:
-            cut = buffer.rfind(b"</page>", 0, size)
-            if cut < 0:
-                cut = buffer.find(b"</page>", searched)
-            if cut < 0:
-                searched = max(0, len(buffer) - len(b"</page>"))
-                if len(buffer) > _LARGEST_PAGE:
-                    raise BadInput(
-                        f"{path}: the page at byte {start} of the XML is larger than "
-                        f"{_LARGEST_PAGE >> 20} MiB. This is no dump of current articles."
-                    )
-                break
-            cut, searched = cut + len(b"</page>"), 0
-            yield Piece(path, start, start + cut, bytes(buffer[:cut]), False, done)
-            del buffer[:cut]
-            start += cut
-    cut = buffer.rfind(b"</page>")
-    cut = cut + len(b"</page>") if cut >= 0 else 0
-    _check_end(path, bytes(buffer[cut:]) if inside else b"</mediawiki>", start + cut, last=True)
-    if cut:
-        yield Piece(path, start, start + cut, bytes(buffer[:cut]), False, 1.0)
+            cut = buffer.rfind(END, 0, size)
+            cut = cut if cut >= 0 else buffer.find(END)
+            yield piece(cut + len(END))
+    if pages.begun:
+        _check_end(path, pages.rest, pages.place, last=True)
+    if buffer or pages.left_out > counted:
+        yield piece(len(buffer))
 
 
 def read_pieces(path: Path, size: int = PIECE_BYTES) -> Iterator[Piece]:
@@ -220,16 +187,15 @@ def read_pieces(path: Path, size: int = PIECE_BYTES) -> Iterator[Piece]:
         The compression or the end of the export is damaged, or there is no page.
     """
     index = index_of(path)
-    if index is not None:
-        offsets = _offsets(path, index)
-        head = b"".join(_decompress(path, _read(path, 0, offsets[0]))) if offsets else b""
-        if not offsets or _PAGE.search(head):
-            raise BadInput(
-                f"{index}: pages of {path.name} are missing in it. Replace or remove it."
-            )
-        pieces = _pieces_by_index(path, offsets, size)
-    else:
+    offsets = _offsets(path, index) if index is not None else []
+    head = _head_stream(path, offsets[0]) if offsets else b""
+    if index is None or is_utf16(head):
+        # Streams of UTF-16 can't be read one by one: only the first says so.
         pieces = _pieces_in_order(path, size)
+    elif not offsets or PAGE.search(head):
+        raise BadInput(f"{index}: pages of {path.name} are missing in it. Replace or remove it.")
+    else:
+        pieces = _pieces_by_index(path, offsets, size)
     empty = True
     for piece in pieces:
         empty = False
@@ -238,11 +204,21 @@ def read_pieces(path: Path, size: int = PIECE_BYTES) -> Iterator[Piece]:
         raise BadInput(f"{path}: the dump holds no page. Give a pages-articles dump.")
 
 
+def _head_stream(path: Path, stop: int) -> bytes:
+    """Return what precedes the first stream of pages of a multistream dump."""
+    head = b""
+    for block in decompress(path, read_file(path, 0, stop)):
+        head += block
+        if len(head) > _LARGEST_HEAD:
+            break
+    return head
+
+
 def _head(path: Path) -> bytes:
     head = b""
-    for block, _ in _xml_blocks(path):
+    for block, _ in read_xml(path):
         head += block
-        first = _PAGE.search(head)
+        first = PAGE.search(head)
         if first is not None:
             return head[: first.start()] + b"</mediawiki>"
         if len(head) > _LARGEST_HEAD:

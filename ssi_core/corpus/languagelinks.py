@@ -141,6 +141,9 @@ def read_sitelinks(source: Source) -> LanguageLinks:
     for number, (line, share) in enumerate(read_lines(source.path), 1):
         if not number % _REPORT_EVERY:
             source.progress(share, f"{number:,} items read")
+        if line is None:
+            skipped["entity_too_long"] += 1
+            continue
         entity = line.strip().removesuffix(b",")
         if entity in (b"", b"[", b"]"):
             continue
@@ -198,14 +201,17 @@ def read_interlanguage(source: Source) -> LanguageLinks:
             yield piece
 
     done = pool.spread(interlanguage_of_piece, pieces(), other, source.processes)
-    for number, found in enumerate(done):
+    skipped: Counter[str] = Counter()
+    for number, (found, left_out) in enumerate(done):
         rows += found
+        skipped["page_too_large"] += left_out
         source.progress(shares[number], f"{len(rows):,} language links read")
-    return _one_way(rows, side, Counter())
+    return _one_way(rows, side, skipped)
 
 
-def interlanguage_of_piece(piece: Piece, language: str) -> list[tuple[str, str]]:
-    """Page id and title of each link to a language from the articles of a piece."""
+def interlanguage_of_piece(piece: Piece, language: str) -> tuple[list[tuple[str, str]], int]:
+    """Return page id and title of each link to a language, and the number of pages left out."""
+    piece = piece.load()
     mark = re.compile(rf"\[\[\s*{re.escape(language)}\s*:", re.IGNORECASE)
     found: list[tuple[str, str]] = []
     for page in read_pages(piece):
@@ -215,7 +221,7 @@ def interlanguage_of_piece(piece: Piece, language: str) -> list[tuple[str, str]]
             prefix, _, title = target.partition(":")
             if prefix.strip().lower() == language and title.strip():
                 found.append((str(page.id), _title(title, language)))
-    return found
+    return found, piece.left_out
 
 
 SOURCES: dict[str, Callable[[Source], LanguageLinks]] = {

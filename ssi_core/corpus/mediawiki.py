@@ -32,6 +32,7 @@ from ssi_core.corpus import (
     pool,
     readings,
     redirects,
+    stream,
     tables,
     titles,
 )
@@ -48,7 +49,8 @@ from ssi_core.text import wikinames, wikitext
 from ssi_core.types import BadInput, Progress
 
 _CODE = (
-    before, dump, links, pages, pieces, readings, redirects, tables, titles, wikinames, wikitext
+    before, dump, links, pages, pieces, readings, redirects, stream, tables, titles, wikinames,
+    wikitext,
 )  # fmt: skip
 _log = logging.getLogger(__name__)
 
@@ -157,6 +159,8 @@ def _build(
     read.make()
     counts = _first_pass(dumps, read, processes, size, progress)
     progress(0.9, "following redirects")
+    if too_large := sum(count["page_too_large"] for count in counts):
+        _log.warning("left out: %d pages of more than %d bytes", too_large, stream.LARGEST_PAGE)
     settled = settle_pages(read_titles([read.part(PAGES, number) for number in range(len(counts))]))
     if not settled.counts["documents"]:
         raise BadInput(
@@ -172,6 +176,8 @@ def _build(
     building.counts.update(
         pages=total["pages"], **settled.counts, links=kept, links_found=total["links_found"]
     )
+    if total["of_cells"]:
+        building.counts["pages_of_tables"] = total["of_cells"]
     if isinstance(base, str):
         building.counts["since"] = {"not_used_because": base}
     elif base is not None:
@@ -212,9 +218,13 @@ def ingest_wikipedia(
 ) -> Artefact:
     """Make a corpus of a Wikipedia: documents, and links between them with redirects resolved.
 
-    A document is a page of the main namespace that is no redirect and has words. The manifest
-    accounts for all else: ``documents`` + ``redirects`` + ``skipped[page_...]`` = ``pages``, and
-    ``links`` + ``skipped[link_...]`` = ``links_found``, the links in the wikitext of all pages.
+    A document is a page of the main namespace that is no redirect and has words. The cells are the
+    text of a page without a word outside of its tables; ``counts["pages_of_tables"]`` counts such
+    pages. The manifest accounts for all else: ``documents`` + ``redirects`` +
+    ``skipped[page_...]`` = ``pages``, and ``links`` + ``skipped[link_...]`` = ``links_found``, the
+    links in the wikitext of all pages. A page larger than `stream.LARGEST_PAGE` is not read:
+    ``skipped["page_too_large"]`` counts it, its links are not counted, and a link to it is one to a
+    missing page.
     Equal input and settings give equal parts, with any number of processes, with ``since`` or
     without: the key does not know it. ``counts["since"]`` tells how many pages were kept, changed,
     new and gone, or why ``since`` was not used.

@@ -14,6 +14,8 @@ from typing import IO, TypeAlias
 from ssi_core import files
 from ssi_core.types import BadInput
 
+LARGEST_LINE = 16 << 20
+"""Bytes of a line; the largest entities of Wikidata have a quarter of it."""
 _BLOCK = 1 << 20
 _REMEDY = "Download it again and compare its checksum."
 _File: TypeAlias = IO[bytes] | gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile
@@ -38,12 +40,18 @@ def read_blocks(path: Path) -> Iterator[tuple[bytes, float]]:
             yield block, raw.tell() / size
 
 
-def read_lines(path: Path) -> Iterator[tuple[bytes, float]]:
-    """Yield lines as `read_blocks` does blocks; the last may have no end."""
+def read_lines(path: Path) -> Iterator[tuple[bytes | None, float]]:
+    """Yield lines as `read_blocks` does blocks; the last may have no end.
+
+    A line of more than `LARGEST_LINE` bytes is yielded as None.
+    """
     size = _size(path)
     with files.reading(path, _REMEDY), path.open("rb") as raw, _unpacked(raw) as file:
-        for line in file:
-            yield line, raw.tell() / size
+        while line := file.readline(LARGEST_LINE + 1):
+            long = len(line) > LARGEST_LINE
+            while len(line) > LARGEST_LINE and not line.endswith(b"\n"):
+                line = file.readline(LARGEST_LINE + 1)
+            yield None if long else line, raw.tell() / size
 
 
 def read_members(path: Path, pattern: re.Pattern[str], kind: str) -> Iterator[tuple[str, bytes]]:

@@ -25,7 +25,7 @@ from ssi_core.corpus.links import DOCUMENT, EMPTY, REDIRECT
 from ssi_core.corpus.pages import Page, read_pages
 from ssi_core.corpus.readings import CATEGORIES, OTHER, PAGES_SCHEMA, counts_of, digest_words
 from ssi_core.corpus.titles import MAIN, Site, read_target
-from ssi_core.text.wikitext import read_wikitext
+from ssi_core.text.wikitext import read_cells, read_wikitext
 
 TEXTS, PAGES = "texts", "pages"
 _COUNTS = "counts"
@@ -100,8 +100,12 @@ class _Rows:
 
     def add(self, place: int, page: Page) -> None:
         """Take in a page."""
-        words, links = read_wikitext(page.text, hidden=self.hidden)
         title, target, digest = titles.clean_title(page.title), None, None
+        words, links = read_wikitext(page.text, title=title, hidden=self.hidden)
+        is_article = page.namespace == MAIN and page.redirect is None
+        of_cells = is_article and not words
+        if of_cells:
+            words = read_cells(page.text, title=title, hidden=self.hidden)
         of_document: list[str] = []
         if page.namespace != MAIN:
             kind, title = OTHER, ""
@@ -119,7 +123,8 @@ class _Rows:
             )
         self.links += of_document
         self.lengths.append(len(of_document))
-        self.pages.append((place, page.id, kind, title, target, digest, len(links)))
+        of_cells = of_cells and kind == DOCUMENT
+        self.pages.append((place, page.id, kind, title, target, digest, len(links), of_cells))
 
     def texts(self) -> pl.DataFrame:
         """Documents, and their places."""
@@ -127,7 +132,7 @@ class _Rows:
 
     def readings(self) -> pl.DataFrame:
         """Pages in the schema of readings, and their places; no marks."""
-        names = ("id", "kind", "title", "target", "digest", "links")
+        names = ("id", "kind", "title", "target", "digest", "links", "of_cells")
         schema = {"place": pl.Int64(), **{name: PAGES_SCHEMA[name] for name in names}}
         return pl.concat([_frame(self.pages, schema), self._targets()], how="horizontal")
 
@@ -218,5 +223,7 @@ def read_piece(numbered: tuple[int, Piece], pieces: Pieces) -> Counter[str]:
     frames = _read(piece, pieces, mark_pages(piece.xml or b"")) or _read(piece, pieces, None)
     assert frames is not None
     counts = counts_of(frames[PAGES])
+    counts["pages"] += piece.left_out
+    counts["page_too_large"] = piece.left_out
     pieces.write(number, frames, counts)
     return counts

@@ -29,14 +29,16 @@ PAGES_SCHEMA: Mapping[str, pl.DataType] = {
     "target": pl.String(),
     "digest": pl.Binary(),
     "links": pl.UInt32(),
+    "of_cells": pl.Boolean(),
     **{f"link_{name}": pl.UInt32() for name in CATEGORIES},
     "titles": pl.List(pl.String()),
     "times": pl.List(pl.UInt32()),
 }
 """``mark`` is the digest of the page's bytes in the dump, ``digest`` that of a document's words;
-``target`` where a redirect leads to; ``links`` counts the links in the wikitext. Of a document,
-``titles`` are the distinct titles that it links to, ``times`` how often it does, and ``link_...``
-counts its other links."""
+``target`` where a redirect leads to; ``links`` counts the links in the wikitext; ``of_cells`` says
+that a document's text is that of its tables, as it has no other. Of a document, ``titles`` are the
+distinct titles that it links to, ``times`` how often it does, and ``link_...`` counts its other
+links."""
 
 _ROWS_OF_A_PIECE = 1 << 32
 _FROM = {OTHER: "other_namespace", REDIRECT: "redirect", EMPTY: "empty_page"}
@@ -50,8 +52,8 @@ def digest_words(words: str) -> bytes:
 def counts_of(pages: pl.DataFrame) -> Counter[str]:
     """Count what was read: exactly one category for each page, and for each of its links.
 
-    "rows" are documents, "targets" pairs of a document and a title that it links to; both before
-    the second pass.
+    "rows" are documents, "of_cells" those of them that are nothing but tables, "targets" pairs of a
+    document and a title that it links to; all before the second pass.
     """
     found = Counter(pages=pages.height, links_found=int(pages["links"].sum()))
     for kind, name in _FROM.items():
@@ -59,6 +61,7 @@ def counts_of(pages: pl.DataFrame) -> Counter[str]:
     found["page_other_namespace"] = pages.filter(kind=OTHER).height
     for name in CATEGORIES:
         found[f"link_{name}"] = int(pages[f"link_{name}"].sum())
+    found["of_cells"] = int(pages["of_cells"].sum())
     found["rows"] = pages.filter(kind=DOCUMENT).height
     found["targets"] = int(pages["titles"].list.len().sum())
     return found

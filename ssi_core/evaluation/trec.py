@@ -59,6 +59,11 @@ def write_trec(
 ) -> tuple[Path, Path]:
     """Write ``run.trec`` and ``qrels.trec`` of the queries that `evaluate` measures.
 
+    Documents of equal score stand in the order of the task's documents, which is their order in
+    `evaluate`, too: MAP, MRR, P@k and nDCG of the files are those of the report. The scores of the
+    files have no ties (`falling`), so that no tool orders them by a rule of its own. The rank loss
+    of the report counts a tie as one half; of the files a tool would count it as 0 or 1.
+
     Parameters
     ----------
     fitted, task, side, queries, seed, threads : as in `evaluate`

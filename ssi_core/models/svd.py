@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -80,7 +81,7 @@ def leading_vectors(
     """
     smallest = min(matrix.shape)
     bounded = {n: max(1, min(n, smallest - 1)) for n in wanted}
-    A = sparse.csr_array(matrix, dtype=np.float64)
+    A: Any = sparse.csr_array(matrix).astype(np.float64)
     A = A if A.shape[0] >= A.shape[1] else A.T
     grid = sorted(set(bounded.values()))
     if smallest <= max(_DENSE, 2 * grid[-1]):
@@ -101,7 +102,7 @@ def leading_vectors(
 
 
 def _lanczos(
-    A: TextMatrix,
+    A: Any,
     grid: Sequence[int],
     rng: np.random.Generator,
     tolerance: float,

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from urllib.parse import quote
 
 from ssi_core.text.wikinames import HIDDEN
 
 _KEPT_RAW = ("nowiki", "pre", "source", "syntaxhighlight")
 _CUT_RAW = ("math", "ce", "chem", "score", "timeline", "hiero", "graph", "mapframe", "maplink")
 _CUT_HIDDEN = ("templatedata", "templatestyles", "categorytree", "inputbox", "includeonly")
-_CUT = ("ref", "references", "gallery", "imagemap", "table", "style", "script")
+_CUT = ("ref", "references", "gallery", "imagemap", "style", "script")
 
 
 def _tags(names: Iterable[str]) -> str:
@@ -25,13 +26,17 @@ def _tags(names: Iterable[str]) -> str:
 
 
 _RAW_TAG = re.compile("<!--|" + _tags(_KEPT_RAW + _CUT_RAW + _CUT_HIDDEN), re.IGNORECASE)
-_CUT_TAG = re.compile(_tags(_CUT), re.IGNORECASE)
+_CUT_TAG = re.compile(_tags((*_CUT, "table")), re.IGNORECASE)
+_CUT_TAG_IN_CELLS = re.compile(_tags(_CUT), re.IGNORECASE)
 _REF = re.compile(r"<ref(?:\s[^<>]*+)?+(?<!/)>[^<]*+</ref\s*+>")
 _TEMPLATE = re.compile(r"\{\{[^{}]*+\}\}")
 # Templates within templates: one pass for each level, and the scan for what is deeper.
 _QUICK_PASSES = 4
 _BRACES = re.compile(r"(\{\{)|\}\}")
 _TABLE = re.compile(r"\n[ \t:]*+(?:(\{\|)|\|\})")
+_TABLE_LINE = re.compile(r"\n[ \t:]*+(?:\{\|[^\n]*+|\|-[^\n]*+|\|\})")
+# The mark of a cell or of a caption, with the attributes that end at a single bar.
+_CELL = re.compile(r"(?:\n[ \t:]*+(?:\|\+?+|!)|\|\||!!)(?:(?:[^\n|!\[]|!(?!!))*+\|(?!\|))?+")
 _PREFIXED = re.compile(r"\[\[([^\[\]|:\n]*+):")
 _BRACKETS = re.compile(r"(\[\[)|\]\]")
 _TARGET = re.compile(r"\[\[([^\[\]|\n]*+)(?:\]\]|\|)")
@@ -62,6 +67,9 @@ _BLANKS = re.compile("  ++")
 
 # Markup inside nowiki is text: as entities it passes every later step and comes back at the end.
 _ESCAPED = str.maketrans({c: f"&#{ord(c)};" for c in "[]{}|'=<>*#:;_-"})
+_ESCAPED_TITLE = {**_ESCAPED, ord("&"): "&amp;"}
+# Articles have no subpages: the names of their base, their root and so on are their own.
+_PAGE_NAME = re.compile(r"\{\{\s*+(?:FULL|BASE|ROOT|SUB|ARTICLE|SUBJECT)?+PAGENAME(E?+)\s*+\}\}")
 
 Span = tuple[int, int]
 
@@ -171,10 +179,18 @@ def _visible(text: str) -> str:
     return "".join(pieces)
 
 
-def _cut_tags(text: str) -> str:
+def _named(text: str, title: str) -> str:
+    """Put the title of a page where its wikitext asks for it, quoted where that is for a URL."""
+    if not title or "PAGENAME" not in text:
+        return text
+    names = {"": title.translate(_ESCAPED_TITLE), "E": quote(title.replace(" ", "_"))}
+    return _PAGE_NAME.sub(lambda name: names[name[1]], text)
+
+
+def _cut_tags(text: str, tag: re.Pattern[str] = _CUT_TAG) -> str:
     # As with templates below: what holds no other goes in a quick pass, the scan takes the rest.
     text = _REF.sub(" ", text)
-    return _without(text, (whole for whole, _, _ in _tagged(text, _CUT_TAG)))
+    return _without(text, (whole for whole, _, _ in _tagged(text, tag)))
 
 
 def _cut_templates(text: str) -> str:
@@ -190,8 +206,22 @@ def _cut_tables(text: str) -> str:
     return _without(text, _nested(text, _TABLE), "\n")
 
 
-def _words(text: str, hidden: Set[str]) -> str:
-    for mark, cut in (("<", _cut_tags), ("{{", _cut_templates), ("{|", _cut_tables)):
+def _open_tables(text: str) -> str:
+    """Return a text with each cell of its tables on a line of its own."""
+    return _CELL.sub("\n", _TABLE_LINE.sub("\n", "\n" + text))
+
+
+_Cuts = Sequence[tuple[str, Callable[[str], str]]]
+_CUTS: _Cuts = (("<", _cut_tags), ("{{", _cut_templates), ("{|", _cut_tables))
+_CUTS_IN_CELLS: _Cuts = (
+    ("<", lambda text: _cut_tags(text, _CUT_TAG_IN_CELLS)),
+    ("{{", _cut_templates),
+    ("{|", _open_tables),
+)
+
+
+def _words(text: str, hidden: Set[str], cuts: _Cuts = _CUTS) -> str:
+    for mark, cut in cuts:
         if mark in text:
             text = cut(text)
     if "[[" in text:
@@ -243,7 +273,34 @@ def links(text: str) -> Iterator[tuple[str, str]]:
         yield target, anchor or target
 
 
-def read_wikitext(text: str, *, hidden: Set[str] = HIDDEN) -> tuple[str, list[str]]:
-    """Return `strip_markup` of a text and the targets of `links`, at less than both cost."""
-    visible = _visible(text)
+def read_wikitext(
+    text: str, *, title: str = "", hidden: Set[str] = HIDDEN
+) -> tuple[str, list[str]]:
+    """Return `strip_markup` of a text and the targets of `links`, at less than both cost.
+
+    Parameters
+    ----------
+    text : wikitext, as it stands in a dump after XML is decoded
+    title : title of the page, which ``{{PAGENAME}}`` and its like stand for
+    hidden : prefixes, lower case with blanks, whose links leave no text
+
+    Examples
+    --------
+    >>> read_wikitext("{{PAGENAME}} is a [[city]].", title="Lyon")
+    ('Lyon is a city.', ['city'])
+    """
+    visible = _named(_visible(text), title)
     return _words(visible, hidden), _TARGET.findall(visible)
+
+
+def read_cells(text: str, *, title: str = "", hidden: Set[str] = HIDDEN) -> str:
+    r"""Return the plain words of a text with its tables, each cell on a line.
+
+    For pages that are nothing but tables; the parameters are those of `read_wikitext`.
+
+    Examples
+    --------
+    >>> read_cells("{| class=a\n|-\n! Year !! City\n|-\n| id=b | 1896 || [[Athens]]\n|}")
+    'Year\nCity\n1896\nAthens'
+    """
+    return _words(_named(_visible(text), title), hidden, _CUTS_IN_CELLS)

@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+from ssi_core.corpus import packed
 from ssi_core.corpus.dictionary import read_dictionary
 from ssi_core.types import BadInput
 
@@ -17,6 +18,17 @@ def test_entries_are_distinct_and_in_order(tmp_path):
     assert found.columns == ["source", "target"]
     assert found.rows() == [("自動車", "car"), ("車輪", "wheel"), ("自動車", "motorcar")]
     assert skipped == {"entry_duplicate": 1, "entry_without_translation": 1}
+
+
+@pytest.mark.parametrize("length", [51, 52, 101, 102, 103, 500])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_a_line_that_is_too_long_is_left_out_and_counted(tmp_path, monkeypatch, length, suffix):
+    monkeypatch.setattr(packed, "LARGEST_LINE", 50)
+    path, skipped = tmp_path / f"d.tsv{suffix}", Counter()
+    text = b"a\tb\n" + b"x" * length + b"\nc\td\n" + b"y" * length
+    path.write_bytes(gzip.compress(text) if suffix else text)
+    assert read_dictionary(path, skipped).rows() == [("a", "b"), ("c", "d")]
+    assert skipped == {"entry_too_long": 2}
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,15 @@ def test_site_links_of_wikidata(tmp_path, pack):
     assert read_sitelinks(source(classical, ("zh-yue", "en"))).frame.rows() == [("車", "Car")]
 
 
+def test_an_entity_that_is_too_long_is_left_out_and_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr("ssi_core.corpus.packed.LARGEST_LINE", 300)
+    path = tmp_path / "all.json"
+    path.write_bytes(items(item(enwiki="Car", jawiki="車"), {"id": "x" * 900}))
+    found = read_sitelinks(source(path))
+    assert found.frame.rows() == [("車", "Car")]
+    assert found.skipped == {"entity_too_long": 1}
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -56,6 +56,34 @@ def test_each_page_and_each_link_falls_into_one_category(tmp_path):
     }  # fmt: skip
 
 
+def test_a_page_of_tables_only_has_the_text_of_its_cells(tmp_path):
+    text = dumps.xml(
+        dumps.page(1, "Games", "{| class=x\n! Year !! City\n|-\n| 1896 || [[Athens]]\n|}"),
+        dumps.page(2, "Athens", "A city.\n{|\n| of the [[Games]]\n|}"),
+        dumps.page(3, "Rome", "{{only|a template}}"),
+        dumps.page(4, "List", "{|\n| a\n|}", ns=1),
+    )
+    path = dumps.write(tmp_path / "enwiki-1.xml", text)
+    whole = ingest_wikipedia([path], tmp_path / "out", processes=1)
+    dumps.accounts(whole)
+    documents, links = tables_of(tmp_path / "out")
+    assert documents["text"].to_list() == ["Year\nCity\n1896\nAthens", "A city."]
+    assert set(links.rows()) == {("1", "2"), ("2", "1")}
+    assert (whole.counts["pages_of_tables"], whole.skipped["page_empty"]) == (1, 1)
+    again = ingest_wikipedia([path], tmp_path / "again", processes=1, since=tmp_path / "out")
+    assert again.counts["pages_of_tables"] == 1
+    assert again.counts["since"]["kept"] == 4
+
+
+def test_cities_that_a_template_names_by_their_page_are_two_documents(tmp_path):
+    text = "'''{{PAGENAME}}''' is a city."
+    cities = dumps.xml(dumps.page(1, "Lyon", text), dumps.page(2, "Rome", text))
+    path = dumps.write(tmp_path / "enwiki-1.xml", cities)
+    assert ingest_wikipedia([path], tmp_path / "out", processes=1).skipped["page_duplicate"] == 0
+    documents, _ = tables_of(tmp_path / "out")
+    assert documents["text"].to_list() == ["Lyon is a city.", "Rome is a city."]
+
+
 def test_parts_have_the_stated_schema(tmp_path):
     path = dumps.write(tmp_path / "jawiki-1.xml", dumps.xml(*dumps.many(40)))
     ingest_wikipedia([path], tmp_path / "out", processes=1, part_bytes=4000)

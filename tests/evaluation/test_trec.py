@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import ir_measures
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from ir_measures import AP, RR, P, nDCG
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.trec import escape, falling, write_trec
 from tests.evaluation import naive
-from tests.evaluation.toy import Lookup, random_task
+from tests.evaluation.toy import Lookup, csr, random_task, texts
 
 THEIRS = {"map": AP, "mrr": RR, "p_at_1": P @ 1, "p_at_10": P @ 10}
 
@@ -48,6 +50,27 @@ def test_another_tool_finds_the_same_measures_in_spite_of_ties(tmp_path, seed, p
         for ours, measure in theirs.items():
             value = found[escape(row["id"]), measure]
             assert row[ours] == pytest.approx(value, abs=1e-6), (ours, row)
+
+
+@pytest.mark.parametrize("values", [1, 2])
+def test_where_all_scores_are_equal_the_order_of_the_documents_decides(tmp_path, values):
+    task = random_task(np.random.default_rng(4), queries=30, documents=90)
+    task.test.grade[:] = 1
+    table = np.tile(1 + np.arange(90) % values, (30, 1))
+    task = replace(task, queries=texts(csr(table), "a query"))
+    report = evaluate(Lookup(), task, queries=20, tuples=0)
+    qrels, run = read(write_trec(Lookup(), task, tmp_path, queries=20))
+    theirs = {**THEIRS, "ndcg_at_10": nDCG @ 10}
+    found = ir_measures.calc_aggregate(list(theirs.values()), qrels, run)
+    for ours, measure in theirs.items():
+        assert report.means[ours] == pytest.approx(found[measure], abs=1e-6)
+    ids = [escape(name) for name in task.documents.ids]
+    place = {name: (-table[0, row], row) for row, name in enumerate(ids)}
+    for query in {line.query_id for line in run}:
+        ranking = [place[line.doc_id] for line in run if line.query_id == query]
+        assert ranking == sorted(ranking)
+    if values == 1:
+        assert report.means["rank_loss"] == 0.5
 
 
 def test_a_run_lists_every_candidate_in_our_order_and_a_depth_cuts_it(tmp_path):

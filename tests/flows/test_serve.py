@@ -245,8 +245,24 @@ def test_a_body_that_does_not_come_is_not_waited_for():
         said.append(message)
 
     asked = {"type": "http", "method": "POST", "path": "/match", "scheme": "http", "headers": []}
-    asyncio.run(Guard(None, most=10, patience=0.05)(asked, receive, send))
+    guard = Guard(None, most=10, together=10, patience=0.05)
+    asyncio.run(guard(asked, receive, send))
     assert said[0]["status"] == 408
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/search?q=car", "/healthz", "/documents", "/nowhere", "/search", "/match"]
+)
+def test_head_is_answered_as_get_without_a_body(client, path):
+    full, head = client.get(path), client.head(path)
+    assert (head.status_code, head.content) == (full.status_code, b"")
+    assert dict(head.headers) == dict(full.headers) | {"date": head.headers["date"]}
+
+
+def test_head_is_counted_by_its_route(client):
+    client.head("/healthz")
+    text = client.get("/metrics").text
+    assert 'ssi_requests_total{method="HEAD",path="/healthz",status="200"}' in text
 
 
 @pytest.mark.parametrize(
@@ -377,6 +393,21 @@ def test_documents_of_a_model_have_a_place_of_their_own(monkeypatch, tmp_path):
     assert documents_of("models:/ssi@champion") == place / "models-ssi@champion" / "documents.db"
     assert documents_of("../../etc").parent.parent == place
     assert documents_of("..").is_relative_to(place)
+
+
+def test_a_model_that_takes_over_brings_its_title(models, tmp_path):
+    registry = Registry(champion=models["tfidf"])
+    path = Changes(tmp_path / "documents.db")
+    titled = Service(
+        ["models:/ssi@champion"], path, registry, title=lambda asked, place: f"a {place.name}"
+    )
+    with answering(titled) as client:
+        titles = [client.get("/healthz").json()["models"][0]["title"]]
+        for name in ("bilinear", "bilinear"):
+            registry.place["champion"] = models[name]
+            titled.follow()
+            titles.append(client.get("/healthz").json()["models"][0]["title"])
+    assert titles == ["a tfidf", "a bilinear", "a bilinear"]
 
 
 def test_it_says_how_much_an_approximate_search_finds(models, tmp_path):

@@ -136,6 +136,39 @@ def test_a_person_asks_in_japanese_on_a_phone(browser, address):
     assert not browser.errors
 
 
+@pytest.mark.parametrize("name", ["constructor", "toString", "__proto__", "xx", ""])
+def test_no_parameter_of_the_address_breaks_the_page(browser, address, name):
+    browser.size(1200, 900)
+    browser.open(f"{address}/?ui={name}&lang={name}&k={name}&model={name}&q=car moon")
+    browser.wait("document.querySelectorAll('.hit').length")
+    assert browser.run("document.documentElement.lang") == "en"
+    assert browser.run("at('go').textContent") == "Search"
+    assert browser.run("at('lang').value") == browser.run("at('lang').options[0].value")
+    assert not browser.errors
+
+
+def test_going_back_to_the_start_clears_the_results(browser, address):
+    browser.size(390, 844)
+    browser.open(f"{address}/?ui=en")
+    browser.wait("!at('lang').hidden")
+    browser.type("car moon")
+    browser.press("Enter")
+    browser.wait("document.querySelectorAll('.hit').length")
+    browser.run("history.back()")
+    browser.wait("!document.querySelectorAll('.hit').length")
+    assert browser.run("at('q').value") == ""
+    assert browser.run("at('words').hidden")
+    assert browser.run("document.title") == "ssi"
+
+
+def test_the_page_names_its_models(browser, address):
+    browser.open(f"{address}/?q=car moon")
+    browser.wait("document.querySelectorAll('.hit').length")
+    heads = browser.run("[...document.querySelectorAll('h2')].map((h) => h.firstChild.data)")
+    assert heads == ["learnt", "japanese"]
+    assert [model["title"] for model in httpx.get(f"{address}/healthz").json()["models"]] == heads
+
+
 def test_texts_of_documents_are_no_markup(browser, address):
     bad = {"id": "<b>", "title": "<img src=x onerror=alert(1)>", "text": "moon " * 9}
     httpx.post(f"{address}/documents", json={"documents": [bad]}).raise_for_status()
@@ -172,8 +205,8 @@ def test_the_alias_of_a_registry_is_followed(models, mlflow_root, tmp_path):
     client, experiment = tracking.client(), tracking.experiment_id("served")
     client.create_registered_model("ssi")
 
-    def register(directory):
-        run = client.create_run(experiment).info.run_id
+    def register(directory, **tags):
+        run = client.create_run(experiment, tags=tags).info.run_id
         kept = {name: str(directory / name) for name in ("model", "index")}
         logged = log_model(experiment, run, kept)
         made = client.create_model_version("ssi", f"models:/{logged}", run, model_id=logged)
@@ -184,9 +217,13 @@ def test_the_alias_of_a_registry_is_followed(models, mlflow_root, tmp_path):
     with command(*arguments, root=mlflow_root) as (_, address):
         asked = {"params": {"q": "寺"}}
         assert httpx.get(f"{address}/search", **asked).json()["results"] == []
-        register(models[1])
+        (model,) = httpx.get(f"{address}/healthz").json()["models"]
+        assert model["title"].startswith("models:/ssi@champion (version 1, ")
+        register(models[1], row="U'V + I")
         end = time.monotonic() + 60
         while not httpx.get(f"{address}/search", **asked).json()["results"]:
             assert time.monotonic() < end
             time.sleep(0.1)
-        assert httpx.get(f"{address}/healthz").json()["status"] == "ok"
+        said = httpx.get(f"{address}/healthz").json()
+        assert said["status"] == "ok"
+        assert said["models"][0]["title"] == "models:/ssi@champion (version 2, U'V + I)"

@@ -16,7 +16,7 @@ def overlap(one, other):
 
 
 def zipf(rows, columns, seed=0, words=60):
-    """Texts of words drawn by Zipf's law on a few hundred subjects: a spectrum that falls slowly."""
+    """Texts of words by Zipf's law, on a few hundred subjects: a spectrum that falls slowly."""
     rng = np.random.default_rng(seed)
     subjects = rng.integers(0, 300, rows)
     drawn = rng.zipf(1.3, (rows, words)) * (1 + subjects[:, None]) % columns

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.wikitext import f1, reference, scores
-from ssi_core.text.wikitext import links, read_wikitext, strip_markup
+from ssi_core.text.wikitext import links, read_cells, read_wikitext, strip_markup
 from tests.corpus.dumps import real_data
 
 
@@ -55,6 +55,46 @@ def test_hidden_prefixes_can_be_given():
 
 
 @pytest.mark.parametrize(
+    ("wikitext", "words"),
+    [
+        ("'''{{PAGENAME}}''' is a city.", "Lyon & ''co'' is a city."),
+        ("{{ FULLPAGENAME }}, {{BASEPAGENAME}}, {{SUBPAGENAME}}", ", ".join(["Lyon & ''co''"] * 3)),
+        ("[http://a.b/{{PAGENAMEE}} map]", "map"),
+        ("{{PAGENAMEE}}", "Lyon_%26_%27%27co%27%27"),
+        ("{{box|name={{PAGENAME}}}} a", "a"),
+        ("{{pagename}} {{PAGENAMES}} {{PAGENAME|x}} a", "a"),
+        ("<nowiki>{{PAGENAME}}</nowiki>", "{{PAGENAME}}"),
+    ],
+)
+def test_the_name_of_the_page_is_put_in(wikitext, words):
+    assert read_wikitext(wikitext, title="Lyon & ''co''")[0] == words
+
+
+def test_a_link_by_the_name_of_the_page_leads_to_it():
+    assert read_wikitext("[[{{PAGENAME}}|here]]", title="Lyon") == ("here", ["Lyon"])
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "words"),
+    [
+        ("{|\n|a||b\n|-\n| c\n| d\n|}", "a\nb\nc\nd"),
+        ('{| class="x"\n|+ cap\n! h !! i\n|- style="y"\n| 1,234\n|}', "cap\nh\ni\n1,234"),
+        ("{|\n! scope=col | A !! scope=col | B\n! C !! D\n|}", "A\nB\nC\nD"),
+        ("{|\n| style=x | [[a|b]] and [[c|d]] || 3\n|}", "b and d\n3"),
+        ("{|\n| [[a|b]] c [[File:d|e|f]]\n|}", "b c"),
+        ("{|\n| a\n{|\n| b\n|}\n| c {{t|u=v}} d\n|}", "a\nb\nc d"),
+        ("{|\n| a<ref>b</ref>\n* c\n* d\n|}", "a\nc\nd"),
+        ("<table class=x><tr><th>a</th><td>b</td></tr></table>", "a b"),
+        (":{|\n| A {{PAGENAME}}\n|}", "A T"),
+        ("{{only|a template}}", ""),
+    ],
+)
+def test_cells_of_tables(wikitext, words):
+    assert read_cells(wikitext, title="T") == words
+    assert read_wikitext(wikitext, title="T")[0] == ""
+
+
+@pytest.mark.parametrize(
     ("wikitext", "found"),
     [
         ("[[A]] [[b|c]]", [("A", "A"), ("b", "c")]),
@@ -88,6 +128,9 @@ def test_any_text_is_read(text):
     assert words == words.strip()
     words.encode()
     assert len(targets) <= text.count("[[")
+    cells = read_cells(text)
+    assert "  " not in cells
+    assert cells == cells.strip()
 
 
 @pytest.mark.parametrize(
@@ -95,12 +138,14 @@ def test_any_text_is_read(text):
     [
         "{{a|", "}}", "[[File:", "[[File:a|", "[[a", "]]", "<ref>", "</ref>", "<ref ", "<!--", "[",
         "<nowiki>", "\n{|", "\n|}", "'", "=", "&", "&amp", "<", "http://", "[http://", " ", "\n",
-        "\n|", "_", "__A", "-", "{", "[[a|", "[[Category:a]] [[File:", "<math><ref>", "#", "%",
+        "\n|", "_", "__A", "-", "{", "{|", "||", "!!", "\n!", "\n|a",
+        "{{PAGENAME", "[[a|", "[[Category:a]] [[File:", "<math><ref>", "#", "%",
     ],
 )  # fmt: skip
 def test_time_is_linear_in_the_length(unit):
     started = time.process_time()
-    read_wikitext(unit * (2_000_000 // len(unit)))
+    read_wikitext(unit * (2_000_000 // len(unit)), title="A")
+    read_cells("{|" + unit * (500_000 // len(unit)))
     # About 0.1 s; whatever is quadratic takes hours.
     assert time.process_time() - started < 20
 

@@ -17,11 +17,19 @@ from ssi_core.types import BadInput
 
 BLOCK_BYTES = 1 << 23
 """Bytes of text that are worked on at a time."""
+LARGEST_LINE = 16 << 20
+"""Bytes of a line; of a longer one only the beginning is kept, and it is counted as no row.
+
+The texts of a page and of an ad stand in a line at most, and a page of MediaWiki has 2 MiB. A line
+takes about ten times its length while it is read.
+"""
+_KEPT_OF_LINE = 200
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 PROBLEMS = {
     "encoding": "bytes that are no {encoding}; if the whole log is of another encoding, say so "
     'in the map ([log] encoding = "cp1252"), else repair the line',
+    "length": f"more than {LARGEST_LINE >> 20} MiB in a line",
     "fields": "{found} fields, the header has {wanted}",
     "quote": "a quote that does not close",
     "json": "no JSON object",
@@ -40,23 +48,44 @@ class Place:
 def decoded_lines(
     path: Path, encoding: str, after: Place
 ) -> Iterator[tuple[int, list[str], dict[int, str]]]:
-    """Yield the number of the first line, lines, and those (by place) that are not decoded."""
+    """Yield the number of the first line, lines, and problems of those (by place) that are none.
+
+    A line that can't be decoded or is longer than `LARGEST_LINE` is none.
+    """
     opened: BinaryIO = OPENERS.get(path.suffix, open)(path, "rb")
     with opened as file:
         file.seek(after.bytes)
-        number, rest = after.lines + 1, b""
-        while block := file.read(BLOCK_BYTES):
-            block = rest + block
-            end = block.rfind(b"\n") + 1
-            block, rest = block[:end], block[end:]
-            if block:
-                lines, wrong = _decoded(block, path, encoding, number == 1)
-                yield number, lines, wrong
-                number += len(lines)
-        if rest:
-            yield number, *_decoded(rest, path, encoding, number == 1)
-        elif number == 1:
+        number = after.lines + 1
+        for block, long in _whole_lines(file):
+            lines, wrong = _decoded(block, path, encoding, number == 1)
+            yield number, lines, wrong | dict.fromkeys(long, "length")
+            number += len(lines)
+        if number == 1:
             raise BadInput(f"{path}: the file is empty. Give a log with a row.")
+
+
+def _whole_lines(file: BinaryIO) -> Iterator[tuple[bytes, Sequence[int]]]:
+    """Yield blocks of whole lines, with the places of those that are cut for their length."""
+    rest, dropped = b"", 0
+    while block := file.read(BLOCK_BYTES):
+        rest += block
+        end = rest.rfind(b"\n") + 1
+        if not end and dropped + len(rest) > LARGEST_LINE:
+            dropped += len(rest) - _KEPT_OF_LINE
+            rest = rest[:_KEPT_OF_LINE]
+        elif end:
+            first = rest.index(b"\n")
+            long = dropped + first > LARGEST_LINE
+            yield _cut(rest, first) + rest[first:end] if long else rest[:end], [0] if long else []
+            rest, dropped = rest[end:], 0
+    if rest:
+        long = dropped + len(rest) > LARGEST_LINE
+        yield _cut(rest, len(rest)) if long else rest, [0] if long else []
+
+
+def _cut(line: bytes, end: int) -> bytes:
+    """Return the beginning of a line, without the quotes that would join others to it."""
+    return line[: min(end, _KEPT_OF_LINE)].replace(b'"', b"'") + b"..."
 
 
 def _decoded(
@@ -94,17 +123,17 @@ def with_problems(
     columns: Sequence[str],
     form: LogForm,
 ) -> pl.DataFrame:
-    """Mark the lines that were not decoded, by their places, and leave out empty ones."""
+    """Mark the lines that are wrong by themselves, by their places, and leave out empty ones."""
     if wrong:
         places = pl.DataFrame(
             {"line": [first + place for place in wrong], "known": list(wrong.values())},
             schema={"line": pl.Int64, "known": pl.String},
         )
-        said = PROBLEMS["encoding"].format(encoding=form.encoding)
+        problems = {name: PROBLEMS[name].format(encoding=form.encoding) for name in wrong.values()}
         frame = frame.join(places, on="line", how="left", maintain_order="left").with_columns(
             pl.coalesce("known", "category").alias("category"),
             pl.when(pl.col("known").is_not_null())
-            .then(pl.lit(said))
+            .then(pl.col("known").replace(problems))
             .otherwise("problem")
             .alias("problem"),
         )

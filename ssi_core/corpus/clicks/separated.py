@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from ssi_core.corpus.clicks.columns import LogForm, instead
-from ssi_core.corpus.clicks.lines import PROBLEMS, Place, decoded_lines, row_schema, with_problems
+from ssi_core.corpus.clicks.lines import (
+    LARGEST_LINE,
+    PROBLEMS,
+    Place,
+    decoded_lines,
+    row_schema,
+    with_problems,
+)
 from ssi_core.types import BadInput
 
 _JOINED = 100  # lines that a quoted field may run over
@@ -117,12 +124,13 @@ def _parsed(
     place = 0
     while place < len(lines):
         raw, taken = lines[place], 1
-        while raw.count('"') % 2 and taken < _JOINED and place + taken < len(lines):
+        while _may_go_on(raw, taken) and place + taken < len(lines):
             raw, taken = f"{raw}\n{lines[place + taken]}", taken + 1
-        if raw.count('"') % 2 and taken < _JOINED and not last:
+        if _may_go_on(raw, taken) and not last:
             break
-        if any(place + more in wrong for more in range(1, taken)):
-            wrong[place] = "encoding"
+        for more in range(1, taken):
+            if place + more in wrong:
+                wrong[place] = wrong[place + more]
         values = _fields(raw, shape.separator)
         if values is None or (taken > 1 and len(values) != wanted):
             # What stands after a lost quote is no part of this row.
@@ -137,6 +145,11 @@ def _parsed(
         place += taken
     frame = pl.DataFrame(rows, schema=row_schema(shape.columns), orient="row")
     return with_problems(frame, first, wrong, shape.columns, shape.form), lines[place:]
+
+
+def _may_go_on(raw: str, taken: int) -> bool:
+    """Return True if a record has an open quote, and neither too many lines nor too much text."""
+    return raw.count('"') % 2 == 1 and taken < _JOINED and len(raw) <= LARGEST_LINE
 
 
 def _fields(line: str, separator: str) -> list[str] | None:

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import lzma
+import tracemalloc
 
 import polars as pl
 import pytest
@@ -149,3 +150,45 @@ def test_a_log_that_cannot_be_read_is_named(written, data, name, said):
     with pytest.raises(BadInput, match=said.replace("?", r"\?")) as caught:
         read(path)
     assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("block", [7, 50, 300])
+@pytest.mark.parametrize("name", ["log.csv", "log.tsv", "log.jsonl"])
+def test_a_line_that_is_too_long_is_counted_and_the_others_are_read(
+    written, monkeypatch, name, block
+):
+    monkeypatch.setattr(lines, "BLOCK_BYTES", block)
+    monkeypatch.setattr(lines, "LARGEST_LINE", 400)
+    rows = logs.rows(6)[:6]
+    rows[1]["ad"], rows[2]["ad"], rows[5]["ad"] = 'x"' * 300, 'y"' * 60, "z" * 500
+    found = read(written(FORMATS[name](rows), name))
+    expected = [None, "length", None, None, None, "length"]
+    assert found["problem"][1] == "more than 16 MiB in a line"
+    assert found["category"].to_list() == expected
+    assert found["visit"].drop_nulls().to_list()[0] == rows[0]["visit"]
+    assert found["ad"].to_list()[2] == rows[2]["ad"]
+    assert found["raw"].str.len_bytes().max() < 600
+    assert found["line"].diff().drop_nulls().to_list() == [1] * 5
+
+
+def test_a_quoted_field_that_is_too_long_ends(written, monkeypatch):
+    monkeypatch.setattr("ssi_core.corpus.clicks.separated.LARGEST_LINE", 100)
+    text = 'visit,ad,click\ns1,"lost,1\n' + "s2,a,0\n" * 50
+    found = read(written(text))
+    assert found["category"].to_list() == ["quote"] + [None] * 50
+
+
+def test_a_long_line_takes_little_memory(tmp_path):
+    path = tmp_path / "log.csv"
+    with path.open("w") as file:
+        file.write("visit,ad,click\ns1,a,1\ns2,")
+        for _ in range(120):
+            file.write("x" * 1_000_000)
+        file.write(",1\ns3,b,0\n")
+    tracemalloc.start()
+    found = read(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found["category"].to_list() == [None, "length", None]
+    # 40 MB; such a line takes 500 MB and more where it is read.
+    assert peak < 100 << 20

@@ -1,0 +1,76 @@
+"""HTTP of uvicorn, with a time limit on what it waits for without one: heads, and unread bodies."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from flows.serve.guard import problem
+
+HEAD_SECONDS = 10.0
+"""Seconds in which the head of a request must be whole, be it sent byte by byte."""
+
+
+class PatientProtocol(H11Protocol):
+    """Close a connection that does not finish the head of a request, or a body that was refused.
+
+    uvicorn closes a connection that is idle after an answer, and no other: one that sends a byte
+    of a head from time to time would be kept for ever. A body that is wanted is the concern of
+    `guard.Guard`.
+    """
+
+    patience = HEAD_SECONDS
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._limit: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a head."""
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Take in what came, and go on waiting if more must come."""
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        """Wait for the rest of what has come; uvicorn waits for what has not begun."""
+        super().on_response_complete()
+        if self.conn.our_state is h11.DONE or self.conn.trailing_data[0]:
+            self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        if self.conn.their_state is not h11.IDLE and self.conn.our_state is not h11.DONE:
+            self._stop()
+        elif self._limit is None:
+            self._limit = self.loop.call_later(self.patience, self._end)
+
+    def _stop(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
+
+    def _end(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self.conn.our_state is h11.IDLE and self.conn.trailing_data[0]:
+            answer = problem(408, "slow", f"no whole head in {self.patience:g} s", "request")
+            head = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n"
+            fields = "".join(f"{name}: {value}\r\n" for name, value in answer.headers.items())
+            self.transport.write(f"{head}{fields}\r\n".encode() + bytes(answer.body))
+        self.transport.close()
+
+
+def with_patience(seconds: float) -> type[PatientProtocol]:
+    """Return the protocol with another time limit."""
+    return type("PatientProtocol", (PatientProtocol,), {"patience": seconds})

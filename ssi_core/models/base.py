@@ -123,11 +123,13 @@ class FittedModel:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def embed_queries(self, queries: Texts) -> Vectors:
-        """Queries as `Vectors`."""
+        """Return queries as `Vectors`; `BadInput` where they were read with other words."""
+        _require_words(queries, self.query_views, "queries")
         return self.model.vectors(self, queries, "query")
 
     def embed_documents(self, documents: Texts) -> Vectors:
-        """Documents as `Vectors`."""
+        """Return documents as `Vectors`; `BadInput` where they were read with other words."""
+        _require_words(documents, self.document_views, "documents")
         return self.model.vectors(self, documents, "document")
 
     def dense_words(self, texts: Texts, side: Side) -> DenseWords | None:
@@ -166,6 +168,18 @@ class FittedModel:
                 "facts": self.facts,
             },
         )
+
+
+def _require_words(texts: Texts, views: Mapping[str, View], side: str) -> None:
+    """Refuse texts whose columns do not mean what the model's columns mean."""
+    for name, view in views.items():
+        other = texts.views.get(name, view)
+        if other is not view and other.space != view.space:
+            raise BadInput(
+                f"the {side} were read with other words (view {name!r}) than this model has, so "
+                "that its numbers would mean nothing there. 'ssi evaluate MODEL --on DIRECTORY' "
+                "reads raw texts with the model's own words."
+            )
 
 
 def fitted(

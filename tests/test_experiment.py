@@ -210,7 +210,7 @@ def test_a_wrong_table_is_refused_with_the_file_the_place_and_the_known_names(
         ("rates =", "rate =", r"\"U'V \+ I\": no key 'rate'\. Did you mean 'rates'\?"),
         ("rates = [0.1]", 'rates = ["0.1"]', "rates: '0.1' is of the wrong kind, expected a num"),
         ("rates = [0.1]", "rates = 0.1", "expected a list, each of it a number"),
-        ("rates = [0.1]", "rates = []", "expected positive numbers"),
+        ("rates = [0.1]", "rates = []", "expected at least one"),
         ("rates = [0.1]", 'form = "dense"', "no choice 'dense'. Known: zero, low_rank"),
         ("alpha = [1, 5.0]", 'alpha = "1"', "a number or a list, each of it a number"),
         ("budget = 2000", "budget = 2000.5", "expected a whole number"),

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
+from ssi_core.models.bounds import Count, Dimensions, Share, Values
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.types import Float32, Task, TextMatrix, Texts, Vectors, View, Watch
 
@@ -56,8 +57,8 @@ class Lsi(Model):
 
     name: ClassVar[str] = "lsi"
     view: str = "raw"
-    dimensions: int | tuple[int, ...] = _GRID
-    tuning_queries: int = 500
+    dimensions: Dimensions | Values[Dimensions] = _GRID
+    tuning_queries: Count = 500
 
     def views(self) -> set[str]:
         """One view."""
@@ -115,9 +116,9 @@ class LsiMixture(Model):
     name: ClassVar[str] = "lsi_mixture"
     view: str = "raw"
     tfidf_view: str | None = None
-    dimensions: int | tuple[int, ...] = _GRID
-    alphas: tuple[float, ...] = _ALPHAS
-    tuning_queries: int = 500
+    dimensions: Dimensions | Values[Dimensions] = _GRID
+    alphas: Values[Share] = _ALPHAS
+    tuning_queries: Count = 500
 
     def views(self) -> set[str]:
         """Views of both parts."""

@@ -16,6 +16,8 @@ from ssi_core.models import MODELS
 from ssi_core.training.descend import Diverged
 from tests.corpora import write_collection
 
+pytestmark = pytest.mark.trains
+
 TABLE = """
 name = "judged"
 title = "Judged queries"

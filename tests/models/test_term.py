@@ -10,6 +10,8 @@ from ssi_core.features.task import open_task
 from ssi_core.models import Bilinear, HalfTransductive, WordPairs
 from ssi_core.training.sgd import barred
 
+pytestmark = pytest.mark.trains
+
 TRAINING = {"rates": (0.1,), "epoch": 500, "budget": 1500, "margin": 0.3, "patience": 9}
 MODELS = [
     Bilinear(dimensions=8, **TRAINING),

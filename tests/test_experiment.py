@@ -168,6 +168,7 @@ def test_every_training_of_a_shipped_table_can_be_limited(name):
     [
         ("seeds = 3", "seed = 3", r"no key 'seed'\. Did you mean 'seeds'\? Known: name, title"),
         ("seeds = 3", "seeds = 0", "seeds = 0, expected at least 1"),
+        ("seeds = 3", "seeds = 1_000_000_000_000", "expected at most 10000"),
         ("seeds = 3", "seeds = true", "seeds: True is of the wrong kind, expected a whole number"),
         ('title = "A small table"', "", "title is missing, expected text"),
         ('title = "A', 'baseline = "none"\ntitle = "A', r"baseline: no row 'none'\."),

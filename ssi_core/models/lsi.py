@@ -40,7 +40,7 @@ def word_vectors(matrix: TextMatrix, dimensions: int, rng: np.random.Generator) 
 def unit(rows: Float32) -> Float32:
     """Rows divided by their length; a row of zeros stays."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    scaled: Float32 = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    scaled: Float32 = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths != 0)
     return scaled
 
 
@@ -185,7 +185,7 @@ def _scaled(matrix: TextMatrix, factor: np.float32) -> TextMatrix:
 def cosine_words(matrix: TextMatrix, embedding: Float32, view: View) -> DenseWords:
     """Words of ``matrix @ embedding`` at unit length: the lengths are in the weights."""
     lengths = np.linalg.norm(matrix @ embedding, axis=1)
-    factors = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    factors = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths != 0)
     data = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
     weights = sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
     return DenseWords(weights, embedding, view)

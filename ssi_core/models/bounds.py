@@ -12,7 +12,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Annotated, Any, TypeAlias, TypeVar, get_type_hints
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 Rate: TypeAlias = Annotated[float, Field(ge=1e-30, le=1e6, allow_inf_nan=False)]
 """A learning rate; a smaller one is zero in float32."""
@@ -67,8 +67,7 @@ def check(model: object) -> None:
 @cache
 def _adapters(kind: type) -> Mapping[str, TypeAdapter[Any]]:
     hints = get_type_hints(kind, include_extras=True)
-    config = ConfigDict(arbitrary_types_allowed=True)
-    return {f.name: TypeAdapter(hints[f.name], config=config) for f in fields(kind)}
+    return {f.name: TypeAdapter(hints[f.name]) for f in fields(kind)}
 
 
 _LIMITS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}

@@ -5,25 +5,22 @@ Row workers import this module, so that they need not load Prefect.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flows import environment, tracking
+from flows import checkpoints, environment, tracking
 from ssi_core import files, store
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
 from ssi_core.experiment import Row, Table, load_table
-from ssi_core.features.cold import training_part
+from ssi_core.features import cold
 from ssi_core.features.task import open_task
 from ssi_core.threads import threads as limited
-from ssi_core.types import BadInput, Refused
+from ssi_core.types import BadInput
 
 if TYPE_CHECKING:
     from ssi_core.models.base import FittedModel
@@ -57,7 +54,9 @@ def run_row(
     A task with folds is trained and tested in each; the report is of all their queries, and model,
     curves and facts are those of the first.
 
-    An interrupted training goes on from its checkpoint when the same row is run again.
+    An interrupted training goes on from its checkpoint when the same row is run again by code that
+    computes the same. With other threads it goes on with newly seeded samplers, and the tag
+    ``threads`` of the run says so: "2, then 1" (see `checkpoints`).
 
     Parameters
     ----------
@@ -78,25 +77,29 @@ def run_row(
     declared = find_table(table, budget)
     row = declared.row(label)
     opened = open_task(Path(task))
-    kept = _checkpoints(declared, row, opened.key, seed, model)
+    kept = checkpoints.checkpoints_of(declared, row, opened.key, seed, model)
     start = _load(model) if model else _start(declared, row, seed, comparison)
     what = f"row {label!r} with seed {seed} on {task}"
-    with files.writing(environment.root()), limited(threads), _alone(kept, what):
-        checkpoint = _checkpoint(kept, threads)
+    with ExitStack() as around:
+        around.enter_context(files.writing(environment.root()))
+        around.enter_context(limited(threads))
+        around.enter_context(checkpoints.alone(kept, what))
+        attempt = around.enter_context(checkpoints.attempt(kept, row, threads, what))
         with tracking.row_run(declared, row, seed, comparison, Path(task)) as run:
+            _say_how(run.run_id, attempt)
             if model:
                 tracking.client().set_tag(run.run_id, "start_version", model)
             reports = []
             for number, fold in enumerate(opened.folds or (opened,)):
                 first = number == 0
                 fitted = row.ranker().fit(
-                    training_part(fold),
+                    cold.training_part(fold),
                     # Rows of one seed draw alike, as far as their models do: less noise.
                     np.random.default_rng([seed]),
                     start=start,
                     watch=run.watch if first else None,
                     threads=threads,
-                    checkpoint=checkpoint / f"fold-{number}" if opened.folds else checkpoint,
+                    checkpoint=attempt.state / f"fold-{number}" if opened.folds else attempt.state,
                 )
                 if first:
                     with tempfile.TemporaryDirectory(prefix="ssi-model-") as directory:
@@ -104,17 +107,28 @@ def run_row(
                         run.finish_model(fitted, Path(directory))
                 reports.append(evaluate(fitted, fold, side="test", threads=threads))
             run.report(pooled(reports))
-        shutil.rmtree(kept, ignore_errors=True)
     return str(run.run_id)
+
+
+def _say_how(run: str, attempt: checkpoints.Attempt) -> None:
+    """Tag a run with the threads that made it, "2, then 1", and with whether its bits repeat."""
+    tags = {
+        "threads": ", then ".join(map(str, attempt.threads)),
+        "reproducible": "yes" if attempt.reproducible else "no",
+    }
+    for name, value in tags.items():
+        tracking.client().set_tag(run, name, value)
 
 
 def forget(table: str, label: str, task: Path, seed: int, budget: int | None = None) -> None:
     """Remove what a row that is finished has left to go on from: it was killed at its very end."""
     declared = find_table(table, budget)
-    kept = _checkpoints(declared, declared.row(label), store.read(task, "task").key, seed)
-    if kept.exists():
-        with _alone(kept, f"row {label!r}"):
-            shutil.rmtree(kept, ignore_errors=True)
+    row = declared.row(label)
+    kept = checkpoints.checkpoints_of(declared, row, store.read(task, "task").key, seed)
+    place = kept / checkpoints.code_of(row)
+    if place.exists():
+        with checkpoints.alone(kept, f"row {label!r}"):
+            checkpoints.remove(place)
 
 
 def _start(table: Table, row: Row, seed: int, comparison: str) -> FittedModel | None:
@@ -134,40 +148,3 @@ def _load(model: str) -> FittedModel:
     from ssi_core.models import load_model
 
     return load_model(tracking.model_directory(model))
-
-
-def _checkpoints(table: Table, row: Row, task: str, seed: int, model: str | None = None) -> Path:
-    chain = [[one.model, dict(one.parameters)] for one in table.chain(row)]
-    said = {"model": row.model, "parameters": dict(row.parameters), "seed": seed, "chain": chain}
-    said |= {"start": model} if model else {}
-    return environment.home() / "checkpoints" / store.key_of("checkpoint", said, {"task": task})
-
-
-def _checkpoint(kept: Path, threads: int) -> Path:
-    """Where this code, with so many threads, saves its state; others' states are cleared."""
-    name = f"{tracking.code()}-{threads}"
-    for other in kept.glob("*"):
-        if not other.name.startswith(name):
-            shutil.rmtree(other)
-    return kept / name
-
-
-_PATIENCE = 30.0
-"""Seconds in which a worker ends whose command was killed."""
-
-
-@contextmanager
-def _alone(kept: Path, what: str) -> Iterator[None]:
-    """Keep others out of a row's checkpoint; `Refused` when another process goes on with it."""
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    end = time.monotonic() + _PATIENCE
-    with ExitStack() as held:
-        while True:
-            try:
-                held.enter_context(store.locked(kept, what))
-                break
-            except Refused:
-                if time.monotonic() > end:
-                    raise
-                time.sleep(0.2)
-        yield

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import settings
 
 from ssi_core.features.task import build_mates_task, build_task
+from tests import trains
 from tests.corpora import topical, write_corpus, write_mates
 
 # Libraries read these when they are imported.
@@ -16,6 +17,23 @@ os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
 # The first example of a kernel compiles it.
 settings.register_profile("ssi", deadline=None)
 settings.load_profile("ssi")
+
+GUARD = trains.Guard()
+GUARD.install()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    trains.mark(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    GUARD.item = item
+    try:
+        return (yield)
+    finally:
+        GUARD.item = None
 
 
 @pytest.fixture(scope="session")

@@ -168,6 +168,7 @@ def test_every_training_of_a_shipped_table_can_be_limited(name):
     [
         ("seeds = 3", "seed = 3", r"no key 'seed'\. Did you mean 'seeds'\? Known: name, title"),
         ("seeds = 3", "seeds = 0", "seeds = 0, expected at least 1"),
+        ("seeds = 3", "seeds = 1_000_000_000_000", "expected at most 10000"),
         ("seeds = 3", "seeds = true", "seeds: True is of the wrong kind, expected a whole number"),
         ('title = "A small table"', "", "title is missing, expected text"),
         ('title = "A', 'baseline = "none"\ntitle = "A', r"baseline: no row 'none'\."),
@@ -210,7 +211,7 @@ def test_a_wrong_table_is_refused_with_the_file_the_place_and_the_known_names(
         ("rates =", "rate =", r"\"U'V \+ I\": no key 'rate'\. Did you mean 'rates'\?"),
         ("rates = [0.1]", 'rates = ["0.1"]', "rates: '0.1' is of the wrong kind, expected a num"),
         ("rates = [0.1]", "rates = 0.1", "expected a list, each of it a number"),
-        ("rates = [0.1]", "rates = []", "expected positive numbers"),
+        ("rates = [0.1]", "rates = []", "expected at least one"),
         ("rates = [0.1]", 'form = "dense"', "no choice 'dense'. Known: zero, low_rank"),
         ("alpha = [1, 5.0]", 'alpha = "1"', "a number or a list, each of it a number"),
         ("budget = 2000", "budget = 2000.5", "expected a whole number"),

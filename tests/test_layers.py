@@ -17,7 +17,7 @@ LINES = [
     {"evaluation"},
     {"features", "corpus"},
     {"text"},
-    {"store", "resources", "threads"},
+    {"store", "resources", "threads", "code"},
     {"integrity"},
     {"files", "cache"},
     {"types"},

@@ -24,7 +24,7 @@ from ssi_core.evaluation.measures import (
     rank_loss,
     standard_error,
 )
-from ssi_core.evaluation.scorer import Scorer, length, score_pairs, take
+from ssi_core.evaluation.scorer import Scorer, length, refuse_nan, score_pairs, take
 from ssi_core.evaluation.slates import of_queries, pairs_of, slate_measures
 from ssi_core.kernels.topk import top_k
 from ssi_core.types import (
@@ -218,6 +218,11 @@ def evaluate(
         in the vocabulary) and one for each of `MEASURES`. Errors are sd / sqrt(queries), that of
         the tuples is clustered by query. ``bounds["p_at_10"]`` is the mean of
         min(10, relevant) / 10. ``slices`` are those of `slices.masks`.
+
+    Raises
+    ------
+    BadInput
+        The vectors of the model are not all finite.
     """
 
     def tell(fraction: float, message: str) -> None:
@@ -233,8 +238,9 @@ def evaluate(
     document_rows = np.union1d(chosen.documents, further)
     tell(0.1, "embedding documents")
     documents = fitted.embed_documents(_texts(task.documents, document_rows))
+    refuse_nan(documents, "documents")
     tell(0.3, "embedding queries")
-    vectors = fitted.embed_queries(_texts(task.queries, query_rows))
+    vectors = refuse_nan(fitted.embed_queries(_texts(task.queries, query_rows)), "queries")
 
     tell(0.4, f"ranking {len(chosen.documents)} documents for {len(chosen.queries)} queries")
     score = _scores(

@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from ssi_core.kernels.scores import add_pairs, add_sparse
-from ssi_core.types import Float32, Int32, Int64, TextMatrix, Vectors
+from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix, Vectors
 
 _PAIRS_AT_ONCE = 8192
 _ROWS_BYTES = 64 << 20  # of full rows that queries become, 12 bytes an entry
@@ -34,6 +35,24 @@ def take(vectors: Vectors, rows: Any) -> Vectors:
         None if vectors.dense is None else vectors.dense[rows],
         vectors.through,
     )
+
+
+def _finite(array: NDArray[Any]) -> bool:
+    """Tell whether an array is without NaN and infinity, in no more memory than it has."""
+    # The sum of finite float32 is finite in float64.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.sum(array, dtype=np.float64)))
+
+
+def refuse_nan(vectors: Vectors, what: str) -> Vectors:
+    """Return vectors that are all finite; `BadInput` for others, whose order means nothing."""
+    parts = [None if vectors.sparse is None else vectors.sparse.data, vectors.dense]
+    if not all(_finite(part) for part in parts if part is not None):
+        raise BadInput(
+            f"{what}: the model gives vectors that hold NaN or infinity, so that nothing can be "
+            "ranked by them. Train the model again, with a smaller rate."
+        )
+    return vectors
 
 
 class Scorer:

@@ -224,11 +224,10 @@ def _check(table: Table, where: str) -> None:
             raise BadInput(f"{row.where}: a label is not empty and has no comma (--rows A,B).")
         if row.task not in table.tasks:
             raise BadInput(f"{row.where}: no task {instead(row.task, table.tasks)}")
-        if row.seeds is not None and row.seeds < 1:
-            raise BadInput(f"{row.where}: seeds = {row.seeds}, expected at least 1.")
+        if row.seeds is not None:
+            _check_seeds(row.seeds, row.where)
         _check_start(table, row, labels)
-    if table.seeds < 1:
-        raise BadInput(f"{where}: seeds = {table.seeds}, expected at least 1.")
+    _check_seeds(table.seeds, where)
     if table.baseline not in labels:
         raise BadInput(f"{where}: baseline: no row {instead(table.baseline, labels)}")
     for label in {label for pair in table.scatter for label in pair} - set(labels):
@@ -242,6 +241,15 @@ def _check(table: Table, where: str) -> None:
             raise BadInput(f"{at}: no measure {instead(claim.measure, PER_QUERY)}")
         if table.row(claim.above).task != table.row(claim.below).task:
             raise BadInput(f"{at}: its rows are on different tasks, so queries cannot be paired.")
+
+
+_MOST_SEEDS = 10_000
+
+
+def _check_seeds(seeds: int, where: str) -> None:
+    if not 1 <= seeds <= _MOST_SEEDS:
+        limit = "at least 1" if seeds < 1 else f"at most {_MOST_SEEDS}"
+        raise BadInput(f"{where}: seeds = {seeds}, expected {limit}.")
 
 
 def _check_start(table: Table, row: Row, labels: Sequence[str]) -> None:

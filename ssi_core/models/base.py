@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ssi_core import files, integrity, store
 from ssi_core.features.hashing import load_view
+from ssi_core.models import bounds
 from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, Vectors, View, Watch
 
 Side: TypeAlias = Literal["query", "document"]
@@ -67,16 +68,24 @@ class DenseWords(NamedTuple):
 class Model:
     """Base of the hyper-parameter dataclasses.
 
-    A subclass gives ``fit``, ``views``, and ``vectors`` (texts to `Vectors`, a pure function of
-    the arrays); it overrides ``dense_words`` and ``sparse_view`` as far as its score can be
-    explained by words.
+    A subclass states the bounds of its fields beside them (`bounds`). It gives ``fit``, ``views``,
+    and ``vectors`` (texts to `Vectors`, a pure function of the arrays); it overrides
+    ``dense_words`` and ``sparse_view`` as far as its score can be explained by words.
     """
 
     name: ClassVar[str]
 
+    def __post_init__(self) -> None:
+        """Refuse values outside of the `bounds` of their fields."""
+        bounds.check(self)
+
     def views(self) -> set[str]:
         """Names of the views that the model reads."""
         raise TypeError(f"{type(self).__name__} does not say which views it reads")
+
+    def kinds(self) -> tuple[type[Model], ...]:
+        """Return the classes whose code makes the model: its own, and those of its parts."""
+        return (type(self),)
 
     def fit(
         self,

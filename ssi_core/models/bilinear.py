@@ -17,6 +17,7 @@ from ssi_core.kernels.adagrad import first_squares
 from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.sparse import aligned_empty, padded
 from ssi_core.models.base import DenseWords, FittedModel, Side, UnfitStart, fitted
+from ssi_core.models.bounds import Dimensions, Spread, Values
 from ssi_core.models.term import Term, TermTraining, same_space
 from ssi_core.training import fitting
 from ssi_core.training.embedding import normal
@@ -57,8 +58,8 @@ class Bilinear(Term):
     name: ClassVar[str] = "bilinear"
     form: Literal["zero", "low_rank"] = "low_rank"
     tied: bool = False
-    dimensions: int = 100
-    init_std: float | tuple[float, ...] = 0.1
+    dimensions: Dimensions = 100
+    init_std: Spread | Values[Spread] = 0.1
     adagrad: bool = False
     learn_first: str | None = None
     learn_on: str | None = None
@@ -66,15 +67,12 @@ class Bilinear(Term):
     def __post_init__(self) -> None:
         """Refuse values that no training could follow."""
         super().__post_init__()
-        if self.form not in ("zero", "low_rank"):
-            raise ValueError(f"form={self.form!r}; expected 'zero' or 'low_rank'")
         if self.form == "zero" and self.diagonal == "none":
             raise ValueError("form='zero' with diagonal='none' scores nothing")
         if self.form == "zero" and self.learn_first is not None:
             raise ValueError(f"learn_first={self.learn_first!r} needs U and V: form='low_rank'")
         if self.form == "zero" and self.adagrad:
             raise ValueError("adagrad=True needs U and V: form='low_rank'")
-        self.at_least_one("dimensions")
 
     def views(self) -> set[str]:
         """View of W, unless W is zero, and of the diagonal, unless there is none."""

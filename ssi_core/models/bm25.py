@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.models.base import FittedModel, Model, Side, fitted
+from ssi_core.models.bounds import Share, Weight
 from ssi_core.types import Task, Texts, Vectors, View, Watch
 
 
@@ -30,9 +31,9 @@ class Bm25(Model):
     """
 
     name: ClassVar[str] = "bm25"
-    k1: float = 1.2
-    b: float = 0.75
-    k3: float = 8.0
+    k1: Weight = 1.2
+    b: Share = 0.75
+    k3: Weight = 8.0
 
     def views(self) -> set[str]:
         """Counts."""

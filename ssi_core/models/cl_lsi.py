@@ -17,6 +17,7 @@ from scipy import sparse
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.features.mates import MATES
 from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
+from ssi_core.models.bounds import Count, Dimensions, Values
 from ssi_core.models.lsi import cosine_words, grid, unit
 from ssi_core.models.svd import Factors, leading_vectors
 from ssi_core.types import BadInput, Float32, Int32, Task, Texts, Vectors, Watch
@@ -55,14 +56,9 @@ class ClLsi(Model):
 
     name: ClassVar[str] = "cl_lsi"
     view: str = "raw"
-    dimensions: int | tuple[int, ...] = 200
+    dimensions: Dimensions | Values[Dimensions] = 200
     measure: Literal["cosine", "dot"] = "cosine"
-    tuning_queries: int = 500
-
-    def __post_init__(self) -> None:
-        """Refuse a measure that is none."""
-        if self.measure not in ("cosine", "dot"):
-            raise ValueError(f"measure={self.measure!r}; expected 'cosine' or 'dot'")
+    tuning_queries: Count = 500
 
     def views(self) -> set[str]:
         """One view."""

@@ -22,6 +22,7 @@ from ssi_core.kernels.half_transductive import Settings, sweep_of
 from ssi_core.kernels.sparse import padded
 from ssi_core.models.base import Columns, DenseWords, FittedModel, Side, UnfitStart, fitted
 from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bounds import Dimensions, Rate, Spread, Triples, Values, Weight
 from ssi_core.models.term import Term, TermTraining, same_space
 from ssi_core.training import fitting
 from ssi_core.training.embedding import normal
@@ -53,25 +54,20 @@ class HalfTransductive(Term):
 
     name: ClassVar[str] = "half_transductive"
     diagonal: Literal["none", "identity", "alpha", "learned"] = "none"
-    dimensions: int = 100
-    gamma: float = 0.1
+    dimensions: Dimensions = 100
+    gamma: Weight = 0.1
     initial: Literal["functional", "normal"] = "functional"
-    functional_budget: int = 200_000
-    functional_rates: tuple[float, ...] | None = None
-    init_std: float | tuple[float, ...] = 0.1
+    functional_budget: Triples = 200_000
+    functional_rates: Values[Rate] | None = None
+    init_std: Spread | Values[Spread] = 0.1
 
     def __post_init__(self) -> None:
         """Refuse values that no training could follow."""
         super().__post_init__()
-        if self.initial not in ("functional", "normal"):
-            raise ValueError(f"initial={self.initial!r}; expected 'functional' or 'normal'")
-        if self.gamma < 0:
-            raise ValueError(f"gamma={self.gamma}; expected at least 0")
         if self.against != "random":
             raise ValueError(f"against={self.against!r}; it draws any document: expected 'random'")
         if self.warp:
             raise ValueError("warp=True; its two hinges have no weight by rank: expected False")
-        self.at_least_one("dimensions", "functional_budget")
 
     def fit(
         self,

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.models.base import FittedModel, Model, Side, fitted
+from ssi_core.models.bounds import Mixed
 from ssi_core.types import Task, Texts, Vectors, View, Watch
 
 
@@ -32,12 +33,7 @@ class LanguageModel(Model):
     """
 
     name: ClassVar[str] = "language_model"
-    background: float = 0.5
-
-    def __post_init__(self) -> None:
-        """Refuse a mixture of one part."""
-        if not 0 < self.background < 1:
-            raise ValueError(f"background={self.background}; expected a number between 0 and 1")
+    background: Mixed = 0.5
 
     def views(self) -> set[str]:
         """Counts."""

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
+from ssi_core.models.bounds import Count, Dimensions, Share, Values
 from ssi_core.models.svd import leading_vectors
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.types import Float32, Task, TextMatrix, Texts, Vectors, View, Watch
@@ -27,7 +28,7 @@ _ALPHAS = tuple(round(0.05 * i, 2) for i in range(21))
 def unit(rows: Float32) -> Float32:
     """Rows divided by their length; a row of zeros stays."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    scaled: Float32 = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    scaled: Float32 = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths != 0)
     return scaled
 
 
@@ -44,8 +45,8 @@ class Lsi(Model):
 
     name: ClassVar[str] = "lsi"
     view: str = "raw"
-    dimensions: int | tuple[int, ...] = _GRID
-    tuning_queries: int = 500
+    dimensions: Dimensions | Values[Dimensions] = _GRID
+    tuning_queries: Count = 500
 
     def views(self) -> set[str]:
         """One view."""
@@ -106,9 +107,9 @@ class LsiMixture(Model):
     name: ClassVar[str] = "lsi_mixture"
     view: str = "raw"
     tfidf_view: str | None = None
-    dimensions: int | tuple[int, ...] = _GRID
-    alphas: tuple[float, ...] = _ALPHAS
-    tuning_queries: int = 500
+    dimensions: Dimensions | Values[Dimensions] = _GRID
+    alphas: Values[Share] = _ALPHAS
+    tuning_queries: Count = 500
 
     def views(self) -> set[str]:
         """Views of both parts."""
@@ -181,7 +182,7 @@ def _scaled(matrix: TextMatrix, factor: np.float32) -> TextMatrix:
 def cosine_words(matrix: TextMatrix, embedding: Float32, view: View) -> DenseWords:
     """Words of ``matrix @ embedding`` at unit length: the lengths are in the weights."""
     lengths = np.linalg.norm(matrix @ embedding, axis=1)
-    factors = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    factors = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths != 0)
     data = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
     weights = sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
     return DenseWords(weights, embedding, view)

@@ -26,6 +26,7 @@ from ssi_core.models.base import (
     fitted,
     parse,
 )
+from ssi_core.models.bounds import Count, Values, Weight
 from ssi_core.types import Float32, Task, TextMatrix, Texts, Through, Vectors, Watch
 
 # The scores of models that are trained alone may be of very different sizes.
@@ -46,18 +47,15 @@ class Mixture(Model):
 
     name: ClassVar[str] = "mixture"
     parts: tuple[Mapping[str, Any], ...]
-    betas: tuple[float, ...] = _BETAS
+    betas: Values[Weight] = _BETAS
     tune_on: Literal["valid", "train"] = "valid"
-    tuning_queries: int = 500
+    tuning_queries: Count = 500
 
     def __post_init__(self) -> None:
-        """Refuse anything but two known models, and weights that have no root."""
+        """Refuse anything but two known models."""
+        super().__post_init__()
         if len(self.parts) != 2:
             raise ValueError(f"parts: {len(self.parts)} models; a mixture has 2")
-        if not self.betas or min(self.betas) < 0:
-            raise ValueError(f"betas={self.betas}; expected numbers >= 0")
-        if self.tune_on not in ("valid", "train"):
-            raise ValueError(f"tune_on={self.tune_on!r}; expected 'valid' or 'train'")
         # JSON has no tuples.
         object.__setattr__(self, "parts", tuple(_with_tuples(part) for part in self.parts))
         self.models()
@@ -75,6 +73,10 @@ class Mixture(Model):
                 raise ValueError(f"parts: no model {name!r}; there are: {known}")
             built.append(parse(MODELS[name], said))
         return tuple(built)
+
+    def kinds(self) -> tuple[type[Model], ...]:
+        """Return its own class, and those of both models."""
+        return (type(self), *(kind for model in self.models() for kind in model.kinds()))
 
     def views(self) -> set[str]:
         """Views of both."""

@@ -23,6 +23,7 @@ from ssi_core.features.mates import MONOLINGUAL
 from ssi_core.kernels.forms import Parameters
 from ssi_core.models.base import FittedModel, fitted
 from ssi_core.models.bilinear import Bilinear, further
+from ssi_core.models.bounds import Positive
 from ssi_core.models.term import TermTraining
 from ssi_core.training import fitting
 from ssi_core.training.alternate import Alternating
@@ -48,7 +49,7 @@ class MultiTask(Bilinear):
     diagonal: Literal["none", "identity", "alpha", "learned"] = "none"
     beside: str = MONOLINGUAL
     symmetric: bool = True
-    weight: float = 1.0
+    weight: Positive = 1.0
 
     def __post_init__(self) -> None:
         """Refuse what has no ``V_E`` of its own."""
@@ -59,8 +60,6 @@ class MultiTask(Bilinear):
                 "multi_task has U and V and nothing else: form='low_rank', diagonal='none'; not "
                 "tied, adagrad, learn_first or learn_on"
             )
-        if self.weight <= 0:
-            raise ValueError(f"weight={self.weight}; expected a positive number")
 
     def fit(
         self,

@@ -13,6 +13,7 @@ from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.kernels.topk import top_k
 from ssi_core.models.base import FittedModel, Model, Side, fitted
+from ssi_core.models.bounds import Count, Tries, Values, Weight
 from ssi_core.types import Task, TextMatrix, Texts, Vectors, View, Watch
 
 _BLOCK = 128  # queries scored against the whole collection at a time
@@ -37,9 +38,9 @@ class QueryExpansion(Model):
 
     name: ClassVar[str] = "query_expansion"
     view: str = "raw"
-    expansions: tuple[int, ...] = (5, 10, 20)
-    betas: tuple[float, ...] = (0.1, 0.3, 1.0)
-    tuning_queries: int = 300
+    expansions: Values[Tries] = (5, 10, 20)
+    betas: Values[Weight] = (0.1, 0.3, 1.0)
+    tuning_queries: Count = 300
 
     def views(self) -> set[str]:
         """One view."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.kernels.adam import adam_step
 from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
+from ssi_core.models.bounds import Batch, Count, Dimensions, Positive, Rate, Triples, Values
 from ssi_core.models.cl_lsi import factored
 from ssi_core.models.lsi import cosine_words, unit
 from ssi_core.training import fitting
@@ -54,30 +55,16 @@ class Softmax(Model):
 
     name: ClassVar[str] = "softmax"
     view: str = "raw"
-    dimensions: int = 200
-    temperature: float = 0.1
-    batch: int = 512
-    rates: tuple[float, ...] = (0.003,)
+    dimensions: Dimensions = 200
+    temperature: Positive = 0.1
+    batch: Batch = 512
+    rates: Values[Rate] = (0.003,)
     rate_by: Literal["training", "validation"] = "validation"
-    epoch: int = 10_000
-    budget: int = 100_000
-    patience: int = 5
-    search_budget: int = 10_000
-    validation_queries: int = 1000
-
-    def __post_init__(self) -> None:
-        """Refuse values that no training could follow."""
-        for name in ("dimensions", "epoch", "budget", "patience", "search_budget"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}; expected at least 1")
-        if self.batch < 2:
-            raise ValueError(f"batch={self.batch}; expected at least 2")
-        if self.temperature <= 0:
-            raise ValueError(f"temperature={self.temperature}; expected a positive number")
-        if not self.rates or min(self.rates) <= 0:
-            raise ValueError(f"rates={self.rates}; expected positive numbers")
-        if self.rate_by not in ("training", "validation"):
-            raise ValueError(f"rate_by={self.rate_by!r}; expected 'training' or 'validation'")
+    epoch: Triples = 10_000
+    budget: Triples = 100_000
+    patience: Count = 5
+    search_budget: Triples = 10_000
+    validation_queries: Count = 1000
 
     def views(self) -> set[str]:
         """One view."""
@@ -201,6 +188,9 @@ class Training:
         """Return the model as it stands."""
         maps = dict(zip(("U", "V"), (array.copy() for array in self._maps), strict=True))
         return fitted(self._model, self._task, maps)
+
+    def reseed(self, triples: int) -> None:
+        """Do nothing: what is drawn next follows from what was drawn."""
 
     def sweep(self, triples: int) -> Mapping[str, float]:
         """Train on so many pairs, in batches; the mean loss."""

@@ -19,6 +19,16 @@ from ssi_core.features.share import share_of_pairs
 from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.sweep import Settings, draw_negative, draw_shown, sweep_of
 from ssi_core.models.base import FittedModel, Model, Side, fitted
+from ssi_core.models.bounds import (
+    Count,
+    Part,
+    Rate,
+    RateOrNone,
+    Tries,
+    Triples,
+    Values,
+    Weight,
+)
 from ssi_core.training.embedding import shared_words
 from ssi_core.training.sgd import Sgd, training_data
 from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, View
@@ -60,46 +70,24 @@ class Term(Model):
     """
 
     diagonal: Literal["none", "identity", "alpha", "learned"] = "identity"
-    alpha: float | tuple[float, ...] = 1.0
-    alpha_rate: float = 0.0
-    diagonal_rate: float = 1.0
+    alpha: Weight | Values[Weight] = 1.0
+    alpha_rate: RateOrNone = 0.0
+    diagonal_rate: RateOrNone = 1.0
     view: str = "raw"
     diagonal_view: str | None = None
-    rates: tuple[float, ...] = (0.3, 0.1, 0.03, 0.01, 0.003)
+    rates: Values[Rate] = (0.3, 0.1, 0.03, 0.01, 0.003)
     rate_by: Literal["training", "validation"] = "training"
-    margin: float | tuple[float, ...] = 1.0
-    negatives: int = 1
+    margin: Weight | Values[Weight] = 1.0
+    negatives: Tries = 1
     against: Literal["random", "shown"] = "random"
     warp: bool = False
-    epoch: int = 50_000
-    budget: int = 1_000_000
-    patience: int = 5
-    search_budget: int = 50_000
-    validation_queries: int = 500
-    pairs: float = 1.0
+    epoch: Triples = 50_000
+    budget: Triples = 1_000_000
+    patience: Count = 5
+    search_budget: Triples = 50_000
+    validation_queries: Count = 500
+    pairs: Part = 1.0
     curves: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse values that no training could follow."""
-        if self.diagonal not in ("none", "identity", "alpha", "learned"):
-            raise ValueError(
-                f"diagonal={self.diagonal!r}; expected 'none', 'identity', 'alpha' or 'learned'"
-            )
-        if self.rate_by not in ("training", "validation"):
-            raise ValueError(f"rate_by={self.rate_by!r}; expected 'training' or 'validation'")
-        if self.against not in ("random", "shown"):
-            raise ValueError(f"against={self.against!r}; expected 'random' or 'shown'")
-        self.at_least_one("negatives", "epoch", "budget", "patience", "search_budget")
-        if not self.rates or min(self.rates) <= 0:
-            raise ValueError(f"rates={self.rates}; expected positive numbers")
-        if not 0 < self.pairs <= 1:
-            raise ValueError(f"pairs={self.pairs}; expected a share, 0 < pairs <= 1")
-
-    def at_least_one(self, *names: str) -> None:
-        """Refuse hyper-parameters below 1."""
-        for name in names:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}; expected at least 1")
 
     def views(self) -> set[str]:
         """View of W, and of the diagonal, unless there is none."""

@@ -17,6 +17,7 @@ from scipy import sparse
 from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.sparse import Csr, aligned_empty, padded
 from ssi_core.models.base import Columns, FittedModel, Side, UnfitStart, Words, fitted
+from ssi_core.models.bounds import Count, Triples
 from ssi_core.models.pair_weights import (
     PairWeights,
     carried_over,
@@ -71,22 +72,17 @@ class WordPairs(Term):
     form: Literal["dense", "sparse", "hashed"] = "hashed"
     hollow: bool = False
     initial: Literal["zero", "identity"] = "zero"
-    entries: int = 100
-    round_budget: int = 50_000
-    buckets: int = 1_000_000
+    entries: Count = 100
+    round_budget: Triples = 50_000
+    buckets: Count = 1_000_000
 
     def __post_init__(self) -> None:
         """Refuse values that no training could follow."""
         super().__post_init__()
-        if self.form not in ("dense", "sparse", "hashed"):
-            raise ValueError(f"form={self.form!r}; expected 'dense', 'sparse' or 'hashed'")
-        if self.initial not in ("zero", "identity"):
-            raise ValueError(f"initial={self.initial!r}; expected 'zero' or 'identity'")
         if self.form == "hashed" and (self.hollow or self.initial == "identity"):
             raise ValueError("form='hashed' starts at zero and has no diagonal of its own")
         if self.hollow and self.initial == "identity":
             raise ValueError("initial='identity' with hollow, whose diagonal is zero")
-        self.at_least_one("entries", "round_budget", "buckets")
 
     def fit(
         self,
@@ -214,6 +210,7 @@ class _Training(TermTraining[WordPairs]):
                 epoch=min(model.epoch, model.round_budget),
                 budget=model.round_budget,
                 patience=model.patience,
+                rate=facts["rate"],
                 watch=_later(watch, facts["triples"]),
                 checkpoint=checkpoint and checkpoint / f"round-{len(rounds)}",
             )

@@ -21,6 +21,7 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from ssi_core import files, store
+from ssi_core.evaluation.scorer import refuse_nan
 from ssi_core.features.csr_writer import CsrWriter
 from ssi_core.models.base import FittedModel
 from ssi_core.types import BadInput, Progress, TextMatrix, Texts, Vectors, View
@@ -99,7 +100,7 @@ def build_index(
     Refused
         ``out`` holds an index of other parents and ``force`` is off.
     BadInput
-        There are no documents.
+        There are no documents, or their vectors are not finite.
     """
     if not len(documents):
         raise BadInput(f"{out}: there are no documents to index. Ingest a corpus that has some.")
@@ -160,7 +161,7 @@ def _write_vectors(
     dense: NDArray[np.float32] | None = None
     with ExitStack() as files:
         for rows in _blocks(len(documents), block):
-            vectors = fitted.embed_documents(documents.take(rows))
+            vectors = refuse_nan(fitted.embed_documents(documents.take(rows)), str(path))
             if vectors.sparse is not None:
                 if sparse is None:
                     width = vectors.sparse.shape[1]

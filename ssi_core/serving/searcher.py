@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ssi_core import store
+from ssi_core.evaluation.scorer import refuse_nan
 from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Side
 from ssi_core.serving.index import Index, open_index
@@ -108,9 +109,9 @@ class Searcher:
         return self.fitted.query_views if side == "query" else self.fitted.document_views
 
     def embed(self, texts: Texts, side: Side) -> Vectors:
-        """Texts of a side as `Vectors`."""
+        """Texts of a side as `Vectors`; `BadInput` where they are not finite."""
         embed = self.fitted.embed_queries if side == "query" else self.fitted.embed_documents
-        return embed(texts)
+        return refuse_nan(embed(texts), side)
 
     def side_of(self, language: str | None) -> Side:
         """Return the side whose texts are in a language, that of the queries first.

@@ -33,6 +33,11 @@ class Alternating:
                 arrays[f"second_{name}"] = array
         return arrays
 
+    def reseed(self, triples: int) -> None:
+        """Seed both samplers anew."""
+        self.first.reseed(triples)
+        self.second.reseed(triples)
+
     def sweep(self, triples: int) -> Mapping[str, float]:
         """Draw so many triples of each; mean hinge and share of violated ones of both."""
         totals = np.zeros((2, 8))

@@ -18,9 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core import files, store
-from ssi_core.types import Watch
+from ssi_core.types import BadInput, Watch
 
 log = logging.getLogger(__name__)
+
+SAMPLERS = "states"
+"""Name of the array that has the state of a sampler in each row, one a thread."""
+
+
+class Diverged(BadInput):
+    """Parameters, errors or losses of a training grew beyond all bounds."""
 
 
 class Trainee(Protocol):
@@ -29,6 +36,10 @@ class Trainee(Protocol):
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """Live arrays, changed in place: parameters and the state of the sampler."""
+        ...
+
+    def reseed(self, triples: int) -> None:
+        """Seed the samplers anew: what was drawn so far was drawn by other threads."""
         ...
 
     def sweep(self, triples: int) -> Mapping[str, float]:
@@ -50,7 +61,8 @@ class Progress:
 
     ``triples`` drawn so far, ``best`` validation error and the ``best_at`` triples it was reached
     at, ``waited`` validations since, ``seconds`` of sweeps (validation not counted), ``curve`` of
-    (step, metrics) so far, ``resumed_at`` triples of the checkpoint that it went on from.
+    (step, metrics) so far, ``resumed_at`` triples of the checkpoint that it went on from,
+    ``reseeded_at`` triples at which it last went on with other threads.
     """
 
     triples: int = 0
@@ -60,6 +72,7 @@ class Progress:
     seconds: float = 0.0
     curve: list[tuple[int, dict[str, float]]] = field(default_factory=list)
     resumed_at: int = 0
+    reseeded_at: int = 0
 
 
 def descend(
@@ -68,6 +81,7 @@ def descend(
     epoch: int,
     budget: int,
     patience: int,
+    rate: float | None = None,
     watch: Watch | None = None,
     checkpoint: Path | None = None,
 ) -> Progress:
@@ -78,45 +92,92 @@ def descend(
     epoch : triples between two validations
     budget : triples at most
     patience : validations without improvement before the end
+    rate : learning rate, which the message of `Diverged` names
     watch : told ``train/...``, ``val/rank_loss`` and what the trainee observes at each validation,
         of which ``val/rank_loss`` alone decides anything; a call that goes on from a
         checkpoint tells it of those before, too
     checkpoint : directory that holds the state after each validation; a call that finds it there
-        goes on from it, and with one thread ends with the same bits as a call without a break
+        goes on from it, and with one thread ends with the same bits as a call without a break;
+        with other threads than before it goes on with samplers that are seeded anew
 
     Returns
     -------
     Progress
+
+    Raises
+    ------
+    Diverged
+        The numbers grew beyond all bounds; nothing of the training is of use.
     """
     best = {name: array.copy() for name, array in trainee.arrays.items()}
     progress = _resume(trainee, best, checkpoint)
     if progress is None:
-        progress = Progress(best=trainee.error())
+        progress = Progress(best=_error(trainee))
+        _check(trainee, {"val/rank_loss": progress.best}, 0, rate)
         progress.curve.append((0, {"val/rank_loss": progress.best}))
     for point in progress.curve:
         _tell(watch, *point)
     while progress.triples < budget and progress.waited < patience:
         triples = min(epoch, budget - progress.triples)
         started = time.perf_counter()
-        metrics = dict(trainee.sweep(triples))
+        metrics = dict(_swept(trainee, triples))
         progress.seconds += time.perf_counter() - started
         progress.triples += triples
-        if not all(np.isfinite(value) for value in metrics.values()):
-            log.warning("training diverged after %d triples; the best is kept", progress.triples)
-            break
-        error = trainee.error()
+        error = _error(trainee)
+        metrics["val/rank_loss"] = error
+        _check(trainee, metrics, progress.triples, rate)
         if error < progress.best:
             progress.best, progress.best_at, progress.waited = error, progress.triples, 0
             _copy(trainee.arrays, best)
         else:
             progress.waited += 1
-        metrics |= {"val/rank_loss": error, **trainee.observed()}
+        metrics |= trainee.observed()
         progress.curve.append((progress.triples, metrics))
         _tell(watch, *progress.curve[-1])
         if checkpoint is not None:
             _save(checkpoint, trainee.arrays, best, progress)
     _copy(best, trainee.arrays)
+    if progress.best_at == 0:
+        log.warning("the start stayed the best: the rate may be too large, or the budget small")
     return progress
+
+
+# A training that diverges is looked for after each sweep, and is no warning before.
+_QUIET: Mapping[str, Any] = {"over": "ignore", "invalid": "ignore"}
+
+
+def _swept(trainee: Trainee, triples: int) -> Mapping[str, float]:
+    with np.errstate(**_QUIET):
+        return trainee.sweep(triples)
+
+
+def _error(trainee: Trainee) -> float:
+    with np.errstate(**_QUIET):
+        return trainee.error()
+
+
+_LARGEST = 1e12
+"""Of numbers beyond it float32 keeps no product: a training that has them learns no more."""
+
+
+def converges(trainee: Trainee, metrics: Mapping[str, float]) -> bool:
+    """Tell whether the numbers of a training, and what it measured, stay within bounds."""
+    numbers = [array for array in trainee.arrays.values() if array.dtype.kind == "f" and array.size]
+    # NaN is neither below nor above a bound.
+    return all(abs(value) < _LARGEST for value in metrics.values()) and all(
+        array.max() < _LARGEST and array.min() > -_LARGEST for array in numbers
+    )
+
+
+def _check(
+    trainee: Trainee, metrics: Mapping[str, float], triples: int, rate: float | None
+) -> None:
+    if not converges(trainee, metrics):
+        at = "" if rate is None else f" (rate {rate:g})"
+        raise Diverged(
+            f"training: diverged at triple {triples}{at}: its numbers grow beyond all bounds. "
+            "Use a smaller rate, or a smaller start (init_std, alpha)."
+        )
 
 
 def _tell(watch: Watch | None, step: int, metrics: Mapping[str, float]) -> None:
@@ -164,10 +225,19 @@ def _resume(
     if not (checkpoint / "progress.json").exists():
         return None
     with files.reading(checkpoint, "Remove it, and the training begins anew."):
+        progress = Progress(**files.read_object(checkpoint / "progress.json"))
         for kind, arrays in (("live", trainee.arrays), ("best", best)):
             for name, array in arrays.items():
-                array[...] = store.load_array(checkpoint / f"{kind}-{name}.npy")
-        progress = Progress(**files.read_object(checkpoint / "progress.json"))
+                kept = store.load_array(checkpoint / f"{kind}-{name}.npy")
+                if name == SAMPLERS and kept.shape != array.shape:
+                    progress.reseeded_at = progress.triples
+                elif kept.shape != array.shape:
+                    raise ValueError(f"{name} has the shape {kept.shape}, expected {array.shape}")
+                else:
+                    array[...] = kept
     progress.resumed_at = progress.triples
     log.info("training goes on from %d triples", progress.triples)
+    if progress.reseeded_at == progress.triples:
+        trainee.reseed(progress.triples)
+        log.warning("with other threads than before, so that its bits do not repeat")
     return progress

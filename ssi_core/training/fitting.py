@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from ssi_core import store
-from ssi_core.training.descend import Trainee, descend
+from ssi_core.training.descend import Trainee, converges, descend
 from ssi_core.training.search import Trial, search
 from ssi_core.types import Watch
 
@@ -86,6 +86,7 @@ def fit(
         epoch=schedule.epoch,
         budget=schedule.budget,
         patience=schedule.patience,
+        rate=found["settled"]["rate"],
         watch=watch,
         checkpoint=checkpoint,
     )
@@ -98,6 +99,7 @@ def fit(
         "triples_per_second": progress.triples / max(progress.seconds, 1e-9),
         "trials": found["trials"],
         **({"resumed_at": progress.resumed_at} if progress.resumed_at else {}),
+        **({"reseeded_at": progress.reseeded_at} if progress.reseeded_at else {}),
     }
 
 
@@ -119,10 +121,10 @@ def _settle(
 
     def attempt(settings: Settings) -> tuple[float, float]:
         trained = begin(settings)
-        found = trained.sweep(schedule.search_budget)
-        if not all(np.isfinite(value) for value in found.values()):
-            return float("inf"), float("inf")
-        return errors(trained)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not converges(trained, trained.sweep(schedule.search_budget)):
+                return float("inf"), float("inf")
+            return errors(trained)
 
     best, trials = search(grid, schedule.rates, attempt, schedule.rate_by)
     return best.settings, trials

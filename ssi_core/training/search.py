@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from ssi_core.types import BadInput
 
 log = logging.getLogger(__name__)
 
@@ -39,23 +42,35 @@ def search(
     ----------
     grid : name -> values to try
     rates : learning rates to try
-    train : settings, with the key "rate" among them -> (training error, validation error)
+    train : settings, with the key "rate" among them -> (training error, validation error);
+        errors that are not finite, of a training that diverged, are never the best
     rate_by : error that chooses the rate
 
     Raises
     ------
-    ValueError
+    BadInput
         Every trial diverged.
     """
     trials, winners = [], []
     names = list(grid)
     for values in itertools.product(*grid.values()):
         settings = dict(zip(names, values, strict=True))
-        tried = [Trial(s, *train(s)) for s in (settings | {"rate": rate} for rate in rates)]
+        tried = [_tried(settings | {"rate": rate}, train) for rate in rates]
         trials += tried
         winners.append(min(tried, key=lambda t: getattr(t, rate_by)))
         log.info("tried %s", winners[-1])
     best = min(winners, key=lambda t: t.validation)
     if not best.validation < float("inf"):
-        raise ValueError(f"rates={list(rates)}: every training diverged; give lower ones")
+        raise BadInput(f"rates={list(rates)}: every training diverged; give lower ones.")
     return best, trials
+
+
+def _tried(
+    settings: Mapping[str, Any], train: Callable[[Mapping[str, Any]], tuple[float, float]]
+) -> Trial:
+    errors = train(settings)
+    if not all(map(math.isfinite, errors)):
+        # A comparison with NaN would choose it, or not, by its place.
+        log.info("diverged: %s", settings)
+        return Trial(settings, math.inf, math.inf)
+    return Trial(settings, *errors)

@@ -13,6 +13,7 @@ from scipy import sparse
 from ssi_core.kernels import sweep as kernel
 from ssi_core.kernels.forms import Data, Parameters, Work
 from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded
+from ssi_core.training.descend import SAMPLERS
 from ssi_core.types import Int32, Pairs, Task
 
 
@@ -113,6 +114,7 @@ class Sgd:
         self._judge, self._observe = judge, observe or {}
         # A row of 8 keeps the states of two threads on different cache lines.
         self._states = np.zeros((threads, 8), np.uint64)
+        self._seed = seed
         self._states[:, 0] = np.random.SeedSequence(seed).generate_state(threads, np.uint64)
         self._work = [_work(parameters.U.shape[1], words) for _ in range(threads)]
 
@@ -120,13 +122,18 @@ class Sgd:
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """Live arrays: parameters and sampler states; what V shares with U is there once."""
         p = self.parameters
-        arrays = {"U": p.U, "V": p.V, "diagonal": p.diagonal, "states": self._states}
+        arrays = {"U": p.U, "V": p.V, "diagonal": p.diagonal, SAMPLERS: self._states}
         if p.W is not None:
             arrays["W"] = p.W.data if isinstance(p.W, Csr) else p.W
         if p.squares is not None:
             arrays |= {"squares_U": p.squares.U, "squares_V": p.squares.V}
         shared = ("V", "squares_V") if p.V is p.U else ()
         return {name: array for name, array in arrays.items() if name not in shared}
+
+    def reseed(self, triples: int) -> None:
+        """Seed the samplers of all threads anew, with none of the states that they began with."""
+        sequence = np.random.SeedSequence([self._seed, triples])
+        self._states[:, 0] = sequence.generate_state(len(self._states), np.uint64)
 
     def sweep(self, triples: int) -> Mapping[str, float]:
         """Draw triples on all threads; mean hinge, share of violated ones, and skipped ones."""

@@ -15,7 +15,7 @@ from ssi_core.evaluation.evaluate import (
     validation_rank_loss,
 )
 from ssi_core.evaluation.measures import MEASURES, hubness
-from ssi_core.types import Pairs, Vectors
+from ssi_core.types import BadInput, Pairs, Vectors
 from tests.evaluation import naive
 from tests.evaluation.toy import Lookup, csr, random_task, texts
 
@@ -126,17 +126,18 @@ def test_empty_texts_are_all_ties():
     assert set(report.per_query["query_words"]) == {0}
 
 
-def test_a_diverged_model_has_half_the_pairs_wrong():
-    class Diverged(Lookup):
-        def embed_queries(self, queries):
-            vectors = super().embed_queries(queries)
-            vectors.dense[:] = np.nan
-            return vectors
+class Diverged(Lookup):
+    def embed_queries(self, queries):
+        vectors = super().embed_queries(queries)
+        vectors.dense[:] = np.nan
+        return vectors
 
+
+def test_a_diverged_model_is_no_report_and_half_the_pairs_wrong_in_validation():
     task = random_task(np.random.default_rng(8))
-    report = evaluate(Diverged(dense=True), task)
-    assert report.means["rank_loss"] == 0.5
-    assert report.means["rank_loss_tuples"] == 0.5
+    assert Validator(task).rank_loss(Diverged(dense=True)) == 0.5
+    with pytest.raises(BadInput, match="queries: the model gives vectors that hold NaN"):
+        evaluate(Diverged(dense=True), task)
 
 
 def test_queries_whose_candidates_are_all_relevant_have_no_wrong_pair():

@@ -74,6 +74,7 @@ def test_pools_are_renumbered(corpus_dir, tmp_path):
     assert [part.documents.ids[int(row)] for row in part.pool] == wanted
 
 
+@pytest.mark.trains
 def test_a_model_ranks_cold_documents_by_their_words(task):
     model = HalfTransductive(
         dimensions=8, rates=(0.1,), epoch=500, budget=1000, functional_budget=3000, margin=0.3

@@ -84,6 +84,7 @@ def test_folds_are_balanced_and_keyed():
     assert (folds_of(ids, seed=1) != folds).any()
 
 
+@pytest.mark.trains
 def test_learning_titles_first_helps_where_pairs_are_few(task):
     small = dict(dimensions=8, rates=(0.1,), epoch=500, budget=4000, margin=0.3)
     small |= dict(diagonal="alpha", alpha=3.0)

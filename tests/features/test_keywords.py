@@ -190,6 +190,7 @@ def test_a_wrong_setting_is_named(corpus_dir, tmp_path, setting, said):
         build_task(corpus_dir, tmp_path / "task", **setting)
 
 
+@pytest.mark.trains
 def test_models_train_and_rank_with_keyword_queries(both):
     from ssi_core.evaluation.evaluate import evaluate
     from ssi_core.models import MODELS

@@ -58,6 +58,7 @@ def ssi(ssi, place, monkeypatch):
     return ssi
 
 
+@pytest.mark.trains
 def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_path):
     sample = place / "sample"
     (dump,) = sample.glob("enwiki-*.xml.bz2")

@@ -58,6 +58,7 @@ def test_what_does_not_fit_is_refused_with_a_remedy(row, task_dir, monkeypatch, 
 
 
 @pytest.mark.parametrize("model", [TfIdf(), Lsi(dimensions=20)])
+@pytest.mark.trains
 def test_an_index_is_no_larger_than_was_said(model, task_dir, tmp_path):
     task = open_task(task_dir)
     fitted = model.fit(task, np.random.default_rng(0))

@@ -65,7 +65,7 @@ class Trial:
         below, pattern = {
             "ingest": (self.place, ".out.partial"),
             "features": (self.place, ".out.partial"),
-            "pipeline": (self.root / ".ssi" / "checkpoints", "*/*/progress.json"),
+            "pipeline": (self.root / ".ssi" / "checkpoints", "*/*/state/progress.json"),
         }[self.stage]
         return any(below.glob(pattern))
 
@@ -143,7 +143,7 @@ class Trial:
 
     def saved(self):
         """Triples of the checkpoint, if there is one."""
-        for file in (self.root / ".ssi" / "checkpoints").glob("*/*/progress.json"):
+        for file in (self.root / ".ssi" / "checkpoints").glob("*/*/state/progress.json"):
             return json.loads(file.read_text())["triples"]
         return None
 

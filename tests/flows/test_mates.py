@@ -49,6 +49,7 @@ def ssi(ssi, tmp_path, monkeypatch):
     return ssi
 
 
+@pytest.mark.trains
 def test_a_task_of_mates_and_a_search_in_two_languages(ssi, mates, tmp_path):
     views = ("--views", "raw,dictionary.raw")
     code, found, _ = ssi("features", mates.path, "--relevant", "link", *views)

@@ -9,7 +9,7 @@ from flows import environment
 from ssi_core import store
 from ssi_core.types import BadInput, Refused
 
-pytestmark = pytest.mark.flow
+pytestmark = [pytest.mark.flow, pytest.mark.trains]
 
 
 def noted(body, names):

@@ -1,17 +1,22 @@
 """One row of a table, from the task directory to its run."""
 
+import mlflow
 import numpy as np
 import polars as pl
 import pytest
 
-from flows import tracking
+from flows import checkpoints, environment, tracking
 from flows.cli import cli
 from flows.command import run as ssi
 from flows.rows import run_row
 from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.experiment import parse_table
 from ssi_core.features.task import build_task, open_task
 from ssi_core.models import MODELS
+from ssi_core.training.descend import Diverged
 from tests.corpora import write_collection
+
+pytestmark = pytest.mark.trains
 
 TABLE = """
 name = "judged"
@@ -57,3 +62,107 @@ def test_a_row_on_folds_reports_every_query_once(tmp_path, capsys):
     assert {line.split()[0] for line in lines} == set(frames[0]["id"])
     logged = tracking.client().get_run(run).data.metrics
     assert logged["test/ndcg_at_10"] == pytest.approx(expected["ndcg_at_10"].mean())
+
+
+TRAINED = """
+name = "trained"
+title = "A row that trains"
+
+[[rows]]
+label = "U'V"
+model = "bilinear"
+diagonal = "none"
+dimensions = 8
+rates = [0.1]
+epoch = 250
+budget = 1000
+"""
+
+
+class Interrupted:
+    """A row of `TRAINED` that can be interrupted at a step, and what it leaves."""
+
+    def __init__(self, place, task, patch):
+        self.table, self.task, self.patch = place / "trained.toml", task, patch
+        self.table.write_text(TRAINED)
+
+    def row(self, comparison, threads=1, until=None):
+        def watch(run, step, metrics):
+            if step == until:
+                raise KeyboardInterrupt
+
+        with self.patch.context() as patch:
+            patch.setattr(tracking.rows.RowRun, "watch", watch)
+            return run_row(str(self.table), "U'V", self.task, 0, comparison, threads)
+
+    def interrupt(self, comparison, threads=1):
+        with pytest.raises(KeyboardInterrupt):
+            self.row(comparison, threads, until=500)
+
+    @staticmethod
+    def left():
+        return sorted((environment.home() / "checkpoints").glob("*/*"))
+
+
+@pytest.fixture
+def trained(mlflow_root, tmp_path, task_dir, monkeypatch):
+    return Interrupted(tmp_path, task_dir, monkeypatch)
+
+
+def facts(run):
+    return mlflow.artifacts.load_dict(f"runs:/{run}/facts.json")
+
+
+def tags(run):
+    return tracking.client().get_run(run).data.tags
+
+
+def test_a_row_goes_on_with_other_threads_and_says_so(trained):
+    whole = trained.row("whole")
+    assert (tags(whole)["threads"], tags(whole)["reproducible"]) == ("1", "yes")
+
+    trained.interrupt("other", threads=2)
+    other = trained.row("other")
+    assert (tags(other)["threads"], tags(other)["reproducible"]) == ("2, then 1", "no")
+    assert facts(other)["reseeded_at"] == 250
+
+    trained.interrupt("same")
+    same = trained.row("same")
+    assert (tags(same)["threads"], tags(same)["reproducible"]) == ("1", "yes")
+    assert facts(same)["resumed_at"] == 250
+    assert facts(same)["validation_rank_loss"] == facts(whole)["validation_rank_loss"]
+    assert trained.left() == []
+
+
+def test_a_checkpoint_of_other_code_is_said_and_kept(trained, caplog, monkeypatch):
+    trained.interrupt("first")
+    (kept,) = trained.left()
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "digest_of", lambda *things: "other-code")
+        found = facts(trained.row("second"))
+    assert "resumed_at" not in found
+    assert f'{kept}: row "U\'V" with seed 0' in caplog.text
+    assert "remove that directory" in caplog.text
+    assert trained.left() == [kept]
+    # The code that it is of goes on from it.
+    assert facts(trained.row("third"))["resumed_at"] == 250
+    assert trained.left() == []
+
+
+def test_code_of_a_row_follows_its_model_and_its_parts(tmp_path):
+    rows = [
+        {"label": "SSI", "model": "bilinear"},
+        {"label": "LSI", "model": "lsi"},
+        {"label": "both", "model": "mixture", "parts": [{"model": "bilinear"}, {"model": "lsi"}]},
+    ]
+    table = parse_table({"name": "n", "title": "t", "rows": rows})
+    found = {row.label: {kind.name for kind in row.ranker().kinds()} for row in table.rows}
+    assert found == {"SSI": {"bilinear"}, "LSI": {"lsi"}, "both": {"mixture", "bilinear", "lsi"}}
+    assert len({checkpoints.code_of(row) for row in table.rows}) == 3
+
+
+def test_a_row_that_fails_or_diverges_leaves_nothing_to_go_on_from(trained):
+    trained.table.write_text(TRAINED.replace("[0.1]", "[1e6]\nmargin = 1e6\ninit_std = 100.0"))
+    with pytest.raises(Diverged):
+        trained.row("first")
+    assert trained.left() == []

@@ -26,6 +26,8 @@ from ssi_core.models.term import TermTraining
 from ssi_core.serving.searcher import texts_of
 from ssi_core.types import BadInput, Pairs
 
+pytestmark = pytest.mark.trains
+
 SMALL = dict(dimensions=8, rates=(0.1,), epoch=500, budget=3000, margin=0.3, diagonal="none")
 SOFTMAX = dict(dimensions=8, batch=32, rates=(0.01,), epoch=500, budget=2000)
 

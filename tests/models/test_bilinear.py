@@ -10,7 +10,11 @@ from ssi_core.features.task import build_task, open_task
 from ssi_core.features.views import TextView
 from ssi_core.features.vocabulary import Vocabulary
 from ssi_core.models import Bilinear, TfIdf, load_model
+from ssi_core.models.bilinear import _Training
+from ssi_core.training.descend import Diverged
 from ssi_core.types import BadInput, Pairs, Texts
+
+pytestmark = pytest.mark.trains
 
 SMALL = Bilinear(dimensions=8, rates=(0.1,), epoch=500, budget=2000, margin=0.3)
 
@@ -106,7 +110,7 @@ def test_learning_lowers_the_validation_loss_and_watch_sees_it(task):
 
 def test_best_parameters_are_restored(task):
     """A rate that destroys the model leaves the start, which is the best."""
-    model = dataclasses.replace(SMALL, rates=(1e4,), init_std=1e-6)
+    model = dataclasses.replace(SMALL, rates=(1.0,), init_std=1e-6)
     fit = model.fit(task, np.random.default_rng(0))
     assert fit.facts["best_at"] == 0
     assert np.isfinite(fit.arrays["U"]).all()
@@ -157,6 +161,58 @@ def test_kill_and_resume_gives_the_same_bits(adagrad, task, tmp_path):
     assert len(steps) == len(set(steps))
     for name, array in whole.arrays.items():
         np.testing.assert_array_equal(array, again.arrays[name])
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 1), (1, 2)])
+def test_an_interrupted_training_goes_on_with_other_threads(before, after, task, tmp_path, caplog):
+    def cut(step, metrics):
+        if step == 1000:
+            raise KeyboardInterrupt
+
+    def fit(threads, watch=None):
+        rng = np.random.default_rng(5)
+        return SMALL.fit(task, rng, threads=threads, watch=watch, checkpoint=tmp_path / "state")
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(before, cut)
+    again = fit(after)
+    assert again.facts["resumed_at"] == again.facts["reseeded_at"] == 500
+    assert (again.facts["threads"], again.facts["triples"]) == (after, 2000)
+    assert "with other threads than before" in caplog.text
+    whole = SMALL.fit(task, np.random.default_rng(5))
+    assert "reseeded_at" not in whole.facts
+    loss = [fit.facts["validation_rank_loss"] for fit in (again, whole)]
+    assert abs(loss[0] - loss[1]) < 0.05
+
+
+def test_samplers_that_are_seeded_anew_draw_something_else(task):
+    training = _Training(SMALL, task, 3, None, 2)
+    settings = {"rate": 0.1, "init_std": 0.1, "alpha": 1.0, "margin": 0.3}
+    states = []
+    for triples in (0, 500, 1000):
+        sgd = training.begin(settings)
+        if triples:
+            sgd.reseed(triples)
+        states += sgd.arrays["states"][:, 0].tolist()
+    assert len(set(states)) == 6
+
+
+def test_a_checkpoint_of_other_shapes_is_refused(task, tmp_path):
+    SMALL.fit(task, np.random.default_rng(0), checkpoint=tmp_path / "state")
+    other = dataclasses.replace(SMALL, dimensions=24)
+    with pytest.raises(BadInput, match=r"has the shape .* Remove it"):
+        other.fit(task, np.random.default_rng(0), checkpoint=tmp_path / "state")
+
+
+def test_a_rate_that_diverges_is_passed_over_and_alone_is_an_error(task):
+    model = dataclasses.replace(SMALL, rates=(1e6, 0.1), search_budget=500, diagonal="none")
+    fit = model.fit(task, np.random.default_rng(0))
+    assert fit.facts["rate"] == 0.1
+    tried = {trial["settings"]["rate"]: trial["validation"] for trial in fit.facts["trials"]}
+    assert tried[1e6] == np.inf > tried[0.1]
+    alone = dataclasses.replace(model, rates=(1e6,))
+    with pytest.raises(Diverged, match=r"diverged at triple 500 \(rate 1e\+06\)"):
+        alone.fit(task, np.random.default_rng(0))
 
 
 def test_many_threads_learn_as_well(task):

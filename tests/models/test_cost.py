@@ -15,6 +15,8 @@ from ssi_core.models.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.word_pairs import WordPairs
 
+pytestmark = pytest.mark.trains
+
 SHORT = {"rates": (0.1,), "budget": 40, "epoch": 20, "search_budget": 10}
 
 MODELS = [

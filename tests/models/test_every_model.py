@@ -14,6 +14,8 @@ from ssi_core.models import MODELS, load_model
 from ssi_core.models.base import parse
 from ssi_core.types import BadInput, Texts
 
+pytestmark = pytest.mark.trains
+
 SMALL = dict(dimensions=8, rates=(0.1,), epoch=500, budget=1500, search_budget=200, margin=0.3)
 PAIRS = {name: value for name, value in SMALL.items() if name != "dimensions"}
 ROWS = {

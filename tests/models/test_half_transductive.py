@@ -15,6 +15,8 @@ from ssi_core.types import BadInput, Pairs, Texts
 from tests.corpora import SUBJECTS
 from tests.models.test_bilinear import in_two_languages
 
+pytestmark = pytest.mark.trains
+
 SMALL = HalfTransductive(
     dimensions=8, rates=(0.1,), epoch=500, budget=2000, functional_budget=1000, margin=0.3
 )

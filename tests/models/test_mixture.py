@@ -13,6 +13,8 @@ from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours
 from ssi_core.types import BadInput
 
+pytestmark = pytest.mark.trains
+
 HASHED = "cfh:k=3,words=60,ngrams=1"
 SMALL = {"rates": (0.1,), "epoch": 500, "budget": 1500, "margin": 0.3}
 FIRST = {"model": "bilinear", "view": "raw", "dimensions": 8, **SMALL}

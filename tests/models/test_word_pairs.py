@@ -17,6 +17,8 @@ from ssi_core.models.word_pairs import WordPairs
 from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Refused
 
+pytestmark = pytest.mark.trains
+
 SMALL = WordPairs(
     form="dense", diagonal="none", view="sublinear:10", diagonal_view="raw", rates=(0.1,),
     epoch=500, budget=1000, round_budget=500, margin=0.3,

@@ -24,8 +24,9 @@ What is not noticed: a byte that flips inside the numbers of an array or inside 
 text that was ingested. Files are looked at for their form and for fitting together; for their bits
 trust a file system with checksums.
 
-Below is what it prints, as it stands, wrapped. The paths are those of a small project. The page is
-written by `python -m tests.robust`, and the tests look whether it is still true.
+Below is what it prints, as it stands, wrapped. The paths are those of a small project; amounts of
+disk, digests and the measures of a model, which differ from machine to machine, are made up. The
+page is written by `python -m tests.robust`, and the tests look whether it is still true.
 """
 _THEMES = {
     "Dumps": "Dumps of a Wikipedia",

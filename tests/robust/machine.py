@@ -89,16 +89,16 @@ def closed(here: Path) -> Iterator[None]:
 @contextmanager
 def trained(here: Path) -> Iterator[None]:
     """Another run trains the row; ours waits a while for a process that is about to end."""
-    from flows import rows
+    from flows import checkpoints, rows
 
     (here / "root" / ".ssi" / "checkpoints").mkdir(parents=True)
     table = rows.find_table("demo")
     row = table.row("TF-IDF")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "_PATIENCE", 0.0)
+        patch.setattr(checkpoints, "_PATIENCE", 0.0)
         patch.setenv("SSI_ROOT", str(here / "root"))
         key = store.read(here / "task").key
-        with store.locked(rows._checkpoints(table, row, key, 0)):
+        with store.locked(checkpoints.checkpoints_of(table, row, key, 0)):
             yield
 
 

@@ -11,6 +11,8 @@ from ssi_core.serving.neighbours import neighbours
 from ssi_core.serving.searcher import Searcher
 from ssi_core.types import BadInput
 
+pytestmark = pytest.mark.trains
+
 SSI = dict(dimensions=8, rates=(0.1,), epoch=500, budget=4000, margin=0.3, diagonal="none")
 
 

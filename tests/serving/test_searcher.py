@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ssi_core.models.base import FittedModel
+from ssi_core.models.lsi import Lsi
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.serving import searcher as module
 from ssi_core.serving.index import build_index, open_index
@@ -110,3 +111,17 @@ def test_scores_have_the_same_bits_whatever_else_is_asked(tmp_path):
     together = searcher.search(queries, 10)
     assert [searcher.search([query], 10)[0] for query in queries] == together
     assert searcher.search(queries[:2], 10) + searcher.search(queries[2:], 10) == together
+
+
+def test_vectors_that_are_no_numbers_are_refused(tmp_path):
+    used = views("raw")
+    V = np.ones((len(WORDS), 2), np.float32)
+    V[0, 1] = np.nan  # of "car"
+    spoilt = FittedModel(Lsi(dimensions=2), {"V": V}, used, used)
+    with pytest.raises(BadInput, match="hold NaN or infinity"):
+        searcher_of(spoilt, tmp_path / "i")
+    whole = FittedModel(Lsi(dimensions=2), {"V": np.nan_to_num(V)}, used, used)
+    index = searcher_of(whole, tmp_path / "i").index
+    with pytest.raises(BadInput, match="query: the model gives vectors that hold NaN"):
+        Searcher(spoilt, index).search(["car"])
+    assert Searcher(spoilt, index).search(["moon"])[0].hits

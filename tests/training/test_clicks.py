@@ -15,6 +15,8 @@ from ssi_core.models.cost import fit_cost
 from ssi_core.training.sgd import by_weight, training_data
 from ssi_core.types import BadInput, Pairs, Shown
 
+pytestmark = pytest.mark.trains
+
 
 def weighted(weights):
     n = len(weights)

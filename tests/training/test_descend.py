@@ -3,21 +3,25 @@
 import numpy as np
 import pytest
 
-from ssi_core.training.descend import descend
+from ssi_core.training.descend import Diverged, descend
 from ssi_core.training.search import search
+from ssi_core.types import BadInput
 
 
 class Scripted:
     """Its one parameter counts sweeps; its validation errors are a list."""
 
-    def __init__(self, errors, hinges=None):
-        self.arrays = {"x": np.zeros(1)}
+    def __init__(self, errors, hinges=None, spoilt=None):
+        self.arrays = {"x": np.zeros(1), "y": np.zeros(2, np.float32)}
+        self.spoilt = spoilt
         self.errors, self.hinges = errors, hinges or [1.0] * len(errors)
         self.swept = []
 
     def sweep(self, triples):
         self.swept.append(triples)
         self.arrays["x"] += 1
+        if self.spoilt and len(self.swept) == self.spoilt[0]:
+            self.arrays["y"][1] = self.spoilt[1]
         return {"train/hinge": self.hinges[int(self.arrays["x"][0])]}
 
     def error(self):
@@ -48,11 +52,14 @@ def test_the_start_is_a_candidate():
     assert trainee.arrays["x"][0] == 0
 
 
-def test_a_training_that_diverges_ends_and_keeps_the_best():
-    trainee = Scripted([0.5, 0.4, 0.3, 0.2], hinges=[1, 1, float("nan"), 1])
-    progress = descend(trainee, epoch=1, budget=3, patience=9)
-    assert (progress.best, progress.triples) == (0.4, 2)
-    assert trainee.arrays["x"][0] == 1
+@pytest.mark.parametrize("what", ["hinge", "error", np.nan, -np.inf, 1e20])
+def test_a_training_that_diverges_says_where_and_with_which_rate(what, tmp_path):
+    hinges, errors = [1.0, 1.0, 1.0, 1.0], [0.5, 0.4, 0.3, 0.2]
+    if isinstance(what, str):
+        (hinges if what == "hinge" else errors)[2] = np.nan
+    trainee = Scripted(errors, hinges, spoilt=None if isinstance(what, str) else (2, what))
+    with pytest.raises(Diverged, match=r"diverged at triple 20 \(rate 0.3\).*smaller rate"):
+        descend(trainee, epoch=10, budget=30, patience=9, rate=0.3, checkpoint=tmp_path / "state")
 
 
 @pytest.mark.parametrize(("rate_by", "expected"), [("training", 1.0), ("validation", 0.1)])
@@ -61,6 +68,13 @@ def test_search_chooses_the_rate_as_told(rate_by, expected):
     best, trials = search({}, errors, lambda s: errors[s["rate"]], rate_by)
     assert best.settings["rate"] == expected
     assert len(trials) == 2
+
+
+def test_a_rate_that_diverges_is_never_chosen():
+    errors = {3.0: (np.nan, np.nan), 1.0: (0.0, np.nan), 0.1: (0.3, 0.2), 2.0: (np.inf, 0.0)}
+    best, trials = search({}, errors, lambda s: errors[s["rate"]])
+    assert best.settings["rate"] == 0.1
+    assert [trial.validation for trial in trials] == [np.inf, np.inf, 0.2, np.inf]
 
 
 def test_search_compares_the_grid_by_validation():
@@ -72,5 +86,5 @@ def test_search_compares_the_grid_by_validation():
 
 
 def test_a_search_where_everything_diverges_says_so():
-    with pytest.raises(ValueError, match="every training diverged"):
+    with pytest.raises(BadInput, match="every training diverged"):
         search({}, (1.0,), lambda s: (float("inf"), float("inf")))

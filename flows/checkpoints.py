@@ -1,0 +1,130 @@
+"""What an interrupted row has left to go on from: one directory for each row, task and seed.
+
+In it the state that some code has kept lies under the digest of that code. Code that computes
+something else cannot go on from it, says so, and leaves it alone until the user removes it.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows import environment
+from ssi_core import files, store
+from ssi_core.code import digest_of
+from ssi_core.experiment import Row, Table
+from ssi_core.features import cold
+from ssi_core.training.descend import Diverged
+from ssi_core.types import Refused
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt at a row: where its state is kept, and the threads of all attempts in turn."""
+
+    state: Path
+    threads: tuple[int, ...]
+
+    @property
+    def reproducible(self) -> bool:
+        """Whether the same seed gives the same bits: all of it was done on one thread."""
+        return self.threads == (1,)
+
+
+def checkpoints_of(table: Table, row: Row, task: str, seed: int, model: str | None = None) -> Path:
+    """Return the directory of a row on the task of a key, with what else decides its bits."""
+    chain = [[one.model, dict(one.parameters)] for one in table.chain(row)]
+    settings = {"model": row.model, "parameters": dict(row.parameters), "seed": seed}
+    settings |= {"chain": chain} | ({"start": model} if model else {})
+    key = store.key_of("checkpoint", settings, {"task": task})
+    return environment.home() / "checkpoints" / key
+
+
+def code_of(row: Row) -> str:
+    """Return the digest of the code that decides the bits of a row."""
+    return digest_of(cold, *row.ranker().kinds())
+
+
+@contextmanager
+def attempt(kept: Path, row: Row, threads: int, what: str) -> Iterator[Attempt]:
+    """Go on where an attempt of this code was interrupted; clear what it left when all is done.
+
+    Parameters
+    ----------
+    kept : directory of the row, whose lock is held
+    row : what is computed
+    threads : of this attempt
+    what : names the row in the log
+    """
+    place = kept / code_of(row)
+    for other in sorted(kept.glob("*")):
+        if other != place:
+            log.warning(
+                "%s: %s was interrupted there under other code, which this one cannot go on from; "
+                "it begins anew. Go back to that code to use it, or remove that directory.",
+                other,
+                what,
+            )
+    in_turn = _threads_in_turn(place, threads)
+    try:
+        yield Attempt(place / _STATE, in_turn)
+    except BaseException as error:
+        # What diverged would diverge again.
+        if isinstance(error, Diverged) or not _has_state(place):
+            remove(place)
+        raise
+    remove(place)
+
+
+def remove(place: Path) -> None:
+    """Remove what one code has left of a row; what other code has left stays."""
+    shutil.rmtree(place, ignore_errors=True)
+    with suppress(OSError):  # as long as something is left beside it
+        place.parent.rmdir()
+
+
+_STATE = "state"
+_PATIENCE = 30.0
+"""Seconds in which a worker ends whose command was killed."""
+
+
+@contextmanager
+def alone(kept: Path, what: str) -> Iterator[None]:
+    """Keep others out of a row's checkpoint; `Refused` when another process goes on with it."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    end = time.monotonic() + _PATIENCE
+    with ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(store.locked(kept, what))
+                break
+            except Refused:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.2)
+        yield
+
+
+def _threads_in_turn(place: Path, threads: int) -> tuple[int, ...]:
+    """Write down the threads of an attempt, and return those of all that have a part in it."""
+    file = place / "threads.json"
+    in_turn: list[int] = []
+    if _has_state(place) and file.exists():
+        in_turn = files.read_object(file, f"Remove {place}, and the row begins anew.")["in_turn"]
+    if in_turn[-1:] != [threads]:
+        in_turn = [*in_turn, threads]
+    place.mkdir(parents=True, exist_ok=True)
+    store.write_json(file, {"in_turn": in_turn})
+    return tuple(in_turn)
+
+
+def _has_state(place: Path) -> bool:
+    """Tell whether an attempt has kept anything: parameters, or what its search chose."""
+    return any(place.glob(f"{_STATE}*"))

@@ -1,0 +1,183 @@
+"""Digest of code: the same after an edit of a comment, another after an edit of what is computed.
+
+It is over the tokens of the modules that are named and of all that these import inside ``ssi_core``
+(an import inside a function counts, one for type checkers alone does not). Comments, docstrings,
+blank lines, the depth of an indent and the way to end a line are left out; so is the version of
+Python, as far as it reads the same text.
+
+A module of `REGISTRIES` lists what others choose from. It is not followed, so that a line in it
+changes no digest: name the entries that are used.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import io
+import token
+import tokenize
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = "ssi_core"
+REGISTRIES = frozenset({"ssi_core.models"})
+
+
+def digest_of(*things: ModuleType | type | Callable[..., Any]) -> str:
+    """Return 16 hexadecimal digits of the code of modules, or of those of classes and functions.
+
+    >>> import ssi_core.types
+    >>> digest_of(ssi_core.types) == digest_of(ssi_core.types.BadInput)
+    True
+    """
+    names = (t.__name__ if isinstance(t, ModuleType) else t.__module__ for t in things)
+    return digest_of_modules(names)
+
+
+def digest_of_modules(names: Iterable[str], root: Path = ROOT) -> str:
+    """Return the digest of modules by their dotted names.
+
+    Parameters
+    ----------
+    names : of modules inside ``ssi_core``
+    root : directory that holds ``ssi_core``
+
+    Raises
+    ------
+    ValueError
+        There is no such module.
+    """
+    digest = hashlib.sha256()
+    for name, file in sorted(reached(names, root).items()):
+        digest.update(f"{name} {_read(file.read_text(encoding='utf-8'))[0]}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def reached(names: Iterable[str], root: Path = ROOT) -> dict[str, Path]:
+    """Return the files of modules and of all that they import inside ``ssi_core``, by module."""
+    files: dict[str, Path] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in files:
+            continue
+        file = _file(name, root)
+        if file is None:
+            raise ValueError(f"{name!r} is no module below {root / PACKAGE}")
+        files[name] = file
+        package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+        for imported in _read(file.read_text(encoding="utf-8"))[1]:
+            module = _module(_absolute(imported, package), root)
+            if module is not None and module not in REGISTRIES:
+                waiting.append(module)
+    return files
+
+
+def _file(name: str, root: Path) -> Path | None:
+    """Return the file of a module, None where there is none."""
+    path = root.joinpath(*name.split("."))
+    return next(filter(Path.is_file, (path.with_suffix(".py"), path / "__init__.py")), None)
+
+
+def _absolute(imported: str, package: str) -> str:
+    """Return the name of an import; each leading dot of a relative one is a package upwards."""
+    name = imported.lstrip(".")
+    up = len(imported) - len(name)
+    if up == 0:
+        return name
+    parts = package.split(".")
+    return ".".join([*parts[: len(parts) + 1 - up], name])
+
+
+def _module(name: str, root: Path) -> str | None:
+    """Return the module of ours that an imported name is, or is in."""
+    if name.split(".")[0] != PACKAGE:
+        return None
+    while _file(name, root) is None and "." in name:
+        name = name.rpartition(".")[0]
+    return name
+
+
+@lru_cache(maxsize=1024)
+def _read(source: str) -> tuple[str, tuple[str, ...]]:
+    """Return the digest of the tokens of a source, and the names that it imports."""
+    digest = hashlib.sha256()
+    for text in tokens(source):
+        digest.update(text.encode() + b"\0")
+    return digest.hexdigest(), tuple(_imports(ast.parse(source)))
+
+
+def _imports(node: ast.AST) -> Iterator[str]:
+    """Yield the dotted names of all imports but those for type checkers."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from (alias.name for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            base = "." * child.level + (child.module or "")
+            joint = "." if child.module else ""
+            yield from (f"{base}{joint}{alias.name}" for alias in child.names)
+        elif isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            yield from (name for other in child.orelse for name in _imports(other))
+        else:
+            yield from _imports(child)
+
+
+_INVISIBLE = {token.COMMENT, token.NL, token.ENCODING, token.ENDMARKER}
+_MARKS = {token.NEWLINE: "\n", token.INDENT: "\t", token.DEDENT: "\b"}
+
+
+def tokens(source: str) -> list[str]:
+    r"""Return the tokens of a source without comments and docstrings, alike in all Pythons.
+
+    >>> tokens("x = 1  # one")
+    ['x', '=', '1', '\n']
+    """
+    found: list[str] = []
+    statement: list[str] = []
+    for text in _texts(source):
+        statement.append(text)
+        if text in ("\t", "\b"):
+            found.append(text)
+            statement.clear()
+        elif text == "\n":
+            if not all(map(_is_plain_string, statement[:-1])):
+                found += statement
+            statement.clear()
+    return found + statement
+
+
+def _is_plain_string(text: str) -> bool:
+    """Tell a string, which does nothing as a statement, from one that computes its parts."""
+    quote = min((place for mark in "'\"" if (place := text.find(mark)) >= 0), default=-1)
+    prefix = text[:quote].lower() if quote >= 0 else None
+    return prefix is not None and (prefix == "" or prefix.isalpha()) and "f" not in prefix
+
+
+def _texts(source: str) -> Iterator[str]:
+    """Yield the texts of tokens; an f-string is one of them, as it is before Python 3.12."""
+    lines = list(io.StringIO(source))
+    begin = getattr(token, "FSTRING_START", None)
+    end = getattr(token, "FSTRING_END", None)
+    depth, start = 0, (0, 0)
+    for one in tokenize.generate_tokens(iter(lines).__next__):
+        if begin is not None and one.type == begin:
+            start = start if depth else one.start
+            depth += 1
+        elif end is not None and one.type == end:
+            depth -= 1
+            if depth == 0:
+                yield _between(lines, start, one.end)
+        elif depth == 0 and one.type not in _INVISIBLE:
+            yield _MARKS.get(one.type, one.string)
+
+
+def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> str:
+    """Return the text from one place to another, each a line from 1 and a column."""
+    first, last = start[0] - 1, end[0] - 1
+    if first == last:
+        return lines[first][start[1] : end[1]]
+    return "".join([lines[first][start[1] :], *lines[first + 1 : last], lines[last][: end[1]]])

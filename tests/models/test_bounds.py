@@ -1,0 +1,83 @@
+"""Hyper-parameters that no training could follow, in every field of every model."""
+
+import math
+from dataclasses import fields
+from typing import get_args, get_type_hints
+
+import pytest
+
+from ssi_core.experiment import parse_table
+from ssi_core.models import MODELS
+from ssi_core.models.base import parse
+from ssi_core.models.bilinear import Bilinear
+from ssi_core.types import BadInput
+
+NEEDED = {"mixture": {"parts": ({"model": "tfidf"}, {"model": "bm25"})}}
+ABSURD = {
+    float: (math.nan, math.inf, -math.inf, -1.0, 1e300),
+    int: (-1, 0, 10**12, 10**300, math.nan, 1.5),
+}
+
+
+def kinds(hint):
+    """Numbers that a field takes: (float, a list of them), ..."""
+    for option in get_args(hint) or (hint,):
+        if option in ABSURD:
+            yield option, get_args(hint)[-1] is Ellipsis if get_args(hint) else False
+        elif get_args(option):
+            yield from kinds(option)
+
+
+def absurd():
+    for name, model in MODELS.items():
+        hints = get_type_hints(model)
+        for field in fields(model):
+            for kind, several in kinds(hints[field.name]):
+                for value in ABSURD[kind]:
+                    one = (value,) if several else value
+                    said = f"{float(value):g}{' in a list' * several}"
+                    yield pytest.param(name, field.name, one, id=f"{name}-{field.name}-{said}")
+
+
+def test_every_model_with_numbers_is_looked_at():
+    names = {param.values[0] for param in absurd()}
+    assert names == set(MODELS) - {"tfidf"}  # which has none
+    looked_at = {param.values[1] for param in absurd() if param.values[0] == "bilinear"}
+    assert {"alpha", "rates", "margin", "budget", "init_std", "pairs", "patience"} <= looked_at
+
+
+@pytest.mark.parametrize(("name", "field", "value"), list(absurd()))
+def test_an_absurd_number_is_refused_by_its_name(name, field, value):
+    with pytest.raises(ValueError, match=rf"^{field}=.*expected"):
+        parse(MODELS[name], {**NEEDED.get(name, {}), field: value})
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rates": (0.1, math.nan)}, "number 2: expected a finite number"),
+        ({"rates": ()}, "expected at least one"),
+        ({"alpha": (1.0, -2.0)}, "number 2: expected at least 0"),
+        ({"budget": 10**12}, "expected at most 1e+11"),
+        ({"dimensions": "8"}, "expected a integer"),
+        ({"tied": 1}, "expected a boolean"),
+        ({"form": "dense"}, "expected 'zero' or 'low_rank'"),
+    ],
+)
+def test_the_message_says_what_was_expected(settings, message):
+    with pytest.raises(ValueError, match="=") as error:
+        Bilinear(**settings)
+    assert (
+        str(error.value) == f"{next(iter(settings))}={next(iter(settings.values()))!r}; {message}"
+    )
+
+
+def test_a_table_names_the_row():
+    rows = [{"label": "A", "model": "bilinear", "rates": [math.inf]}]
+    table = parse_table({"name": "mine", "title": "Mine", "rows": rows}, "my.toml")
+    with pytest.raises(BadInput, match=r"my\.toml: row 'A'.*rates=\(inf,\); number 1: expected"):
+        table.row("A").ranker()
+
+
+def test_what_is_odd_and_means_something_is_taken():
+    Bilinear(alpha=0, margin=0.0, alpha_rate=0, rates=(1e-12, 1e4), pairs=1.0, budget=1)

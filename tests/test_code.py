@@ -1,0 +1,126 @@
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ssi_core import code
+from ssi_core.code import digest_of, digest_of_modules, tokens
+from ssi_core.models.bilinear import Bilinear
+
+MODEL = "ssi_core.models.bilinear"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """A copy of the sources, for edits."""
+    place = tmp_path_factory.mktemp("sources")
+    source = Path(code.__file__).parent
+    ignored = shutil.ignore_patterns("__pycache__", "*.tsv", "*.toml")
+    shutil.copytree(source, place / "ssi_core", ignore=ignored)
+    return place
+
+
+@pytest.fixture
+def after(root):
+    """Digest of the model after an edit, which is undone."""
+
+    def digest(file, old, new):
+        path = root / "ssi_core" / file
+        whole = path.read_text(encoding="utf-8")
+        assert old in whole
+        path.write_text(whole.replace(old, new, 1), encoding="utf-8")
+        try:
+            return digest_of_modules([MODEL], root)
+        finally:
+            path.write_text(whole, encoding="utf-8")
+
+    return digest
+
+
+def test_a_copy_has_the_digest_of_what_is_loaded(root):
+    assert digest_of_modules([MODEL], root) == digest_of(Bilinear) == digest_of(Bilinear.fit)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("models/bilinear.py", "class Bilinear(Term):", "# why\nclass Bilinear(Term):  # so"),
+        ("models/bilinear.py", "Return a training at its start.", "Begin."),
+        ("training/sgd.py", '"""Triples that one of', '"""The triples that one of'),
+        ("kernels/sweep.py", "\n\n_DRAWS", "\n\n\n\n_DRAWS"),
+        ("models/word_pairs.py", "_CHECKPOINT_BYTES = 1 << 30", "_CHECKPOINT_BYTES = 1 << 31"),
+        ("models/__init__.py", "        TfIdf,", ""),
+        ("models/cost.py", "3 * size", "4 * size"),
+    ],
+    ids=["comment", "docstring", "of-a-value", "lines", "model", "registry", "room"],
+)
+def test_an_edit_of_a_comment_or_elsewhere_keeps_the_digest(file, old, new, after):
+    assert after(file, old, new) == digest_of(Bilinear)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("models/bilinear.py", "dimensions: Dimensions = 100", "dimensions: Dimensions = 101"),
+        ("training/sgd.py", "_PIECE = 1000", "_PIECE = 1001"),
+        ("kernels/sweep.py", "_DRAWS = 1000", "_DRAWS = 1001"),
+        ("kernels/forms.py", '"low_rank"', '"low rank"'),
+        ("training/fitting.py", "import time", "import time\nfrom ssi_core import resources"),
+    ],
+    ids=["model", "training", "kernel", "string", "import"],
+)
+def test_an_edit_of_the_code_makes_another_digest(file, old, new, after):
+    assert after(file, old, new) != digest_of(Bilinear)
+
+
+def write(root, **files):
+    for name, text in files.items():
+        path = root / "ssi_core" / f"{name.replace('__', '/')}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def test_imports_are_followed_however_they_are_written(tmp_path):
+    write(
+        tmp_path,
+        a="from ssi_core import b\ndef f():\n    import ssi_core.room.c as c\n",
+        b="from .room import d, value\nif TYPE_CHECKING:\n    from ssi_core import never\n",
+        never="",
+        room__c="import numpy",
+        room__d="from ssi_core.a import f",
+        room__e="",
+    )
+    (tmp_path / "ssi_core" / "room" / "__init__.py").write_text("from ssi_core.room.e import value")
+    names = {name.removeprefix("ssi_core.") for name in code.reached(["ssi_core.a"], tmp_path)}
+    assert names == {"a", "b", "room", "room.c", "room.d", "room.e"}
+
+
+def test_a_module_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match=r"'ssi_core\.nowhere' is no module"):
+        digest_of_modules(["ssi_core.nowhere"])
+
+
+def test_the_way_to_write_it_down_is_left_out():
+    written = 'def f(a):\n    """Do."""\n    return (a +\n      1)\n"Of f."\n'
+    other = '# first\ndef f(a):\n  "Make."\n\n  return (a + 1)  # sum'
+    assert tokens(written) == tokens(other)
+    assert tokens("x = 'a'") != tokens("x = 'b'")
+    assert tokens("if a:\n  b\nc") != tokens("if a:\n  b\n  c")
+    assert "f'{x}'" in tokens("f'{x}'")
+
+
+def test_an_f_string_is_one_token_in_every_python():
+    text = "f'a{b!r:>{w}} {c[\"k\"]}'"
+    assert tokens(f"x = {text} f'y'") == ["x", "=", text, "f'y'", "\n"]
+    over = 'f"""one\n{two}\nthree"""'
+    assert tokens(f"x = {over}")[2] == over
+
+
+def test_another_process_finds_the_same_digest():
+    command = "from ssi_core.code import *; print(digest_of_modules(['ssi_core.models.bilinear']))"
+    found = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == digest_of(Bilinear)

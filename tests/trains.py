@@ -1,0 +1,50 @@
+"""Tests that train: their results differ a little on another processor, and must not matter.
+
+A test that trains a model, or uses one that a fixture trains, bears the marker ``trains``; those
+are run once more under other kernels (``make other-kernels``). Where a test trains without it, it
+fails, so that none is forgotten; a training in another process is not seen.
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+
+import pytest
+
+from ssi_core.models import cl_lsi, lsi, softmax
+from ssi_core.training.sgd import Sgd
+
+FIXTURES = {"project", "here", "fits", "row_worker", "prefect_server"}
+"""Fixtures that train; a test that uses one needs no marker of its own."""
+
+_TRAINERS = ((Sgd, "sweep"), (softmax.Training, "sweep"), (lsi, "word_vectors"),
+             (cl_lsi, "word_vectors"))  # fmt: skip
+
+
+def mark(items: list[pytest.Item]) -> None:
+    """Mark the tests that use a fixture that trains."""
+    for item in items:
+        if FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("trains")
+
+
+class Guard:
+    """Fails the test that runs, if it trains and does not bear the marker."""
+
+    item: pytest.Item | None = None
+
+    def install(self) -> None:
+        """Look at every training from now on."""
+        for owner, name in _TRAINERS:
+            setattr(owner, name, self._guarded(getattr(owner, name)))
+
+    def _guarded(self, train):
+        @wraps(train)
+        def guarded(*args, **kwargs):
+            item = self.item
+            assert item is None or item.get_closest_marker("trains"), (
+                f"{item.nodeid} trains: mark it with pytest.mark.trains"
+            )
+            return train(*args, **kwargs)
+
+        return guarded

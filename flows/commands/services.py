@@ -10,7 +10,14 @@ import click
 
 from flows import environment
 from flows.command import Outcome, Verb, settings
-from flows.commands.search import APPROXIMATE, INDEX, RECALL, directory_of, prepared
+from flows.commands.search import (
+    APPROXIMATE,
+    INDEX,
+    RECALL,
+    directory_of,
+    prepared,
+    searchable,
+)
 
 if TYPE_CHECKING:
     from flows.serve.service import Service
@@ -63,6 +70,9 @@ def serve(
     from flows.serve.run import documents_of
     from flows.serve.run import serve as run
 
+    def find(name: str) -> Path:
+        return directory_of(name) if index and name == model else searchable(name)
+
     def ready(address: str, service: Service) -> None:
         for served in service.models if approximate else ():
             found = served.searcher.recall
@@ -72,7 +82,7 @@ def serve(
 
     service = run(
         [model, *([beside] if beside else [])],
-        directory_of,
+        find,
         port=port,
         documents=documents or documents_of(model),
         index=index,

@@ -21,7 +21,7 @@ from mlflow.exceptions import MlflowException
 from flows import environment
 from flows.tracking.card import card_of, facts_of
 from flows.tracking.database import client, quiet
-from flows.tracking.models import logged_model
+from flows.tracking.models import logged_model, searchable_directory
 from ssi_core import store
 from ssi_core.types import BadInput
 
@@ -126,7 +126,8 @@ def promote(
     Raises
     ------
     BadInput
-        There is no such run or version, or the run has logged no model.
+        There is no such run or version, the run has logged no model, or there is neither an index
+        nor a task to make it from.
     Refused
         Another process changes the alias now.
     """
@@ -135,6 +136,8 @@ def promote(
             version = str(_version(run_or_version, model).version)
         else:
             version = _register(run_or_version, model, why, tags or {})
+        # A service that follows the alias opens the index at once.
+        searchable_directory(f"models:/{model}/{version}")
         return _move(version, why, "promotion", model)
 
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import resource
-import shutil
 import signal
 import tempfile
 import threading
@@ -30,15 +29,10 @@ from flows.tracking.models import log_model
 from ssi_core import store
 from ssi_core.evaluation.report import save_report
 from ssi_core.experiment import Row, Table
-from ssi_core.features.task import open_task
 from ssi_core.models.base import FittedModel
-from ssi_core.serving.index import build_index
 from ssi_core.types import Report
 
 Curve: TypeAlias = list[tuple[int, dict[str, float]]]
-
-_LARGEST_INDEX = 1 << 30
-"""Bytes of an index that a logged model carries; a larger one is named by its key."""
 
 _SECONDS_BETWEEN_SENDS = 1.0
 
@@ -46,11 +40,10 @@ _SECONDS_BETWEEN_SENDS = 1.0
 class RowRun:
     """The run of one row with one seed, while it is written."""
 
-    def __init__(self, run: Run, task: Path) -> None:
+    def __init__(self, run: Run) -> None:
         self.run_id = str(run.info.run_id)
         self._experiment = run.info.experiment_id
         self._name = str(run.info.run_name)
-        self._task = task
         self._model_id: str | None = None
         self._curve: Curve = []
         self._buffer: list[Metric] = []
@@ -75,27 +68,19 @@ class RowRun:
         client().log_dict(self.run_id, dict(facts), "facts.json")
 
     def finish_model(self, fitted: FittedModel, model_dir: Path) -> None:
-        """Log a model with an index of the task's documents, so that it ranks raw text alone.
+        """Log a model and what its training found.
 
         Parameters
         ----------
-        fitted : the trained model
-        model_dir : where it is saved
+        fitted : FittedModel
+            The trained model.
+        model_dir : Path
+            Where it is saved.
         """
         self.facts(fitted.facts)
-        with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
-            # The names of the folders are those under which the model keeps them.
-            model, index = Path(folder) / "model", Path(folder) / "index"
-            shutil.copytree(model_dir, model)
-            task = open_task(self._task)
-            parents = {"task": task.key, "run": self.run_id}
-            artefact = build_index(fitted, task.documents, index, parents=parents)
-            artifacts = {"model": str(model), "index": str(index)}
-            size = sum(file.stat().st_size for file in index.rglob("*") if file.is_file())
-            if size > _LARGEST_INDEX:
-                del artifacts["index"]
-                client().set_tag(self.run_id, "index", artefact.key)
-            self._model_id = log_model(self._experiment, self.run_id, artifacts)
+        views = (*fitted.query_views.values(), *fitted.document_views.values())
+        languages = {view.language for view in views}
+        self._model_id = log_model(self._experiment, self.run_id, model_dir, languages)
 
     def report(self, report: Report) -> None:
         """Record a report: ``test/NAME``, ``test/NAME_se``, slices, and the values per query."""
@@ -165,7 +150,7 @@ def row_run(table: Table, row: Row, seed: int, comparison: str, task: Path) -> I
         "mlflow.note.content": _note(table, row),
     }
     created = client().create_run(experiment, run_name=name, tags=tags)
-    run = RowRun(created, task)
+    run = RowRun(created)
     try:
         with _terminable():
             _describe(run.run_id, table, row, seed, made)

@@ -189,7 +189,7 @@ def test_a_logged_model_ranks_raw_text_and_carries_its_measures(table, task_dir,
     with tracking.row_run(table, row, 0, "c", task_dir) as run:
         run.finish_model(fitted, tmp_path / "any name")
         run.report(comparisons.report(0.0))
-    directory = tracking.model_directory(run.run_id)
+    directory = tracking.searchable_directory(run.run_id)
     assert load_model(directory).model == fitted.model
     text = " ".join(task.documents.views["raw"].words[:3])
     expected = open_searcher(directory).search([text], 3)[0].hits

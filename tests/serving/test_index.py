@@ -29,6 +29,33 @@ def test_index_holds_the_vectors_of_all_documents(fitted, block, tmp_path):
         np.testing.assert_array_equal(index.words[name].toarray(), texts.matrix(name).toarray())
 
 
+@pytest.mark.parametrize("fitted", MODELS, ids=NAMES)
+def test_rows_that_are_the_vectors_are_written_once(fitted, tmp_path):
+    texts = documents(fitted.document_views)
+    build_index(fitted, texts, tmp_path / "i", parents={"task": "t"})
+    index, vectors = open_index(tmp_path / "i"), fitted.embed_documents(texts)
+    for name in fitted.document_views:
+        rows = texts.matrix(name)
+        same = (
+            vectors.sparse is not None
+            and rows.shape == vectors.sparse.shape
+            and np.array_equal(rows.toarray(), vectors.sparse.toarray())
+        )
+        assert (tmp_path / "i" / "words" / name.replace(":", "-")).exists() == (not same)
+        assert (index.words[name] is index.vectors.sparse) == same
+
+
+def test_some_model_has_its_words_for_vectors_and_some_has_not(tmp_path):
+    shared = [
+        build_index(
+            fitted, documents(fitted.document_views), tmp_path / str(n), parents={"task": "t"}
+        ).counts["words_in_sparse"]
+        for n, fitted in enumerate(MODELS)
+    ]
+    assert any(shared)
+    assert not all(shared)
+
+
 def test_index_is_kept_for_the_same_parents_and_refused_for_others(tmp_path):
     fitted = MODELS[0]
     texts = documents(fitted.document_views)

@@ -1,0 +1,182 @@
+"""Models as MLflow keeps them: their index, their packages, and where they load."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flows import tracking
+from flows.pyfunc_model import RankedSearch
+from flows.tracking import registry
+from flows.tracking.requirements import requirements
+from ssi_core import store
+from ssi_core.experiment import parse_table
+from ssi_core.features.task import build_task, open_task
+from ssi_core.models import MODELS
+from ssi_core.serving.searcher import open_searcher
+from ssi_core.types import BadInput
+from tests.corpora import write_corpus
+from tests.flows import comparisons
+
+TABLE = dataclasses.replace(parse_table(comparisons.TABLE), name="models")
+
+
+def logged(model, task_dir, folder):
+    """Id of a run with the model of a task, which nobody has searched yet."""
+    fitted = model.fit(open_task(task_dir), np.random.default_rng(0))
+    fitted.save(folder)
+    with tracking.row_run(TABLE, TABLE.row("TF-IDF"), 0, "c", task_dir) as run:
+        run.finish_model(fitted, folder)
+    return run.run_id
+
+
+@pytest.fixture
+def run(mlflow_root, task_dir, tmp_path):
+    return logged(MODELS["tfidf"](), task_dir, tmp_path / "fitted")
+
+
+def index_of(run):
+    return tracking.model_directory(run).parent / "index"
+
+
+def lines(run):
+    file = tracking.model_directory(run).parents[1] / "requirements.txt"
+    return file.read_text().split()
+
+
+def test_a_run_has_no_index_until_it_is_searched_and_then_keeps_it(run, ssi, task_dir):
+    assert not index_of(run).exists()
+    word = open_task(task_dir).documents.views["raw"].words[-1]
+    code, found, log = ssi("search", run, word)
+    assert code == 0, log
+    assert found["results"]
+    made = store.read(index_of(run), "index")
+    assert (made.parents["run"], made.parents["task"]) == (run, open_task(task_dir).key)
+    before = {file: file.stat().st_mtime_ns for file in index_of(run).rglob("*")}
+    assert ssi("search", run, word)[1] == found
+    assert before == {file: file.stat().st_mtime_ns for file in index_of(run).rglob("*")}
+
+
+def test_a_champion_carries_its_index(run):
+    registry.promote(run, "the best", "models-champion")
+    assert len(open_searcher(tracking.model_directory("models:/models-champion@champion")).index)
+
+
+def test_an_index_that_is_named_is_taken_and_none_is_made(run, ssi, task_dir, tmp_path):
+    model = tracking.model_directory(run)
+    assert ssi("index", model, "--task", task_dir, "--out", tmp_path / "i")[0] == 0
+    word = open_task(task_dir).documents.views["raw"].words[-1]
+    assert ssi("search", run, word, "--index", tmp_path / "i")[0] == 0
+    assert not index_of(run).exists()
+
+
+@pytest.mark.parametrize("gone", [True, False], ids=["gone", "another"])
+def test_without_its_task_a_run_gets_no_index_and_is_not_promoted(run, task_dir, tmp_path, gone):
+    place = tmp_path / "task"
+    if not gone:
+        place.mkdir()
+        manifest = json.loads((Path(task_dir) / store.MANIFEST).read_text())
+        (place / store.MANIFEST).write_text(json.dumps({**manifest, "key": "of another"}))
+    tracking.client().set_tag(run, "task_path", str(place))
+    with pytest.raises(BadInput, match=rf"{run} has no index.*--index"):
+        tracking.searchable_directory(run)
+    with pytest.raises(BadInput, match="has no index"):
+        registry.promote(run, "the best", "models-none")
+    assert registry.champion("models-none") is None
+
+
+def test_loading_a_model_without_an_index_says_how_it_gets_one(run):
+    class Context:
+        artifacts = {"model": str(tracking.model_directory(run))}  # noqa: RUF012
+
+    with pytest.raises(BadInput, match="ssi search RUN"):
+        RankedSearch().load_context(Context())
+
+
+def test_the_packages_are_those_that_the_code_imports_at_the_installed_versions():
+    found = dict(line.split("==") for line in requirements({"en"}))
+    assert {"numpy", "scipy", "numba", "llvmlite", "polars", "pandas", "psutil"} <= set(found)
+    assert {"mlflow", "threadpoolctl"} <= set(found)
+    assert found == {name: version(name) for name in found}
+    # Of the flows, of a training, of an approximate search, of other languages.
+    assert not {"prefect", "scikit-learn", "faiss-cpu", "sudachipy", "lxml"} & set(found)
+
+
+@pytest.fixture
+def japanese(mlflow_root, tmp_path):
+    """Id of a run whose model reads Japanese."""
+    texts = ["古い自動車の機関", "新しい自動車の車輪", "月の石と月の軌道", "月への軌道"]
+    write_corpus(tmp_path / "corpus-ja", texts, [(0, 1), (1, 0), (2, 3), (3, 2)] * 3, language="ja")
+    build_task(tmp_path / "corpus-ja", tmp_path / "task-ja", views=("raw",))
+    return logged(MODELS["tfidf"](), tmp_path / "task-ja", tmp_path / "ja")
+
+
+def test_a_model_of_japanese_texts_names_the_analyser_and_its_dictionary(japanese):
+    added = set(lines(japanese)) - set(requirements({"en"}))
+    assert {line.split("==")[0] for line in added} == {"sudachipy", "sudachidict_core"}
+
+
+LOAD = """
+import json, sys
+from importlib.metadata import packages_distributions, requires
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+def with_all_that_they_need(names):
+    reached, waiting = set(), [canonicalize_name(name) for name in names]
+    while waiting:
+        if (name := waiting.pop()) not in reached:
+            reached.add(name)
+            needs = [Requirement(line) for line in requires(name) or ()]
+            waiting += [canonicalize_name(need.name) for need in needs
+                        if need.marker is None or need.marker.evaluate({"extra": ""})]
+    return reached
+
+allowed = with_all_that_they_need(line.split("==")[0] for line in open(sys.argv[2]))
+known = packages_distributions()
+del known["ssi_core"]  # the model brings its own
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        owners = {canonicalize_name(owner) for owner in known.get(name, ())}
+        if owners and not owners & allowed:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+import mlflow, pandas
+model = mlflow.pyfunc.load_model(sys.argv[1])
+found = model.predict(pandas.DataFrame({"query": [sys.argv[3]]}), params={"k": 3})
+import ssi_core
+print(json.dumps([found["titles"][0], next(iter(ssi_core.__path__)), "flows" in sys.modules]))
+"""
+
+
+def clean():
+    """Return the environment without the project on the path."""
+    names = ("PYTHON", "COV")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(names)}
+    return kept | {"MLFLOW_DISABLE_TELEMETRY": "true", "NUMBA_DISABLE_JIT": "1"}
+
+
+def test_a_model_loads_and_ranks_with_its_own_code_and_packages_alone(run, task_dir, tmp_path):
+    word = open_task(task_dir).documents.views["raw"].words[-1]
+    expected = open_searcher(tracking.searchable_directory(run)).search([word], 3)[0].hits
+    place = tracking.model_directory(run).parents[1]
+    command = [sys.executable, "-c", LOAD, str(place), str(place / "requirements.txt"), word]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, env=clean()
+    )
+    assert done.returncode == 0, done.stderr
+    titles, code, flows_loaded = json.loads(done.stdout.splitlines()[-1])
+    assert titles == [hit.title for hit in expected]
+    assert Path(code).is_relative_to(place)
+    assert not flows_loaded
+    assert not [f for f in place.rglob("*") if f.suffix in {".pkl", ".pickle", ".joblib"}]

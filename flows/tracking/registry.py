@@ -199,11 +199,7 @@ def _register(run_id: str, model: str, why: str, tags: Mapping[str, str]) -> str
         raise BadInput(f"no run {run_id!r}: {error.message}") from error
     card = card_of(run_id, why)
     client().log_text(run_id, card, "card.md")
-    try:
-        client().create_registered_model(model)
-    except MlflowException as error:
-        if error.error_code != "RESOURCE_ALREADY_EXISTS":
-            raise
+    _create(model)
     facts = facts_of(run_id)
     with quiet():
         made = client().create_model_version(
@@ -216,6 +212,24 @@ def _register(run_id: str, model: str, why: str, tags: Mapping[str, str]) -> str
         )
     # A server that is killed before it answers is asked again, and has made two of it.
     return version_of(run_id, model) or str(made.version)
+
+
+def _create(model: str) -> None:
+    try:
+        client().create_registered_model(model, description=_DESCRIPTION.format(model=model))
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            raise
+
+
+_DESCRIPTION = """
+Ranks documents for raw text: `query` in; `ids`, `titles` and `scores` out, the best first.
+
+- `models:/{model}@champion` is the version that answers (`ssi serve models:/{model}@champion`).
+- A retraining moves the alias only by evidence on a frozen set; `ssi promote` and `ssi rollback`
+  move it by hand. The tags `champion_...` are its history (`ssi champions --name {model}`).
+- Every version has a card: data, lineage, measures, parameters.
+""".strip()
 
 
 def _version(version: str, model: str) -> ModelVersion:

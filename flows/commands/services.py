@@ -109,6 +109,7 @@ def ui(mlflow_port: int, prefect_port: int) -> Outcome:
     """
     from flows import tracking
     from flows.server import Server, chosen_url
+    from flows.tracking.page import first_address
     from flows.ui import MlflowServer, Page, serve
 
     tracked = tracking.tracking_uri()
@@ -124,7 +125,7 @@ def ui(mlflow_port: int, prefect_port: int) -> Outcome:
 
     with ExitStack() as stack:
         every: dict[str, MlflowServer | Server] = {
-            "MLflow": MlflowServer(tracked, mlflow_port),
+            "MLflow": MlflowServer(tracked, mlflow_port, first_address()),
             "Prefect": Server(prefect_port),
         }
         servers: list[Page] = []

@@ -1,8 +1,8 @@
-"""The page of an experiment in MLflow: its kind, a description, and a view of the measures.
+"""The page of an experiment in MLflow: a description, and a view with the measures as columns.
 
 MLflow keeps the columns that a person has chosen in that person's browser, and shows no measure
-until one is chosen. A saved view is a tag of the experiment: it stands in the menu "Views" of the
-page, and has an address of its own (`view_of`).
+until one is chosen; there is no setting for all. But a saved view is a tag of the experiment: it
+stands in the menu "Views" of the page, and has an address of its own (`address_of`).
 """
 
 from __future__ import annotations
@@ -31,11 +31,7 @@ def describe(experiment: str, table: Table) -> None:
         Its title, source and measures are shown.
     """
     known = client().get_experiment(experiment).tags
-    wanted = {
-        # Else the page asks what kind of experiment it is, and offers traces and prompts.
-        "mlflow.experimentKind": "custom_model_development",
-        "mlflow.note.content": _note(table),
-    }
+    wanted = {"mlflow.note.content": _note(table)}
     if _columns_in(known.get(_TAG, "")) != _columns(table):
         wanted[_TAG] = _view(table)
     for name, value in wanted.items():
@@ -43,15 +39,31 @@ def describe(experiment: str, table: Table) -> None:
             client().set_experiment_tag(experiment, name, value)
 
 
-def view_of(experiment: str) -> str:
-    """Return the address of the view on MLflow's server, from the root of that server."""
-    return f"/#/experiments/{experiment}/runs?viewStateShareKey={VIEW}"
+# Without it, the page is that of traces and prompts; before the "#", it has no effect.
+_KIND = "workflowType=machine_learning"
+
+EXPERIMENTS = f"/#/experiments?{_KIND}"
+"""Address of the list of experiments, from the root of MLflow's server."""
+
+
+def address_of(experiment: str) -> str:
+    """Return the address of an experiment's view, from the root of MLflow's server."""
+    return f"/#/experiments/{experiment}/runs?viewStateShareKey={VIEW}&{_KIND}"
+
+
+def first_address() -> str:
+    """Return the address that a person is told: the view of the row that began last, if any."""
+    experiments = [found.experiment_id for found in client().search_experiments()]
+    runs = client().search_runs(
+        experiments, 'tags.kind = "row"', max_results=1, order_by=["attributes.start_time DESC"]
+    )
+    return address_of(runs[0].info.experiment_id) if runs else EXPERIMENTS
 
 
 def _note(table: Table) -> str:
     better = ", ".join(sorted(set(table.measures) & set(LOWER_IS_BETTER)))
     lines = [
-        f"**{table.title}**",
+        table.title,  # the list of experiments shows it, without its Markdown
         table.source and f"After {table.source}.",
         table.note,
         f"A run for each row and seed, and a summary of each comparison. The view *{VIEW}* (menu "

@@ -89,7 +89,7 @@ def test_ui_starts_both_pages_and_ends_them_on_interrupt(tmp_path):
             said.append(line)
             if line.startswith("Prefect:"):
                 break
-        assert any("?workflowType=machine_learning" in line for line in said), "".join(said)
+        assert any("/#/experiments?workflowType=" in line for line in said), "".join(said)
         for port in ports.values():
             assert httpx.get(f"http://127.0.0.1:{port}/", follow_redirects=True).status_code == 200
         process.send_signal(signal.SIGINT)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from importlib.metadata import version
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 
 from flows import tracking
 from flows.pyfunc_model import RankedSearch
+from flows.server import free_port
 from flows.tracking import registry
 from flows.tracking.requirements import requirements
 from ssi_core import store
@@ -180,3 +185,99 @@ def test_a_model_loads_and_ranks_with_its_own_code_and_packages_alone(run, task_
     assert Path(code).is_relative_to(place)
     assert not flows_loaded
     assert not [f for f in place.rglob("*") if f.suffix in {".pkl", ".pickle", ".joblib"}]
+
+
+RANK = """
+import json, sys
+import mlflow, pandas
+found = []
+for place, text in zip(sys.argv[1::2], sys.argv[2::2]):
+    model = mlflow.pyfunc.load_model(place)
+    answer = model.predict(pandas.DataFrame({"query": [text]}), params={"k": 3})
+    found.append(answer["titles"][0])
+print(json.dumps(found))
+"""
+
+
+def install(place, requirements):
+    """Install the requirements of a model into an environment, which is made; give its programs."""
+    if not (place / "bin").exists():
+        subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    pip = [place / "bin" / "pip", "install", "-q", "--disable-pip-version-check"]
+    done = subprocess.run(
+        [*pip, "-r", requirements], capture_output=True, text=True, check=False, env=clean()
+    )
+    assert done.returncode == 0, done.stderr
+    return place / "bin"
+
+
+def ranked(programs, *arguments, cwd):
+    """Titles that models find, each loaded from its place and asked a text."""
+    command = [programs / "python", "-c", RANK, *map(str, arguments)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=cwd, env=clean()
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.slow
+def test_an_environment_of_a_models_requirements_loads_ranks_and_serves_it(
+    run, japanese, task_dir, tmp_path
+):
+    word = open_task(task_dir).documents.views["raw"].words[-1]
+    texts, expected = {run: word, japanese: "自動車"}, {}
+    for one, text in texts.items():
+        hits = open_searcher(tracking.searchable_directory(one)).search([text], 3)[0].hits
+        expected[one] = [hit.title for hit in hits]
+        assert expected[one]
+    places = {one: tracking.model_directory(one).parents[1] for one in texts}
+    programs = install(tmp_path / "environment", places[run] / "requirements.txt")
+    assert not list(programs.parent.glob("lib/*/site-packages/prefect"))
+    assert ranked(programs, places[run], word, cwd=tmp_path) == [expected[run]]
+    with served(programs, places[run], tmp_path) as address:
+        asked = {"dataframe_records": [{"query": word}], "params": {"k": 3}}
+        answer = httpx.post(f"{address}/invocations", json=asked, timeout=60)
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["predictions"][0]["titles"] == expected[run]
+    # What a Japanese model needs beside it.
+    install(tmp_path / "environment", places[japanese] / "requirements.txt")
+    both = ranked(programs, places[run], word, places[japanese], "自動車", cwd=tmp_path)
+    assert both == [expected[run], expected[japanese]]
+
+
+@contextlib.contextmanager
+def served(programs, place, folder):
+    """Let MLflow serve a model from an environment, on this machine alone."""
+    port = free_port()
+    command = [programs / "mlflow", "models", "serve", "-m", place, "--env-manager", "local"]
+    path = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    log = folder / "served"
+    with (
+        log.open("w") as file,
+        subprocess.Popen(
+            [*command, "-h", "127.0.0.1", "-p", str(port)],
+            cwd=folder,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+            env=clean() | path,
+        ) as server,
+    ):
+        try:
+            address, end = f"http://127.0.0.1:{port}", time.monotonic() + 300
+            while not answers(f"{address}/ping"):
+                assert server.poll() is None, log.read_text()
+                assert time.monotonic() < end, log.read_text()
+                time.sleep(0.2)
+            yield address
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(server.pid, signal.SIGTERM)
+
+
+def answers(address):
+    try:
+        return httpx.get(address).status_code == 200
+    except httpx.TransportError:
+        return False

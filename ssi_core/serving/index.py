@@ -5,7 +5,7 @@ A directory (artefact of kind "index") that grows with the corpus and is never h
 - ``documents.parquet``: ``id``, ``title``, a row per document
 - ``sparse/``, ``dense.npy``: the documents' `Vectors`, memory mapped
 - ``words/VIEW/``: the documents' rows in the model's own views, which explanations read; a view
-  whose rows are those of ``sparse/`` is not kept again, but named in the manifest
+  whose rows are those of ``sparse/`` is not kept again, but named in ``words.json``
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from ssi_core.types import BadInput, Progress, TextMatrix, Texts, Vectors, View
 
 KIND = "index"
 
-_SHARED = "words_in_sparse"
-"""Views of the manifest whose rows are those of ``sparse/``."""
+_SHARED = "words.json"
+"""File that lists the views whose rows are those of ``sparse/``."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,9 @@ def build_index(
             building.path / "documents.parquet"
         )
         _write_vectors(building.path, fitted, documents, block, progress)
-        names = tuple(fitted.document_views) if words else ()
-        building.counts[_SHARED] = _write_words(building.path, documents, names, block)
+        if words:
+            shared = _write_words(building.path, documents, tuple(fitted.document_views), block)
+            store.write_json(building.path / _SHARED, {"in_sparse": shared})
         building.counts["documents"] = len(documents)
     return store.read(Path(out), KIND)
 
@@ -138,7 +139,9 @@ def open_index(path: Path) -> Index:
     with files.reading(path / store.MANIFEST):
         spaces = dict(artefact.configuration["spaces"])
         kept = spaces if artefact.configuration["words"] else ()
-        shared = artefact.counts.get(_SHARED, ())
+        # An index of an earlier version has all its rows in ``words/``.
+        named = files.read_object(path / _SHARED) if (path / _SHARED).exists() else {}
+        shared = named.get("in_sparse", [])
         words = {
             name: sparse
             if sparse is not None and name in shared

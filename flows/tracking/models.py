@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 import tempfile
 from collections.abc import Collection
@@ -16,17 +15,13 @@ from mlflow.models import Model
 
 import ssi_core
 from flows import environment
-from flows.costs import require_index
 from flows.processes import own_name
 from flows.tracking.database import client, quiet
 from flows.tracking.requirements import requirements
-from ssi_core import store
-from ssi_core.features.task import open_task
-from ssi_core.models import load_model
-from ssi_core.serving.index import build_index
-from ssi_core.types import BadInput, Task
+from ssi_core.types import BadInput
 
-logger = logging.getLogger(__name__)
+CODE = Path(next(iter(ssi_core.__path__)))
+"""The package that a logged model brings a copy of."""
 
 
 class _Unrehearsed:
@@ -69,7 +64,7 @@ def log_model(experiment: str, run_id: str, directory: Path, languages: Collecti
             model_id=model.model_id,
             python_model=pyfunc_model.__file__,
             artifacts={"model": str(Path(folder) / "model")},
-            code_paths=[next(iter(ssi_core.__path__))],
+            code_paths=[str(CODE)],
             # Given, so that MLflow does not start a process to find them out.
             pip_requirements=requirements(languages),
             signature=pyfunc_model.signature(),
@@ -95,7 +90,7 @@ def model_directory(model: str) -> Path:
         return inner if (inner / "model.json").is_file() else Path(model)
     try:
         logged = logged_model(model)
-        place = _local(client().get_logged_model(logged).artifact_location)
+        place = local(client().get_logged_model(logged).artifact_location)
         if not place.is_dir():
             place = environment.home() / "models" / logged
         if not place.is_dir():
@@ -108,71 +103,8 @@ def model_directory(model: str) -> Path:
     return place / "artifacts" / "model"
 
 
-def searchable_directory(model: str) -> Path:
-    """Return the directory of a model, as `model_directory` does, with an index beside it.
-
-    A model gets its index when somebody first searches, serves or promotes it: an index grows with
-    the corpus, and most rows of a table are only measured. It is made from the documents of the
-    task that the model was trained on, and MLflow keeps it with the model.
-
-    Raises
-    ------
-    BadInput
-        There is no such model, or it has no index and its task is gone.
-    """
-    place = model_directory(model)
-    if not Path(model).is_dir() and not (place.parent / "index" / store.MANIFEST).is_file():
-        _add_index(logged_model(model), place)
-    return place
-
-
-def _add_index(logged: str, place: Path) -> None:
-    described = client().get_logged_model(logged)
-    run = str(described.source_run_id)
-    task = _task_of(run)
-    fitted, index = load_model(place), place.parent / "index"
-    require_index(fitted.model, task, index, words=True)
-    logger.info("making the index of run %s, which MLflow keeps with its model", run)
-    build_index(fitted, task.documents, index, parents={"task": task.key, "run": run})
-    if not _local(described.artifact_location).is_dir():
-        _upload(logged, index)
-
-
-def _task_of(run: str) -> Task:
-    tags = client().get_run(run).data.tags
-    path, key = Path(tags.get("task_path", "")), tags.get("task", "")
-    try:
-        artefact = store.read(path, "task")
-    except BadInput as error:
-        raise BadInput(
-            f"the model of run {run} has no index, and the task to make one from is gone: {error} "
-            "Or name an index (--index)."
-        ) from error
-    if artefact.key != key:
-        raise BadInput(
-            f"the model of run {run} has no index, and {path} holds another task by now (key "
-            f"{artefact.key[:12]}, wanted {key[:12]}). Name an index (--index)."
-        )
-    return open_task(path)
-
-
-def _upload(logged: str, index: Path) -> None:
-    """Bring an index to where MLflow keeps the model; its manifest, which counts, comes last."""
-    space = environment.home() / "tmp" / own_name()
-    space.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=space) as folder:
-        whole = Path(folder) / "artifacts" / "index"
-        shutil.copytree(index, whole, copy_function=store.link)
-        manifest = whole / store.MANIFEST
-        manifest.unlink()
-        client().log_model_artifacts(logged, folder)
-        shutil.rmtree(whole)
-        whole.mkdir()
-        store.link(index / store.MANIFEST, manifest)
-        client().log_model_artifacts(logged, folder)
-
-
-def _local(address: str) -> Path:
+def local(address: str) -> Path:
+    """Return the directory of artifacts that are not behind a server; else it is not there."""
     return Path(address.removeprefix("file://"))
 
 

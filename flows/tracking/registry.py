@@ -21,7 +21,8 @@ from mlflow.exceptions import MlflowException
 from flows import environment
 from flows.tracking.card import card_of, facts_of
 from flows.tracking.database import client, quiet
-from flows.tracking.models import logged_model, searchable_directory
+from flows.tracking.indexes import searchable_directory
+from flows.tracking.models import logged_model
 from ssi_core import store
 from ssi_core.types import BadInput
 

@@ -20,12 +20,13 @@ import pytest
 from flows import tracking
 from flows.pyfunc_model import RankedSearch
 from flows.server import free_port
-from flows.tracking import registry
+from flows.tracking import models, registry
 from flows.tracking.requirements import requirements
 from ssi_core import store
 from ssi_core.experiment import parse_table
 from ssi_core.features.task import build_task, open_task
 from ssi_core.models import MODELS
+from ssi_core.serving.index import open_index
 from ssi_core.serving.searcher import open_searcher
 from ssi_core.types import BadInput
 from tests.corpora import write_corpus
@@ -52,6 +53,10 @@ def index_of(run):
     return tracking.model_directory(run).parent / "index"
 
 
+def code_of(run):
+    return tracking.model_directory(run).parents[1] / "code" / "ssi_core"
+
+
 def lines(run):
     file = tracking.model_directory(run).parents[1] / "requirements.txt"
     return file.read_text().split()
@@ -68,6 +73,45 @@ def test_a_run_has_no_index_until_it_is_searched_and_then_keeps_it(run, ssi, tas
     before = {file: file.stat().st_mtime_ns for file in index_of(run).rglob("*")}
     assert ssi("search", run, word)[1] == found
     assert before == {file: file.stat().st_mtime_ns for file in index_of(run).rglob("*")}
+
+
+def test_the_index_of_a_run_of_earlier_code_is_made_by_that_code(run, task_dir):
+    made_by = (
+        tracking.model_directory(run).parents[1] / "code" / "ssi_core" / "serving" / "index.py"
+    )
+    text = made_by.read_text()
+    assert 'KIND = "index"' in text
+    earlier = """
+def build_index(fitted, documents, out, *, parents):
+    out.mkdir()
+    (out / "artefact.json").write_text(str(len(documents)))
+"""
+    made_by.write_text(text + earlier)
+    tracking.searchable_directory(run)
+    documents = len(open_task(task_dir).documents)
+    assert (index_of(run) / store.MANIFEST).read_text() == str(documents)
+
+
+def test_earlier_code_that_fails_is_said(run):
+    made_by = (
+        tracking.model_directory(run).parents[1] / "code" / "ssi_core" / "serving" / "index.py"
+    )
+    made_by.write_text("raise ValueError('it is too old')")
+    with pytest.raises(BadInput, match=rf"{run} cannot make its index: .*too old.*--index"):
+        tracking.searchable_directory(run)
+    assert not index_of(run).exists()
+
+
+def test_an_index_is_brought_to_where_a_server_keeps_the_model(run, monkeypatch):
+    kept = index_of(run)
+    # As behind a server: MLflow's address of the artifacts is no directory here.
+    monkeypatch.setattr(models, "local", lambda address: Path("/nowhere"))
+    place = tracking.searchable_directory(run)
+    assert not kept.is_relative_to(place.parent)
+    names = {str(file.relative_to(kept)) for file in kept.rglob("*") if file.is_file()}
+    here = place.parent / "index"
+    assert names == {str(file.relative_to(here)) for file in here.rglob("*") if file.is_file()}
+    assert len(open_index(kept)) == len(open_index(here))
 
 
 def test_a_champion_carries_its_index(run):

@@ -147,7 +147,7 @@ def _summary(loaded: Loaded, row: Row) -> dict[str, Any]:
         "seeds": len(reports),
         "queries": len(frame),
         "triples": _mean(loaded, row, "train/triples"),
-        "seconds": _mean(loaded, row, "perf/row_seconds"),
+        "seconds": _mean(loaded, row, "usage/row_seconds"),
         "measures": measures,
         "paper": {k: v for k, v in asdict(row.paper).items() if v is not None},
         "note": row.note,

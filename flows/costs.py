@@ -66,9 +66,7 @@ def require_rows(rows: Sequence[tuple[Row, Path]], *, workers: int, threads: int
 def _row_cost(row: Row, directory: Path, threads: int) -> Cost:
     task, model = open_task(directory), row.ranker()
     fit = fit_cost(model, task, threads)
-    # MLflow copies what it is given.
-    index = 2 * index_cost(model, task).disk
-    return Cost(max(fit.memory, evaluation_memory(model, task)), fit.disk + index)
+    return Cost(max(fit.memory, evaluation_memory(model, task)), fit.disk)
 
 
 def evaluation_memory(model: Model, task: Task, queries: int = _QUERIES) -> int:

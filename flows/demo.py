@@ -84,7 +84,7 @@ def _search(
     rows: Sequence[Mapping[str, Any]], asked: Asked, corpus: Path, k: int
 ) -> dict[str, Any]:
     """Search with words alone and with the best trained row."""
-    from flows.tracking import model_directory
+    from flows.tracking import searchable_directory
     from ssi_core.serving.searcher import open_searcher
 
     best = max(rows, key=lambda row: float(row["metrics"]["test/map"]))
@@ -94,7 +94,7 @@ def _search(
         raise BadInput(f"the table of the demo has no row {BASELINE!r} to compare with.")
     results = {}
     for label in labels:
-        searcher = open_searcher(model_directory(runs[label]))
+        searcher = open_searcher(searchable_directory(runs[label]))
         hits = searcher.search([asked.text], k=k)[0].hits
         said = _says(corpus, [hit.id for hit in hits], asked.words)
         results[label] = [

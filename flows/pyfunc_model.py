@@ -1,8 +1,8 @@
 """The model as MLflow serves it: raw text in, ranked titles and scores out.
 
 MLflow runs this file when it loads a model that was logged with ``python_model=`` its path,
-``code_paths=`` the folders ``flows`` and ``ssi_core``, and two directories as artifacts: ``model``
-(`FittedModel.save`) and ``index`` (`build_index`). Nothing is unpickled.
+``code_paths=`` the folder ``ssi_core``, and the directory of `FittedModel.save` as the artifact
+``model``. Its ``index`` (`build_index`) lies beside it. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -37,12 +37,16 @@ class RankedSearch(PythonModel):  # type: ignore[misc]
 
     def load_context(self, context: Any) -> None:
         """Open the model and its index, memory mapped."""
-        from ssi_core.models import load_model
-        from ssi_core.serving.index import open_index
-        from ssi_core.serving.searcher import Searcher
+        from ssi_core.serving.searcher import open_searcher
+        from ssi_core.types import BadInput
 
-        paths = {name: Path(path) for name, path in context.artifacts.items()}
-        self._searcher = Searcher(load_model(paths["model"]), open_index(paths["index"]))
+        try:
+            self._searcher = open_searcher(Path(context.artifacts["model"]))
+        except BadInput as error:
+            raise BadInput(
+                f"{error} A run gets its index when it is first searched (ssi search RUN TEXT) or "
+                "promoted (ssi promote RUN)."
+            ) from error
 
     # A hint such as list[str] would replace the signature, and then ``k`` is dropped.
     def predict(

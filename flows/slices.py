@@ -8,6 +8,9 @@ from typing import Any
 from ssi_core.evaluation.slices import GROUPS, summary
 from ssi_core.types import Report
 
+FILE = "slices.json"
+"""Name of the table among the files of a run."""
+
 
 def of_reports(reports: Sequence[Report]) -> dict[str, dict[str, float]]:
     """Average the slices of the seeds of a row; empty for reports of an earlier version."""
@@ -15,10 +18,15 @@ def of_reports(reports: Sequence[Report]) -> dict[str, dict[str, float]]:
     return summary(frames) if frames else {}
 
 
-def metrics(report: Report) -> dict[str, float]:
-    """Name the slices of a report as MLflow keeps them: ``slices/NAME/MEASURE``."""
-    found = of_reports([report])
-    return {f"slices/{name}/{k}": v for name, said in found.items() for k, v in said.items()}
+def columns(report: Report) -> dict[str, list[Any]]:
+    """Return the slices of a report as columns: ``slice`` and the measures; empty: there are none.
+
+    They are a table of a run and no metrics of it, as MLflow would draw a chart of each number.
+    """
+    rows = of_reports([report])
+    names = dict.fromkeys(name for values in rows.values() for name in values)
+    measures = {name: [values.get(name) for values in rows.values()] for name in names}
+    return {"slice": list(rows), **measures} if rows else {}
 
 
 def tables(comparison: Mapping[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:

@@ -48,17 +48,20 @@ class MlflowServer:
     ----------
     tracking : address of the database, such as ``sqlite:////root/mlruns/mlflow.db``
     port : to listen on
+    page : address of the page that a person is told, from the root of the server
     patience : seconds that it may take to answer
     """
 
     name = "MLflow"
 
-    def __init__(self, tracking: str, port: int, *, patience: float = 180.0) -> None:
+    def __init__(
+        self, tracking: str, port: int, page: str = "/", *, patience: float = 180.0
+    ) -> None:
         self._tracking, self._port, self._patience = tracking, port, patience
         self._process: subprocess.Popen[bytes] | None = None
         self._inside = contextlib.ExitStack()
         self._url = f"http://{HOST}:{port}"
-        self.address = f"{self._url}/?workflowType=machine_learning"
+        self.address = f"{self._url}{page}"
         self.log = environment.home() / "logs" / "mlflow.log"
 
     def __enter__(self) -> MlflowServer:

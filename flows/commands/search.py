@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 INDEX = click.option(
     "--index",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Index of the documents, if the model does not carry one.",
+    help="Index of the documents; by default the model's own, which a run gets when it is first "
+    "searched.",
 )
 APPROXIMATE = click.option(
     "--approximate",
@@ -47,6 +48,15 @@ def directory_of(model: str) -> Path:
     return Path(tracking.model_directory(model))
 
 
+def searchable(model: str) -> Path:
+    """Return the directory of a MODEL that has an index; a run that has none gets it now."""
+    if Path(model).is_dir():
+        return Path(model)
+    from flows import tracking
+
+    return Path(tracking.searchable_directory(model))
+
+
 def prepared(approximately: bool, recall: float) -> Callable[[Searcher], Searcher]:
     """Return what makes a searcher look at a part of the documents, or leaves it as it is."""
     if not approximately:
@@ -61,7 +71,7 @@ def prepared(approximately: bool, recall: float) -> Callable[[Searcher], Searche
 def _searcher(model: str, index: Path | None) -> Searcher:
     from ssi_core.serving.searcher import open_searcher
 
-    return open_searcher(directory_of(model), index)
+    return open_searcher(directory_of(model) if index else searchable(model), index)
 
 
 @click.command(

@@ -10,7 +10,14 @@ import click
 
 from flows import environment
 from flows.command import Outcome, Verb, settings
-from flows.commands.search import APPROXIMATE, INDEX, RECALL, directory_of, prepared
+from flows.commands.search import (
+    APPROXIMATE,
+    INDEX,
+    RECALL,
+    directory_of,
+    prepared,
+    searchable,
+)
 
 if TYPE_CHECKING:
     from flows.serve.service import Service
@@ -63,6 +70,9 @@ def serve(
     from flows.serve.run import documents_of
     from flows.serve.run import serve as run
 
+    def find(name: str) -> Path:
+        return directory_of(name) if index and name == model else searchable(name)
+
     def ready(address: str, service: Service) -> None:
         for served in service.models if approximate else ():
             found = served.searcher.recall
@@ -72,7 +82,7 @@ def serve(
 
     service = run(
         [model, *([beside] if beside else [])],
-        directory_of,
+        find,
         port=port,
         documents=documents or documents_of(model),
         index=index,
@@ -99,6 +109,7 @@ def ui(mlflow_port: int, prefect_port: int) -> Outcome:
     """
     from flows import tracking
     from flows.server import Server, chosen_url
+    from flows.tracking.page import first_address
     from flows.ui import MlflowServer, Page, serve
 
     tracked = tracking.tracking_uri()
@@ -114,7 +125,7 @@ def ui(mlflow_port: int, prefect_port: int) -> Outcome:
 
     with ExitStack() as stack:
         every: dict[str, MlflowServer | Server] = {
-            "MLflow": MlflowServer(tracked, mlflow_port),
+            "MLflow": MlflowServer(tracked, mlflow_port, first_address()),
             "Prefect": Server(prefect_port),
         }
         servers: list[Page] = []

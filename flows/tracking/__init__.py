@@ -6,6 +6,7 @@ that threads and processes can write side by side.
 """
 
 from flows.tracking.database import client, experiment_id, ready, tracking_uri
+from flows.tracking.indexes import searchable_directory
 from flows.tracking.models import model_directory
 from flows.tracking.rows import Curve, RowRun, code, end_abandoned, row_run
 from flows.tracking.runs import (
@@ -39,5 +40,6 @@ __all__ = [
     "run_curve",
     "run_report",
     "run_table",
+    "searchable_directory",
     "tracking_uri",
 ]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import mlflow.artifacts
+
+from flows import slices
 from flows.tracking.database import client
 from ssi_core import store
 from ssi_core.types import BadInput
@@ -42,9 +46,9 @@ def card_of(run_id: str, why: str) -> str:
                if name in data.tags],
         ),
         "## Measures on the test links",
-        _table(("measure", "mean", "s.e."), _measures(data.metrics, "test/")),
+        _table(("measure", "mean", "s.e."), _measures(data.metrics)),
         "## Slices",
-        _table(("slice", "mean", "s.e."), _measures(data.metrics, "slices/")),
+        _slices(run_id),
         "## Parameters",
         _table(("parameter", "value"), sorted(data.params.items())),
     ]  # fmt: skip
@@ -58,19 +62,27 @@ def _task(tags: dict[str, str]) -> dict[str, Any]:
     return {}
 
 
-def _measures(metrics: dict[str, float], section: str) -> list[tuple[str, str, str]]:
-    names = [name for name in metrics if name.startswith(section)]
-    plain = [n for n in sorted(names) if not n.endswith(("_se", "_bound", "/queries", "/relevant"))]
+def _measures(metrics: dict[str, float]) -> list[tuple[str, str, str]]:
+    names = [name.removeprefix("test/") for name in sorted(metrics) if name.startswith("test/")]
     return [
-        (
-            name.removeprefix(section),
-            f"{metrics[name]:.4f}",
-            f"{metrics[f'{name}_se']:.4f}" if f"{name}_se" in metrics else "",
-        )
-        for name in plain
+        (name, f"{metrics[f'test/{name}']:.4f}", _number(metrics.get(f"test_se/{name}")))
+        for name in names
     ]
 
 
-def _table(head: tuple[str, ...], rows: list[Any]) -> str:
-    lines = [head, tuple("---" for _ in head), *rows]
+def _slices(run_id: str) -> str:
+    if slices.FILE not in {file.path for file in client().list_artifacts(run_id)}:
+        return "none were measured"
+    table = mlflow.artifacts.load_dict(f"runs:/{run_id}/{slices.FILE}")
+    return _table(table["columns"], [[_number(cell) for cell in row] for row in table["data"]])
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else f"{value:.4f}".removesuffix(".0000")
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines: list[Sequence[str]] = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)

@@ -12,6 +12,7 @@ from mlflow.entities import Metric, Run
 
 from flows.processes import own_name
 from flows.tracking.database import client, experiment_id, plain, search
+from flows.tracking.origin import origin
 from flows.tracking.rows import end_abandoned
 from ssi_core.evaluation.gate import Decision, Judgement
 
@@ -91,6 +92,7 @@ def log(
         "process": own_name(),
         "mlflow.source.name": "ssi",
         "mlflow.note.content": report,
+        **origin(),
         **tags,
     }
     made = client().create_run(

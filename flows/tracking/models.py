@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
-from collections.abc import Mapping
-from importlib.metadata import version
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,15 @@ import pandas as pd
 from mlflow.exceptions import MlflowException
 from mlflow.models import Model
 
-import flows
 import ssi_core
 from flows import environment
 from flows.processes import own_name
 from flows.tracking.database import client, quiet
+from flows.tracking.requirements import requirements
 from ssi_core.types import BadInput
 
-_PACKAGES = ("numpy", "scipy", "numba", "polars", "threadpoolctl", "mlflow")
-"""What a logged model needs to rank text."""
+CODE = Path(next(iter(ssi_core.__path__)))
+"""The package that a logged model brings a copy of."""
 
 
 class _Unrehearsed:
@@ -35,20 +35,27 @@ class _Unrehearsed:
         mlflow.pyfunc.save_model(**given)
 
 
-def log_model(experiment: str, run_id: str, artifacts: Mapping[str, str]) -> str:
-    """Log a model directory and its index as a model that MLflow serves; return its id.
+def log_model(experiment: str, run_id: str, directory: Path, languages: Collection[str]) -> str:
+    """Log a model directory as a model that MLflow serves; return its id.
 
     Parameters
     ----------
-    experiment : id
-    run_id : the run that made it
-    artifacts : "model" and, unless it is too large, "index" -> directory of that name
+    experiment : str
+        Id of the experiment.
+    run_id : str
+        The run that trained the model.
+    directory : Path
+        The saved model; `searchable_directory` puts its index beside it.
+    languages : Collection[str]
+        Languages that the model reads: some need packages of their own.
     """
     # Created first: left to itself, MLflow puts a logged model into the default experiment.
     model = client().create_logged_model(experiment, name="model", source_run_id=run_id)
-    with quiet():
+    # MLflow keeps an artifact under the name of its directory, which loading relies on.
+    with quiet(), tempfile.TemporaryDirectory(prefix="ssi-") as folder:
         from flows import pyfunc_model
 
+        shutil.copytree(directory, Path(folder) / "model")
         Model.log(
             None,
             _Unrehearsed,
@@ -56,10 +63,10 @@ def log_model(experiment: str, run_id: str, artifacts: Mapping[str, str]) -> str
             run_id=run_id,
             model_id=model.model_id,
             python_model=pyfunc_model.__file__,
-            artifacts=dict(artifacts),
-            code_paths=[str(next(iter(package.__path__))) for package in (flows, ssi_core)],
+            artifacts={"model": str(Path(folder) / "model")},
+            code_paths=[str(CODE)],
             # Given, so that MLflow does not start a process to find them out.
-            pip_requirements=[f"{name}=={version(name)}" for name in _PACKAGES],
+            pip_requirements=requirements(languages),
             signature=pyfunc_model.signature(),
             input_example=(pd.DataFrame({"query": ["an old car"]}), {"k": 3}),
         )
@@ -67,7 +74,7 @@ def log_model(experiment: str, run_id: str, artifacts: Mapping[str, str]) -> str
 
 
 def model_directory(model: str) -> Path:
-    """Return the directory of a model: ``model.json`` is in it, and its index lies beside it.
+    """Return the directory of a model: ``model.json`` is in it, and its index may lie beside it.
 
     Parameters
     ----------
@@ -83,7 +90,7 @@ def model_directory(model: str) -> Path:
         return inner if (inner / "model.json").is_file() else Path(model)
     try:
         logged = logged_model(model)
-        place = Path(client().get_logged_model(logged).artifact_location.removeprefix("file://"))
+        place = local(client().get_logged_model(logged).artifact_location)
         if not place.is_dir():
             place = environment.home() / "models" / logged
         if not place.is_dir():
@@ -94,6 +101,11 @@ def model_directory(model: str) -> Path:
             "models:/NAME@ALIAS."
         ) from error
     return place / "artifacts" / "model"
+
+
+def local(address: str) -> Path:
+    """Return the directory of artifacts that are not behind a server; else it is not there."""
+    return Path(address.removeprefix("file://"))
 
 
 def _download(logged: str, place: Path) -> None:

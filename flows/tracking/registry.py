@@ -21,7 +21,8 @@ from mlflow.exceptions import MlflowException
 from flows import environment
 from flows.tracking.card import card_of, facts_of
 from flows.tracking.database import client, quiet
-from flows.tracking.models import logged_model, model_directory
+from flows.tracking.indexes import searchable_directory
+from flows.tracking.models import logged_model
 from ssi_core import store
 from ssi_core.types import BadInput
 
@@ -126,8 +127,8 @@ def promote(
     Raises
     ------
     BadInput
-        There is no such run or version, the run has logged no model, or a process that opens the
-        model fails or crashes.
+        There is no such run or version, the run has logged no model, there is neither an index nor
+        a task to make it from, or a process that opens the model fails or crashes.
     Refused
         Another process changes the alias now.
     """
@@ -138,7 +139,8 @@ def promote(
             version = _register(run_or_version, model, why, tags or {})
         from ssi_core.serving.trial import try_model
 
-        try_model(model_directory(f"models:/{model}/{version}"))
+        # A service that follows the alias opens the index at once.
+        try_model(searchable_directory(f"models:/{model}/{version}"))
         return _move(version, why, "promotion", model)
 
 
@@ -200,11 +202,7 @@ def _register(run_id: str, model: str, why: str, tags: Mapping[str, str]) -> str
         raise BadInput(f"no run {run_id!r}: {error.message}") from error
     card = card_of(run_id, why)
     client().log_text(run_id, card, "card.md")
-    try:
-        client().create_registered_model(model)
-    except MlflowException as error:
-        if error.error_code != "RESOURCE_ALREADY_EXISTS":
-            raise
+    _create(model)
     facts = facts_of(run_id)
     with quiet():
         made = client().create_model_version(
@@ -217,6 +215,24 @@ def _register(run_id: str, model: str, why: str, tags: Mapping[str, str]) -> str
         )
     # A server that is killed before it answers is asked again, and has made two of it.
     return version_of(run_id, model) or str(made.version)
+
+
+def _create(model: str) -> None:
+    try:
+        client().create_registered_model(model, description=_DESCRIPTION.format(model=model))
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            raise
+
+
+_DESCRIPTION = """
+Ranks documents for raw text: `query` in; `ids`, `titles` and `scores` out, the best first.
+
+- `models:/{model}@champion` is the version that answers (`ssi serve models:/{model}@champion`).
+- A retraining moves the alias only by evidence on a frozen set; `ssi promote` and `ssi rollback`
+  move it by hand. The tags `champion_...` are its history (`ssi champions --name {model}`).
+- Every version has a card: data, lineage, measures, parameters.
+""".strip()
 
 
 def _version(version: str, model: str) -> ModelVersion:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import resource
-import shutil
 import signal
 import tempfile
 import threading
@@ -19,38 +18,41 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeAlias
 
-from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
+from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run
 
 import flows
 import ssi_core
 from flows import slices
 from flows.processes import is_over, own_name
-from flows.tracking.database import client, experiment_id, locked, plain, search
+from flows.tracking.database import client, experiment_id, locked, plain, quiet, search
+from flows.tracking.dataset import dataset_of
 from flows.tracking.models import log_model
+from flows.tracking.origin import origin
+from flows.tracking.page import describe
 from ssi_core import store
 from ssi_core.evaluation.report import save_report
 from ssi_core.experiment import Row, Table
-from ssi_core.features.task import open_task
 from ssi_core.models.base import FittedModel
-from ssi_core.serving.index import build_index
 from ssi_core.types import Report
 
 Curve: TypeAlias = list[tuple[int, dict[str, float]]]
 
-_LARGEST_INDEX = 1 << 30
-"""Bytes of an index that a logged model carries; a larger one is named by its key."""
-
 _SECONDS_BETWEEN_SENDS = 1.0
+
+
+_CHOICES = frozenset(
+    ("rate", "margin", "init_std", "alpha", "beta", "dimensions", "expansion", "functional_rate")
+)
+"""Facts of a training that are settings: what it chose of several values."""
 
 
 class RowRun:
     """The run of one row with one seed, while it is written."""
 
-    def __init__(self, run: Run, task: Path) -> None:
+    def __init__(self, run: Run) -> None:
         self.run_id = str(run.info.run_id)
         self._experiment = run.info.experiment_id
         self._name = str(run.info.run_name)
-        self._task = task
         self._model_id: str | None = None
         self._curve: Curve = []
         self._buffer: list[Metric] = []
@@ -65,47 +67,48 @@ class RowRun:
             self._send()
 
     def facts(self, facts: Mapping[str, Any]) -> None:
-        """Record what a training found: numbers as metrics, all of it as ``facts.json``."""
+        """Record what a training found: all of it as ``facts.json``.
+
+        Settings that it chose are parameters, ``chosen_NAME``; other numbers are metrics.
+        """
+        settings = dict(_chosen(facts))
+        client().log_batch(self.run_id, params=[Param(n, str(v)) for n, v in settings.items()])
         numbers = {
             name if "/" in name else f"{_section(name)}/{name}": float(value)
             for name, value in facts.items()
-            if isinstance(value, int | float) and not isinstance(value, bool)
+            if isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and name not in _CHOICES
         }
         self._add(numbers)
         client().log_dict(self.run_id, dict(facts), "facts.json")
 
     def finish_model(self, fitted: FittedModel, model_dir: Path) -> None:
-        """Log a model with an index of the task's documents, so that it ranks raw text alone.
+        """Log a model and what its training found.
 
         Parameters
         ----------
-        fitted : the trained model
-        model_dir : where it is saved
+        fitted : FittedModel
+            The trained model.
+        model_dir : Path
+            Where it is saved.
         """
         self.facts(fitted.facts)
-        with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
-            # The names of the folders are those under which the model keeps them.
-            model, index = Path(folder) / "model", Path(folder) / "index"
-            shutil.copytree(model_dir, model)
-            task = open_task(self._task)
-            parents = {"task": task.key, "run": self.run_id}
-            artefact = build_index(fitted, task.documents, index, parents=parents)
-            artifacts = {"model": str(model), "index": str(index)}
-            size = sum(file.stat().st_size for file in index.rglob("*") if file.is_file())
-            if size > _LARGEST_INDEX:
-                del artifacts["index"]
-                client().set_tag(self.run_id, "index", artefact.key)
-            self._model_id = log_model(self._experiment, self.run_id, artifacts)
+        views = (*fitted.query_views.values(), *fitted.document_views.values())
+        languages = {view.language for view in views}
+        self._model_id = log_model(self._experiment, self.run_id, model_dir, languages)
 
     def report(self, report: Report) -> None:
-        """Record a report: ``test/NAME``, ``test/NAME_se``, slices, and the values per query."""
+        """Record a report: ``test/NAME``, ``test_se/NAME``, slices, and the values per query."""
         found = {
             **{f"test/{name}": value for name, value in report.means.items()},
-            **{f"test/{name}_se": value for name, value in report.errors.items()},
-            **{f"test/{name}_bound": value for name, value in report.bounds.items()},
-            **slices.metrics(report),
+            **{f"test_se/{name}": value for name, value in report.errors.items()},
+            **{f"test_bound/{name}": value for name, value in report.bounds.items()},
         }
         self._add(found)
+        if table := slices.columns(report):
+            with quiet():  # MLflow asks pandas for what pandas warns of
+                client().log_table(self.run_id, table, slices.FILE)
         with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
             save_report(report, Path(folder))
             client().log_artifacts(self.run_id, folder, "report")
@@ -124,8 +127,8 @@ class RowRun:
         self._buffer, self._sent = [], time.monotonic()
 
     def _finish(self) -> None:
-        self._add({"perf/row_seconds": time.monotonic() - self._began})
-        self._add({"perf/peak_memory_mib": _peak_memory(self._memory_from_here)})
+        self._add({"usage/row_seconds": time.monotonic() - self._began})
+        self._add({"usage/peak_memory_mib": _peak_memory(self._memory_from_here)})
         self._send()
         if self._curve:
             # Drawing takes a second to load, which rows without a training need not wait for.
@@ -146,6 +149,7 @@ def row_run(table: Table, row: Row, seed: int, comparison: str, task: Path) -> I
     task : directory of the task
     """
     experiment = experiment_id(table.name)
+    describe(experiment, table)
     end_abandoned(experiment)
     made = store.read(task, "task")
     name = row.label if seed == 0 else f"{row.label}, seed {seed}"
@@ -160,12 +164,13 @@ def row_run(table: Table, row: Row, seed: int, comparison: str, task: Path) -> I
         "task_path": str(Path(task).resolve()),
         "corpus": str(made.parents.get("corpus", "")),
         "code": code(),
+        **origin(),
         _OWNER: own_name(),
         "mlflow.source.name": "ssi",
         "mlflow.note.content": _note(table, row),
     }
     created = client().create_run(experiment, run_name=name, tags=tags)
-    run = RowRun(created, task)
+    run = RowRun(created)
     try:
         with _terminable():
             _describe(run.run_id, table, row, seed, made)
@@ -194,13 +199,7 @@ def _describe(run_id: str, table: Table, row: Row, seed: int, task: store.Artefa
         for name, value in said.items()
     ]
     client().log_batch(run_id, params=parameters)
-    data = Dataset(
-        name=f"{table.name} {row.task}",
-        digest=task.key[:32],  # MLflow has room for 36 characters
-        source_type="local",
-        source=json.dumps({"uri": str(Path(task.path).resolve())}),
-        profile=json.dumps(dict(task.counts)),
-    )
+    data = dataset_of(f"{table.name} {row.task}", task)
     tags = [InputTag("mlflow.data.context", "training")]
     # Two rows that are the first to name a data set would both insert it.
     with locked():
@@ -248,8 +247,20 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
+def _chosen(facts: Mapping[str, Any], prefix: str = "chosen") -> Iterator[tuple[str, Any]]:
+    """Yield the settings that a training chose, those of its parts among them."""
+    for name, value in facts.items():
+        if name in _CHOICES:
+            yield f"{prefix}_{name}", value
+        elif name == "learned_first":
+            yield from _chosen(value, f"{prefix}_first")
+        elif name == "parts":
+            for number, part in enumerate(value, 1):
+                yield from _chosen(part, f"{prefix}_part_{number}")
+
+
 def _section(name: str) -> str:
-    return "perf" if "second" in name or "memory" in name else "train"
+    return "usage" if "second" in name or "memory" in name else "train"
 
 
 @cache

@@ -22,6 +22,7 @@ from flows.tracking.database import (
     row_runs,
     search,
 )
+from flows.tracking.origin import origin
 from flows.tracking.rows import Curve
 from ssi_core.evaluation.report import load_report
 from ssi_core.experiment import Table, parse_table
@@ -124,6 +125,7 @@ def log_summary(
         "table": experiment,
         "mlflow.source.name": "ssi",
         "mlflow.note.content": note,
+        **origin(),
         **facts,
     }
     run_id = str(client().create_run(where, run_name=title, tags=tags).info.run_id)

@@ -4,13 +4,14 @@ A directory (artefact of kind "index") that grows with the corpus and is never h
 
 - ``documents.parquet``: ``id``, ``title``, a row per document
 - ``sparse/``, ``dense.npy``: the documents' `Vectors`, memory mapped
-- ``words/VIEW/``: the documents' rows in the model's own views, which explanations read
+- ``words/VIEW/``: the documents' rows in the model's own views, which explanations read; a view
+  whose rows are those of ``sparse/`` is not kept again, but named in ``words.json``
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,9 @@ from ssi_core.models.base import FittedModel
 from ssi_core.types import BadInput, Progress, TextMatrix, Texts, Vectors, View
 
 KIND = "index"
+
+_SHARED = "words.json"
+"""File that lists the views whose rows are those of ``sparse/``."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +123,9 @@ def build_index(
             building.path / "documents.parquet"
         )
         _write_vectors(building.path, fitted, documents, block, progress)
-        for name in fitted.document_views if words else ():
-            _write_words(building.path / _words_of(name), documents.matrix(name), block)
+        if words:
+            shared = _write_words(building.path, documents, tuple(fitted.document_views), block)
+            store.write_json(building.path / _SHARED, {"in_sparse": shared})
         building.counts["documents"] = len(documents)
     return store.read(Path(out), KIND)
 
@@ -135,7 +140,15 @@ def open_index(path: Path) -> Index:
     with files.reading(path / store.MANIFEST):
         spaces = dict(artefact.configuration["spaces"])
         kept = spaces if artefact.configuration["words"] else ()
-    words = {name: store.load_csr(path / _words_of(name)) for name in kept}
+        # An index of an earlier version has all its rows in ``words/``.
+        named = files.read_object(path / _SHARED) if (path / _SHARED).exists() else {}
+        shared = named.get("in_sparse", [])
+        words = {
+            name: sparse
+            if sparse is not None and name in shared
+            else store.load_csr(path / _words_of(name))
+            for name in kept
+        }
     parts = [part for part in (sparse, dense, *words.values()) if part is not None]
     if (sparse is None and dense is None) or any(part.shape[0] != len(frame) for part in parts):
         raise BadInput(
@@ -183,10 +196,30 @@ def _take_room(path: Path) -> None:
         os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
-def _write_words(path: Path, matrix: TextMatrix, block: int) -> None:
-    with CsrWriter(path, matrix.shape[1]) as writer:
-        for rows in _blocks(matrix.shape[0], block):
-            _append(writer, matrix[rows])
+def _write_words(path: Path, documents: Texts, names: Sequence[str], block: int) -> list[str]:
+    """Write the rows of views; return the names of those that ``sparse/`` has already."""
+    sparse = store.load_csr(path / "sparse") if (path / "sparse").exists() else None
+    shared = []
+    for name in names:
+        matrix = documents.matrix(name)
+        if sparse is not None and _equal(matrix, sparse, block):
+            shared.append(name)
+            continue
+        with CsrWriter(path / _words_of(name), matrix.shape[1]) as writer:
+            for rows in _blocks(matrix.shape[0], block):
+                _append(writer, matrix[rows])
+    return shared
+
+
+def _equal(one: TextMatrix, other: TextMatrix, block: int) -> bool:
+    """Say whether two matrices have the same entries in the same order; a block is in memory."""
+    if (one.shape, one.nnz, one.dtype) != (other.shape, other.nnz, other.dtype):
+        return False
+    return all(
+        np.array_equal(getattr(one[rows], part), getattr(other[rows], part))
+        for rows in _blocks(one.shape[0], block)
+        for part in ("indptr", "indices", "data")
+    )
 
 
 def _append(writer: CsrWriter, rows: TextMatrix) -> None:

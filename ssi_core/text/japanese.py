@@ -19,6 +19,9 @@ from ssi_core.text import runs
 if TYPE_CHECKING:
     from sudachipy import Dictionary, Tokenizer
 
+PACKAGES = ("sudachipy", "sudachidict_core")
+"""Distributions of the analyser and of its dictionary."""
+
 MODE = "A"
 LEFT_OUT = ("助詞", "助動詞")
 """Parts of speech without a content of their own: particles, auxiliary verbs."""
@@ -29,7 +32,7 @@ _SENTENCE = re.compile(r"[^\n。]{1,10000}。?")
 
 def version() -> str:
     """What the words depend on: the analyser, its dictionary, mode and form."""
-    analyser, dictionary = metadata.version("sudachipy"), metadata.version("sudachidict_core")
+    analyser, dictionary = (metadata.version(name) for name in PACKAGES)
     return f"sudachipy {analyser} core {dictionary} {MODE} normalized"
 
 

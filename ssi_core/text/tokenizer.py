@@ -33,11 +33,13 @@ class Language:
     by_chunk : a text has the words of its chunks between separators of ASCII, and a word is its own
         only word
     version : what the words depend on beside this package, or a number if the rule was changed
+    packages : distributions that the rule needs, and no other part of this package does
     """
 
     rule: Callable[[str], list[str]]
     by_chunk: bool = True
     version: Callable[[], str] = lambda: ""
+    packages: tuple[str, ...] = ()
 
 
 def tokenize(text: str, language: str = "en") -> list[str]:
@@ -141,7 +143,7 @@ _MARKED = Language(_marked_words, by_chunk=False)
 
 LANGUAGES: dict[str, Language] = {
     "en": Language(runs.words),
-    "ja": Language(japanese.words, by_chunk=False, version=japanese.version),
+    "ja": Language(japanese.words, False, japanese.version, japanese.PACKAGES),
     **dict.fromkeys(("zh", "zh-classical", "zh-yue", "yue", "wuu", "gan"), _CHINESE),
     **dict.fromkeys(("th", "lo", "km", "my"), _PAIRS),
     **dict.fromkeys(("hi", "mr", "ne", "sa", "bn", "as", "pa", "gu"), _MARKED),

@@ -47,7 +47,7 @@ def test_the_object_is_json_with_the_agreed_keys(found, rows):
     assert [row["run_id"] for row in found["rows"]] == rows
     for row in found["rows"]:
         assert set(row) == {"label", "seed", "run_id", "metrics"}
-        assert {"test/map", "test/rank_loss", "test/p_at_10_se"} <= set(row["metrics"])
+        assert {"test/map", "test/rank_loss", "test_se/p_at_10"} <= set(row["metrics"])
     wanted = {"a", "b", "metric", "difference", "p", "p_adjusted", "test", "n"}
     assert all(wanted <= set(test) for test in found["tests"])
     assert all({"claim", "verdict", "p"} <= set(claim) for claim in found["claims"])
@@ -124,7 +124,7 @@ def test_the_page_fits_100_columns_and_says_what_a_reader_needs(found):
 def test_triples_and_minutes_of_a_row_are_means_over_its_seeds(found):
     tfidf, _, trained = found["summary"]
     assert (tfidf["triples"], trained["triples"]) == (None, 1000)
-    seconds = [row["metrics"]["perf/row_seconds"] for row in found["rows"][2:]]
+    seconds = [row["metrics"]["usage/row_seconds"] for row in found["rows"][2:]]
     assert trained["seconds"] == pytest.approx(np.mean(seconds))
     long = {**trained, "triples": 1_250_000.0, "seconds": 95.0}
     summary = [tfidf, {**long, "label": "BM25"}, long]

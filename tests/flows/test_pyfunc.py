@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -23,10 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 class Context:
     def __init__(self, project):
-        self.artifacts = {
-            "model": str(project / "model"),
-            "index": str(project / "model" / "index"),
-        }
+        self.artifacts = {"model": str(project / "model")}
 
 
 @pytest.fixture(scope="module")
@@ -68,58 +64,6 @@ def test_what_is_no_query_is_an_error_that_says_so(wrong):
         texts_of(wrong)
 
 
-LOAD = """
-import json, sys
-import mlflow, pandas as pd
-model = mlflow.pyfunc.load_model(sys.argv[1])
-frame = pd.DataFrame({"query": ["moon rocket", "xyzzy"]})
-few = model.predict(frame, params={"k": 2})
-many = model.predict(frame)
-import ssi_core, flows
-print(json.dumps({
-    "titles": few["titles"].tolist(),
-    "many": [len(titles) for titles in many["titles"]],
-    "code": [next(iter(package.__path__)) for package in (ssi_core, flows)],
-}))
-"""
-
-
-@pytest.mark.slow
-def test_a_logged_model_ranks_raw_text_in_a_fresh_process_with_its_own_code(project, tmp_path):
-    code = f"""
-import mlflow, sys
-from flows.pyfunc_model import signature
-mlflow.pyfunc.save_model(
-    sys.argv[1], python_model={str(ROOT / "flows" / "pyfunc_model.py")!r},
-    artifacts={Context(project).artifacts!r}, signature=signature(),
-    code_paths=[{str(ROOT / "flows")!r}, {str(ROOT / "ssi_core")!r}], pip_requirements=[])
-"""
-    saved = tmp_path / "saved"
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
-    } | {"MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
-
-    def python(text: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-c", text, str(saved)],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=environment,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    python(code)
-    assert not [f for f in saved.rglob("*") if f.suffix in {".pkl", ".pickle", ".joblib"}]
-    found = json.loads(python(LOAD).splitlines()[-1])
-    expected = open_searcher(project / "model").search(["moon rocket"], k=2)[0]
-    assert found["titles"] == [[hit.title for hit in expected.hits], []]
-    assert found["many"] == [10, 0]
-    assert all(Path(path).is_relative_to(saved) for path in found["code"])
-
-
 @pytest.mark.slow
 def test_mlflow_serves_what_an_alias_means(project, mlflow_root, tmp_path):
     from flows import tracking
@@ -128,7 +72,8 @@ def test_mlflow_serves_what_an_alias_means(project, mlflow_root, tmp_path):
     tracking.ready()
     client, experiment = tracking.client(), tracking.experiment_id("served")
     run = client.create_run(experiment).info.run_id
-    logged = log_model(experiment, run, Context(project).artifacts)
+    # A directory that has its index in it, too.
+    logged = log_model(experiment, run, project / "model", {"en"})
     client.create_registered_model("raw-text")
     made = client.create_model_version("raw-text", f"models:/{logged}", run, model_id=logged)
     client.set_registered_model_alias("raw-text", "champion", made.version)

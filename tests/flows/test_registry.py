@@ -85,6 +85,12 @@ def test_promotions_and_their_history(name, runs):
     assert len(moves(name)) == 3
 
 
+def test_a_registered_model_has_a_description(name, runs):
+    registry.promote(runs[0], "the first", name)
+    found = tracking.client().get_registered_model(name).description
+    assert f"models:/{name}@champion" in found
+
+
 def test_a_version_has_a_card(name, runs):
     registry.promote(runs[0], "because it is better", name)
     said = tracking.client().get_model_version(name, "1").description

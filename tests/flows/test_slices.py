@@ -6,6 +6,7 @@ from rich.console import Console
 from flows import report, slices
 from ssi_core.evaluation.evaluate import evaluate
 from tests.evaluation.toy import Lookup, random_task
+from tests.flows import comparisons
 
 
 def comparison():
@@ -61,8 +62,15 @@ def test_slices_are_shown_when_asked_for_and_always_in_markdown():
     assert "### MAP by training links of the document" in report.markdown(found)
 
 
-def test_metrics_are_named_by_slice_and_measure():
+def test_the_slices_of_a_report_are_columns_of_one_length():
     found = evaluate(Lookup(), random_task(np.random.default_rng(0)), tuples=0)
-    names = slices.metrics(found)
-    assert {"slices/warm/rank_loss", "slices/rare/map_se", "slices/warm/queries"} <= set(names)
-    assert slices.metrics(found)["slices/warm/queries"] > 0
+    columns = slices.columns(found)
+    assert {"slice", "queries", "rank_loss", "map", "map_se"} <= set(columns)
+    assert {len(column) for column in columns.values()} == {len(columns["slice"])}
+    warm = columns["slice"].index("warm")
+    assert columns["map"][warm] == slices.of_reports([found])["warm"]["map"]
+    assert columns["queries"][warm] > 0
+
+
+def test_a_report_without_slices_has_no_columns():
+    assert slices.columns(comparisons.report(0.0)) == {}

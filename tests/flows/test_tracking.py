@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sqlite3
+import subprocess
 from contextlib import closing
 from pathlib import Path
 
@@ -12,13 +13,20 @@ import mlflow
 import numpy as np
 import pandas as pd
 import pytest
+from mlflow.types import DataType, Schema
+from mlflow.types.schema import Array
 
-from flows import tracking
+from flows import slices, tracking
+from flows.tracking import origin
+from flows.tracking.card import card_of
+from flows.tracking.page import address_of, first_address
+from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.experiment import Table, parse_table
 from ssi_core.features.task import open_task
 from ssi_core.models import load_model
 from ssi_core.serving.searcher import open_searcher
 from ssi_core.types import BadInput
+from tests.evaluation.toy import Lookup, random_task
 from tests.flows import comparisons
 
 
@@ -57,7 +65,7 @@ def test_a_row_is_one_flat_run_with_all_that_is_known_of_it(table, task_dir):
     with tracking.row_run(table, row, 0, "c", task_dir) as run:
         run.watch(0, {"train/hinge": 1.0, "val/rank_loss": 0.3})
         run.watch(500, {"train/hinge": 0.5, "val/rank_loss": 0.2})
-        run.facts({"rate": 0.1, "seconds": 2.5, "triples_per_second": 200.0, "trials": [1, 2]})
+        run.facts({"triples": 500, "seconds": 2.5, "triples_per_second": 200.0, "trials": [1, 2]})
         run.report(comparisons.report(0.1))
     found = run_of(run.run_id)
     task = open_task(task_dir)
@@ -72,12 +80,12 @@ def test_a_row_is_one_flat_run_with_all_that_is_known_of_it(table, task_dir):
     assert (parameters["budget"], parameters["rates"]) == ("1000", "[0.1, 0.03]")
     metrics = found.data.metrics
     assert metrics["test/map"] == pytest.approx(comparisons.report(0.1).means["map"])
-    assert metrics["test/map_se"] > 0
-    assert metrics["test/p_at_10_bound"] == 0.62
-    assert (metrics["train/rate"], metrics["perf/seconds"]) == (0.1, 2.5)
-    assert metrics["perf/triples_per_second"] == 200.0
-    assert metrics["perf/row_seconds"] > 0
-    assert metrics["perf/peak_memory_mib"] > 10
+    assert metrics["test_se/map"] > 0
+    assert metrics["test_bound/p_at_10"] == 0.62
+    assert (metrics["train/triples"], metrics["usage/seconds"]) == (500, 2.5)
+    assert metrics["usage/triples_per_second"] == 200.0
+    assert metrics["usage/row_seconds"] > 0
+    assert metrics["usage/peak_memory_mib"] > 10
     curve = tracking.client().get_metric_history(run.run_id, "val/rank_loss")
     assert [(point.step, point.value) for point in curve] == [(0, 0.3), (500, 0.2)]
     (data,) = found.inputs.dataset_inputs
@@ -85,6 +93,134 @@ def test_a_row_is_one_flat_run_with_all_that_is_known_of_it(table, task_dir):
     assert json.loads(data.dataset.source)["uri"] == str(Path(task_dir).resolve())
     assert {"table.json", "facts.json", "report", "plots"} <= artifacts(run.run_id)
     assert artifacts(run.run_id, "plots") == {"plots/training.png"}
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_settings_that_a_training_chose_are_parameters_beside_the_declared(table, task_dir):
+    first = {"rate": 0.03, "alpha": 2.0, "triples": 5}
+    facts = {"rate": 0.1, "margin": 1.0, "seconds": 2.5, "learned_first": first, "expansion": 3}
+    with tracking.row_run(table, table.row("U'V + I"), 0, "c", task_dir) as run:
+        run.facts({**facts, "beta": 0.5, "parts": [{"dimensions": 50}, {"alpha": 0.2}]})
+    data = run_of(run.run_id).data
+    chosen = {name: value for name, value in data.params.items() if name.startswith("chosen_")}
+    assert chosen == {
+        "chosen_rate": "0.1", "chosen_margin": "1.0", "chosen_expansion": "3", "chosen_beta": "0.5",
+        "chosen_first_rate": "0.03", "chosen_first_alpha": "2.0",
+        "chosen_part_1_dimensions": "50", "chosen_part_2_alpha": "0.2",
+    }  # fmt: skip
+    assert data.params["rates"] == "[0.1, 0.03]"
+    assert not {"train/rate", "train/margin", "train/expansion", "train/beta"} & set(data.metrics)
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_slices_are_a_table_of_a_run_and_no_metrics(table, task_dir):
+    measured = evaluate(Lookup(), random_task(np.random.default_rng(0)), tuples=0)
+    with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir) as run:
+        run.report(measured)
+    assert {name.split("/")[0] for name in run_of(run.run_id).data.metrics} == {
+        "test", "test_se", "test_bound", "usage",
+    }  # fmt: skip
+    found = mlflow.artifacts.load_dict(f"runs:/{run.run_id}/slices.json")
+    columns = slices.columns(measured)
+    assert found["columns"] == list(columns)
+    assert [row[0] for row in found["data"]] == columns["slice"]
+    card = card_of(run.run_id, "the best")
+    assert "| slice | queries |" in card
+    assert f"| warm | {columns['queries'][columns['slice'].index('warm')]:.0f} |" in card
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_the_data_set_of_a_run_says_what_is_in_it(table, task_dir):
+    with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir) as run:
+        pass
+    (data,) = run_of(run.run_id).inputs.dataset_inputs
+    schema = Schema.from_json(json.dumps(json.loads(data.dataset.schema)["mlflow_colspec"]))
+    types = dict(zip(schema.input_names(), map(str, schema.input_types()), strict=True))
+    assert types["queries.id"] == types["documents.title"] == str(DataType.string)
+    assert types["documents.sublinear:10"] == str(Array(DataType.float))
+    assert types["pairs.query"] == types["pairs.document"] == str(DataType.integer)
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_an_experiment_has_a_description_and_a_view_of_the_measures(table, task_dir):
+    def tags():
+        return tracking.client().get_experiment_by_name(table.name).tags
+
+    with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir) as run:
+        pass
+    first = tags()
+    assert table.title in first["mlflow.note.content"]
+    view = json.loads(first["mlflow.sharedViewState.measures"])
+    columns = json.loads(view["state"])["selectedColumns"]
+    assert columns[:3] == [f"metrics.`test/{name}`" for name in table.measures]
+    assert (view["name"], type(view["createdAt"])) == ("measures", int)
+    with tracking.row_run(table, table.row("BM25"), 0, "c", task_dir):
+        pass
+    assert tags() == first
+    other = dataclasses.replace(table, measures=("mrr",), title="Another")
+    with tracking.row_run(other, table.row("BM25"), 0, "d", task_dir):
+        pass
+    assert "test/mrr" in tags()["mlflow.sharedViewState.measures"]
+    assert "Another" in tags()["mlflow.note.content"]
+    experiment = run_of(run.run_id).info.experiment_id
+    assert first_address() == address_of(experiment)
+    assert address_of(experiment).startswith(f"/#/experiments/{experiment}/runs?")
+    assert "viewStateShareKey=measures" in address_of(experiment)
+
+
+@pytest.fixture
+def working_tree(tmp_path, monkeypatch):
+    """A repository of git with the two packages, in place of the project's."""
+    for name in ("flows", "ssi_core"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+    monkeypatch.setattr(origin, "_CODE", tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    origin._commit.cache_clear()
+    yield tmp_path
+    origin._commit.cache_clear()
+
+
+def git(place, *arguments):
+    known = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+    command = ["git", "-C", str(place), *known, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.parametrize("edited", [False, True], ids=["clean", "edited"])
+def test_a_run_names_its_user_and_the_commit_of_the_code(edited, working_tree, monkeypatch):
+    monkeypatch.setenv("LOGNAME", "somebody")
+    git(working_tree, "init", "-q")
+    git(working_tree, "add", ".")
+    git(working_tree, "commit", "-qm", "all")
+    if edited:
+        (working_tree / "flows" / "__init__.py").write_text("1\n")
+    assert origin.origin() == {
+        "mlflow.user": "somebody",
+        "mlflow.source.git.commit": git(working_tree, "rev-parse", "HEAD"),
+        "mlflow.source.git.dirty": "true" if edited else "false",
+    }
+
+
+@pytest.mark.parametrize("where", ["nowhere", "untracked", "no git"])
+def test_without_a_repository_of_its_own_the_code_has_no_commit(where, working_tree, monkeypatch):
+    if where == "untracked":
+        # As the project is in an environment inside another project's tree.
+        git(working_tree, "init", "-q")
+        git(working_tree, "commit", "-qm", "nothing", "--allow-empty")
+    if where == "no git":
+        monkeypatch.setenv("PATH", "")
+    assert set(origin.origin()) == {"mlflow.user"}
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_a_row_bears_its_origin(table, task_dir, monkeypatch):
+    monkeypatch.setenv("LOGNAME", "somebody")
+    with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir) as run:
+        pass
+    found = run_of(run.run_id)
+    assert found.data.tags.items() >= origin.origin().items()
+    assert found.data.tags["mlflow.user"] == "somebody"
 
 
 @pytest.mark.usefixtures("mlflow_root")
@@ -189,7 +325,7 @@ def test_a_logged_model_ranks_raw_text_and_carries_its_measures(table, task_dir,
     with tracking.row_run(table, row, 0, "c", task_dir) as run:
         run.finish_model(fitted, tmp_path / "any name")
         run.report(comparisons.report(0.0))
-    directory = tracking.model_directory(run.run_id)
+    directory = tracking.searchable_directory(run.run_id)
     assert load_model(directory).model == fitted.model
     text = " ".join(task.documents.views["raw"].words[:3])
     expected = open_searcher(directory).search([text], 3)[0].hits

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
+from ssi_core import store
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.types import BadInput, Refused
 from tests.serving.models import TITLES, documents, random_models, views
@@ -25,6 +28,46 @@ def test_index_holds_the_vectors_of_all_documents(fitted, block, tmp_path):
         np.testing.assert_array_equal(index.vectors.sparse.toarray(), expected.sparse.toarray())
     if expected.dense is not None:
         np.testing.assert_allclose(index.vectors.dense, expected.dense, rtol=1e-6)
+    for name in fitted.document_views:
+        np.testing.assert_array_equal(index.words[name].toarray(), texts.matrix(name).toarray())
+
+
+@pytest.mark.parametrize("fitted", MODELS, ids=NAMES)
+def test_rows_that_are_the_vectors_are_written_once(fitted, tmp_path):
+    texts = documents(fitted.document_views)
+    build_index(fitted, texts, tmp_path / "i", parents={"task": "t"})
+    index, vectors = open_index(tmp_path / "i"), fitted.embed_documents(texts)
+    for name in fitted.document_views:
+        rows = texts.matrix(name)
+        same = (
+            vectors.sparse is not None
+            and rows.shape == vectors.sparse.shape
+            and np.array_equal(rows.toarray(), vectors.sparse.toarray())
+        )
+        assert (tmp_path / "i" / "words" / name.replace(":", "-")).exists() == (not same)
+        assert (index.words[name] is index.vectors.sparse) == same
+
+
+def test_some_model_has_its_words_for_vectors_and_some_has_not(tmp_path):
+    shared = []
+    for n, fitted in enumerate(MODELS):
+        build_index(fitted, documents(fitted.document_views), tmp_path / str(n), parents={})
+        shared.append(json.loads((tmp_path / str(n) / "words.json").read_text())["in_sparse"])
+    assert any(shared)
+    assert not all(shared)
+
+
+def test_an_index_that_keeps_all_its_words_by_themselves_opens_too(tmp_path):
+    # As it was written before words were kept once.
+    fitted = MODELS[0]
+    texts = documents(fitted.document_views)
+    build_index(fitted, texts, tmp_path / "i", parents={})
+    (tmp_path / "i" / "words.json").unlink()
+    for name in fitted.document_views:
+        place = tmp_path / "i" / "words" / name.replace(":", "-")
+        if not place.exists():
+            store.save_csr(place, texts.matrix(name))
+    index = open_index(tmp_path / "i")
     for name in fitted.document_views:
         np.testing.assert_array_equal(index.words[name].toarray(), texts.matrix(name).toarray())
 

@@ -16,8 +16,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ssi_core.types import Refused
+if TYPE_CHECKING:
+    from ssi_core.types import Refused
 
 _held: dict[Path, int] = {}
 """Databases that this process holds, and the descriptors of their lock files."""
@@ -116,6 +118,9 @@ def refuse_while_open(database: Path, reason: str) -> None:
 
 
 def _in_use(database: Path, reason: str, who: str = "another process") -> Refused:
+    # Not above: it loads numpy, which 'ssi --help' need not wait for.
+    from ssi_core.types import Refused
+
     return Refused(
         f"{database}: {reason}, and {who} uses it. End every command and server of this root "
         "('ssi ui', workers, 'mlflow server'), and run this again."

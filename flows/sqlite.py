@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from ssi_core.types import BadInput
-
 PATIENCE = 60.0
 """Seconds to wait for a process that writes."""
 
@@ -44,6 +42,9 @@ def reading(database: Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):
             raise
+        # Not above: it loads numpy, which row workers load later.
+        from ssi_core.types import BadInput
+
         raise BadInput(
             f"{database}: {error}. Restore a backup (ssi restore), or move the file away: a new "
             "one is made."

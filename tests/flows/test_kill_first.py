@@ -104,6 +104,7 @@ def test_a_root_whose_first_command_was_killed_works(number, undisturbed, tmp_pa
         time.sleep(moment)
         if process.poll() is None:
             break
+        process.communicate()
         seconds *= 0.8
     kill_all_of(root)
     process.communicate()

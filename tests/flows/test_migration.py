@@ -10,7 +10,16 @@ from contextlib import closing
 import psutil
 import pytest
 
-from flows import environment, holding, migration, prefect_database, server, sqlite, tracking
+from flows import (
+    environment,
+    holding,
+    migration,
+    prefect_database,
+    server,
+    sqlite,
+    tracking,
+    ui,
+)
 from flows.tracking import registry
 from ssi_core.types import BadInput, Refused
 
@@ -200,6 +209,27 @@ def test_a_command_that_holds_the_database_holds_it_until_it_ends(filled):
 
     with holding.alone(filled, "it moves"):
         pass
+
+
+def test_the_server_of_mlflow_holds_its_database(filled, monkeypatch):
+    begun = []
+
+    class Ended:
+        def wait(self):
+            return 0
+
+    def start(command, *_):
+        begun.append(command)
+        return Ended()
+
+    monkeypatch.setattr(ui, "start_kept", start)
+    port = server.free_port()
+    for address in (f"sqlite:///{filled}", "postgresql://one@127.0.0.1/mlflow"):
+        with ui.MlflowServer(address, port):
+            pass
+
+    held, plain = begun
+    assert held == holding.command(filled, plain)
 
 
 # Prefect: its real tables take seconds to make, and these need few of them.

@@ -79,9 +79,8 @@ def _utils() -> Any:
 
 def _is_unused(database: Path) -> bool:
     """Say whether a file has no more rows than a database that was just made."""
-    if any(sqlite.has_rows(database, name) for name in sqlite.tables(database) - _FROM_THE_START):
-        return False
-    return not sqlite.has_rows(database, "experiments", "name != 'Default'")
+    named = sqlite.has_rows(database, "experiments", "name != 'Default'")
+    return not named and sqlite.is_empty(database, _FROM_THE_START)
 
 
 def _migrate(database: Path, revision: str | None) -> None:

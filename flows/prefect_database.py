@@ -22,6 +22,9 @@ logger = logging.getLogger(__name__)
 
 _ADDRESSES = ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "PREFECT_API_DATABASE_CONNECTION_URL")
 _MIGRATIONS = "server/database/_migrations/versions/sqlite"
+_FROM_THE_START = {"alembic_version", "block_type", "block_schema", "block_schema_reference"}
+"""Tables in which a new database has rows."""
+
 _REVISION = re.compile(r"""^(down_)?revision\b[^=\n]*=\s*["'](\w+)["']""", re.MULTILINE)
 
 
@@ -48,7 +51,7 @@ def repair(database: Path) -> None:
     if not database.exists():
         return
     refuse_while_open(database, "its tables are to be changed")
-    if _is_unused(database):
+    if sqlite.is_empty(database, _FROM_THE_START):
         logger.warning("%s was never whole; Prefect makes it anew", database)
         sqlite.remove(database)
     elif copy.exists():
@@ -72,7 +75,3 @@ def _revisions() -> tuple[set[str], str]:
         for is_before, revision in _REVISION.findall(file.read_text(encoding="utf-8")):
             (before if is_before else known).add(revision)
     return known, next(iter(known - before), "")
-
-
-def _is_unused(database: Path) -> bool:
-    return not any(sqlite.has_rows(database, table) for table in ("flow_run", "deployment"))

@@ -78,6 +78,11 @@ def has_rows(database: Path, table: str, where: str = "1") -> bool:
         return connection.execute(query).fetchone() is not None
 
 
+def is_empty(database: Path, besides: set[str]) -> bool:
+    """Say whether a file has no rows, but for some tables that are filled when it is made."""
+    return not any(has_rows(database, table) for table in tables(database) - besides)
+
+
 def copy(source: Path, target: Path) -> None:
     """Copy a database as it is at one moment, also while other processes write to it."""
     remove(target)

@@ -20,6 +20,8 @@ from ssi_core import files
 from ssi_core.types import BadInput, Progress, Refused
 
 _BLOCK = 1 << 20
+_NO_DATA = ("tmp", ".lock", ".gitignore")
+"""Names that a root without data can have: of the command itself, and of a fresh clone."""
 
 
 def restore(archive: Path, progress: Progress | None = None) -> Contents:
@@ -56,7 +58,7 @@ def restore(archive: Path, progress: Progress | None = None) -> Contents:
 def _require_empty(root: Path, home: Path) -> None:
     for place in (root / MLRUNS, home):
         there = place.iterdir() if place.is_dir() else iter(())
-        if held := sorted(one.name for one in there if one.name not in ("tmp", ".lock")):
+        if held := sorted(one.name for one in there if one.name not in _NO_DATA):
             raise Refused(
                 f"{place} holds data ({', '.join(held[:3])}); a backup is restored into a root "
                 "that has none. Name another root (--root), or move these away."

@@ -144,6 +144,8 @@ def test_paths_below_a_directory_are_rewritten_once(value, expected):
 
 def test_a_backup_is_restored_at_another_path(archive, original, monkeypatch, tmp_path, ssi):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path / "restored"))
+    (tmp_path / "restored" / "mlruns").mkdir(parents=True)
+    (tmp_path / "restored" / "mlruns" / ".gitignore").write_text("*")  # a fresh clone
 
     code, answer, _ = ssi("restore", archive)
 

@@ -12,6 +12,7 @@ import click
 
 from flows.command import Verbs, run
 from flows.commands import (
+    backup,
     clicks,
     data,
     demo,
@@ -81,6 +82,8 @@ for _verb in (
     services.serve,
     services.ui,
     services.doctor,
+    backup.backup,
+    backup.restore,
 ):
     cli.add_command(_verb)
 for _verb in (clicks.ingest_clicks, clicks.ingest_wikispeedia_clicks, clicks.ingest_farm_ads):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from flows import environment
+from flows import environment, moved
 from flows.processes import scratch
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class Verb(_Teaching):
         chosen = ctx.ensure_object(Settings)
         announce(chosen)
         with _kept_stdout(chosen.json) as stdout:
+            moved.settle()
             with scratch(), environment.threads(chosen.threads):
                 outcome = super().invoke(ctx)
             if isinstance(outcome, Outcome):

@@ -16,6 +16,7 @@ from flows.steps import (
     begin,
     checked,
     file_key,
+    place_of,
     progress,
     result_key,
     show_counts,
@@ -167,7 +168,9 @@ def make_task(settings: FeaturesSettings) -> str:
     parents = {kind: store.read(Path(settings.corpus), kind).key}
     if settings.translated:
         parents["translated"] = file_key(Path(settings.translated))
-    parents |= {path: store.read(Path(path), "frozen").key for path in settings.frozen}
+    parents |= {
+        place_of(Path(path)): store.read(Path(path), "frozen").key for path in settings.frozen
+    }
     key = artefact_key("task", said, parents, "features", "kernels")
     out = settings.out or str(environment.store_path("task", key))
     own_place = settings.out is None

@@ -18,6 +18,7 @@ from flows.steps import (
     begin,
     checked,
     file_key,
+    place_of,
     progress,
     result_key,
     show_counts,
@@ -149,7 +150,7 @@ def read_collection(directory: str, out: str, key: str, force: bool) -> str:
 def ingest_source(settings: IngestSettings) -> str:
     """Make the corpus that the settings describe, unless it is there; call it inside a flow."""
     paths = _inputs(settings)
-    parents = {path: file_key(Path(path)) for path in paths}
+    parents = {place_of(Path(path)): file_key(Path(path)) for path in paths}
     # A corpus is the same with 'since' and without.
     said = {"source": settings.source, "language": settings.language}
     key = artefact_key("corpus", said, parents, "corpus")
@@ -294,8 +295,9 @@ def find_mates(
 def mates_source(settings: MatesSettings) -> str:
     """Make the mates that the settings describe, unless they are there; call it inside a flow."""
     source, path, corpora, dictionary = _mates_inputs(settings)
-    parents = {given: file_key(Path(given)) for given in (path, dictionary) if given}
-    parents |= {corpus: store.read(Path(corpus)).key for corpus in corpora}
+    given = [Path(name) for name in (path, dictionary) if name]
+    parents = {place_of(name): file_key(name) for name in given}
+    parents |= {place_of(Path(corpus)): store.read(Path(corpus)).key for corpus in corpora}
     key = artefact_key("mates", {"source": source}, parents, "corpus")
     out = settings.out or str(environment.store_path("mates", key))
     own_place = settings.out is None

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from flows import environment
+from flows import environment, prefect_database
 from flows.processes import is_over, name_of, own_name, shared, taken_alone
 
 logger = logging.getLogger(__name__)
@@ -81,6 +81,7 @@ class Server:
                 if not is_over(found["keeper"]):
                     self.url, self._keeper = found["url"], found["keeper"]
                     return
+            prefect_database.make_ready()
             port = self._port or free_port()
             check_port(self.name, port)
             self.url = f"http://{HOST}:{port}/api"

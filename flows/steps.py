@@ -67,11 +67,20 @@ def artefact_key(
     return key_of(kind, configuration, parents, code_digest(*rooms))
 
 
+def place_of(path: Path) -> str:
+    """Name a place by its path in the root, so that a root that is moved keeps its keys.
+
+    What lies outside of the root is named by its whole path.
+    """
+    place, root = path.resolve(), environment.root()
+    return str(place.relative_to(root) if place.is_relative_to(root) else place)
+
+
 def file_key(path: Path) -> str:
     """Key of a raw input: where it is, its size and its time; `BadInput` if it is not there."""
     files = sorted(f for f in path.rglob("*") if f.is_file()) if path.is_dir() else [path]
     try:
-        said = [[str(f.resolve()), f.stat().st_size, f.stat().st_mtime_ns] for f in files]
+        said = [[place_of(f), f.stat().st_size, f.stat().st_mtime_ns] for f in files]
     except FileNotFoundError:
         raise BadInput(f"{path} is not there; check the path.") from None
     return key_of("file", {"files": said}, {})

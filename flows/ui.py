@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from flows import environment
+from flows import environment, holding, sqlite
 from flows.processes import shared
 from flows.server import HOST, check_port, start_kept
 
@@ -73,6 +73,8 @@ class MlflowServer:
             *("--port", str(self._port), "--workers", "1"),
             *("--artifacts-destination", str(environment.root() / "mlruns" / "artifacts")),
         ]
+        if (database := sqlite.file_of(self._tracking)) is not None:
+            command = holding.command(database, command)
         # Not in the command, which everybody on the machine can read: it may have a password.
         store = {"MLFLOW_BACKEND_STORE_URI": self._tracking}
         self._process = start_kept(command, users, self.log, store)

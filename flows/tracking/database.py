@@ -10,14 +10,16 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 
 import mlflow
 from mlflow import MlflowClient
 from mlflow.entities import Run, ViewType
 from mlflow.exceptions import MlflowException
 
-from flows import environment
+from flows import environment, migration, moved, sqlite
 from flows.addresses import shown, trouble
+from flows.holding import hold
 from ssi_core import store
 from ssi_core.types import BadInput, Refused
 
@@ -41,9 +43,8 @@ def tracking_uri() -> str:
             f"MLFLOW_TRACKING_URI={uri}: MLflow no longer keeps runs in folders. Use "
             "sqlite:///mlruns/mlflow.db, or the http:// address of a server."
         )
-    prefix = "sqlite:///"
-    if uri.startswith(prefix) and not uri.startswith(prefix + "/"):
-        return prefix + str(environment.root() / uri.removeprefix(prefix))
+    if uri.startswith(sqlite.PREFIX) and not uri.startswith(sqlite.PREFIX + "/"):
+        return sqlite.PREFIX + str(environment.root() / uri.removeprefix(sqlite.PREFIX))
     return uri
 
 
@@ -72,9 +73,26 @@ def _open(uri: str) -> MlflowClient:
     # It shows the traceback of what it raises, which we say in a line.
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
     with locked(), quiet():
+        if (file := sqlite.file_of(uri)) is not None:
+            _hold(file)
         opened = MlflowClient(uri)
         opened.search_experiments(max_results=1)
     return opened
+
+
+def _hold(file: Path) -> None:
+    """Hold a database file for the life of this process, made, migrated and at home in its root."""
+    in_root = file == moved.database()
+
+    def prepare() -> None:
+        if in_root:
+            moved.prepare()
+        migration.prepare(file)
+
+    def obstacle() -> str:
+        return (moved.trouble() if in_root else "") or migration.trouble(file)
+
+    hold(file, prepare, obstacle)
 
 
 def _wait_for(uri: str) -> None:
@@ -96,7 +114,7 @@ def _wait_for(uri: str) -> None:
 @contextmanager
 def locked() -> Iterator[None]:
     """Keep other processes of this root out until the body is done; waits for its turn."""
-    # A new database migrates itself, and two processes in it at once break it.
+    # Two processes that write the first rows of a database at once break it.
     path = environment.root() / "mlruns" / ".lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:

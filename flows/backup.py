@@ -1,0 +1,249 @@
+"""Back a root up into one archive, while its servers and commands go on.
+
+The archive is a tar file with the files below ``mlruns/`` and ``.ssi/``, each under its name in the
+root. Its last member, ``ssi-backup.json``, lists them with sizes and digests.
+Databases are copied as they are at one moment, and before all other files: what a finished run
+names is then in the archive too.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import stat
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from flows import environment, sqlite
+from ssi_core import files
+from ssi_core.types import BadInput, Progress, Refused
+
+MANIFEST = "ssi-backup.json"
+FORMAT = 1
+MLRUNS, HOME = "mlruns", ".ssi"
+_ENDINGS = (".tar", ".gz", ".tgz")
+
+_NEVER = ("tmp", "logs", "prefect/storage", "prefect/server.json", "prefect/server.log")
+"""Below ``.ssi``: what belongs to running processes, and the cache of Prefect's results."""
+
+_REBUILDABLE = ("store", "checkpoints", "dumps", "models")
+"""Below ``.ssi``: what the same commands make again from the same inputs."""
+
+
+_PASSING = (
+    *(".lock", ".users", ".start", ".partial", ".work", ".old", ".new", ".before", ".tmp"),
+    *("-wal", "-shm", "-journal"),
+)
+"""Endings of locks, and of what is not whole or goes with a database."""
+
+
+@dataclass
+class Contents:
+    """What an archive holds, as its manifest says.
+
+    Attributes
+    ----------
+    root : str
+        The path of the root when it was backed up.
+    made : str
+        The time, UTC.
+    essential : bool
+        Whether what can be rebuilt was left out.
+    files : dict
+        Name of a file -> ``sha256``, ``size``, ``mtime_ns``.
+    left_out : list of str
+        Names that are no plain files.
+    """
+
+    root: str
+    made: str
+    essential: bool
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(int(facts["size"]) for facts in self.files.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the manifest has it."""
+        return {"format": FORMAT, "ssi": version("ssi"), **vars(self)}
+
+
+def back_up(
+    archive: Path, *, essential: bool = False, progress: Progress | None = None
+) -> Contents:
+    """Write an archive of the root; it has its name once it is whole.
+
+    Parameters
+    ----------
+    archive : Path
+        The file to write: ``.tar``, or ``.tar.gz`` to compress it.
+    essential : bool
+        Leave out what the same commands make again from the same inputs.
+    progress : callable, optional
+        Called with the share that is done and the name of a file.
+
+    Raises
+    ------
+    BadInput
+        The name of the archive has another ending.
+    Refused
+        The file is there already, the disk is full, or a file changes while it is read.
+    """
+    if archive.suffix not in _ENDINGS:
+        raise BadInput(f"{archive}: the name of an archive ends with .tar, .tar.gz or .tgz.")
+    if archive.exists():
+        raise Refused(f"{archive} is there already; it is left alone. Name another file.")
+    contents = Contents(str(environment.root()), _now(), essential)
+    partial = archive.with_name(f".{archive.name}.partial")
+    with files.writing(archive.parent), tempfile.TemporaryDirectory(prefix="ssi-") as space:
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with _tar_writer(partial, archive.suffix != ".tar") as tar:
+                _write(tar, contents, Path(space), {archive, partial}, progress)
+            sqlite.flush(partial)
+            partial.rename(archive)
+            sqlite.flush(archive.parent)
+        finally:
+            partial.unlink(missing_ok=True)
+    return contents
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@contextmanager
+def _tar_writer(partial: Path, is_compressed: bool) -> Iterator[tarfile.TarFile]:
+    # Tags and settings can hold what others should not read.
+    descriptor = os.open(partial, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+    with ExitStack() as inside:
+        file: Any = inside.enter_context(os.fdopen(descriptor, "wb"))
+        if is_compressed:
+            zipped = gzip.GzipFile(fileobj=file, mode="wb", filename="", compresslevel=1)
+            file = inside.enter_context(zipped)
+        yield inside.enter_context(tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT))
+
+
+def _write(
+    tar: tarfile.TarFile,
+    contents: Contents,
+    space: Path,
+    own: set[Path],
+    progress: Progress | None,
+) -> None:
+    databases = [(name, path) for name, path in _found(contents) if _is_database(path)]
+    for name, path in databases:
+        copy = space / "copy.db"
+        sqlite.copy(path, copy)
+        _add(tar, contents, name, copy)
+        sqlite.remove(copy)
+    # Only now: the files of a run that is finished in a database are all there.
+    contents.left_out.clear()
+    others = [(name, path) for name, path in _found(contents) if not _is_database(path)]
+    for done, (name, path) in enumerate(others):
+        if progress is not None:
+            progress(done / len(others), name)
+        if path not in own:
+            _add(tar, contents, name, path)
+    text = json.dumps(contents.to_dict(), indent=1, ensure_ascii=False).encode()
+    member = tarfile.TarInfo(MANIFEST)
+    member.size, member.mtime = len(text), int(time.time())
+    tar.addfile(member, io.BytesIO(text))
+
+
+def _found(contents: Contents) -> Iterator[tuple[str, Path]]:
+    """Find the files of the root: (name in the archive, place)."""
+    left_out = [*_NEVER, *(_REBUILDABLE if contents.essential else ())]
+    skipped = {f"{HOME}/{name}" for name in left_out}
+    for top, base in ((MLRUNS, environment.root() / MLRUNS), (HOME, environment.home())):
+        for directory, below, names in os.walk(base):
+            place = PurePosixPath(top, Path(directory).relative_to(base).as_posix())
+            below[:] = sorted(n for n in below if str(place / n) not in skipped and not _passes(n))
+            links = [name for name in below if Path(directory, name).is_symlink()]
+            for name in sorted([*links, *names]):
+                path = Path(directory, name)
+                if str(place / name) in skipped or _passes(name):
+                    continue
+                if path.is_symlink() or not stat.S_ISREG(path.lstat().st_mode):
+                    contents.left_out.append(str(place / name))
+                else:
+                    yield str(place / name), path
+
+
+def _passes(name: str) -> bool:
+    """Say whether a name is of a lock, or of something that is not whole."""
+    return name.endswith(_PASSING)
+
+
+def _is_database(path: Path) -> bool:
+    return path.suffix == ".db"
+
+
+def _add(tar: tarfile.TarFile, contents: Contents, name: str, path: Path) -> None:
+    """Add a file, unless it went in the meantime, and note its digest."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        facts = os.fstat(file.fileno())
+        member = tarfile.TarInfo(name)
+        member.size, member.mtime, member.mode = facts.st_size, int(facts.st_mtime), 0o644
+        reader = _Digesting(file)
+        try:
+            tar.addfile(member, reader)
+        except OSError as error:
+            if reader.read_bytes == member.size or error.errno is not None:
+                raise
+            raise Refused(f"{path} became shorter while it was read. Run this again.") from error
+    contents.files[name] = {
+        "sha256": reader.digest.hexdigest(),
+        "size": facts.st_size,
+        "mtime_ns": facts.st_mtime_ns,
+    }
+
+
+class _Digesting(io.RawIOBase):
+    """Read a file, and digest what is read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+        self.read_bytes = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        block = self._file.read(size)
+        self.digest.update(block)
+        self.read_bytes += len(block)
+        return block
+
+
+def databases_elsewhere() -> Sequence[str]:
+    """Name the databases of this root that are no files in it, and so not in an archive."""
+    from flows.addresses import shown
+
+    elsewhere = []
+    for name in (
+        "MLFLOW_TRACKING_URI",
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL",
+        "PREFECT_API_URL",
+    ):
+        address = os.environ.get(name, "")
+        if address and not address.startswith("sqlite"):
+            elsewhere.append(f"{name}={shown(address)}")
+    return elsewhere

@@ -1,0 +1,96 @@
+"""Verbs that keep a root safe: backup, restore."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flows import environment
+from flows.command import Outcome, Verb, progress
+
+if TYPE_CHECKING:
+    from flows.backup import Contents
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi backup /backups/ssi-$(date +%F).tar.gz",
+        "ssi backup /backups/ssi.tar --essential",
+        "ssi restore /backups/ssi.tar --root /data/restored",
+    ),
+)
+@click.argument("archive", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--essential",
+    is_flag=True,
+    help="Leave out what the same commands make again from the same inputs: corpora, tasks, "
+    "indexes, checkpoints, dumps.",
+)
+def backup(archive: Path, essential: bool) -> Outcome:
+    """Write the root into one archive, while its servers and commands go on.
+
+    In it are the databases of MLflow and Prefect, each as it is at one moment; the files of every
+    run, with all models; frozen sets; documents that were added to a service; what the sensor saw;
+    and, unless --essential is given, all that was derived from the inputs. Inputs, and directories
+    that you named with --out, are not in it.
+
+    ARCHIVE ends with .tar, or with .tar.gz to be compressed. A database of PostgreSQL is not in it:
+    see docs/backup.md.
+    """
+    from flows.backup import back_up, databases_elsewhere
+
+    with progress("backup") as tell:
+        contents = back_up(archive.resolve(), essential=essential, progress=tell)
+    elsewhere = list(databases_elsewhere())
+    for address in elsewhere:
+        click.echo(f"not in the archive: {address} (docs/backup.md)", err=True)
+    value = {"archive": str(archive.resolve()), "elsewhere": elsewhere, **_facts(contents)}
+    return _outcome(value, f"{archive} holds")
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi restore /backups/ssi.tar.gz --root /data/restored",
+        "ssi --root /data/restored champions",
+    ),
+)
+@click.argument("archive", type=click.Path(path_type=Path, dir_okay=False))
+def restore(archive: Path) -> Outcome:
+    """Unpack a backup into a root that has no data yet.
+
+    The root is --root, and can have any path: paths that were noted are rewritten. Every file is
+    compared with the digest of the backup before anything is put in its place. Runs that were at
+    work during the backup are marked as killed; the same command does them again.
+    """
+    from flows.restore import restore as unpack
+
+    with progress("restore") as tell:
+        contents = unpack(archive.resolve(), tell)
+    value = {"root": str(environment.root()), **_facts(contents)}
+    return _outcome(value, f"{environment.root()} holds")
+
+
+def _facts(contents: Contents) -> dict[str, Any]:
+    return {
+        "from": contents.root,
+        "made": contents.made,
+        "essential": contents.essential,
+        "files": len(contents.files),
+        "bytes": contents.size,
+        "left_out": contents.left_out,
+    }
+
+
+def _outcome(value: dict[str, Any], what: str) -> Outcome:
+    kind = "what cannot be made again" if value["essential"] else "all"
+    line = (
+        f"{what} {value['files']:,} files, {value['bytes'] / 1e6:,.1f} MB: {kind} of "
+        f"{value['from']} at {value['made']}"
+    )
+    for name in value["left_out"]:
+        line += f"\nleft out, as it is no plain file: {name}"
+    return Outcome(value, lambda console: console.print(line, markup=False))

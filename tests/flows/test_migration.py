@@ -1,0 +1,301 @@
+"""Databases of a root whose first command, or whose migration, was killed."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import psutil
+import pytest
+
+from flows import (
+    environment,
+    holding,
+    migration,
+    prefect_database,
+    server,
+    sqlite,
+    tracking,
+    ui,
+)
+from flows.tracking import registry
+from ssi_core.types import BadInput, Refused
+
+KILLED = """
+import os, sys
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+from flows import tracking
+
+calls = 0
+
+@event.listens_for(Engine, "before_cursor_execute")
+def count(*arguments):
+    global calls
+    calls += 1
+    if calls == int(sys.argv[1]):
+        os._exit(9)
+
+tracking.ready()
+"""
+MODEL = "INSERT INTO registered_models (name, workspace) VALUES ('kept', 'default')"
+
+
+@pytest.fixture
+def root(own_root, tmp_path, monkeypatch):
+    """A root of the test's own, with a store of MLflow's in no cache."""
+    for name, value in environment.variables().items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "root" / "mlruns").mkdir(parents=True)
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def filled(root, mlflow_store):
+    """That root with a database of the newest version."""
+    shutil.copy(mlflow_store / "mlruns" / "mlflow.db", root / "mlruns" / "mlflow.db")
+    return root / "mlruns" / "mlflow.db"
+
+
+def change(database, *statements):
+    with closing(sqlite3.connect(database)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def begin(code, *arguments, **options):
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.Popen(command, env={**os.environ}, text=True, **options)
+
+
+def test_a_kill_while_the_database_is_made_leaves_a_root_that_works(root):
+    assert begin(KILLED, "400").wait(180) == 9
+    assert not (root / "mlruns" / "mlflow.db").exists()
+
+    assert registry.champion() is None
+
+    assert not list((root / "mlruns").glob("*.new*"))
+
+
+@pytest.fixture(scope="module")
+def before():
+    """Version of MLflow's tables before the newest."""
+    return migration._scripts().get_revision(migration.newest()).down_revision
+
+
+@pytest.fixture
+def half_migrated(filled, before):
+    """The database that a kill left in its last migration."""
+    change(filled, f"UPDATE alembic_version SET version_num = '{before}'")
+    return filled
+
+
+@pytest.fixture(scope="module")
+def earlier_store(tmp_path_factory, before):
+    """A database of an earlier MLflow, with a registered model."""
+    from alembic import command
+
+    utils = migration._utils()
+    database = tmp_path_factory.mktemp("earlier") / "mlflow.db"
+
+    def make(engine):
+        utils.InitialBase.metadata.create_all(engine)
+        config = utils._get_alembic_config(str(engine.url))
+        with engine.begin() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, before)
+
+    with tracking.database.quiet():
+        migration._with_engine(database, make)
+    change(database, MODEL)
+    return database
+
+
+@pytest.fixture
+def earlier(root, earlier_store):
+    """That database in the root of one test."""
+    return shutil.copy(earlier_store, root / "mlruns" / "mlflow.db")
+
+
+def test_a_half_migrated_database_without_a_run_is_made_anew(half_migrated):
+    assert registry.champion() is None
+
+    assert sqlite.revision_of(half_migrated) == migration.newest()
+
+
+def test_a_half_migrated_database_with_rows_is_named_and_left_alone(half_migrated):
+    change(half_migrated, MODEL)
+    content = half_migrated.read_bytes()
+
+    with pytest.raises(BadInput, match=r"mlflow\.db: its tables are half migrated.*ssi restore"):
+        tracking.ready()
+
+    assert half_migrated.read_bytes() == content
+    assert not list(half_migrated.parent.glob("*.new*"))
+
+
+def test_a_database_of_a_newer_mlflow_is_named(filled):
+    change(filled, MODEL, "UPDATE alembic_version SET version_num = 'fffffffffff1'")
+
+    with pytest.raises(BadInput, match="newer MLflow"):
+        tracking.ready()
+
+
+def test_no_database_at_all_is_named(root):
+    (root / "mlruns" / "mlflow.db").write_bytes(b"no database " * 1000)
+
+    with pytest.raises(BadInput, match=r"mlflow\.db: file is not a database\. Restore"):
+        tracking.ready()
+
+
+def test_a_database_of_an_earlier_mlflow_is_migrated(earlier):
+    tracking.ready()
+
+    assert [model.name for model in tracking.client().search_registered_models()] == ["kept"]
+
+
+def test_a_kill_in_a_migration_leaves_the_database_as_it_was(earlier):
+    content = earlier.read_bytes()
+    assert begin(KILLED, "8").wait(180) == 9
+    assert earlier.read_bytes() == content
+
+    tracking.ready()
+
+    assert [model.name for model in tracking.client().search_registered_models()] == ["kept"]
+    assert not list(earlier.parent.glob(".mlflow.db.new*"))
+
+
+def test_no_database_is_migrated_while_a_process_holds_it(earlier):
+    with holding.together(earlier), pytest.raises(Refused, match="another process uses it"):
+        tracking.ready()
+
+    tracking.ready()
+
+
+def test_no_database_is_migrated_while_a_foreign_process_has_it_open(earlier):
+    code = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('select 1'); input()"
+    with begin(code, str(earlier), stdin=subprocess.PIPE) as foreign:
+        wait_until_open(foreign.pid, earlier)
+        with pytest.raises(Refused, match=rf"process {foreign.pid} .* uses it"):
+            tracking.ready()
+        foreign.communicate("\n")
+
+
+def wait_until_open(pid, file):
+    process = psutil.Process(pid)
+    while all(opened.path != str(file) for opened in process.open_files()):
+        assert process.is_running()
+
+
+def test_no_database_is_migrated_while_it_is_written(earlier):
+    with closing(sqlite3.connect(earlier, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        with pytest.raises(Refused, match="another process writes to it"):
+            tracking.ready()
+
+
+def test_a_command_that_holds_the_database_holds_it_until_it_ends(filled):
+    code = "print('there', flush=True); input()"
+    words = holding.command(filled, [sys.executable, "-c", code])
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "there\n"
+        with pytest.raises(Refused, match="it moves"), holding.alone(filled, "it moves"):
+            pass
+        process.communicate("\n")
+
+    with holding.alone(filled, "it moves"):
+        pass
+
+
+def test_the_server_of_mlflow_holds_its_database(filled, monkeypatch):
+    begun = []
+
+    class Ended:
+        def wait(self):
+            return 0
+
+    def start(command, *_):
+        begun.append(command)
+        return Ended()
+
+    monkeypatch.setattr(ui, "start_kept", start)
+    port = server.free_port()
+    for address in (f"sqlite:///{filled}", "postgresql://one@127.0.0.1/mlflow"):
+        with ui.MlflowServer(address, port):
+            pass
+
+    held, plain = begun
+    assert held == holding.command(filled, plain)
+
+
+# Prefect: its real tables take seconds to make, and these need few of them.
+
+
+@pytest.fixture
+def prefect(root):
+    """A database of Prefect in the middle of its migrations."""
+    database = root / ".ssi" / "prefect" / "prefect.db"
+    database.parent.mkdir(parents=True)
+    known, newest = prefect_database._revisions()
+    change(
+        database,
+        "CREATE TABLE alembic_version (version_num)",
+        f"INSERT INTO alembic_version VALUES ('{min(known - {newest})}')",
+        "CREATE TABLE flow_run (id)",
+    )
+    return database
+
+
+def test_the_versions_of_prefects_tables_are_known():
+    known, newest = prefect_database._revisions()
+
+    assert newest in known
+    assert len(known) > 100
+
+
+def test_a_database_of_prefect_that_was_never_whole_is_made_anew(prefect):
+    prefect_database.make_ready()
+
+    assert not prefect.exists()
+
+
+def test_a_migration_of_prefect_that_was_killed_begins_again(prefect):
+    change(prefect, "INSERT INTO flow_run VALUES ('first')")
+    prefect_database.make_ready()
+    change(prefect, "ALTER TABLE flow_run ADD COLUMN state_timestamp")
+
+    prefect_database.make_ready()
+
+    with closing(sqlite3.connect(prefect)) as connection:
+        assert connection.execute("SELECT * FROM flow_run").fetchall() == [("first",)]
+
+
+def test_a_whole_database_of_prefect_is_left_alone(prefect):
+    change(prefect, "INSERT INTO flow_run VALUES ('first')")
+    prefect_database.make_ready()
+    change(
+        prefect, f"UPDATE alembic_version SET version_num = '{prefect_database._revisions()[1]}'"
+    )
+    content = prefect.read_bytes()
+
+    prefect_database.make_ready()
+
+    assert prefect.read_bytes() == content
+    assert [file.name for file in prefect.parent.iterdir()] == ["prefect.db"]
+
+
+def test_a_server_makes_its_database_ready(prefect, monkeypatch):
+    class Started(Exception):
+        pass
+
+    def start(*arguments):
+        assert not prefect.exists()
+        raise Started
+
+    monkeypatch.setattr(server, "start_kept", start)
+    with pytest.raises(Started):
+        server.Server().__enter__()

@@ -1,0 +1,297 @@
+"""Roots that were moved, backed up and restored."""
+
+import gzip
+import io
+import json
+import os
+import shutil
+import sqlite3
+import tarfile
+import threading
+import time
+from contextlib import closing
+
+import pytest
+
+from flows import backup, holding, moved, restore, sensor, sqlite, tracking
+from flows.frozen import source_of
+from flows.tracking import registry
+from ssi_core import store
+from ssi_core.types import BadInput, Refused
+from tests.flows import roots
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    """A trained root that is no longer where it was written: (where it was, where it is, runs)."""
+    was = tmp_path_factory.mktemp("first") / "röot"
+    (was / "data").mkdir(parents=True)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith(("SSI_", "PREFECT_", "MLFLOW_")):
+                patch.delenv(name)
+        patch.setenv("SSI_ROOT", str(was))
+        runs = roots.make(was, patch)
+    return was, was.rename(was.with_name("away")), runs
+
+
+@pytest.fixture
+def root(original, own_root, tmp_path):
+    """A copy of that root at another place."""
+    return shutil.copytree(original[1], tmp_path / "root")
+
+
+@pytest.fixture
+def there(original, own_root, tmp_path, monkeypatch):
+    """Another copy of that root, to be backed up."""
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "there"))
+    return shutil.copytree(original[1], tmp_path / "there")
+
+
+@pytest.fixture
+def archive(there, tmp_path):
+    """An archive of that root."""
+    backup.back_up(tmp_path / "backup.tar.gz")
+    return tmp_path / "backup.tar.gz"
+
+
+def assert_all_works(ssi, runs):
+    assert ssi("compare", "made-up")[0] == 0
+    code, answer, _ = ssi("search", runs["1"], "car engine")
+    assert code == 0
+    assert answer["results"]
+    assert ssi("search", "models:/ssi@champion", "moon")[0] == 0
+    assert [change["version"] for change in ssi("champions")[1]["changes"]] == ["1", "2"]
+    assert ssi("rollback", "--why", "test")[1]["version"] == "1"
+    assert ssi("promote", runs["2"])[1]["version"] == "2"
+
+
+def test_a_root_that_was_moved_works(root, original, ssi):
+    was, _, runs = original
+    assert not was.exists()
+
+    assert_all_works(ssi, runs)
+
+    assert roots.mentions(root, str(was)) == []
+    assert json.loads((root / "mlruns" / "root.json").read_text()) == {"root": str(root)}
+
+
+def test_what_was_moved_finds_its_sources(root, original, monkeypatch):
+    moved.settle()
+
+    frozen = store.read(root / ".ssi" / "frozen" / "ssi" / "0001", "frozen")
+    assert source_of(frozen.configuration["source"]) == root / "data" / "corpus"
+    places = json.loads((root / ".ssi" / "store" / "mates" / "one" / "corpora.json").read_text())
+    assert set(places.values()) == {str(root / "data" / "corpus")}
+    with closing(sqlite3.connect(root / ".ssi" / "prefect" / "prefect.db")) as connection:
+        [(steps,)] = connection.execute("select pull_steps from deployment").fetchall()
+    assert json.loads(steps) == [{roots.STEP: {"directory": str(root)}}]
+    emitted = []
+    monkeypatch.setattr(sensor, "emit_event", lambda *_, **__: emitted.append(1))
+    dump = root / "data" / "dump.xml.bz2"
+    assert sensor.sensor.fn(sensor.SensorSettings(paths=[str(dump)])) == []
+
+
+def test_a_kill_while_paths_are_rewritten_does_no_harm(root, original, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(moved, "note", lambda root: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            moved.settle()
+    with monkeypatch.context() as patch:
+        patch.setattr(moved, "_rewrite_column", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            moved.settle()
+
+    assert registry.champion() == "2"
+
+    assert roots.mentions(root, str(original[0])) == []
+
+
+def test_a_root_of_an_earlier_version_notes_no_place(root, original):
+    (root / "mlruns" / "root.json").unlink()
+
+    assert tracking.model_directory(original[2]["1"]).is_relative_to(root)
+
+
+def test_a_root_is_not_rewritten_while_it_is_used(root):
+    with (
+        holding.together(moved.database()),
+        pytest.raises(Refused, match=r"moved here from .* another process uses it"),
+    ):
+        moved.settle()
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("/a/b", "/a/b/c"),
+        ("/a/b/x", "/a/b/c/x"),
+        ("/a/b/c/x", "/a/b/c/x"),
+        ("/a/bc/x", "/a/bc/x"),
+        ("file:///a/b/x", "file:///a/b/c/x"),
+        ("see /a/b/x", "see /a/b/x"),
+        ('{"uri": "/a/b/x", "n": 1}', '{"uri": "/a/b/c/x", "n": 1}'),
+        ("[no JSON /a/b", "[no JSON /a/b"),
+        (["/a/b/x", 3, {"k": "/a/b"}], ["/a/b/c/x", 3, {"k": "/a/b/c"}]),
+    ],
+)
+def test_paths_below_a_directory_are_rewritten_once(value, expected):
+    move = moved.Move("/a/b", "/a/b/c")
+
+    assert move.of(value) == expected
+    assert move.of(expected) == expected
+
+
+def test_a_backup_is_restored_at_another_path(archive, original, monkeypatch, tmp_path, ssi):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "restored"))
+    (tmp_path / "restored" / "mlruns").mkdir(parents=True)
+    (tmp_path / "restored" / "mlruns" / ".gitignore").write_text("*")  # a fresh clone
+
+    code, answer, _ = ssi("restore", archive)
+
+    assert code == 0
+    assert answer["files"] > 50
+    assert_all_works(ssi, original[2])
+    assert roots.mentions(tmp_path / "restored", str(original[0])) == []
+    assert (tmp_path / "restored" / ".ssi" / "checkpoints").is_dir()
+
+
+def test_files_are_restored_with_their_times(archive, there, monkeypatch, tmp_path):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "restored"))
+    restore.restore(archive)
+    for file in (there / ".ssi" / "frozen").rglob("*.npy"):
+        again = tmp_path / "restored" / file.relative_to(there)
+        assert again.read_bytes() == file.read_bytes()
+        assert again.stat().st_mtime_ns == file.stat().st_mtime_ns
+
+
+def test_the_essential_is_what_cannot_be_made_again(there, original, tmp_path, ssi, monkeypatch):
+    code, answer, _ = ssi("backup", tmp_path / "essential.tar", "--essential")
+    assert (code, answer["essential"]) == (0, True)
+    with tarfile.open(tmp_path / "essential.tar") as tar:
+        tops = {"/".join(name.split("/")[:2]) for name in tar.getnames()}
+    assert {".ssi/frozen", ".ssi/prefect", "mlruns/artifacts", "mlruns/mlflow.db"} <= tops
+    assert not tops & {".ssi/store", ".ssi/checkpoints", ".ssi/tmp", ".ssi/logs"}
+    assert (tmp_path / "essential.tar").stat().st_mode & 0o777 == 0o600
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "restored"))
+    assert ssi("restore", tmp_path / "essential.tar")[0] == 0
+    assert_all_works(ssi, original[2])
+
+
+def test_a_run_that_was_at_work_is_killed_in_the_restored_root(there, tmp_path, monkeypatch):
+    run = tracking.client().create_run(tracking.experiment_id("trained")).info.run_id
+    backup.back_up(tmp_path / "backup.tar")
+    tracking.client().set_terminated(run, "FINISHED")
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "restored"))
+
+    restore.restore(tmp_path / "backup.tar")
+
+    assert tracking.client().get_run(run).info.status == "KILLED"
+
+
+def test_only_a_root_without_data_is_restored_into(archive, root):
+    before = sorted(root.rglob("*"))
+
+    with pytest.raises(Refused, match=r"mlruns holds data .*Name another root"):
+        restore.restore(archive)
+
+    assert sorted(root.rglob("*")) == before
+
+
+def test_an_archive_is_not_overwritten(archive):
+    content = archive.read_bytes()
+    with pytest.raises(Refused, match="is there already"):
+        backup.back_up(archive)
+    with pytest.raises(BadInput, match=r"ends with \.tar"):
+        backup.back_up(archive.with_suffix(".zip"))
+
+    assert archive.read_bytes() == content
+
+
+def test_a_failed_backup_leaves_no_archive(there, tmp_path, monkeypatch):
+    monkeypatch.setattr(backup, "_add", lambda *_: 1 / 0)
+
+    with pytest.raises(ZeroDivisionError):
+        backup.back_up(tmp_path / "backup.tar")
+
+    assert [file.name for file in tmp_path.iterdir() if "backup" in file.name] == []
+
+
+def nothing(archive):
+    archive.write_bytes(b"")
+
+
+def cut(archive):
+    archive.write_bytes(archive.read_bytes()[:-5000])
+
+
+def flip(archive):
+    content = bytearray(gzip.decompress(archive.read_bytes()))
+    at = content.index(b"SQLite format 3") + 5000
+    content[at] ^= 1
+    archive.write_bytes(gzip.compress(bytes(content), 1))
+
+
+def flip_compressed(archive):
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2] ^= 1
+    archive.write_bytes(content)
+
+
+def with_member(name, kind=tarfile.REGTYPE):
+    def change(archive):
+        with tarfile.open(archive, "w:gz") as tar:
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, "/etc/passwd"
+            tar.addfile(member, io.BytesIO())
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (nothing, "is damaged"),
+        (cut, "is damaged"),
+        (flip, "has not the digest"),
+        (flip_compressed, "is damaged"),
+        (with_member("mlruns/../../evil"), "is no plain file of a root"),
+        (with_member("/etc/evil"), "is no plain file of a root"),
+        (with_member("mlruns/link", tarfile.SYMTYPE), "is no plain file of a root"),
+        (with_member("mlruns/artifacts/one"), "it is no backup, or its end is missing"),
+    ],
+)
+def test_a_bad_archive_is_not_restored(change, message, archive, tmp_path, monkeypatch):
+    change(archive)
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "restored"))
+
+    with pytest.raises(BadInput, match=message):
+        restore.restore(archive)
+
+    assert [file for file in tmp_path.rglob("restored/**/*") if file.is_file()] == []
+    assert not (tmp_path.parent / "evil").exists()
+
+
+def test_a_database_is_copied_whole_while_it_is_written(tmp_path):
+    database, done = tmp_path / "one.db", threading.Event()
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("create table one (a, b)")
+
+    def write():
+        with closing(sqlite3.connect(database, timeout=20)) as connection:
+            while not done.is_set():
+                with connection:
+                    connection.execute("insert into one values (1, 1)")
+                    connection.execute("update one set b = a")
+                time.sleep(0.001)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for number in range(3):
+            sqlite.copy(database, tmp_path / f"{number}.copy")
+            with closing(sqlite3.connect(tmp_path / f"{number}.copy")) as copy:
+                assert copy.execute("pragma integrity_check").fetchall() == [("ok",)]
+    finally:
+        done.set()
+        writer.join()

@@ -21,6 +21,15 @@ OUT = click.option(
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory to write; without it, a place of its own under .ssi/store.",
 )
+ABSOLUTE = click.Path(path_type=Path, resolve_path=True)
+"""Path that goes to another process, or is written down: the working directory may be another."""
+
+
+def table_file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """Return the name of a table as it is, and the path of its file as an absolute one."""
+    return str(Path(value).resolve()) if value and Path(value).is_file() else value
+
+
 FORCE = click.option("--force", is_flag=True, help="Replace what --out holds, if it differs.")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flows.command import Outcome, Verb, settings
-from flows.commands.data import FORCE, OUT, _store, artefact_outcome
+from flows.commands.data import ABSOLUTE, FORCE, OUT, _store, artefact_outcome, table_file
 from flows.commands.registry import NAME
 
 if TYPE_CHECKING:
@@ -97,15 +97,15 @@ def _limits(
         'ssi retrain sample-table9 --mates mates --row "SSI Japanese-English" --name ja --renew',
     ),
 )
-@click.argument("table", default="demo")
+@click.argument("table", default="demo", callback=table_file)
 @click.option("--row", metavar="LABEL", default="U'V + I", show_default=True)
-@click.option("--corpus", type=click.Path(path_type=Path), help="Directory of 'ssi ingest'.")
-@click.option("--clicks", type=click.Path(path_type=Path), help="Of 'ssi ingest clicks'.")
-@click.option("--mates", type=click.Path(path_type=Path), help="Of 'ssi ingest mates'.")
-@click.option("--dump", "dumps", type=click.Path(path_type=Path), multiple=True, help="A dump.")
+@click.option("--corpus", type=ABSOLUTE, help="Directory of 'ssi ingest'.")
+@click.option("--clicks", type=ABSOLUTE, help="Of 'ssi ingest clicks'.")
+@click.option("--mates", type=ABSOLUTE, help="Of 'ssi ingest mates'.")
+@click.option("--dump", "dumps", type=ABSOLUTE, multiple=True, help="A dump.")
 @click.option(
     "--frozen",
-    type=click.Path(path_type=Path),
+    type=ABSOLUTE,
     multiple=True,
     help="Sets of 'ssi freeze', beside those that nights draw: the newest judges, none is trained "
     "on.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flows.command import Outcome, Verb, progress, settings
+from flows.commands.data import table_file
 from flows.commands.search import directory_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ FOLD = click.option(
 @click.command(
     cls=Verb, examples=('ssi train demo --task task --row "U\'V + I" --seed 1 --threads 2',)
 )
-@click.argument("table")
+@click.argument("table", callback=table_file)
 @TASK
 @click.option("--row", required=True, metavar="LABEL", help="Label of the row.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flows.command import Outcome, Verb, settings
+from flows.commands.data import ABSOLUTE, table_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,9 +30,9 @@ _INPUTS = ("corpus", "dumps", "task", "sample")
 _MADE_OF = ("corpus", "mates", "clicks")
 
 _OPTIONS = (
-    click.option("--corpus", type=click.Path(path_type=Path), help="Directory of 'ssi ingest'."),
-    click.option("--dump", "dumps", type=click.Path(path_type=Path), multiple=True, help="A dump."),
-    click.option("--task", type=click.Path(path_type=Path), help="Directory of 'ssi features'."),
+    click.option("--corpus", type=ABSOLUTE, help="Directory of 'ssi ingest'."),
+    click.option("--dump", "dumps", type=ABSOLUTE, multiple=True, help="A dump."),
+    click.option("--task", type=ABSOLUTE, help="Directory of 'ssi features'."),
     click.option(
         "--sample",
         type=click.IntRange(20, 1_000_000),
@@ -93,9 +94,9 @@ def _compute(
 
     found = run_pipeline(
         table=table,
-        corpus=str(corpus.resolve()) if corpus else None,
-        dumps=[str(dump.resolve()) for dump in dumps],
-        task=str(task.resolve()) if task else None,
+        corpus=str(corpus) if corpus else None,
+        dumps=[str(dump) for dump in dumps],
+        task=str(task) if task else None,
         **({"sample": sample} if sample else {}),
         rows=labels,
         seeds=seeds,
@@ -115,7 +116,7 @@ def _compute(
         "ssi pipeline sample-table9 --sample 2000",
     ),
 )
-@click.argument("table")
+@click.argument("table", callback=table_file)
 @_computes
 def pipeline(table: str, **options: Any) -> Outcome:
     """Compute a table: ingest, features, every row, comparison.

@@ -40,6 +40,24 @@ class Settings:
     verbose: bool = False
 
 
+class Name(click.ParamType[str]):
+    """A name of a registered model or a comparison, by the rule for all names."""
+
+    name = "name"
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name, or refuse it as a wrong use of the option."""
+        from ssi_core.experiment.names import check_name
+
+        try:
+            return check_name(value, self.what)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a verb found: one JSON object, and how a person reads it."""

@@ -26,7 +26,7 @@ from flows.features import features_of, make_task
 from flows.ingest import IngestSettings, MatesSettings, ingest_source, mates_source
 from flows.rows import find_table
 from flows.server import Server
-from flows.steps import begin, code_digest, progress
+from flows.steps import Name, begin, code_digest, progress
 from flows.tracking.database import written_alone
 from flows.train import form_of, train_row
 from flows.workers import Workers
@@ -86,7 +86,7 @@ class PipelineSettings(BaseModel):
         le=1024,
         description="Threads of a row; 1 repeats bit by bit, more leave cores for fewer rows",
     )
-    comparison: str | None = Field(
+    comparison: Name | None = Field(
         default=None, description="Comparison to join; empty: that of this table, input and code"
     )
 

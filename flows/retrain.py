@@ -32,7 +32,7 @@ from flows.ingest import (
 )
 from flows.rows import find_table, run_row
 from flows.server import Server
-from flows.steps import begin, code_digest
+from flows.steps import Name, begin, code_digest
 from flows.tracking import decisions, registry
 from flows.tracking.database import written_alone
 from flows.train import form_of
@@ -84,9 +84,7 @@ class RetrainSettings(BaseModel):
         default=91, ge=0, description="Days after which a night draws a new frozen set; 0: never"
     )
     renew: bool = Field(default=False, description="Draw a new frozen set tonight")
-    name: str = Field(
-        default=registry.MODEL, pattern=r"^[\w\-]+$", description="Name of the registered model"
-    )
+    name: Name = Field(default=registry.MODEL, description="Name of the registered model")
     measure: Literal["map", "rank_loss"] = Field(default="map", description="The primary measure")
     alpha: float = Field(
         default=0.05, gt=0, lt=1, description="Probability of ever promoting an equal model"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 from uuid import UUID
 
 from prefect import Task
@@ -18,12 +18,17 @@ from prefect.artifacts import (
 )
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.context import TaskRunContext
+from pydantic import AfterValidator
 
 import ssi_core
 from flows import environment
+from ssi_core.experiment.names import check_name
 from ssi_core.store import MANIFEST, Artefact, key_of
 from ssi_core.text import tokenizer
 from ssi_core.types import BadInput, Progress, Refused
+
+Name = Annotated[str, AfterValidator(lambda name: check_name(name, "model or comparison"))]
+"""A name in the settings of a flow, by the rule for all names."""
 
 AnyTask = TypeVar("AnyTask", bound=Task[Any, Any])
 

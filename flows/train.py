@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from flows import tracking
 from flows.costs import require_rows
 from flows.rows import find_table, forget, run_row
-from flows.steps import begin, worth_retrying
+from flows.steps import Name, begin, worth_retrying
 from flows.workers import Workers
 from ssi_core.experiment import Row
 
@@ -35,7 +35,9 @@ class TrainSettings(BaseModel):
         le=1024,
         description="1 repeats bit by bit; more are faster, and differ a little",
     )
-    comparison: str | None = Field(default=None, description="Comparison to join; empty: a new one")
+    comparison: Name | None = Field(
+        default=None, description="Comparison to join; empty: a new one"
+    )
 
 
 def form_of(row: Row) -> str:

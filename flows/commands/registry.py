@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.command import Outcome, Verb
+from flows.command import Name, Outcome, Verb
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 NAME = click.option(
-    "--name", default="ssi", show_default=True, help="Name of the registered model."
+    "--name",
+    type=Name("registered model"),
+    default="ssi",
+    show_default=True,
+    help="Name of the registered model.",
 )
 WHY = click.option("--why", default="by hand", show_default=True, help="Reason, for the history.")
 

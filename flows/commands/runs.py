@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.command import Outcome, Verb, progress, settings
+from flows.command import Name, Outcome, Verb, progress, settings
 from flows.commands.data import table_file
 from flows.commands.search import directory_of
 
@@ -32,7 +32,12 @@ FOLD = click.option(
 @TASK
 @click.option("--row", required=True, metavar="LABEL", help="Label of the row.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--comparison", metavar="ID", help="Comparison to join; else a new one.")
+@click.option(
+    "--comparison",
+    type=Name("comparison"),
+    metavar="ID",
+    help="Comparison to join; else a new one.",
+)
 def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -> Outcome:
     """Train and measure one row: one run of MLflow."""
     from flows import rows, tracking

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.command import Outcome, Verb, settings
+from flows.command import Name, Outcome, Verb, settings
 from flows.commands.data import ABSOLUTE, table_file
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _listed(tables: list[Any]) -> Outcome:
     ),
 )
 @click.argument("experiment")
-@click.option("--comparison", metavar="ID", help="Else the latest.")
+@click.option("--comparison", type=Name("comparison"), metavar="ID", help="Else the latest.")
 @click.option(
     "--slices",
     is_flag=True,

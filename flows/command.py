@@ -6,6 +6,7 @@ to a person. This module imports nothing heavy, so that ``ssi --help`` is immedi
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
@@ -21,6 +22,7 @@ import click
 
 from flows import environment
 from flows.processes import scratch
+from flows.text import PlainFormatter, shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -138,11 +140,11 @@ def announce(chosen: Settings) -> None:
     if chosen.root is not None:
         os.environ["SSI_ROOT"] = str(Path(chosen.root).resolve())
     environment.prepare()
-    click.echo(f"ssi: root {environment.root()}", err=True)
+    click.echo(shown(f"ssi: root {environment.root()}"), err=True)
     level = logging.INFO if chosen.verbose or sys.stderr.isatty() else logging.WARNING
     handler = logging.StreamHandler(sys.stderr)
     handler.setLevel(level)
-    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(PlainFormatter())
     for name in ("ssi_core", "flows"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
@@ -176,18 +178,11 @@ def _kept_stdout(alone: bool) -> Iterator[TextIO]:
 
 def _print(outcome: Outcome, chosen: Settings, stdout: TextIO) -> None:
     if chosen.json:
-        print(json.dumps(outcome.value, ensure_ascii=False, default=str), file=stdout)
+        print(shown(json.dumps(outcome.value, ensure_ascii=False, default=str)), file=stdout)
     else:
-        outcome.show(console(stdout))
+        from flows.screen import Screen
 
-
-def console(file: TextIO) -> Console:
-    """Return a console of at most 100 columns; in a pipe exactly 100, so that tables keep still."""
-    from rich.console import Console
-
-    found = Console(file=file, highlight=False, soft_wrap=False)
-    width = min(found.width, 100) if found.is_terminal else 100
-    return Console(file=file, highlight=False, width=width)
+        outcome.show(Screen(stdout))
 
 
 @contextmanager
@@ -196,12 +191,15 @@ def progress(what: str) -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    from flows.screen import Screen
+
+    text = TextColumn("{task.description}", markup=False)
+    with Bars(
+        text, BarColumn(), TimeRemainingColumn(), console=Screen(sys.stderr), transient=True
+    ) as bars:
         bar = bars.add_task(what, total=1.0)
         yield lambda fraction, message: bars.update(
             bar, completed=fraction, description=f"{what}: {message}"
@@ -216,7 +214,9 @@ def run(group: click.Group, arguments: Sequence[str] | None = None) -> int:
         code = group.main(args=arguments, prog_name="ssi", standalone_mode=False, obj=chosen)
         return code if isinstance(code, int) else DONE
     except click.UsageError as error:
-        error.show()
+        usage = io.StringIO()
+        error.show(usage)
+        click.echo(shown(usage.getvalue()), err=True, nl=False)
         return _explain("usage", error.format_message(), USAGE, chosen, said=True)
     except click.ClickException as error:
         return _explain("failed", error.format_message(), FAILED, chosen)
@@ -233,7 +233,7 @@ def _failure(error: BaseException, chosen: Settings) -> int:
     from ssi_core.files import refusal
 
     if chosen.verbose:
-        traceback.print_exception(error)
+        click.echo(shown("".join(traceback.format_exception(error))), err=True, nl=False)
     kind, code = kind_of(error)
     if kind == "failed":
         error = refusal(error, environment.root()) or error
@@ -266,7 +266,8 @@ def _message(error: BaseException) -> str:
 
 def _explain(kind: str, message: str, code: int, chosen: Settings, *, said: bool = False) -> int:
     if not said:
-        click.echo(f"ssi: {kind}: {message}", err=True)
+        click.echo(shown(f"ssi: {kind}: {message}"), err=True)
     if chosen.json:
-        click.echo(json.dumps({"error": {"kind": kind, "message": message}}, ensure_ascii=False))
+        value = {"error": {"kind": kind, "message": message}}
+        click.echo(shown(json.dumps(value, ensure_ascii=False)))
     return code

@@ -73,7 +73,7 @@ def show(found: Mapping[str, Any], console: Console) -> None:
         table.add_row(name, version or "not installed")
     console.print(table)
     for line in found["missing"] or ["nothing is missing"]:
-        console.print(f"- {line}", markup=False)
+        console.print(f"- {line}")
 
 
 def _gb(size: float) -> float:

@@ -54,11 +54,10 @@ def _show_search(console: Console, search: Mapping[str, Any]) -> None:
         table.add_row(str(place + 1), *row)
     console.print(table)
     for label, hits in search["results"].items():
-        console.print(f"{label} finds {_learnt(hits, search)}", markup=False)
+        console.print(f"{label} finds {_learnt(hits, search)}")
     run = search["runs"][labels[-1]]
     console.print(
-        f"\nLook further:\n  ssi search {run} {query}\n  ssi neighbours {run} {query}\n  ssi ui",
-        markup=False,
+        f"\nLook further:\n  ssi search {run} {query}\n  ssi neighbours {run} {query}\n  ssi ui"
     )
 
 

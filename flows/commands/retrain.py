@@ -192,8 +192,8 @@ def retrain(
     def show(console: Console) -> None:
         if found["unchanged"]:
             console.print("nothing is new since this decision")
-        console.print(found["report"], markup=False)
+        console.print(found["report"])
         champion = found["version"] or "none"
-        console.print(f"the champion of {found['name']} is version {champion}", markup=False)
+        console.print(f"the champion of {found['name']} is version {champion}")
 
     return Outcome(found, show)

@@ -60,7 +60,7 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
     }
 
     def show(console: Console) -> None:
-        console.print(f"run {run} of {declared.name}, comparison {comparison}", markup=False)
+        console.print(f"run {run} of {declared.name}, comparison {comparison}")
         _show_measures(console, report)
 
     return Outcome(value, show)
@@ -142,7 +142,7 @@ def export_trec(run: str, out: Path, task: Path | None, fold: int | None) -> Out
 
     def show(console: Console) -> None:
         for path in (ranking, relevant):
-            console.print(str(path), markup=False)
+            console.print(str(path))
 
     return Outcome(value, show)
 

@@ -22,6 +22,7 @@ import click
 
 from flows import environment
 from flows.processes import scratch
+from flows.signals import TERMINATED, code_of, terminable
 from flows.text import PlainFormatter, shown
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from ssi_core.types import Progress
 
-DONE, FAILED, USAGE, BAD_INPUT, REFUSED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+DONE, FAILED, USAGE, BAD_INPUT, REFUSED = 0, 1, 2, 3, 4
 
 
 @dataclass
@@ -211,7 +212,8 @@ def run(group: click.Group, arguments: Sequence[str] | None = None) -> int:
     # An error of usage can come before the option is read.
     chosen = Settings(json="--json" in (sys.argv[1:] if arguments is None else arguments))
     try:
-        code = group.main(args=arguments, prog_name="ssi", standalone_mode=False, obj=chosen)
+        with terminable():
+            code = group.main(args=arguments, prog_name="ssi", standalone_mode=False, obj=chosen)
         return code if isinstance(code, int) else DONE
     except click.UsageError as error:
         usage = io.StringIO()
@@ -220,12 +222,15 @@ def run(group: click.Group, arguments: Sequence[str] | None = None) -> int:
         return _explain("usage", error.format_message(), USAGE, chosen, said=True)
     except click.ClickException as error:
         return _explain("failed", error.format_message(), FAILED, chosen)
-    except (click.Abort, KeyboardInterrupt) as error:
+    except BaseException as error:
         # click takes the end of any file for Ctrl-D.
-        if isinstance(error.__cause__, EOFError):
+        if isinstance(error, click.Abort) and isinstance(error.__cause__, EOFError):
             return _failure(error.__cause__, chosen)
-        return _explain("interrupted", "interrupted", INTERRUPTED, chosen)
-    except Exception as error:
+        if code := code_of(error):
+            kind = "terminated" if code == TERMINATED else "interrupted"
+            return _explain(kind, kind, code, chosen)
+        if not isinstance(error, Exception):
+            raise
         return _failure(error, chosen)
 
 

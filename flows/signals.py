@@ -1,0 +1,67 @@
+"""SIGTERM is Ctrl-C: what a command holds is let go, and its exit code says which signal it was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came; whatever clears up after Ctrl-C clears up after it too."""
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Raise `Terminated` where the body is when SIGTERM comes.
+
+    A second SIGTERM does not disturb what the first one began. Signals belong to the main thread;
+    in another one this does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise Terminated
+
+
+def code_of(error: BaseException) -> int | None:
+    """Return the exit code of the signal that an error came of; None: it came of none.
+
+    What fails while a signal clears up is not the reason. A row that SIGTERM ends in the main
+    thread ends with `SystemExit`, as its run says.
+    """
+    code: int | None = None
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, Terminated) or (
+            isinstance(seen, SystemExit) and seen.code == TERMINATED
+        ):
+            return TERMINATED
+        if isinstance(seen, KeyboardInterrupt):
+            code = INTERRUPTED
+        seen = seen.__cause__ or seen.__context__
+    return code
+
+
+def end_at_once(*signals: signal.Signals) -> None:
+    """Let signals end this process with their exit code where nothing is to be cleared up."""
+    for one in signals:
+        signal.signal(one, _end)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    os._exit(128 + number)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+_CLEARING = 10.0
+"""Seconds in which another SIGTERM is one too many."""
 
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
@@ -20,22 +25,26 @@ class Terminated(KeyboardInterrupt):
 def terminable() -> Iterator[None]:
     """Raise `Terminated` where the body is when SIGTERM comes.
 
-    A second SIGTERM does not disturb what the first one began. Signals belong to the main thread;
-    in another one this does nothing.
+    A second SIGTERM does not disturb what the first one began, unless it comes much later: Python
+    drops what is raised in a callback of a library, and then nothing has begun. Signals belong to
+    the main thread; in another one this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _terminate)
+    last = -math.inf
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        nonlocal last
+        if time.monotonic() - last > _CLEARING:
+            last = time.monotonic()
+            raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _terminate(number: int, frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise Terminated
 
 
 def code_of(error: BaseException) -> int | None:

@@ -31,10 +31,10 @@ WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
 def start(place, *arguments, group=False):
-    """Start the command; its log is ``place/log``, what it prints ``place/out``."""
+    """Start the command; its log is ``place/log``, what it prints ``place/stdout``."""
     place.mkdir(parents=True, exist_ok=True)
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("SSI_", "PREFECT_"))}
-    with (place / "log").open("wb") as log, (place / "out").open("wb") as out:
+    with (place / "log").open("wb") as log, (place / "stdout").open("wb") as out:
         return subprocess.Popen(
             [sys.executable, "-m", "flows.cli", *map(str, arguments)],
             cwd=REPOSITORY,
@@ -102,7 +102,7 @@ def test_a_signal_ends_the_work_with_its_code_and_leaves_nothing(
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     assert left_behind(tmp_path) == []
-    error = json.loads((tmp_path / "out").read_text())["error"]
+    error = json.loads((tmp_path / "stdout").read_text())["error"]
     assert error == {"kind": WORDS[sign], "message": WORDS[sign]}
     assert f"ssi: {WORDS[sign]}" in (tmp_path / "log").read_text()
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from flows import environment
+from flows.comparisons import latest
 from ssi_core import store
 from ssi_core.types import BadInput, Refused
 
@@ -114,7 +115,7 @@ def test_a_row_that_fails_fails_alone(prefect_server, task_dir, tmp_path):
         pipeline(PipelineSettings(table=str(table), task=str(task_dir)))
 
     assert not isinstance(caught.value, BadInput)
-    done = tracking.finished_rows("wrong", tracking.latest_comparison("wrong"))
+    done = tracking.finished_rows("wrong", latest("wrong"))
     assert [row.label for row in done] == ["right"]
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
+import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_CLEARING = 10.0
-"""Seconds in which another SIGTERM is one too many."""
+_AGAIN = 0.05
+"""Seconds until a signal comes again that Python dropped."""
 
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
@@ -25,25 +24,37 @@ class Terminated(KeyboardInterrupt):
 def terminable() -> Iterator[None]:
     """Raise `Terminated` where the body is when SIGTERM comes.
 
-    A second SIGTERM does not disturb what the first one began, unless it comes much later: Python
-    drops what is raised in a callback of a library, and then nothing has begun. Signals belong to
-    the main thread; in another one this does nothing.
+    A second SIGTERM does not disturb what the first one began. Signals belong to the main thread;
+    in another one this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    last = -math.inf
+    came = False
 
     def terminate(number: int, frame: FrameType | None) -> None:
-        nonlocal last
-        if time.monotonic() - last > _CLEARING:
-            last = time.monotonic()
+        nonlocal came
+        if not came:
+            came = True
             raise Terminated
 
-    before = signal.signal(signal.SIGTERM, terminate)
+    def dropped(error: sys.UnraisableHookArgs) -> None:
+        # Python drops what is raised while it removes an object. The signal comes again when that
+        # is over.
+        nonlocal came
+        if not isinstance(error.exc_value, KeyboardInterrupt):
+            hook(error)
+            return
+        came = False
+        one = signal.SIGTERM if isinstance(error.exc_value, Terminated) else signal.SIGINT
+        threading.Timer(_AGAIN, os.kill, (os.getpid(), one)).start()
+
+    before, hook = signal.signal(signal.SIGTERM, terminate), sys.unraisablehook
+    sys.unraisablehook = dropped
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         signal.signal(signal.SIGTERM, before)
 
 

@@ -23,7 +23,7 @@ import click
 from flows import environment
 from flows.processes import scratch
 from flows.signals import TERMINATED, code_of, terminable
-from flows.text import PlainFormatter, shown
+from flows.text import TerminalHandler, shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -143,9 +143,7 @@ def announce(chosen: Settings) -> None:
     environment.prepare()
     click.echo(shown(f"ssi: root {environment.root()}"), err=True)
     level = logging.INFO if chosen.verbose or sys.stderr.isatty() else logging.WARNING
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setLevel(level)
-    handler.setFormatter(PlainFormatter())
+    handler = TerminalHandler(level)
     for name in ("ssi_core", "flows"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
@@ -192,19 +190,10 @@ def progress(what: str) -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
+    from flows.bars import Bars
 
-    from flows.screen import Screen
-
-    text = TextColumn("{task.description}", markup=False)
-    with Bars(
-        text, BarColumn(), TimeRemainingColumn(), console=Screen(sys.stderr), transient=True
-    ) as bars:
-        bar = bars.add_task(what, total=1.0)
-        yield lambda fraction, message: bars.update(
-            bar, completed=fraction, description=f"{what}: {message}"
-        )
+    with Bars() as bars:
+        yield lambda fraction, message: bars.show(what, fraction, message)
 
 
 def run(group: click.Group, arguments: Sequence[str] | None = None) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flows.slices import tables as slice_tables
-from flows.text import shown
+from flows.text import count, shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -288,13 +288,7 @@ def _minutes(seconds: float | None) -> str:
 
 
 def _count(number: float | None) -> str:
-    # 50000 -> 50k, 1250000 -> 1.25M
-    if not number:
-        return ""
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if number >= size:
-            return f"{float(f'{number / size:.3g}'):g}{letter}"
-    return f"{number:g}"
+    return count(number) if number else ""
 
 
 def _probability(p: float) -> str:

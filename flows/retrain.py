@@ -18,6 +18,7 @@ from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from flows import environment, tracking
+from flows.board import posted, row_name
 from flows.checks import PROFILE, Look, look
 from flows.clicks import ClicksSettings, clicks_source, since_clicks
 from flows.costs import require_rows
@@ -248,7 +249,8 @@ def train_challenger(settings: RetrainSettings, corpus: str, frozen: list[str], 
         def train(start: str | None) -> str:
             seed, threads = settings.seed, settings.threads
             said = (settings.table, row.label, Path(made), seed, comparison, threads, None, start)
-            return str(workers.run(form_of(row), run_row, *said))
+            with posted(row_name(row.label, seed)):
+                return str(workers.run(form_of(row), run_row, *said))
 
         try:
             return train(f"models:/{settings.name}/{champion}" if warm else None)
@@ -389,5 +391,6 @@ def run_retrain(**settings: Any) -> dict[str, Any]:
     """
     checked = RetrainSettings(**settings)
     with Server() as server:
-        server.ready()
+        with posted("Prefect", "its server starts"):
+            server.ready()
         return retrain(checked)

@@ -22,6 +22,7 @@ from pydantic import AfterValidator
 
 import ssi_core
 from flows import environment
+from flows.board import post, take_off
 from ssi_core.experiment.names import check_name
 from ssi_core.store import MANIFEST, Artefact, key_of
 from ssi_core.text import tokenizer
@@ -99,13 +100,19 @@ def checked(task: AnyTask, out: str, *, own_place: bool) -> AnyTask:
 
 
 def progress(what: str) -> Progress:
-    """Show the progress of the running task on its page, at most every two seconds."""
+    """Show the progress of the running task on its page, at most every two seconds.
+
+    A terminal that looks on is told each time.
+    """
     artifact = create_progress_artifact(progress=0.0, description=what)
     assert isinstance(artifact, UUID)
     last = time.monotonic()
 
     def tell(fraction: float, message: str) -> None:
         nonlocal last
+        post(what, fraction, message)
+        if fraction >= 1:
+            take_off(what)
         now = time.monotonic()
         if fraction >= 1 or now - last >= _SECONDS_BETWEEN_UPDATES:
             last = now

@@ -1,9 +1,10 @@
-"""Data on a terminal: text that is shown as text, whatever is in it."""
+"""Data on a terminal: text that is shown as text, whatever is in it, and short numbers."""
 
 from __future__ import annotations
 
 import logging
 import re
+import sys
 
 # What a terminal obeys (C0 but tab and line feed, DEL, C1), what turns the reading direction round,
 # line ends that only some programs see, and what no encoding has.
@@ -23,12 +24,27 @@ def shown(text: str) -> str:
     return _OBEYED.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
-class PlainFormatter(logging.Formatter):
-    """A formatter of log records whose data are shown as text."""
+class TerminalHandler(logging.Handler):
+    """A handler that writes records as text on what is standard error then.
 
-    def __init__(self) -> None:
-        super().__init__("%(levelname)s %(name)s: %(message)s")
+    While bars are shown, that is what writes above them.
+    """
 
-    def format(self, record: logging.LogRecord) -> str:
-        """Return a record as text."""
-        return shown(super().format(record))
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record."""
+        try:
+            print(shown(self.format(record)), file=sys.stderr)
+        except Exception:
+            self.handleError(record)
+
+
+def count(number: float) -> str:
+    """Write a number shortly: 50000 as 50k, 1250000 as 1.25M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{float(f'{number / size:.3g}'):g}{letter}"
+    return f"{number:g}"

@@ -23,9 +23,11 @@ def demo(documents: int, seed: int) -> Outcome:
     It takes about two minutes. It ends with a search for "automobile", by words alone and by what
     was learned, side by side, then with one in Japanese among the English pages.
     """
+    from flows.bars import shown_board
     from flows.demo import demo as run
 
-    found = run(documents, seed, threads=settings().threads)
+    with shown_board():
+        found = run(documents, seed, threads=settings().threads)
 
     def show(console: Console) -> None:
         for comparison in (found, found["across"]):

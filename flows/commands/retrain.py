@@ -170,6 +170,7 @@ def retrain(
 
     A row that is trained on clicks, or across languages, takes --clicks or --mates.
     """
+    from flows.bars import shown_board
     from flows.retrain import run_retrain
 
     given = [one for one in (corpus, clicks, mates) if one is not None]
@@ -179,15 +180,16 @@ def retrain(
         )
     if dumps:
         said["ingest"] = {"source": "wikipedia", "paths": [str(dump) for dump in dumps]}
-    found = run_retrain(
-        table=table,
-        row=row,
-        corpus=str(given[0]) if given else None,
-        frozen=[str(path) for path in frozen],
-        start="champion" if warm else "scratch",
-        threads=settings().threads or 1,
-        **said,
-    )
+    with shown_board():
+        found = run_retrain(
+            table=table,
+            row=row,
+            corpus=str(given[0]) if given else None,
+            frozen=[str(path) for path in frozen],
+            start="champion" if warm else "scratch",
+            threads=settings().threads or 1,
+            **said,
+        )
 
     def show(console: Console) -> None:
         if found["unchanged"]:

@@ -41,6 +41,8 @@ FOLD = click.option(
 def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -> Outcome:
     """Train and measure one row: one run of MLflow."""
     from flows import rows, tracking
+    from flows.bars import shown_board
+    from flows.board import posted, row_name
     from flows.costs import require_rows
 
     declared = rows.find_table(table)
@@ -48,7 +50,8 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
     require_rows([(declared.row(row), task)], workers=0, threads=threads)
     tracking.ready()
     comparison = comparison or str(tracking.new_comparison_id(declared))
-    run = rows.run_row(table, row, task, seed, comparison, threads)
+    with shown_board(), posted(row_name(row, seed)):
+        run = rows.run_row(table, row, task, seed, comparison, threads)
     report = tracking.run_report(run)
     value = {
         "run_id": run,

@@ -92,20 +92,22 @@ def _compute(
     # Which kind a table is made of, its tasks say.
     if corpus is not None and store.read(corpus).kind not in _MADE_OF:
         store.read(corpus, _MADE_OF[0])
+    from flows.bars import shown_board
     from flows.pipeline import run_pipeline
 
-    found = run_pipeline(
-        table=table,
-        corpus=str(corpus) if corpus else None,
-        dumps=[str(dump) for dump in dumps],
-        task=str(task) if task else None,
-        **({"sample": sample} if sample else {}),
-        rows=labels,
-        seeds=seeds,
-        budget=budget,
-        threads=settings().threads,
-        row_threads=row_threads,
-    )
+    with shown_board():
+        found = run_pipeline(
+            table=table,
+            corpus=str(corpus) if corpus else None,
+            dumps=[str(dump) for dump in dumps],
+            task=str(task) if task else None,
+            **({"sample": sample} if sample else {}),
+            rows=labels,
+            seeds=seeds,
+            budget=budget,
+            threads=settings().threads,
+            row_threads=row_threads,
+        )
     return comparison_outcome(found)
 
 

@@ -243,9 +243,9 @@ class _Making:
     def _numbered(self, pages: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
         """Rows of the log: q, page, d (row numbers), event, user, time, position, weight, goal."""
         with files.reading(self.clicks / "impressions", _AGAIN):
-            rows = pl.read_parquet(self.clicks / "impressions" / "part-*.parquet")
+            rows = pl.read_parquet(files.parts_in(self.clicks / "impressions"), glob=False)
             if rows.is_empty():
-                pairs = pl.read_parquet(self.clicks / "pairs.parquet")
+                pairs = pl.read_parquet(self.clicks / "pairs.parquet", glob=False)
                 rows = pairs.with_columns(session=pl.lit(""), clicked=pl.lit(True), known=False)
                 missing = {name: pl.lit(None) for name in ("user", "time", "position", "goal")}
                 rows = rows.with_columns(**missing)

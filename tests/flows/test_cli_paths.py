@@ -31,7 +31,7 @@ def place(tmp_path_factory):
     from ssi_core.models.lsi import Lsi
     from ssi_core.serving.index import build_index
 
-    directory = tmp_path_factory.mktemp("Ünï cöde dir")
+    directory = tmp_path_factory.mktemp("Ünï [cöde] dir")
     there = directory / "in püt"
     (there / "one").mkdir(parents=True)
     (directory / "wörk").mkdir()

@@ -4,13 +4,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from flows import tracking
+from flows import board, tracking
 from flows.cli import cli
 from flows.command import run as ssi
 from flows.rows import run_row
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.features.task import build_task, open_task
 from ssi_core.models import MODELS
+from ssi_core.models.tfidf import TfIdf
 from tests.corpora import write_collection
 
 TABLE = """
@@ -57,3 +58,26 @@ def test_a_row_on_folds_reports_every_query_once(tmp_path, capsys):
     assert {line.split()[0] for line in lines} == set(frames[0]["id"])
     logged = tracking.client().get_run(run).data.metrics
     assert logged["test/ndcg_at_10"] == pytest.approx(expected["ndcg_at_10"].mean())
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_a_row_posts_how_far_its_training_is(task_dir, tmp_path, monkeypatch, capsys):
+    posts, fit = [], TfIdf.fit
+
+    def trained(self, task, rng, **how):
+        how["watch"](500, {"val/rank_loss": 0.1})
+        return fit(self, task, rng, **how)
+
+    monkeypatch.setattr(board, "post", lambda *line: posts.append(line))
+    monkeypatch.setattr("flows.rows.post", board.post)
+    monkeypatch.setattr(TfIdf, "fit", trained)
+    (tmp_path / "posts.toml").write_text(
+        TABLE.replace('split = "queries"', "").replace("judged", "posts")
+    )
+    how = ["--task", str(task_dir), "--row", "TF-IDF", "--seed", "2"]
+    assert ssi(cli, ["train", str(tmp_path / "posts.toml"), *how]) == 0
+    assert posts == [
+        ("TF-IDF, seed 2", None, "begins"),
+        ("TF-IDF, seed 2", None, "500 triples, validation loss 10.00 %"),
+        ("TF-IDF, seed 2", None, "measuring"),
+    ]

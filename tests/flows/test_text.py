@@ -19,6 +19,7 @@ from flows.cli import cli
 from flows.command import Outcome, Verb, Verbs, run
 from flows.screen import Screen
 from flows.text import shown
+from flows.workers import Workers
 from ssi_core.experiment import parse_table
 from tests.corpora import write_corpus
 from tests.flows import comparisons
@@ -157,6 +158,14 @@ def test_logs_and_whatever_a_verb_prints_are_shown_as_text(capsys):
     assert obeyed(out + log) == []
     assert SAFE in out
     assert f"title {SAFE}" in log
+
+
+def test_logs_of_worker_processes_are_shown_as_text(capfd):
+    with Workers(1) as workers:
+        workers.run("form", logging.getLogger("ssi_core.x").warning, "title %s", EVIL)
+    log = capfd.readouterr().err
+    assert obeyed(log) == []
+    assert f"WARNING ssi_core.x: title {SAFE}" in log
 
 
 def test_colours_stay_on_a_terminal(monkeypatch):

@@ -58,7 +58,7 @@ def examine(root: Path, home: Path) -> dict[str, Any]:
 
 
 def show(found: Mapping[str, Any], console: Console) -> None:
-    """Print what `examine` found as a table of at most 100 columns."""
+    """Print what `examine` found as a table."""
     from rich.table import Table
 
     table = Table("what", "found", box=None, pad_edge=False)

@@ -1,10 +1,12 @@
 """The ``ssi`` command: thin, every verb calls a flow or `ssi_core`.
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 bad input, 4 refused for resources, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 usage, 3 bad input, 4 refused for resources, 130 interrupted
+(Ctrl-C), 143 terminated (SIGTERM).
 """
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -25,6 +27,7 @@ from flows.commands import (
     store,
     tables,
 )
+from flows.signals import end_at_once
 
 _HELP = """Learn to rank text from its links, and look at what was learned.
 
@@ -43,7 +46,8 @@ TABLE is the name of a shipped table or a TOML file; EXPERIMENT is the name that
 The root (mlruns/, .ssi/) is $SSI_ROOT, else the nearest parent with prefect.yaml, else the
 working directory.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 refused (memory, disk, a lock).
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 refused (memory, disk, a lock),
+130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
 """
 
 
@@ -92,7 +96,12 @@ for _verb in (clicks.ingest_clicks, clicks.ingest_wikispeedia_clicks, clicks.ing
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and leave with its exit code."""
-    sys.exit(run(cli, arguments))
+    end_at_once(signal.SIGTERM)
+    code = run(cli, arguments)
+    sys.stdout.flush()
+    # All is done and said, and what libraries do at the end of a process may take a while.
+    end_at_once(signal.SIGTERM, signal.SIGINT)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

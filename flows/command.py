@@ -6,6 +6,7 @@ to a person. This module imports nothing heavy, so that ``ssi --help`` is immedi
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
@@ -21,13 +22,15 @@ import click
 
 from flows import environment, moved
 from flows.processes import scratch
+from flows.signals import TERMINATED, code_of, terminable
+from flows.text import TerminalHandler, shown
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ssi_core.types import Progress
 
-DONE, FAILED, USAGE, BAD_INPUT, REFUSED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+DONE, FAILED, USAGE, BAD_INPUT, REFUSED = 0, 1, 2, 3, 4
 
 
 @dataclass
@@ -38,6 +41,24 @@ class Settings:
     threads: int | None = None
     root: str | None = None
     verbose: bool = False
+
+
+class Name(click.ParamType[str]):
+    """A name of a registered model or a comparison, by the rule for all names."""
+
+    name = "name"
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name, or refuse it as a wrong use of the option."""
+        from ssi_core.experiment.names import check_name
+
+        try:
+            return check_name(value, self.what)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 @dataclass(frozen=True)
@@ -121,11 +142,9 @@ def announce(chosen: Settings) -> None:
     if chosen.root is not None:
         os.environ["SSI_ROOT"] = str(Path(chosen.root).resolve())
     environment.prepare()
-    click.echo(f"ssi: root {environment.root()}", err=True)
+    click.echo(shown(f"ssi: root {environment.root()}"), err=True)
     level = logging.INFO if chosen.verbose or sys.stderr.isatty() else logging.WARNING
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setLevel(level)
-    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    handler = TerminalHandler(level)
     for name in ("ssi_core", "flows"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
@@ -159,18 +178,11 @@ def _kept_stdout(alone: bool) -> Iterator[TextIO]:
 
 def _print(outcome: Outcome, chosen: Settings, stdout: TextIO) -> None:
     if chosen.json:
-        print(json.dumps(outcome.value, ensure_ascii=False, default=str), file=stdout)
+        print(shown(json.dumps(outcome.value, ensure_ascii=False, default=str)), file=stdout)
     else:
-        outcome.show(console(stdout))
+        from flows.screen import Screen
 
-
-def console(file: TextIO) -> Console:
-    """Return a console of at most 100 columns; in a pipe exactly 100, so that tables keep still."""
-    from rich.console import Console
-
-    found = Console(file=file, highlight=False, soft_wrap=False)
-    width = min(found.width, 100) if found.is_terminal else 100
-    return Console(file=file, highlight=False, width=width)
+        outcome.show(Screen(stdout))
 
 
 @contextmanager
@@ -179,16 +191,10 @@ def progress(what: str) -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
+    from flows.bars import Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task(what, total=1.0)
-        yield lambda fraction, message: bars.update(
-            bar, completed=fraction, description=f"{what}: {message}"
-        )
+    with Bars() as bars:
+        yield lambda fraction, message: bars.show(what, fraction, message)
 
 
 def run(group: click.Group, arguments: Sequence[str] | None = None) -> int:
@@ -196,19 +202,25 @@ def run(group: click.Group, arguments: Sequence[str] | None = None) -> int:
     # An error of usage can come before the option is read.
     chosen = Settings(json="--json" in (sys.argv[1:] if arguments is None else arguments))
     try:
-        code = group.main(args=arguments, prog_name="ssi", standalone_mode=False, obj=chosen)
+        with terminable():
+            code = group.main(args=arguments, prog_name="ssi", standalone_mode=False, obj=chosen)
         return code if isinstance(code, int) else DONE
     except click.UsageError as error:
-        error.show()
+        usage = io.StringIO()
+        error.show(usage)
+        click.echo(shown(usage.getvalue()), err=True, nl=False)
         return _explain("usage", error.format_message(), USAGE, chosen, said=True)
     except click.ClickException as error:
         return _explain("failed", error.format_message(), FAILED, chosen)
-    except (click.Abort, KeyboardInterrupt) as error:
+    except BaseException as error:
         # click takes the end of any file for Ctrl-D.
-        if isinstance(error.__cause__, EOFError):
+        if isinstance(error, click.Abort) and isinstance(error.__cause__, EOFError):
             return _failure(error.__cause__, chosen)
-        return _explain("interrupted", "interrupted", INTERRUPTED, chosen)
-    except Exception as error:
+        if code := code_of(error):
+            kind = "terminated" if code == TERMINATED else "interrupted"
+            return _explain(kind, kind, code, chosen)
+        if not isinstance(error, Exception):
+            raise
         return _failure(error, chosen)
 
 
@@ -216,7 +228,7 @@ def _failure(error: BaseException, chosen: Settings) -> int:
     from ssi_core.files import refusal
 
     if chosen.verbose:
-        traceback.print_exception(error)
+        click.echo(shown("".join(traceback.format_exception(error))), err=True, nl=False)
     kind, code = kind_of(error)
     if kind == "failed":
         error = refusal(error, environment.root()) or error
@@ -249,7 +261,8 @@ def _message(error: BaseException) -> str:
 
 def _explain(kind: str, message: str, code: int, chosen: Settings, *, said: bool = False) -> int:
     if not said:
-        click.echo(f"ssi: {kind}: {message}", err=True)
+        click.echo(shown(f"ssi: {kind}: {message}"), err=True)
     if chosen.json:
-        click.echo(json.dumps({"error": {"kind": kind, "message": message}}, ensure_ascii=False))
+        value = {"error": {"kind": kind, "message": message}}
+        click.echo(shown(json.dumps(value, ensure_ascii=False)))
     return code

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from flows import slices, tracking
+from flows.comparisons import latest
 from flows.report import markdown, render
 from ssi_core.evaluation.claims import Verdict, average_seeds, judge
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
@@ -51,14 +52,14 @@ class Loaded:
 
 
 def load(experiment: str, comparison: str | None = None) -> Loaded:
-    """Read the finished rows of a comparison; of the latest one unless it is named.
+    """Read the finished rows of a comparison; of the newest one of the table unless it is named.
 
     Raises
     ------
     BadInput
         There is no such experiment or comparison, or no row of it is finished.
     """
-    comparison = comparison or tracking.latest_comparison(experiment)
+    comparison = comparison or latest(experiment)
     found = tracking.finished_rows(experiment, comparison)
     if not found:
         raise BadInput(f"comparison {comparison!r} of {experiment!r} has no finished row yet.")

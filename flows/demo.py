@@ -16,6 +16,7 @@ from typing import Any
 
 import polars as pl
 
+from flows.board import posted
 from flows.server import Server
 from ssi_core.types import BadInput
 
@@ -69,7 +70,8 @@ def demo(
         )
         make_sample(documents, seed)
         logger.info("starting Prefect at %s", server.url)
-        server.ready()
+        with posted("Prefect", "its server starts"):
+            server.ready()
         corpus = ingest(IngestSettings(documents=documents, seed=seed, processes=threads))
         how: dict[str, Any] = {"threads": threads, "budget": budget}
         found = pipeline(PipelineSettings(table=table, corpus=corpus, **how))

@@ -58,7 +58,7 @@ def examine(root: Path, home: Path) -> dict[str, Any]:
 
 
 def show(found: Mapping[str, Any], console: Console) -> None:
-    """Print what `examine` found as a table of at most 100 columns."""
+    """Print what `examine` found as a table."""
     from rich.table import Table
 
     table = Table("what", "found", box=None, pad_edge=False)
@@ -73,7 +73,7 @@ def show(found: Mapping[str, Any], console: Console) -> None:
         table.add_row(name, version or "not installed")
     console.print(table)
     for line in found["missing"] or ["nothing is missing"]:
-        console.print(f"- {line}", markup=False)
+        console.print(f"- {line}")
 
 
 def _gb(size: float) -> float:

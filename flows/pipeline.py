@@ -21,12 +21,13 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import BaseModel, ConfigDict, Field
 
 from flows import environment, tracking
+from flows.board import posted
 from flows.costs import require_rows
 from flows.features import features_of, make_task
 from flows.ingest import IngestSettings, MatesSettings, ingest_source, mates_source
 from flows.rows import find_table
 from flows.server import Server
-from flows.steps import begin, code_digest, progress
+from flows.steps import Name, begin, code_digest, progress
 from flows.tracking.database import written_alone
 from flows.train import form_of, train_row
 from flows.workers import Workers
@@ -86,7 +87,7 @@ class PipelineSettings(BaseModel):
         le=1024,
         description="Threads of a row; 1 repeats bit by bit, more leave cores for fewer rows",
     )
-    comparison: str | None = Field(
+    comparison: Name | None = Field(
         default=None, description="Comparison to join; empty: that of this table, input and code"
     )
 
@@ -208,6 +209,7 @@ def run_jobs(
     require_rows(to_do, workers=min(n, len(to_do)), threads=settings.row_threads)
     failed: dict[str, BaseException] = {}
     tell = progress(f"{len(jobs)} rows")
+    tell(0.0, "0 done, 0 failed")
     with Workers(n, settings.row_threads) as workers:
         futures: dict[PrefectFuture[str], Job] = {
             train_row.submit(
@@ -271,8 +273,9 @@ def compare_rows(experiment: str, comparison: str) -> dict[str, Any]:
     """Compare the rows of a comparison, in MLflow and on the page of this run."""
     from flows.compare import compare, summarise
 
-    found: dict[str, Any] = compare(experiment, comparison)
-    summarise(experiment, comparison, found)
+    with posted("comparison", "tests and pictures"):
+        found: dict[str, Any] = compare(experiment, comparison)
+        summarise(experiment, comparison, found)
     rows = [{"row": r["label"], "seed": r["seed"], **r["metrics"]} for r in found["rows"]]
     create_table_artifact(rows, key="comparison", description=f"{experiment} {comparison}")
     return found
@@ -291,5 +294,6 @@ def run_pipeline(**settings: Any) -> dict[str, Any]:
     """
     checked = PipelineSettings(**settings)
     with Server() as server:
-        server.ready()
+        with posted("Prefect", "its server starts"):
+            server.ready()
         return pipeline(checked)

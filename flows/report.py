@@ -1,4 +1,4 @@
-"""A comparison for a person: a table of at most 100 columns, and the same in Markdown.
+"""A comparison for a person: a table as wide as the terminal, and the same in Markdown.
 
 Both read the JSON object of `flows.compare.results` and nothing else.
 """
@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flows.slices import tables as slice_tables
+from flows.text import count, shown
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 _TITLES = {
     "rank_loss": "rank loss %",
@@ -35,12 +37,11 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
     With ``slices`` also a table for each way to divide the relevant documents.
     """
     from rich.rule import Rule
-    from rich.text import Text
 
     def say(text: str, style: str = "") -> None:
-        console.print(Text(text, style=style))
+        console.print(_text(text, style))
 
-    console.print(Rule(Text(str(comparison["title"]), style="bold"), align="left", style="dim"))
+    console.print(Rule(_text(str(comparison["title"]), "bold"), align="left", style="dim"))
     table, more = _table(comparison), []
     unbounded = console.options.update(width=10 * console.width)
     if console.measure(table, options=unbounded).maximum > console.width:
@@ -59,10 +60,16 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
     say(f"experiment {comparison['experiment']}, comparison {comparison['comparison']}", "dim")
 
 
+def _text(text: str, style: str = "") -> Text:
+    """Return a styled text; what a terminal would obey is written out before it is measured."""
+    from rich.text import Text
+
+    return Text(shown(text), style)
+
+
 def _table(comparison: Mapping[str, Any], *, printed_errors: bool = True) -> Any:
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     head, lines = cells(comparison, printed_errors=printed_errors)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
@@ -77,10 +84,10 @@ def _table(comparison: Mapping[str, Any], *, printed_errors: bool = True) -> Any
         spaced = [
             f" {cell}" if _column(name) else cell for cell, name in zip(line, head, strict=True)
         ]
-        table.add_row(*(Text(c, style=s) for c, s in zip(spaced, styles, strict=True)))
+        table.add_row(*(_text(c, s) for c, s in zip(spaced, styles, strict=True)))
         if row["seeds"] > 1:
             spread = _spread(row, head)
-            table.add_row(*(Text(cell, style="dim") for cell in spread))
+            table.add_row(*(_text(cell, "dim") for cell in spread))
     return table
 
 
@@ -192,7 +199,6 @@ def plain_table(head: Sequence[str], lines: Sequence[Sequence[str]], left: int =
     """Lay cells out for a terminal; the first ``left`` columns are words, the others numbers."""
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     for n, name in enumerate(head):
@@ -201,7 +207,7 @@ def plain_table(head: Sequence[str], lines: Sequence[Sequence[str]], left: int =
             name, justify="left" if n < left else "right", no_wrap=n != left - 1, overflow="fold"
         )
     for line in lines:
-        table.add_row(*(Text(cell) for cell in line))
+        table.add_row(*(_text(cell) for cell in line))
     return table
 
 
@@ -213,7 +219,6 @@ def _show_claims(comparison: Mapping[str, Any], console: Console) -> None:
     """Print the claims that do not hold, reversed ones first."""
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     colours = {"reversed": "red", "not decided": "yellow"}
     open_claims = sorted(
@@ -229,11 +234,11 @@ def _show_claims(comparison: Mapping[str, Any], console: Console) -> None:
         table.add_column(name, no_wrap=n > 0, overflow="fold")
     for line in lines[:_SHOWN]:
         styles = [colours.get(cell.split(",")[0], "") for cell in line]
-        table.add_row(*(Text(c, style=s) for c, s in zip(line, styles, strict=True)))
+        table.add_row(*(_text(c, s) for c, s in zip(line, styles, strict=True)))
     console.print(table)
     more = f"{len(lines) - _SHOWN} more pairs of rows; all " if len(lines) > _SHOWN else "All "
     said = f"{more}claims: --json, and comparison.md of the summary in MLflow."
-    console.print(Text(said, style="dim"))
+    console.print(_text(said, "dim"))
 
 
 def markdown(comparison: Mapping[str, Any]) -> str:
@@ -283,13 +288,7 @@ def _minutes(seconds: float | None) -> str:
 
 
 def _count(number: float | None) -> str:
-    # 50000 -> 50k, 1250000 -> 1.25M
-    if not number:
-        return ""
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if number >= size:
-            return f"{float(f'{number / size:.3g}'):g}{letter}"
-    return f"{number:g}"
+    return count(number) if number else ""
 
 
 def _probability(p: float) -> str:

@@ -18,6 +18,7 @@ from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from flows import environment, tracking
+from flows.board import posted, row_name
 from flows.checks import PROFILE, Look, look
 from flows.clicks import ClicksSettings, clicks_source, since_clicks
 from flows.costs import require_rows
@@ -32,7 +33,7 @@ from flows.ingest import (
 )
 from flows.rows import find_table, run_row
 from flows.server import Server
-from flows.steps import begin, code_digest
+from flows.steps import Name, begin, code_digest
 from flows.tracking import decisions, registry
 from flows.tracking.database import written_alone
 from flows.train import form_of
@@ -84,9 +85,7 @@ class RetrainSettings(BaseModel):
         default=91, ge=0, description="Days after which a night draws a new frozen set; 0: never"
     )
     renew: bool = Field(default=False, description="Draw a new frozen set tonight")
-    name: str = Field(
-        default=registry.MODEL, pattern=r"^[\w\-]+$", description="Name of the registered model"
-    )
+    name: Name = Field(default=registry.MODEL, description="Name of the registered model")
     measure: Literal["map", "rank_loss"] = Field(default="map", description="The primary measure")
     alpha: float = Field(
         default=0.05, gt=0, lt=1, description="Probability of ever promoting an equal model"
@@ -250,7 +249,8 @@ def train_challenger(settings: RetrainSettings, corpus: str, frozen: list[str], 
         def train(start: str | None) -> str:
             seed, threads = settings.seed, settings.threads
             said = (settings.table, row.label, Path(made), seed, comparison, threads, None, start)
-            return str(workers.run(form_of(row), run_row, *said))
+            with posted(row_name(row.label, seed)):
+                return str(workers.run(form_of(row), run_row, *said))
 
         try:
             return train(f"models:/{settings.name}/{champion}" if warm else None)
@@ -394,5 +394,6 @@ def run_retrain(**settings: Any) -> dict[str, Any]:
     """
     checked = RetrainSettings(**settings)
     with Server() as server:
-        server.ready()
+        with posted("Prefect", "its server starts"):
+            server.ready()
         return retrain(checked)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flows import checkpoints, environment, tracking
+from flows.board import post, row_name, watched
 from ssi_core import files, store
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
@@ -89,6 +90,8 @@ def run_row(
             _say_how(run.run_id, attempt)
             if model:
                 tracking.client().set_tag(run.run_id, "start_version", model)
+            name, most = row_name(label, seed), getattr(row.ranker(), "budget", None)
+            watch = watched(run.watch, name, most)
             reports = []
             for number, fold in enumerate(opened.folds or (opened,)):
                 first = number == 0
@@ -97,7 +100,7 @@ def run_row(
                     # Rows of one seed draw alike, as far as their models do: less noise.
                     np.random.default_rng([seed]),
                     start=start,
-                    watch=run.watch if first else None,
+                    watch=watch if first else None,
                     threads=threads,
                     checkpoint=attempt.state / f"fold-{number}" if opened.folds else attempt.state,
                 )
@@ -105,6 +108,7 @@ def run_row(
                     with tempfile.TemporaryDirectory(prefix="ssi-model-") as directory:
                         fitted.save(Path(directory))
                         run.finish_model(fitted, Path(directory))
+                post(name, None, "measuring")
                 reports.append(evaluate(fitted, fold, side="test", threads=threads))
             run.report(pooled(reports))
     return str(run.run_id)

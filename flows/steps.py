@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 from uuid import UUID
 
 from prefect import Task
@@ -18,12 +18,18 @@ from prefect.artifacts import (
 )
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.context import TaskRunContext
+from pydantic import AfterValidator
 
 import ssi_core
 from flows import environment
+from flows.board import post, take_off
+from ssi_core.experiment.names import check_name
 from ssi_core.store import MANIFEST, Artefact, key_of
 from ssi_core.text import tokenizer
 from ssi_core.types import BadInput, Progress, Refused
+
+Name = Annotated[str, AfterValidator(lambda name: check_name(name, "model or comparison"))]
+"""A name in the settings of a flow, by the rule for all names."""
 
 AnyTask = TypeVar("AnyTask", bound=Task[Any, Any])
 
@@ -103,13 +109,19 @@ def checked(task: AnyTask, out: str, *, own_place: bool) -> AnyTask:
 
 
 def progress(what: str) -> Progress:
-    """Show the progress of the running task on its page, at most every two seconds."""
+    """Show the progress of the running task on its page, at most every two seconds.
+
+    A terminal that looks on is told each time.
+    """
     artifact = create_progress_artifact(progress=0.0, description=what)
     assert isinstance(artifact, UUID)
     last = time.monotonic()
 
     def tell(fraction: float, message: str) -> None:
         nonlocal last
+        post(what, fraction, message)
+        if fraction >= 1:
+            take_off(what)
         now = time.monotonic()
         if fraction >= 1 or now - last >= _SECONDS_BETWEEN_UPDATES:
             last = now

@@ -9,9 +9,10 @@ from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict, Field
 
 from flows import tracking
+from flows.board import posted, row_name
 from flows.costs import require_rows
 from flows.rows import find_table, forget, run_row
-from flows.steps import begin, worth_retrying
+from flows.steps import Name, begin, worth_retrying
 from flows.workers import Workers
 from ssi_core.experiment import Row
 
@@ -35,7 +36,9 @@ class TrainSettings(BaseModel):
         le=1024,
         description="1 repeats bit by bit; more are faster, and differ a little",
     )
-    comparison: str | None = Field(default=None, description="Comparison to join; empty: a new one")
+    comparison: Name | None = Field(
+        default=None, description="Comparison to join; empty: a new one"
+    )
 
 
 def form_of(row: Row) -> str:
@@ -60,7 +63,10 @@ def train_row(
         forget(table, label, Path(task), seed, budget)
         return str(found)
     form = form_of(declared.row(label))
-    return workers.run(form, run_row, table, label, Path(task), seed, comparison, threads, budget)
+    with posted(row_name(label, seed)):
+        return workers.run(
+            form, run_row, table, label, Path(task), seed, comparison, threads, budget
+        )
 
 
 @flow(name="train", flow_run_name="{settings.row} seed {settings.seed}")

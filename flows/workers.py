@@ -7,6 +7,7 @@ and is replaced, while the others go on. Workers end when their parent does, how
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing
 import os
 import pickle
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from flows import environment
+from flows.text import TerminalHandler
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -144,6 +146,8 @@ def _work(pipe: Any, threads: int) -> None:
     # Before numpy is imported: a library reads its variable once.
     os.environ.update({**environment.thread_variables(threads), "NUMBA_NUM_THREADS": str(threads)})
     environment.prepare()
+    # Nobody else handles what is logged here.
+    logging.lastResort = TerminalHandler(logging.WARNING)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
         while True:

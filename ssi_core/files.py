@@ -64,6 +64,14 @@ def read_object(path: Path, remedy: str = MAKE_AGAIN) -> dict[str, Any]:
     return said
 
 
+def parts_in(table: Path) -> list[Path]:
+    """List the files of a table, in order.
+
+    Polars reads them with ``glob=False``: a directory may have ``[`` in its name.
+    """
+    return sorted(table.glob("part-*.parquet"))
+
+
 def read_strings(parts: Sequence[Path], *columns: str, remedy: str = MAKE_AGAIN) -> pl.DataFrame:
     """Read some columns of text from the parquet files of a table; `BadInput` names the file."""
     frames = []

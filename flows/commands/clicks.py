@@ -215,7 +215,7 @@ def match(
 
     def show(console: Console) -> None:
         if answer.reason is not None:
-            console.print(f"nothing found: {answer.reason}", markup=False)
+            console.print(f"nothing found: {answer.reason}")
         _show_ranked(console, "ad", [(hit.title, hit.score) for hit in answer.hits])
 
     return Outcome(value, show)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,15 @@ OUT = click.option(
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory to write; without it, a place of its own under .ssi/store.",
 )
+ABSOLUTE = click.Path(path_type=Path, resolve_path=True)
+"""Path that goes to another process, or is written down: the working directory may be another."""
+
+
+def table_file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """Return the name of a table as it is, and the path of its file as an absolute one."""
+    return str(Path(value).resolve()) if value and Path(value).is_file() else value
+
+
 FORCE = click.option("--force", is_flag=True, help="Replace what --out holds, if it differs.")
 
 
@@ -34,7 +44,7 @@ def artefact_outcome(artefact: Artefact) -> Outcome:
     }
 
     def show(console: Console) -> None:
-        console.print(f"{artefact.kind} {artefact.path}  [dim]key {artefact.key[:12]}[/dim]")
+        console.print(f"{artefact.kind} {artefact.path}  key {artefact.key[:12]}")
         for title, counts in (("", artefact.counts), ("skipped: ", artefact.skipped)):
             _show_counts(console, title, counts)
 
@@ -47,7 +57,7 @@ def _show_counts(console: Console, title: str, counts: Mapping[str, Any]) -> Non
             _show_counts(console, f"{title}{name}: ", count)
         else:
             said = f"{count:,}" if isinstance(count, int) else str(count)
-            console.print(f"  {title}{name.replace('_', ' ')} {said}", markup=False)
+            console.print(f"  {title}{name.replace('_', ' ')} {said}")
 
 
 @click.command(cls=Verb, examples=("ssi sample sample/ --documents 500 --seed 3",))
@@ -307,6 +317,11 @@ def _identity(path: Path) -> str:
 
         return read(path).key
     if not path.exists():
-        return str(path)  # the reader has the clear message
+        return _name(path)  # the reader has the clear message
     seen = path.stat()
-    return f"{path.resolve()} {seen.st_size} {seen.st_mtime_ns}"
+    return f"{_name(path.resolve())} {seen.st_size} {seen.st_mtime_ns}"
+
+
+def _name(path: Path) -> str:
+    # A file name is bytes, and need not be UTF-8.
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -23,9 +23,11 @@ def demo(documents: int, seed: int) -> Outcome:
     It takes about two minutes. It ends with a search for "automobile", by words alone and by what
     was learned, side by side, then with one in Japanese among the English pages.
     """
+    from flows.bars import shown_board
     from flows.demo import demo as run
 
-    found = run(documents, seed, threads=settings().threads)
+    with shown_board():
+        found = run(documents, seed, threads=settings().threads)
 
     def show(console: Console) -> None:
         for comparison in (found, found["across"]):
@@ -54,11 +56,10 @@ def _show_search(console: Console, search: Mapping[str, Any]) -> None:
         table.add_row(str(place + 1), *row)
     console.print(table)
     for label, hits in search["results"].items():
-        console.print(f"{label} finds {_learnt(hits, search)}", markup=False)
+        console.print(f"{label} finds {_learnt(hits, search)}")
     run = search["runs"][labels[-1]]
     console.print(
-        f"\nLook further:\n  ssi search {run} {query}\n  ssi neighbours {run} {query}\n  ssi ui",
-        markup=False,
+        f"\nLook further:\n  ssi search {run} {query}\n  ssi neighbours {run} {query}\n  ssi ui"
     )
 
 

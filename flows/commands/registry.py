@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.command import Outcome, Verb
+from flows.command import Name, Outcome, Verb
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 NAME = click.option(
-    "--name", default="ssi", show_default=True, help="Name of the registered model."
+    "--name",
+    type=Name("registered model"),
+    default="ssi",
+    show_default=True,
+    help="Name of the registered model.",
 )
 WHY = click.option("--why", default="by hand", show_default=True, help="Reason, for the history.")
 
@@ -71,7 +75,7 @@ def champions(name: str) -> Outcome:
             said = (change.version, change.before or "", change.when, change.how, change.why)
             table.add_row(mark, *said)
         console.print(table)
-        console.print(f"the champion of {name} is {_named(now)}", markup=False)
+        console.print(f"the champion of {name} is {_named(now)}")
 
     return Outcome(value, show)
 
@@ -83,4 +87,4 @@ def _named(version: str | None) -> str:
 def _changed(name: str, change: Any) -> Outcome:
     value = {"name": name, **change.to_dict()}
     line = f"the champion of {name} is version {change.version}, before: {_named(change.before)}"
-    return Outcome(value, lambda console: console.print(line, markup=False))
+    return Outcome(value, lambda console: console.print(line))

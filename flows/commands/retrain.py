@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flows.command import Outcome, Verb, settings
-from flows.commands.data import FORCE, OUT, _store, artefact_outcome
+from flows.commands.data import ABSOLUTE, FORCE, OUT, _store, artefact_outcome, table_file
 from flows.commands.registry import NAME
 
 if TYPE_CHECKING:
@@ -97,15 +97,15 @@ def _limits(
         'ssi retrain sample-table9 --mates mates --row "SSI Japanese-English" --name ja --renew',
     ),
 )
-@click.argument("table", default="demo")
+@click.argument("table", default="demo", callback=table_file)
 @click.option("--row", metavar="LABEL", default="U'V + I", show_default=True)
-@click.option("--corpus", type=click.Path(path_type=Path), help="Directory of 'ssi ingest'.")
-@click.option("--clicks", type=click.Path(path_type=Path), help="Of 'ssi ingest clicks'.")
-@click.option("--mates", type=click.Path(path_type=Path), help="Of 'ssi ingest mates'.")
-@click.option("--dump", "dumps", type=click.Path(path_type=Path), multiple=True, help="A dump.")
+@click.option("--corpus", type=ABSOLUTE, help="Directory of 'ssi ingest'.")
+@click.option("--clicks", type=ABSOLUTE, help="Of 'ssi ingest clicks'.")
+@click.option("--mates", type=ABSOLUTE, help="Of 'ssi ingest mates'.")
+@click.option("--dump", "dumps", type=ABSOLUTE, multiple=True, help="A dump.")
 @click.option(
     "--frozen",
-    type=click.Path(path_type=Path),
+    type=ABSOLUTE,
     multiple=True,
     help="Sets of 'ssi freeze', beside those that nights draw: the newest judges, none is trained "
     "on.",
@@ -170,6 +170,7 @@ def retrain(
 
     A row that is trained on clicks, or across languages, takes --clicks or --mates.
     """
+    from flows.bars import shown_board
     from flows.retrain import run_retrain
 
     given = [one for one in (corpus, clicks, mates) if one is not None]
@@ -179,21 +180,22 @@ def retrain(
         )
     if dumps:
         said["ingest"] = {"source": "wikipedia", "paths": [str(dump) for dump in dumps]}
-    found = run_retrain(
-        table=table,
-        row=row,
-        corpus=str(given[0]) if given else None,
-        frozen=[str(path) for path in frozen],
-        start="champion" if warm else "scratch",
-        threads=settings().threads or 1,
-        **said,
-    )
+    with shown_board():
+        found = run_retrain(
+            table=table,
+            row=row,
+            corpus=str(given[0]) if given else None,
+            frozen=[str(path) for path in frozen],
+            start="champion" if warm else "scratch",
+            threads=settings().threads or 1,
+            **said,
+        )
 
     def show(console: Console) -> None:
         if found["unchanged"]:
             console.print("nothing is new since this decision")
-        console.print(found["report"], markup=False)
+        console.print(found["report"])
         champion = found["version"] or "none"
-        console.print(f"the champion of {found['name']} is version {champion}", markup=False)
+        console.print(f"the champion of {found['name']} is version {champion}")
 
     return Outcome(found, show)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.command import Outcome, Verb, progress, settings
+from flows.command import Name, Outcome, Verb, progress, settings
+from flows.commands.data import table_file
 from flows.commands.search import directory_of
 
 if TYPE_CHECKING:
@@ -27,14 +28,21 @@ FOLD = click.option(
 @click.command(
     cls=Verb, examples=('ssi train demo --task task --row "U\'V + I" --seed 1 --threads 2',)
 )
-@click.argument("table")
+@click.argument("table", callback=table_file)
 @TASK
 @click.option("--row", required=True, metavar="LABEL", help="Label of the row.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--comparison", metavar="ID", help="Comparison to join; else a new one.")
+@click.option(
+    "--comparison",
+    type=Name("comparison"),
+    metavar="ID",
+    help="Comparison to join; else a new one.",
+)
 def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -> Outcome:
     """Train and measure one row: one run of MLflow."""
     from flows import rows, tracking
+    from flows.bars import shown_board
+    from flows.board import posted, row_name
     from flows.costs import require_rows
 
     declared = rows.find_table(table)
@@ -42,7 +50,8 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
     require_rows([(declared.row(row), task)], workers=0, threads=threads)
     tracking.ready()
     comparison = comparison or str(tracking.new_comparison_id(declared))
-    run = rows.run_row(table, row, task, seed, comparison, threads)
+    with shown_board(), posted(row_name(row, seed)):
+        run = rows.run_row(table, row, task, seed, comparison, threads)
     report = tracking.run_report(run)
     value = {
         "run_id": run,
@@ -54,7 +63,7 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
     }
 
     def show(console: Console) -> None:
-        console.print(f"run {run} of {declared.name}, comparison {comparison}", markup=False)
+        console.print(f"run {run} of {declared.name}, comparison {comparison}")
         _show_measures(console, report)
 
     return Outcome(value, show)
@@ -138,7 +147,7 @@ def export_trec(run: str, out: Path, task: Path | None, fold: int | None) -> Out
 
     def show(console: Console) -> None:
         for path in (ranking, relevant):
-            console.print(str(path), markup=False)
+            console.print(str(path))
 
     return Outcome(value, show)
 

@@ -116,7 +116,7 @@ def search(
 
     def show(console: Console) -> None:
         if answer.reason is not None:
-            console.print(f"nothing found: {answer.reason}", markup=False)
+            console.print(f"nothing found: {answer.reason}")
         _show_ranked(console, "title", [(hit.title, hit.score) for hit in answer.hits])
         if searcher.recall is not None:
             console.print(f"approximate, recall {searcher.recall:.3f}")
@@ -162,7 +162,7 @@ def neighbours(model: str, words: tuple[str, ...], k: int, dice: bool, frequent:
     def show(console: Console) -> None:
         for asked, related in found.items():
             if len(found) > 1:
-                console.print(asked, style="bold", markup=False)
+                console.print(asked, style="bold")
             _show_ranked(console, "word", [(n.word, n.score) for n in related])
 
     return Outcome(value, show)

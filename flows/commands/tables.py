@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.command import Outcome, Verb, settings
+from flows.command import Name, Outcome, Verb, settings
+from flows.commands.data import ABSOLUTE, table_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,9 +32,9 @@ _INPUTS = ("corpus", "dumps", "task", "sample")
 _MADE_OF = ("corpus", "mates", "clicks")
 
 _OPTIONS = (
-    click.option("--corpus", type=click.Path(path_type=Path), help="Directory of 'ssi ingest'."),
-    click.option("--dump", "dumps", type=click.Path(path_type=Path), multiple=True, help="A dump."),
-    click.option("--task", type=click.Path(path_type=Path), help="Directory of 'ssi features'."),
+    click.option("--corpus", type=ABSOLUTE, help="Directory of 'ssi ingest'."),
+    click.option("--dump", "dumps", type=ABSOLUTE, multiple=True, help="A dump."),
+    click.option("--task", type=ABSOLUTE, help="Directory of 'ssi features'."),
     click.option(
         "--sample",
         type=click.IntRange(20, 1_000_000),
@@ -89,20 +92,22 @@ def _compute(
     # Which kind a table is made of, its tasks say.
     if corpus is not None and store.read(corpus).kind not in _MADE_OF:
         store.read(corpus, _MADE_OF[0])
+    from flows.bars import shown_board
     from flows.pipeline import run_pipeline
 
-    found = run_pipeline(
-        table=table,
-        corpus=str(corpus.resolve()) if corpus else None,
-        dumps=[str(dump.resolve()) for dump in dumps],
-        task=str(task.resolve()) if task else None,
-        **({"sample": sample} if sample else {}),
-        rows=labels,
-        seeds=seeds,
-        budget=budget,
-        threads=settings().threads,
-        row_threads=row_threads,
-    )
+    with shown_board():
+        found = run_pipeline(
+            table=table,
+            corpus=str(corpus) if corpus else None,
+            dumps=[str(dump) for dump in dumps],
+            task=str(task) if task else None,
+            **({"sample": sample} if sample else {}),
+            rows=labels,
+            seeds=seeds,
+            budget=budget,
+            threads=settings().threads,
+            row_threads=row_threads,
+        )
     return comparison_outcome(found)
 
 
@@ -115,7 +120,7 @@ def _compute(
         "ssi pipeline sample-table9 --sample 2000",
     ),
 )
-@click.argument("table")
+@click.argument("table", callback=table_file)
 @_computes
 def pipeline(table: str, **options: Any) -> Outcome:
     """Compute a table: ingest, features, every row, comparison.
@@ -189,21 +194,57 @@ def _listed(tables: list[Any]) -> Outcome:
     examples=(
         "ssi compare demo",
         "ssi compare demo --slices",
+        "ssi compare --list",
         "ssi compare demo --comparison ID --json",
     ),
 )
-@click.argument("experiment")
-@click.option("--comparison", metavar="ID", help="Else the latest.")
+@click.argument("experiment", required=False)
+@click.option("--list", "listing", is_flag=True, help="List the comparisons, the newest first.")
+@click.option(
+    "--comparison", type=Name("comparison"), metavar="ID", help="Else the newest of the table."
+)
 @click.option(
     "--slices",
     is_flag=True,
     help="Also by what training saw of a document, links back, frequency, words of the query.",
 )
-def compare(experiment: str, comparison: str | None, slices: bool) -> Outcome:
+def compare(experiment: str | None, listing: bool, comparison: str | None, slices: bool) -> Outcome:
     """Compare the rows of a table.
 
-    Paired tests, the printed numbers beside ours, the claims of order with their verdicts.
+    Paired tests, the printed numbers beside ours, the claims of order with their verdicts. Without
+    --comparison it is the newest comparison of the table that is finished, and no retraining.
     """
-    from flows.compare import compare as found
+    if listing:
+        if comparison or slices:
+            raise click.UsageError("--list goes with EXPERIMENT alone, or without it.")
+        return _comparisons(experiment)
+    if experiment is None:
+        raise click.UsageError("Give EXPERIMENT, the name of a table; --list lists them.")
+    from flows.compare import compare as compared
 
-    return comparison_outcome(found(experiment, comparison), slices=slices)
+    return comparison_outcome(compared(experiment, comparison), slices=slices)
+
+
+def _comparisons(experiment: str | None) -> Outcome:
+    from flows import tracking
+    from flows.comparisons import listed
+    from flows.report import plain_table
+
+    tracking.ready()
+    comparisons = listed(experiment)
+
+    def show(console: Console) -> None:
+        head = ["table", "comparison", "what", "when", "rows"]
+        lines = [
+            [one.table, one.comparison, one.what, local_time(one.when), str(one.rows)]
+            for one in comparisons
+        ]
+        console.print(plain_table(head, lines, left=4))
+        console.print("rows: finished. ssi compare TABLE --comparison ID", style="dim")
+
+    return Outcome({"comparisons": [asdict(one) for one in comparisons]}, show)
+
+
+def local_time(moment: str) -> str:
+    """Return a moment as a clock on the wall shows it, to the minute."""
+    return f"{datetime.fromisoformat(moment).astimezone():%Y-%m-%d %H:%M}"

@@ -47,14 +47,6 @@ def new_comparison_id(table: Table) -> str:
     return f"{table.name}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
 
 
-def latest_comparison(experiment: str) -> str:
-    """Return the id of the comparison whose row began last; `BadInput` when there is none."""
-    found = search(known_experiment(experiment), 'tags.kind = "row"', limit=1)
-    if not found:
-        raise BadInput(f"experiment {experiment!r} has no rows yet. Run 'ssi pipeline' first.")
-    return str(found[0].data.tags["comparison_id"])
-
-
 def finished_run(experiment: str, comparison: str, label: str, seed: int) -> str | None:
     """Return the id of the finished run of a row with a seed; None: it is still to be done."""
     if client().get_experiment_by_name(experiment) is None:

@@ -171,7 +171,7 @@ def keep_pages(corpus: Path, key: str, parts: Mapping[Path, int | None]) -> None
     said = []
     with tables.PartWriter(corpus / TABLE, PAGES_SCHEMA) as writer:
         for part, documents in parts.items():
-            ids = pl.read_parquet(part, columns=["id"])["id"]
+            ids = pl.read_parquet(part, columns=["id"], glob=False)["id"]
             said.append([ids.min(), ids.max(), documents])
             writer.link(part, len(ids))
     store.write_json(corpus / TABLE / _PARTS, {"key": key, "parts": said})
@@ -191,7 +191,8 @@ def compare(corpus: Path, before: Before) -> dict[str, int]:
 
 def _marks(corpus: Path) -> pl.DataFrame:
     with files.reading(corpus / TABLE, _REMEDY):
-        return pl.read_parquet(corpus / TABLE / "part-*.parquet", columns=["id", "mark"])
+        parts = files.parts_in(corpus / TABLE)
+        return pl.read_parquet(parts, columns=["id", "mark"], glob=False)
 
 
 def _read(corpus: Path, table: str, number: int) -> pl.DataFrame:

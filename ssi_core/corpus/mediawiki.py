@@ -106,7 +106,7 @@ def _write_documents(
         for number, count in enumerate(counts):
             part, next_part = read.part(TEXTS, number), documents.parts
             if number in places:
-                frame = pl.read_parquet(part)
+                frame = pl.read_parquet(part, glob=False)
                 here = pl.int_range(pl.len()).is_in(places[number])
                 documents.write(frame.filter(~here))
             elif count["rows"]:

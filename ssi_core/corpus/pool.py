@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -39,6 +40,10 @@ def _one_thread_each() -> Iterator[None]:
 
 
 def _end_with_parent() -> None:
+    # Of a signal to the whole group (Ctrl-C, the end of a service) the parent thinks for all: a
+    # process that ended by itself would be taken for one that died for want of memory.
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_outlive, args=(parent,), daemon=True).start()

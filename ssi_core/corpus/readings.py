@@ -83,7 +83,7 @@ def read_titles(parts: Sequence[Path]) -> pl.DataFrame:
     """Read the pages of the main namespace of all pieces, as `links.settle_pages` takes them."""
     columns = ["id", "title", "kind", "target", "digest"]
     frames = [
-        pl.read_parquet(part, columns=columns)
+        pl.read_parquet(part, columns=columns, glob=False)
         .with_columns(_numbered(number), pl.col("id").cast(pl.String))
         .filter(pl.col("kind") != OTHER)
         for number, part in enumerate(parts)
@@ -94,7 +94,7 @@ def read_titles(parts: Sequence[Path]) -> pl.DataFrame:
 def read_targets(parts: Mapping[int, Path]) -> pl.DataFrame:
     """Read the links of some pieces, as `links.resolve_links` takes them."""
     frames = [
-        pl.read_parquet(part, columns=["kind", "titles", "times"])
+        pl.read_parquet(part, columns=["kind", "titles", "times"], glob=False)
         .with_columns(_numbered(number))
         .filter(pl.col("titles").list.len() > 0)
         .select("row", title="titles", n="times")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
+from ssi_core import files
 from ssi_core.corpus.links import Settled
 from ssi_core.corpus.tables import PartWriter
 
@@ -22,7 +23,7 @@ _TABLE = "redirects"
 
 def write_redirects(corpus: Path, settled: Settled) -> int:
     """Write the other titles of the documents that are written; returns how many."""
-    own = pl.scan_parquet(corpus / "documents" / "part-*.parquet").select("title")
+    own = pl.scan_parquet(files.parts_in(corpus / "documents"), glob=False).select("title")
     other = (
         settled.names.lazy()
         .filter(pl.col("destination").is_not_null())
@@ -39,4 +40,4 @@ def read_redirects(corpus: Path) -> pl.LazyFrame:
     """Open the other titles of a corpus; there are none where the source has no redirects."""
     if not (corpus / _TABLE).is_dir():
         return pl.LazyFrame(schema=dict(SCHEMA))
-    return pl.scan_parquet(corpus / _TABLE / "part-*.parquet")
+    return pl.scan_parquet(files.parts_in(corpus / _TABLE), glob=False)

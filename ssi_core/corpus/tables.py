@@ -9,7 +9,7 @@ from types import TracebackType
 
 import polars as pl
 
-from ssi_core import store
+from ssi_core import files, store
 from ssi_core.store import Artefact
 
 KIND = "corpus"
@@ -50,8 +50,8 @@ def open_corpus(path: Path) -> Corpus:
     return Corpus(
         path,
         artefact,
-        pl.scan_parquet(path / "documents" / "part-*.parquet", glob=True),
-        pl.scan_parquet(path / "links" / "part-*.parquet", glob=True),
+        pl.scan_parquet(files.parts_in(path / "documents"), glob=False),
+        pl.scan_parquet(files.parts_in(path / "links"), glob=False),
     )
 
 

@@ -38,13 +38,13 @@ def load_report(directory: Path) -> Report:
     again = "Evaluate the model again."
     rest = files.read_object(directory / _REST, again)
     with files.reading(directory, again):
-        per_query = pl.read_parquet(directory / _PER_QUERY)
+        per_query = pl.read_parquet(directory / _PER_QUERY, glob=False)
         numbers = {
             name: {k: math.nan if v is None else float(v) for k, v in rest[name].items()}
             for name in ("means", "errors", "bounds")
         }
         there = (directory / _SLICES).exists()
-        slices = pl.read_parquet(directory / _SLICES) if there else None
+        slices = pl.read_parquet(directory / _SLICES, glob=False) if there else None
         return Report(per_query, **numbers, slices=slices)
 
 

@@ -14,6 +14,7 @@ from ssi_core import files
 from ssi_core.evaluation.claims import Claim
 from ssi_core.evaluation.measures import LOWER_IS_BETTER, MEASURES, OF_ALL_QUERIES
 from ssi_core.evaluation.slates import PER_QUERY
+from ssi_core.experiment.names import check_name
 from ssi_core.experiment.strict import instead, mapping, read, tables
 from ssi_core.experiment.tables import Published, Row, Table, TaskSpec
 from ssi_core.types import BadInput
@@ -29,10 +30,17 @@ def load_table(name_or_path: str | Path, packaged: Path | None = None) -> Table:
     Raises
     ------
     BadInput
-        There is no such table, it is not TOML, or something in it is unknown or of a wrong kind.
+        There is no such table, it is not TOML, something in it is unknown or of a wrong kind, or
+        its name breaks the rule (`names.check_name`).
     """
     path = _find(name_or_path, packaged)
-    return parse_table(_extended(path, packaged, ()), str(path))
+    table = parse_table(_extended(path, packaged, ()), str(path))
+    # Here and not in `parse_table`, which also reads what runs have kept of their tables.
+    try:
+        check_name(table.name, "table")
+    except ValueError as error:
+        raise BadInput(f"{path}: name: {error}.") from None
+    return table
 
 
 def _find(name_or_path: str | Path, packaged: Path | None) -> Path:

@@ -143,7 +143,7 @@ def _write_task(
         counts["judged"] = write_judged(
             path,
             files.read_strings(parts_of(corpus, "queries"), "id", "text", remedy=INGEST),
-            pl.read_parquet(parts_of(corpus, "judgements")),
+            pl.read_parquet(parts_of(corpus, "judgements"), glob=False),
             texts.select("id", "title"),
             view,
             [Weighting(COUNTS), *weightings],

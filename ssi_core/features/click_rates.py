@@ -79,7 +79,7 @@ def click_rates(clicks: Path) -> ClickRates:
     whole = shown + int(made.skipped.get("row_of_slate_without_click", 0))
     with files.reading(made.path / "impressions", _REMEDY):
         positions = (
-            pl.scan_parquet(made.path / "impressions" / "part-*.parquet")
+            pl.scan_parquet(files.parts_in(made.path / "impressions"), glob=False)
             .filter(pl.col("position").is_not_null())
             .group_by("position")
             .agg(shown=pl.len(), clicks=pl.col("clicked").sum())

@@ -178,13 +178,14 @@ class _Making:
     def _write_views(self, pages: pl.DataFrame, documents: pl.DataFrame) -> None:
         counts = self.building.counts
         if self.ads == self.pages:
-            view, facts = self._count(MATRICES, VIEW, [self.pages], len(pages))
+            view, facts = self._count(self.path / MATRICES, VIEW, [self.pages], len(pages))
             counts.update(facts)
             return
         pages.select("id", "title").write_parquet(self.path / TEXTS)
         if self.settings.vocabularies == "two":
-            _, facts = self._count(MATRICES, VIEW, [self.ads], len(documents))
-            _, asked = self._count(QUERY_MATRICES, QUERY_VIEW, [self.pages], len(pages))
+            _, facts = self._count(self.path / MATRICES, VIEW, [self.ads], len(documents))
+            query_matrices = self.path / QUERY_MATRICES
+            _, asked = self._count(query_matrices, QUERY_VIEW, [self.pages], len(pages))
             counts.update(facts, query_texts=asked)
             return
         sizes = (len(documents), len(pages))
@@ -202,9 +203,15 @@ class _Making:
         return [Weighting.parse(name) for name in self.settings.views if name != COUNTS]
 
     def _count(
-        self, matrices: str | Path, view: str, corpora: Sequence[Path], texts: int
+        self, matrices: Path, view: str, corpora: Sequence[Path], texts: int
     ) -> tuple[TextView, dict[str, int]]:
-        """Count the texts of corpora, and weigh them where they stay; their view is kept."""
+        """Count the texts of corpora, and weigh them where they stay; their view is kept.
+
+        Parameters
+        ----------
+        matrices : Path
+            Directory of the counts, not taken from that of the task: it may be a work directory.
+        """
         languages = [language_of(corpus, self._read(corpus)["language"]) for corpus in corpora]
         if len(set(languages)) > 1:
             raise BadInput(
@@ -212,7 +219,7 @@ class _Making:
                 "two vocabularies."
             )
         vocabulary, idf, facts = write_counts(
-            self.path / matrices,
+            matrices,
             chain.from_iterable(texts_of(corpus) for corpus in corpora),
             language=languages[0],
             fitting=np.ones(texts, np.bool_),
@@ -228,7 +235,7 @@ class _Making:
         made = TextView(languages[0], vocabulary, idf, Weighting(COUNTS))
         made.save(self.path / view)
         if len(corpora) == 1:
-            write_views(self.path / matrices, idf, self._weightings(), self.progress)
+            write_views(matrices, idf, self._weightings(), self.progress)
         return made, facts
 
     # --- events ---
@@ -236,9 +243,9 @@ class _Making:
     def _numbered(self, pages: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
         """Rows of the log: q, page, d (row numbers), event, user, time, position, weight, goal."""
         with files.reading(self.clicks / "impressions", _AGAIN):
-            rows = pl.read_parquet(self.clicks / "impressions" / "part-*.parquet")
+            rows = pl.read_parquet(files.parts_in(self.clicks / "impressions"), glob=False)
             if rows.is_empty():
-                pairs = pl.read_parquet(self.clicks / "pairs.parquet")
+                pairs = pl.read_parquet(self.clicks / "pairs.parquet", glob=False)
                 rows = pairs.with_columns(session=pl.lit(""), clicked=pl.lit(True), known=False)
                 missing = {name: pl.lit(None) for name in ("user", "time", "position", "goal")}
                 rows = rows.with_columns(**missing)

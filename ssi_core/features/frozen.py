@@ -249,10 +249,10 @@ def open_frozen(frozen: Path, fitted: Fitted, source: Path | Mates | None = None
 def _read(artefact: store.Artefact) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Queries, documents (the same object where they are queries) and pairs."""
     with files.reading(artefact.path, _AGAIN):
-        documents = pl.read_parquet(artefact.path / _DOCUMENTS)
+        documents = pl.read_parquet(artefact.path / _DOCUMENTS, glob=False)
         apart = artefact.path / _QUERIES
-        queries = pl.read_parquet(apart) if apart.exists() else documents
-        return queries, documents, pl.read_parquet(artefact.path / _PAIRS)
+        queries = pl.read_parquet(apart, glob=False) if apart.exists() else documents
+        return queries, documents, pl.read_parquet(artefact.path / _PAIRS, glob=False)
 
 
 def _exclude(
@@ -263,7 +263,7 @@ def _exclude(
     rows = np.empty((0, 2), np.int32)
     if artefact.configuration.get("relevant") == "link":
         with files.reading(artefact.path, _AGAIN):
-            rows = pl.read_parquet(artefact.path / _MATES).to_numpy()
+            rows = pl.read_parquet(artefact.path / _MATES, glob=False).to_numpy()
     ones = np.ones(len(rows), np.bool_)
     return sparse.csr_array((ones, (rows[:, 0], rows[:, 1])), shape=(queries, documents))
 
@@ -311,7 +311,7 @@ def barred_articles(
     for artefact in _opened(frozen, "mates"):
         asked, there, _ = _read(artefact)
         with files.reading(artefact.path, _AGAIN):
-            mates = pl.read_parquet(artefact.path / _MATES)["document"].to_numpy()
+            mates = pl.read_parquet(artefact.path / _MATES, glob=False)["document"].to_numpy()
         barred[0][:] |= queries.is_in(asked["name"].implode()).to_numpy()
         barred[1][:] |= documents.is_in(there["name"][mates].implode()).to_numpy()
     return barred

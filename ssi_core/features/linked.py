@@ -172,7 +172,7 @@ def _clicks(clicks: Path, key: str) -> Linked:
     pages = _side(clicks / "pages", "id")
     ads = _side(clicks / "ads", "id") if (clicks / "ads").exists() else pages
     with files.reading(clicks / "pairs.parquet", INGEST):
-        clicked = pl.read_parquet(clicks / "pairs.parquet").filter(pl.col("weight") > 0)
+        clicked = pl.read_parquet(clicks / "pairs.parquet", glob=False).filter(pl.col("weight") > 0)
     ends = number_of(clicked["page"], pages.names), number_of(clicked["ad"], ads.names)
     pairs = np.unique(np.column_stack(ends).astype(np.int32), axis=0)
     if (pairs < 0).any():

@@ -18,7 +18,7 @@ INGEST = "Remove the corpus and ingest it again."
 
 def parts_of(corpus: Path, table: str) -> list[Path]:
     """Files of a table; `BadInput` when there is none."""
-    parts = sorted((corpus / table).glob("part-*.parquet"))
+    parts = files.parts_in(corpus / table)
     if not parts:
         raise BadInput(f"{corpus / table}: no part-*.parquet in it. {INGEST}")
     return parts

@@ -52,12 +52,15 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
              "report": "## The challenger does not take over\n"}  # fmt: skip
     asked = []
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(retrain, "run_retrain", lambda **said: asked.append(said) or night)
     how = ("--warm", "--frozen", "f", "--size", "0.5", "--threads", "2")
     how += ("--limit", "map=0.4", "--limit", "clicks=3")
     assert ssi(capsys, "retrain", "my.toml", "--corpus", corpus_dir, *how) == (0, night)
     checked = retrain.RetrainSettings(**asked[0])
-    assert (checked.start, checked.frozen, checked.size) == ("champion", ["f"], 0.5)
+    assert (checked.start, checked.frozen, checked.size) == (
+        "champion", [str(tmp_path / "f")], 0.5,
+    )  # fmt: skip
     limits = checked.all_limits()
     assert (limits.size, limits.map, limits.clicks, limits.words) == (0.5, 0.4, 3, 2)
     assert (checked.table, checked.corpus, checked.threads) == ("my.toml", str(corpus_dir), 2)
@@ -66,14 +69,16 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
     shown = capsys.readouterr().out
     assert "does not take over" in shown
     assert "the champion of ssi is version 4" in shown
-    assert retrain.RetrainSettings(**asked[1]).ingest.paths == ["one.xml", "two.xml"]
+    assert retrain.RetrainSettings(**asked[1]).ingest.paths == [
+        str(tmp_path / name) for name in ("one.xml", "two.xml")
+    ]
 
     assert run(cli, ["retrain"]) == 2
     assert run(cli, ["retrain", "--corpus", "c", "--limit", "map"]) == 2
     assert run(cli, ["retrain", "--clicks", "c", "--mates", "m"]) == 2
     assert run(cli, ["retrain", "--clicks", "c", "--renew", "--renew-days", "0"]) == 0
     last = retrain.RetrainSettings(**asked[-1])
-    assert (last.corpus, last.renew, last.renew_days) == ("c", True, 0)
+    assert (last.corpus, last.renew, last.renew_days) == (str(tmp_path / "c"), True, 0)
     with pytest.raises(ValueError, match="no limit 'colour'; there are clicks, empty"):
         retrain.RetrainSettings(limits={"colour": 1})
     with pytest.raises(ValueError, match="map=3"):

@@ -236,6 +236,7 @@ def test_the_summary_run_holds_the_object_the_page_and_pictures_and_replaces_the
 
 def test_the_latest_comparison_is_taken_unless_one_is_named(rows, task_dir):
     comparisons.write(task_dir, "second", gains=[("TF-IDF", 0.0)])
+    compare.summarise(EXPERIMENT, "second")
     assert compare.compare(EXPERIMENT)["comparison"] == "second"
     assert compare.compare(EXPERIMENT, "first")["comparison"] == "first"
     with pytest.raises(BadInput, match="no finished row"):

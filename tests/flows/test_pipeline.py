@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from flows import environment
+from flows.comparisons import latest
 from ssi_core import store
 from ssi_core.types import BadInput, Refused
 
@@ -100,8 +101,8 @@ def test_a_row_starts_from_the_model_of_another(prefect_server, task_dir, tmp_pa
     assert tracking.client().get_run(runs["few"]).data.params["start"] == "more"
 
 
-def test_a_row_that_fails_fails_alone(prefect_server, task_dir, tmp_path):
-    from flows import tracking
+def test_a_row_that_fails_fails_alone(prefect_server, task_dir, tmp_path, monkeypatch):
+    from flows import steps, tracking
     from flows.pipeline import PipelineSettings, pipeline
 
     table = tmp_path / "wrong.toml"
@@ -110,11 +111,15 @@ def test_a_row_that_fails_fails_alone(prefect_server, task_dir, tmp_path):
         '[[rows]]\nlabel = "wrong"\nmodel = "tfidf"\nview = "raw:7"\n'
         '[[rows]]\nlabel = "right"\nmodel = "tfidf"\nview = "raw"\n'
     )
+    posts = []
+    monkeypatch.setattr(steps, "post", lambda *line: posts.append(line))
     with pytest.raises(Exception, match=r"1 of 2 rows failed: wrong seed 0: .*raw:7") as caught:
         pipeline(PipelineSettings(table=str(table), task=str(task_dir)))
 
     assert not isinstance(caught.value, BadInput)
-    done = tracking.finished_rows("wrong", tracking.latest_comparison("wrong"))
+    assert posts[0] == ("2 rows", 0.0, "0 done, 0 failed")
+    assert posts[-1] == ("2 rows", 1.0, "2 done, 1 failed")
+    done = tracking.finished_rows("wrong", latest("wrong"))
     assert [row.label for row in done] == ["right"]
 
 

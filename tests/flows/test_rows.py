@@ -5,7 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from flows import checkpoints, environment, tracking
+from flows import board, checkpoints, environment, tracking
 from flows.cli import cli
 from flows.command import run as ssi
 from flows.rows import run_row
@@ -13,6 +13,7 @@ from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.experiment import parse_table
 from ssi_core.features.task import build_task, open_task
 from ssi_core.models import MODELS
+from ssi_core.models.tfidf import TfIdf
 from ssi_core.training.descend import Diverged
 from tests.corpora import write_collection
 
@@ -166,3 +167,26 @@ def test_a_row_that_fails_or_diverges_leaves_nothing_to_go_on_from(trained):
     with pytest.raises(Diverged):
         trained.row("first")
     assert trained.left() == []
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_a_row_posts_how_far_its_training_is(task_dir, tmp_path, monkeypatch, capsys):
+    posts, fit = [], TfIdf.fit
+
+    def trained(self, task, rng, **how):
+        how["watch"](500, {"val/rank_loss": 0.1})
+        return fit(self, task, rng, **how)
+
+    monkeypatch.setattr(board, "post", lambda *line: posts.append(line))
+    monkeypatch.setattr("flows.rows.post", board.post)
+    monkeypatch.setattr(TfIdf, "fit", trained)
+    (tmp_path / "posts.toml").write_text(
+        TABLE.replace('split = "queries"', "").replace("judged", "posts")
+    )
+    how = ["--task", str(task_dir), "--row", "TF-IDF", "--seed", "2"]
+    assert ssi(cli, ["train", str(tmp_path / "posts.toml"), *how]) == 0
+    assert posts == [
+        ("TF-IDF, seed 2", None, "begins"),
+        ("TF-IDF, seed 2", None, "500 triples, validation loss 10.00 %"),
+        ("TF-IDF, seed 2", None, "measuring"),
+    ]

@@ -16,7 +16,7 @@ import pytest
 from mlflow.types import DataType, Schema
 from mlflow.types.schema import Array
 
-from flows import slices, tracking
+from flows import comparisons, slices, tracking
 from flows.tracking import origin
 from flows.tracking.card import card_of
 from flows.tracking.page import address_of, first_address
@@ -27,13 +27,13 @@ from ssi_core.models import load_model
 from ssi_core.serving.searcher import open_searcher
 from ssi_core.types import BadInput
 from tests.evaluation.toy import Lookup, random_task
-from tests.flows import comparisons
+from tests.flows import comparisons as written
 
 
 @pytest.fixture
 def table(request) -> Table:
     """A table of one test's own, so that tests do not meet in an experiment."""
-    return dataclasses.replace(parse_table(comparisons.TABLE), name=request.node.name[:60])
+    return dataclasses.replace(parse_table(written.TABLE), name=request.node.name[:60])
 
 
 def run_of(run_id):
@@ -66,7 +66,7 @@ def test_a_row_is_one_flat_run_with_all_that_is_known_of_it(table, task_dir):
         run.watch(0, {"train/hinge": 1.0, "val/rank_loss": 0.3})
         run.watch(500, {"train/hinge": 0.5, "val/rank_loss": 0.2})
         run.facts({"triples": 500, "seconds": 2.5, "triples_per_second": 200.0, "trials": [1, 2]})
-        run.report(comparisons.report(0.1))
+        run.report(written.report(0.1))
     found = run_of(run.run_id)
     task = open_task(task_dir)
     assert (found.info.status, found.info.run_name) == ("FINISHED", "U'V + I")
@@ -79,7 +79,7 @@ def test_a_row_is_one_flat_run_with_all_that_is_known_of_it(table, task_dir):
     assert (parameters["model"], parameters["seed"]) == ("bilinear", "0")
     assert (parameters["budget"], parameters["rates"]) == ("1000", "[0.1, 0.03]")
     metrics = found.data.metrics
-    assert metrics["test/map"] == pytest.approx(comparisons.report(0.1).means["map"])
+    assert metrics["test/map"] == pytest.approx(written.report(0.1).means["map"])
     assert metrics["test_se/map"] > 0
     assert metrics["test_bound/p_at_10"] == 0.62
     assert (metrics["train/triples"], metrics["usage/seconds"]) == (500, 2.5)
@@ -225,7 +225,7 @@ def test_a_row_bears_its_origin(table, task_dir, monkeypatch):
 
 @pytest.mark.usefixtures("mlflow_root")
 def test_what_was_written_is_read_back(table, task_dir):
-    row, report = table.row("TF-IDF"), comparisons.report(0.0)
+    row, report = table.row("TF-IDF"), written.report(0.0)
     with tracking.row_run(table, row, 0, "c", task_dir) as run:
         run.watch(100, {"val/rank_loss": 0.5})
         run.report(report)
@@ -234,7 +234,7 @@ def test_what_was_written_is_read_back(table, task_dir):
     assert found.per_query.equals(report.per_query)
     assert dict(found.errors) == dict(report.errors)
     assert tracking.run_curve(run.run_id) == [(100, {"val/rank_loss": 0.5})]
-    assert tracking.latest_comparison(table.name) == "c"
+    assert comparisons.latest(table.name) == "c"
 
 
 @pytest.mark.usefixtures("mlflow_root")
@@ -324,7 +324,7 @@ def test_a_logged_model_ranks_raw_text_and_carries_its_measures(table, task_dir,
     fitted.save(tmp_path / "any name")
     with tracking.row_run(table, row, 0, "c", task_dir) as run:
         run.finish_model(fitted, tmp_path / "any name")
-        run.report(comparisons.report(0.0))
+        run.report(written.report(0.0))
     directory = tracking.searchable_directory(run.run_id)
     assert load_model(directory).model == fitted.model
     text = " ".join(task.documents.views["raw"].words[:3])
@@ -358,7 +358,7 @@ def test_an_unknown_experiment_names_the_known_ones(table, task_dir):
     with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir):
         pass
     with pytest.raises(BadInput, match=table.name):
-        tracking.latest_comparison("no such experiment")
+        comparisons.latest("no such experiment")
 
 
 @pytest.mark.usefixtures("mlflow_root")

@@ -17,6 +17,21 @@ NAME = "quarantine.csv"
 _LEAST = 1000  # rows before a log is called broken as a whole
 
 
+_FORMULA = r"^['=+\-@\t\r\n＝＋－＠]"
+
+
+def as_text(rows: pl.DataFrame) -> pl.DataFrame:
+    """Put ' before each text that a spreadsheet would run as a formula, or that begins with '.
+
+    A reader who takes one leading ' away from every text has the texts as they were. The signs are
+    those of OWASP, "CSV Injection", with their full-width forms.
+    """
+    text = pl.selectors.string()
+    return rows.with_columns(
+        pl.when(text.str.contains(_FORMULA)).then(pl.lit("'") + text).otherwise(text).name.keep()
+    )
+
+
 class Quarantine:
     """Writes ``quarantine.csv``: what lines say by themselves, then what others say of them.
 
@@ -54,7 +69,7 @@ class Quarantine:
         if not len(rows):
             return
         with (self._of_lines if of_lines else self._rest).open("ab") as file:
-            rows.write_csv(file, include_header=False)
+            as_text(rows).write_csv(file, include_header=False, quote_style="non_numeric")
         counters = [self.broken, *([self._known["broken"]] if of_lines else [])]
         for category, number in rows.group_by("category").len().rows():
             for counter in counters:

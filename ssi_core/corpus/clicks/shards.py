@@ -63,7 +63,9 @@ class Shards:
     def read(self, shard: int) -> pl.DataFrame:
         """Read all rows of a shard, in the order in which they were added."""
         parts = sorted((self._directory / str(shard)).glob("*.parquet"))
-        return pl.concat([pl.read_parquet(part) for part in parts]) if parts else _NOTHING
+        return (
+            pl.concat([pl.read_parquet(part, glob=False) for part in parts]) if parts else _NOTHING
+        )
 
     def replace(self, shard: int, rows: pl.DataFrame) -> None:
         """Put rows in the place of a shard's, to be read by `read_whole`."""
@@ -72,7 +74,7 @@ class Shards:
 
     def read_whole(self, shard: int) -> pl.DataFrame:
         """Read what was put in the place of a shard."""
-        return pl.read_parquet(self._directory / f"{shard}.parquet")
+        return pl.read_parquet(self._directory / f"{shard}.parquet", glob=False)
 
     def remove(self) -> None:
         """Take all shards away."""

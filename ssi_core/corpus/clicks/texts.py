@@ -80,7 +80,7 @@ class Gathered:
     def go_on(self, documents: Path, kept: Path) -> None:
         """Take over the texts of an earlier ingestion, and what it kept of them."""
         with files.reading(kept / f"{self.side}.parquet"):
-            self._seen = pl.read_parquet(kept / f"{self.side}.parquet")
+            self._seen = pl.read_parquet(kept / f"{self.side}.parquet", glob=False)
         for part in sorted(documents.glob("part-*.parquet")):
             with files.reading(part):
                 rows = len(pl.read_parquet(part, columns=["id"], glob=False))

@@ -1,0 +1,87 @@
+"""SIGTERM is Ctrl-C: what a command holds is let go, and its exit code says which signal it was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_AGAIN = 0.05
+"""Seconds until a signal comes again that Python dropped."""
+
+INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came; whatever clears up after Ctrl-C clears up after it too."""
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Raise `Terminated` where the body is when SIGTERM comes.
+
+    A second SIGTERM does not disturb what the first one began. Signals belong to the main thread;
+    in another one this does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came = False
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        if not came:
+            came = True
+            raise Terminated
+
+    def dropped(error: sys.UnraisableHookArgs) -> None:
+        # Python drops what is raised while it removes an object. The signal comes again when that
+        # is over.
+        nonlocal came
+        if not isinstance(error.exc_value, KeyboardInterrupt):
+            hook(error)
+            return
+        came = False
+        one = signal.SIGTERM if isinstance(error.exc_value, Terminated) else signal.SIGINT
+        threading.Timer(_AGAIN, os.kill, (os.getpid(), one)).start()
+
+    before, hook = signal.signal(signal.SIGTERM, terminate), sys.unraisablehook
+    sys.unraisablehook = dropped
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        signal.signal(signal.SIGTERM, before)
+
+
+def code_of(error: BaseException) -> int | None:
+    """Return the exit code of the signal that an error came of; None: it came of none.
+
+    What fails while a signal clears up is not the reason. A row that SIGTERM ends in the main
+    thread ends with `SystemExit`, as its run says.
+    """
+    code: int | None = None
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, Terminated) or (
+            isinstance(seen, SystemExit) and seen.code == TERMINATED
+        ):
+            return TERMINATED
+        if isinstance(seen, KeyboardInterrupt):
+            code = INTERRUPTED
+        seen = seen.__cause__ or seen.__context__
+    return code
+
+
+def end_at_once(*signals: signal.Signals) -> None:
+    """Let signals end this process with their exit code where nothing is to be cleared up."""
+    for one in signals:
+        signal.signal(one, _end)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    os._exit(128 + number)

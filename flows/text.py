@@ -1,0 +1,50 @@
+"""Data on a terminal: text that is shown as text, whatever is in it, and short numbers."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+
+# What a terminal obeys (C0 but tab and line feed, DEL, C1), what turns the reading direction round,
+# line ends that only some programs see, and what no encoding has.
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def shown(text: str) -> str:
+    r"""Return a text with every control character written as ``\u001b``.
+
+    All of these characters are of four hexadecimal digits, so that JSON stays the same JSON.
+
+    >>> print(shown("\x1b[31mred"))
+    \u001b[31mred
+    """
+    return _OBEYED.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+
+
+class TerminalHandler(logging.Handler):
+    """A handler that writes records as text on what is standard error then.
+
+    While bars are shown, that is what writes above them.
+    """
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record."""
+        try:
+            print(shown(self.format(record)), file=sys.stderr)
+        except Exception:
+            self.handleError(record)
+
+
+def count(number: float) -> str:
+    """Write a number shortly: 50000 as 50k, 1250000 as 1.25M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{float(f'{number / size:.3g}'):g}{letter}"
+    return f"{number:g}"

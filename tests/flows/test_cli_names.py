@@ -1,0 +1,56 @@
+"""Names that a person types: options of models and comparisons, and the settings of flows."""
+
+import pytest
+
+from flows.cli import cli
+from flows.command import run
+from tests.test_names import HOSTILE
+
+pytestmark = pytest.mark.usefixtures("own_root")
+
+CALLS = {
+    "promote": ["promote", "1", "--name"],
+    "rollback": ["rollback", "--name"],
+    "champions": ["champions", "--name"],
+    "retrain": ["retrain", "--corpus", "c", "--name"],
+    "train": ["train", "demo", "--task", "t", "--row", "TF-IDF", "--comparison"],
+    "compare": ["compare", "demo", "--comparison"],
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_hostile_names_of_options_are_wrong_use(call, tmp_path, capsys):
+    for name in HOSTILE.values():
+        assert run(cli, [*call, name]) == 2
+        assert "letters and digits of any script" in capsys.readouterr().err
+    # Nothing was written, in the root or outside of it.
+    assert {path.name for path in tmp_path.rglob("*")} <= {"root", ".ssi"}
+
+
+def test_hostile_names_in_the_settings_of_flows_are_refused():
+    from flows.pipeline import PipelineSettings
+    from flows.retrain import RetrainSettings
+    from flows.train import TrainSettings
+
+    for name in HOSTILE.values():
+        with pytest.raises(ValueError, match="name"):
+            RetrainSettings(name=name)
+        with pytest.raises(ValueError, match="comparison"):
+            PipelineSettings(comparison=name)
+        with pytest.raises(ValueError, match="comparison"):
+            TrainSettings(row="x", task="t", comparison=name)
+    assert RetrainSettings(name="été 2").name == "été 2"
+    assert PipelineSettings().comparison is None
+
+
+def test_a_table_that_would_write_outside_of_the_root_is_bad_input(tmp_path, project, ssi):
+    table = tmp_path / "evil.toml"
+    table.write_text(
+        'name = "../../../evil"\ntitle = "t"\n[[rows]]\nlabel = "a"\nmodel = "tfidf"\n'
+    )
+    for verb in ("train", "pipeline"):
+        row = ("--row", "a") if verb == "train" else ()
+        code, value, _ = ssi(verb, table, "--task", project / "task", *row)
+        assert code == 3
+        assert "is no name of a table" in value["error"]["message"]
+    assert not list(tmp_path.parent.glob("**/evil"))

@@ -13,8 +13,10 @@ from types import FrameType
 from typing import Protocol
 
 from flows import environment
+from flows.access import HOST
+from flows.kept import start_kept
 from flows.processes import shared
-from flows.server import HOST, check_port, start_kept
+from flows.server import check_port
 
 
 class Page(Protocol):

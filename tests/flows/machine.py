@@ -13,7 +13,8 @@ import httpx
 import psutil
 import yaml
 
-from flows.server import HOST, free_port, server_command
+from flows.access import HOST
+from flows.server import free_port, server_command
 
 REPOSITORY = Path(__file__).parents[2]
 ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")

@@ -78,6 +78,8 @@ for _verb in (
     registry.champions,
     services.serve,
     services.ui,
+    services.up,
+    services.deploy,
     services.doctor,
 ):
     cli.add_command(_verb)

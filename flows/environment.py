@@ -84,7 +84,7 @@ def override(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-_CONSOLE = "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"
+CONSOLE = "PREFECT_LOGGING_HANDLERSCONSOLE_LEVEL"
 
 
 def variables() -> dict[str, str]:
@@ -116,7 +116,7 @@ def prepare() -> None:
     """
     # Prefect makes its own directory, but not the one above.
     home().mkdir(parents=True, exist_ok=True)
-    for name, value in {**variables(), _CONSOLE: "CRITICAL"}.items():
+    for name, value in {**variables(), CONSOLE: "CRITICAL"}.items():
         os.environ.setdefault(name, value)
 
 
@@ -128,12 +128,16 @@ def main(command: Sequence[str]) -> None:
     from ssi_core.types import Refused
 
     home().mkdir(parents=True, exist_ok=True)
+    # Prefect and MLflow lie beside the interpreter, be it on PATH or not.
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
     try:
-        settings = settings_of(command)
+        every = {**variables(), **os.environ, **settings_of(command), "PATH": path}
+        os.execvpe(command[0], list(command), every)
     except Refused as error:
         print(f"refused: {error}", file=sys.stderr)
         sys.exit(4)
-    os.execvpe(command[0], list(command), {**variables(), **os.environ, **settings})
+    except FileNotFoundError:
+        sys.exit(f"{command[0]}: there is no such command on PATH")
 
 
 if __name__ == "__main__":

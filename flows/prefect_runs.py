@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from flows.processes import is_over, own_name
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
+    from prefect.client.orchestration import SyncPrefectClient
     from prefect.client.schemas.objects import FlowRun, TaskRun
 
     AnyRun = TypeVar("AnyRun", FlowRun, TaskRun)
@@ -35,37 +39,68 @@ def named_runs() -> Iterator[None]:
 
 def end_killed() -> None:
     """Mark the runs of flows and of tasks whose process is over as crashed."""
+    with _client() as client:
+        flows = [run.id for run in _flows(client) if _is_killed(run.tags)]
+        tasks = [run.id for run in _tasks(client) if _is_killed(run.tags)]
+        _end(client, flows, tasks, "its process was killed")
+
+
+def end(flows: Collection[UUID], message: str) -> None:
+    """Mark runs of flows, and what they had not finished, as crashed."""
+    with _client() as client:
+        going = [run.id for run in _flows(client) if run.id in flows]
+        tasks = [run.id for run in _tasks(client) if run.flow_run_id in flows]
+        _end(client, going, tasks, message)
+
+
+def _client() -> SyncPrefectClient:
     from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import FlowRunFilter, TaskRunFilter
+
+    return get_client(sync_client=True)
+
+
+def _end(
+    client: SyncPrefectClient, flows: Collection[UUID], tasks: Collection[UUID], message: str
+) -> None:
     from prefect.client.schemas.objects import State
     from prefect.states import Crashed
 
-    state: State[None] = Crashed(message="its process was killed")
-    with get_client(sync_client=True) as client:
-        flows = FlowRunFilter.model_validate(_GOING)
-        for flow in _killed(lambda **page: client.read_flow_runs(flow_run_filter=flows, **page)):
-            client.set_flow_run_state(flow.id, state, force=True)
-        tasks = TaskRunFilter.model_validate(_GOING)
-        for task in _killed(lambda **page: client.read_task_runs(task_run_filter=tasks, **page)):
-            client.set_task_run_state(task.id, state, force=True)
+    state: State[None] = Crashed(message=message)
+    for flow in flows:
+        client.set_flow_run_state(flow, state, force=True)
+    for task in tasks:
+        client.set_task_run_state(task, state, force=True)
 
 
-def _killed(read: Callable[..., list[AnyRun]]) -> list[AnyRun]:
-    """Return those runs, of all pages, that are tagged with a process that is over."""
+def _flows(client: SyncPrefectClient) -> list[FlowRun]:
+    from prefect.client.schemas.filters import FlowRunFilter
+
+    going = FlowRunFilter.model_validate(_GOING)
+    return _pages(partial(client.read_flow_runs, flow_run_filter=going))
+
+
+def _tasks(client: SyncPrefectClient) -> list[TaskRun]:
+    from prefect.client.schemas.filters import TaskRunFilter
+
+    going = TaskRunFilter.model_validate(_GOING)
+    return _pages(partial(client.read_task_runs, task_run_filter=going))
+
+
+def _pages(read: Callable[..., list[AnyRun]]) -> list[AnyRun]:
     runs: list[AnyRun] = []
     while page := read(limit=_PAGE, offset=len(runs)):
         runs += page
-    return [run for run in runs if any(map(is_over, _processes(run.tags)))]
+    return runs
 
 
-def _processes(tags: list[str]) -> list[str]:
-    return [tag.removeprefix(_PROCESS) for tag in tags if tag.startswith(_PROCESS)]
+def _is_killed(tags: Collection[str]) -> bool:
+    names = [tag.removeprefix(_PROCESS) for tag in tags if tag.startswith(_PROCESS)]
+    return any(map(is_over, names))
 
 
 def settle(*, patience: float = 20.0) -> None:
     """Wait until the records of tasks, which are on their way for a while, have arrived."""
     from httpx import HTTPError
-    from prefect.client.orchestration import get_client
     from prefect.events.worker import EventsWorker
     from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
@@ -74,7 +109,7 @@ def settle(*, patience: float = 20.0) -> None:
     end = time.monotonic() + patience
     with (
         temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}),
-        get_client(sync_client=True) as client,
+        _client() as client,
     ):
         while time.monotonic() < end and (len(counts) < 4 or len(set(counts[-4:])) > 1):
             try:

@@ -108,16 +108,20 @@ def running(chosen: str = "") -> Running | None:
     chosen : address that the user has set; a server at another one is his own, and is not this
         root's. In another container of this machine the server is found by its address alone.
     """
+    server = last(chosen)
+    if server is None or is_over(server.keeper):
+        return None
+    return server if chosen or is_here(server.keeper) else None
+
+
+def last(chosen: str = "") -> Running | None:
+    """Return the last server of this root, on this machine; see `running`."""
     try:
         server = Running(**json.loads(_record().read_text()))
+        near = machine_of(server.keeper) == machine_of(own_name())
     except (OSError, ValueError, TypeError):
         return None
-    if is_over(server.keeper):
-        return None
-    if chosen:
-        near = machine_of(server.keeper) == machine_of(own_name())
-        return server if near and _same(chosen) == _same(server.url) else None
-    return server if is_here(server.keeper) else None
+    return server if near and _same(chosen or server.url) == _same(server.url) else None
 
 
 def _same(url: str) -> str:

@@ -7,6 +7,8 @@ its secret; every other command of Prefect is given the address of that server, 
 from __future__ import annotations
 
 import os
+import sys
+import time
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +17,9 @@ from flows import access
 from flows.access import HOST, Running
 from flows.processes import own_name
 from ssi_core.types import Refused
+
+PATIENCE = 60.0
+"""Seconds that a worker waits for a server that has ended to be there again."""
 
 
 def settings_of(command: Sequence[str]) -> dict[str, str]:
@@ -33,11 +38,23 @@ def settings_of(command: Sequence[str]) -> dict[str, str]:
     if ("server", "start") in pairwise(words):
         return _of_server(words)
     chosen = os.environ.get("PREFECT_API_URL", "")
+    if ("worker", "start") in pairwise(words):
+        _wait(chosen)
     server = access.running(chosen)
     if server is not None:
         return access.of_client(server.url)
-    # Not a server of Prefect's own that answers everybody and is gone with the command.
-    return {} if chosen else {"PREFECT_SERVER_EPHEMERAL_ENABLED": "false"}
+    if chosen:
+        return {}
+    print("no Prefect server of this root runs; one is started by: ssi up", file=sys.stderr)
+    # Nor one of Prefect's own, which would answer everybody and be gone with the command.
+    return {"PREFECT_SERVER_EPHEMERAL_ENABLED": "false"}
+
+
+def _wait(chosen: str) -> None:
+    """Wait for a server that has ended: who starts workers again starts servers again, too."""
+    end = time.monotonic() + PATIENCE
+    while access.last(chosen) and not access.running(chosen) and time.monotonic() < end:
+        time.sleep(0.2)
 
 
 def _words_of_prefect(command: Sequence[str]) -> list[str] | None:

@@ -109,15 +109,24 @@ def test_a_server_that_the_user_chose_is_never_sent_the_secret(chosen, monkeypat
 
 
 def test_nor_is_a_server_that_took_the_place_of_one_that_ended(over, monkeypatch):
+    monkeypatch.setattr("flows.typed.PATIENCE", 0)
     url = remember(keeper=over)
     assert access.running() is None
     monkeypatch.setenv("PREFECT_API_URL", url)
     assert settings_of(["prefect", "deploy"]) == {}
+    assert settings_of(["prefect", "worker", "start"]) == {}
 
 
-def test_without_a_server_prefect_starts_none_that_answers_everybody():
-    settings = settings_of(["python", "-m", "prefect", "deploy", "--all"])
-    assert settings == {"PREFECT_SERVER_EPHEMERAL_ENABLED": "false"}
+def test_a_worker_waits_for_a_server_that_is_started_again(over, monkeypatch):
+    url = remember(keeper=over)
+    monkeypatch.setattr("time.sleep", lambda seconds: remember())
+    assert settings_of(["prefect", "worker", "start"]) == access.of_client(url)
+
+
+def test_without_a_server_prefect_starts_none_that_answers_everybody(capsys):
+    for command in (["prefect", "worker", "start"], ["python", "-m", "prefect", "deploy", "--all"]):
+        assert settings_of(command) == {"PREFECT_SERVER_EPHEMERAL_ENABLED": "false"}
+        assert "ssi up" in capsys.readouterr().err
 
 
 def test_a_server_of_another_container_is_found_by_its_address_alone():

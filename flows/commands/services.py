@@ -213,7 +213,7 @@ class _Servers:
         self.addresses[page.name.lower()] = page.address
 
     def _leave(self, name: str, address: str) -> None:
-        self.addresses[name.lower()] = address
+        self.addresses[name.lower()] = shown(address)
         click.echo(f"{name}: {shown(address)} (yours; it is left alone)", err=True)
 
     def tell(self, page: Page) -> None:

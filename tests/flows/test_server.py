@@ -121,6 +121,33 @@ def test_commands_of_one_root_share_a_server_until_the_last_ends(tmp_path):
             assert not answers(url)
 
 
+@pytest.mark.slow
+def test_a_server_that_a_person_started_is_used_and_stays(tmp_path):
+    port = str(free_port())
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("SSI_", "PREFECT_"))}
+    typed = ["-m", "flows.environment", "prefect", "server", "start", "--port", port]
+    with (tmp_path / "log").open("wb") as log:
+        server = subprocess.Popen(
+            [sys.executable, *typed],
+            cwd=Path(__file__).parents[2],
+            env=clean | {"SSI_ROOT": str(tmp_path)},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        url = f"http://127.0.0.1:{port}/api"
+        until(lambda: (tmp_path / ".ssi" / "prefect" / "server.json").exists())
+        with start(tmp_path) as command:
+            assert command.communicate(timeout=300)[0].split()[-1] == url
+        assert command.returncode == 0
+        assert states(tmp_path, "task_run") == [("Completed", 20)]
+        assert answers(url)
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(60)
+
+
 SLEEPERS = """
 import subprocess, sys, time
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)", sys.argv[1]])

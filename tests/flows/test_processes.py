@@ -1,4 +1,5 @@
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -66,6 +67,27 @@ def test_a_container_has_a_name_of_its_own(monkeypatch):
         assert machine_of(f"{place()}-1-2.0") == machine_of(name)
     finally:
         place.cache_clear()
+
+
+CONTAINER = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc")
+
+
+def test_no_container_judges_over_the_processes_of_another():
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*CONTAINER, "true"], check=False).returncode
+    ):
+        pytest.skip("no namespaces of processes can be made here")
+    code = "import sys; from flows.processes import is_over; print(is_over(sys.argv[1]))"
+    done = subprocess.run(
+        [*CONTAINER, sys.executable, "-c", code, own_name()],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(environment.__file__).parents[1],
+    )
+    # This process has no number there.
+    assert done.stdout.strip() == "False"
 
 
 def test_the_system_lets_go_of_a_file_for_a_process_that_is_killed(tmp_path):

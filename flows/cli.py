@@ -85,6 +85,8 @@ for _verb in (
     store.store,
     services.serve,
     services.ui,
+    services.up,
+    services.deploy,
     services.doctor,
     backup.backup,
     backup.restore,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flows import environment
+from flows import access, environment
 from flows.addresses import shown, trouble
 
 if TYPE_CHECKING:
@@ -147,7 +147,37 @@ def _servers(missing: list[str]) -> dict[str, str]:
         found[name] = f"{shown(address)}: {'not reachable' if why else 'reachable'}"
         if why:
             missing.append(f"{name} at {shown(address)} does not answer ({why}); start it: ssi ui")
+    _own_server(found, missing)
     return found
+
+
+def _own_server(found: dict[str, str], missing: list[str]) -> None:
+    """Say which Prefect server this root has, and whether its clients are let in."""
+    chosen = os.environ.get("PREFECT_API_URL", "")
+    server = access.running(chosen)
+    if server is not None:
+        found["prefect"] = f"{server.url}: this root's; its secret is in {access.secret_file()}"
+    elif not chosen:
+        found["prefect"] = "none runs; a command starts one for its length, ssi up one that stays"
+    elif "not reachable" not in found["prefect"] and _refuses(chosen):
+        missing.append(
+            f"prefect at {shown(chosen)} asks for a secret and refuses yours; set "
+            "PREFECT_API_AUTH_STRING to what its PREFECT_SERVER_API_AUTH_STRING is"
+        )
+    file = access.secret_file()
+    if file.exists() and file.stat().st_mode & 0o077:
+        missing.append(f"others can read the secret of Prefect's server: chmod 600 {file}")
+
+
+def _refuses(address: str) -> bool:
+    """Say whether a server of the user's lets the clients of this environment in."""
+    import httpx
+
+    user, _, password = os.environ.get("PREFECT_API_AUTH_STRING", "").partition(":")
+    answer = httpx.get(
+        f"{address.rstrip('/')}/admin/version", auth=(user, password), timeout=5, trust_env=False
+    )
+    return answer.status_code == httpx.codes.UNAUTHORIZED
 
 
 def _database(root: Path, missing: list[str]) -> dict[str, str]:

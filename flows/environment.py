@@ -1,14 +1,15 @@
 """Where things lie, and the settings that must be in place before Prefect or MLflow are imported.
 
 This module imports the standard library alone. ``python -m flows.environment COMMAND ...`` runs a
-command, such as ``prefect worker start``, with the same settings as ``ssi`` itself.
+command, such as ``prefect worker start``, with the same settings as ``ssi`` itself; one of Prefect
+calls the server of this root, if that runs (`flows.typed`).
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -61,22 +62,29 @@ def threads(n: int | None) -> Iterator[None]:
     if n is None:
         yield
         return
-    before = {name: os.environ.get(name) for name in thread_variables(n)}
-    os.environ.update(thread_variables(n))
-    try:
+    with override(thread_variables(n)):
         from ssi_core.threads import threads as limited
 
         with limited(n):
             yield
+
+
+@contextmanager
+def override(values: Mapping[str, str]) -> Iterator[None]:
+    """Set variables for the length of a block; afterwards they are as they were."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
     finally:
         for name, value in before.items():
             if value is None:
-                del os.environ[name]
+                os.environ.pop(name, None)
             else:
                 os.environ[name] = value
 
 
-_CONSOLE = "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"
+CONSOLE = "PREFECT_LOGGING_HANDLERSCONSOLE_LEVEL"
 
 
 def variables() -> dict[str, str]:
@@ -108,7 +116,7 @@ def prepare() -> None:
     """
     # Prefect makes its own directory, but not the one above.
     home().mkdir(parents=True, exist_ok=True)
-    for name, value in {**variables(), _CONSOLE: "CRITICAL"}.items():
+    for name, value in {**variables(), CONSOLE: "CRITICAL"}.items():
         os.environ.setdefault(name, value)
 
 
@@ -116,8 +124,20 @@ def main(command: Sequence[str]) -> None:
     """Become another command, under the prepared environment."""
     if not command:
         sys.exit("usage: python -m flows.environment COMMAND [ARGUMENT ...]")
+    from flows.typed import settings_of
+    from ssi_core.types import Refused
+
     home().mkdir(parents=True, exist_ok=True)
-    os.execvpe(command[0], list(command), {**variables(), **os.environ})
+    # Prefect and MLflow lie beside the interpreter, be it on PATH or not.
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
+    try:
+        every = {**variables(), **os.environ, **settings_of(command), "PATH": path}
+        os.execvpe(command[0], list(command), every)
+    except Refused as error:
+        print(f"refused: {error}", file=sys.stderr)
+        sys.exit(4)
+    except FileNotFoundError:
+        sys.exit(f"{command[0]}: there is no such command on PATH")
 
 
 if __name__ == "__main__":

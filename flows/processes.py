@@ -24,11 +24,24 @@ _SAME_START = 2.0
 
 
 @cache
+def place() -> str:
+    """Return where numbers of processes mean the same: the machine, and its table of processes.
+
+    Each container has a table of its own; a number of one means another process in the next.
+    """
+    try:
+        table = Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:  # a system without such tables
+        table = 0
+    return f"{socket.gethostname()}.{table}"
+
+
+@cache
 def name_of(pid: int) -> str:
-    """Return a name of a process that no other has: machine, number and start."""
+    """Return a name of a process that no other has: place, number and start."""
     import psutil
 
-    return f"{socket.gethostname()}-{pid}-{psutil.Process(pid).create_time():.2f}"
+    return f"{place()}-{pid}-{psutil.Process(pid).create_time():.2f}"
 
 
 def own_name() -> str:
@@ -36,19 +49,29 @@ def own_name() -> str:
     return name_of(os.getpid())
 
 
+def is_here(name: str) -> bool:
+    """Say whether a process, living or not, is one of this place; see `place`."""
+    return name.rsplit("-", 2)[0] == place()
+
+
 def is_over(name: str) -> bool:
-    """Say whether a process of this machine has ended; never so of another machine's."""
+    """Say whether a process of this place has ended; never so of another place's."""
     import psutil
 
-    host, pid, start = name.rsplit("-", 2)
-    if host != socket.gethostname():
+    if not is_here(name):
         return False
+    _, pid, start = name.rsplit("-", 2)
     try:
         process = psutil.Process(int(pid))
         reused = abs(process.create_time() - float(start)) > _SAME_START
         return bool(reused or process.status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True
+
+
+def machine_of(name: str) -> str:
+    """Return the machine of a process, whatever its table."""
+    return name.rsplit("-", 2)[0].rpartition(".")[0]
 
 
 @contextlib.contextmanager

@@ -7,14 +7,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
 from flows import environment, holding, sqlite
+from flows.access import HOST
+from flows.kept import start_kept
 from flows.processes import shared
-from flows.server import HOST, check_port, start_kept
+from flows.server import check_port
 
 
 class Page(Protocol):
@@ -102,26 +104,42 @@ class MlflowServer:
         return self._process is not None and self._process.poll() is not None
 
 
-def serve(servers: Sequence[Page], ready: Callable[[Page], None]) -> None:
-    """Tell when each server answers, and wait for Ctrl-C, SIGTERM or an end.
+def serve(pages: Sequence[Page], ready: Callable[[Page], None]) -> None:
+    """Tell when each server answers, and wait for Ctrl-C, SIGTERM or an end; see `watch`."""
+    with terminated(), contextlib.suppress(KeyboardInterrupt):
+        answer(pages, ready)
+        watch(pages)
+
+
+def answer(pages: Sequence[Page], ready: Callable[[Page], None]) -> None:
+    """Tell when each server answers; RuntimeError if one does not."""
+    for page in pages:
+        page.wait()
+        ready(page)
+
+
+def watch(pages: Sequence[Page]) -> None:
+    """Wait for Ctrl-C.
 
     Raises
     ------
     RuntimeError
-        A server ended by itself or does not answer; the message names its log.
+        A server ended by itself; the message names its log.
     """
-    before = signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        for page in servers:
-            page.wait()
-            ready(page)
+    with contextlib.suppress(KeyboardInterrupt):
         while True:
-            for page in servers:
+            for page in pages:
                 if page.is_over():
                     raise RuntimeError(f"{page.name} ended by itself; see {page.log}")
             time.sleep(0.5)
-    except KeyboardInterrupt:
-        return
+
+
+@contextlib.contextmanager
+def terminated() -> Iterator[None]:
+    """Take SIGTERM for Ctrl-C."""
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
     finally:
         signal.signal(signal.SIGTERM, before)
 

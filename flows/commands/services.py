@@ -1,14 +1,16 @@
-"""Verbs that serve and look after: serve, ui, doctor."""
+"""Verbs that serve and look after: serve, ui, up, deploy, doctor."""
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from flows import environment
+from flows import access, environment
+from flows.addresses import shown
 from flows.command import Outcome, Verb, settings
 from flows.commands.search import (
     APPROXIMATE,
@@ -21,6 +23,7 @@ from flows.commands.search import (
 
 if TYPE_CHECKING:
     from flows.serve.service import Service
+    from flows.ui import Page
 
 
 @click.command(
@@ -98,45 +101,139 @@ def serve(
     return Outcome(value, lambda console: console.print("the service ended"))
 
 
+_MLFLOW_PORT = click.option(
+    "--mlflow-port", type=click.IntRange(1, 65535), default=5000, show_default=True
+)
+_PREFECT_PORT = click.option(
+    "--prefect-port", type=click.IntRange(1, 65535), default=4200, show_default=True
+)
+
+
 @click.command(cls=Verb, examples=("ssi ui", "ssi ui --mlflow-port 5001 --prefect-port 4201"))
-@click.option("--mlflow-port", type=click.IntRange(1, 65535), default=5000, show_default=True)
-@click.option("--prefect-port", type=click.IntRange(1, 65535), default=4200, show_default=True)
+@_MLFLOW_PORT
+@_PREFECT_PORT
 def ui(mlflow_port: int, prefect_port: int) -> Outcome:
     """Start the pages of MLflow and Prefect.
 
-    They are for this machine alone. Ctrl-C ends both. Commands of the same root that run meanwhile
-    share the server of Prefect, whichever comes first.
+    They are for this machine alone, and Prefect's asks for the secret of this root. Ctrl-C ends
+    both. Commands of the same root that run meanwhile share the server of Prefect, whichever comes
+    first.
     """
-    from flows import tracking
-    from flows.server import Server, chosen_url
-    from flows.tracking.page import first_address
-    from flows.ui import MlflowServer, Page, serve
-
-    tracked = tracking.tracking_uri()
-    # A server of the user's own is not started a second time.
-    own = {"MLflow": tracked if tracked.startswith("http") else "", "Prefect": chosen_url()}
-    for name, address in own.items():
-        if address:
-            click.echo(f"{name}: {address} (yours; it is left alone)", err=True)
-    tracking.ready()
-
-    def ready(page: Page) -> None:
-        click.echo(f"{page.name}: {page.address}", err=True)
+    from flows.ui import serve
 
     with ExitStack() as stack:
-        every: dict[str, MlflowServer | Server] = {
-            "MLflow": MlflowServer(tracked, mlflow_port, first_address()),
-            "Prefect": Server(prefect_port),
-        }
-        servers: list[Page] = []
-        for name, page in every.items():
-            if not own[name]:
-                stack.enter_context(page)
-                servers.append(page)
-        value = {name.lower(): own[name] or page.address for name, page in every.items()}
-        if servers:
-            serve(servers, ready)
-    return Outcome(value, lambda console: console.print(f"{len(servers)} servers ended"))
+        servers = _Servers(stack, mlflow_port, prefect_port)
+        if servers.pages:
+            serve(servers.pages, servers.tell)
+    ended = f"{len(servers.pages)} servers ended"
+    return Outcome(servers.addresses, lambda console: console.print(ended))
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi up",
+        "ssi up --limit 4 --prefect-port 4201 --mlflow-port 5001",
+        "python -m flows.environment prefect deployment run pipeline/pipeline",
+        "python -m flows.environment prefect worker start --pool local-process --name worker-2",
+    ),
+)
+@_MLFLOW_PORT
+@_PREFECT_PORT
+@click.option(
+    "--worker", metavar="NAME", default="worker-1", show_default=True, help="Name of the worker."
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=2, show_default=True, help="Runs at a time."
+)
+def up(mlflow_port: int, prefect_port: int, worker: str, limit: int) -> Outcome:
+    """Bring up all that runs the flows by itself: servers, deployments, a worker.
+
+    The pages of MLflow and Prefect (as ssi ui), the work pool, the flows and schedules of
+    prefect.yaml, the automations, and one worker that takes their runs. Ctrl-C or SIGTERM ends all
+    of it, and the runs that work. It may be started again at any time; what the files say then
+    counts. In another terminal, "ssi deploy" tells it what has changed in prefect.yaml.
+    """
+    from flows.deployments import deploy as tell
+    from flows.deployments import project
+    from flows.ui import answer, terminated, watch
+    from flows.up import Worker, only_one
+
+    place = project()
+    with ExitStack() as stack:
+        stack.enter_context(terminated())
+        stack.enter_context(only_one())
+        servers = _Servers(stack, mlflow_port, prefect_port)
+        answer(servers.pages, servers.tell)
+        servers.prefect.ready()
+        names = tell(place)
+        click.echo(f"flows of {place / 'prefect.yaml'}: {', '.join(names)}", err=True)
+        one = stack.enter_context(Worker(worker, limit))
+        answer([one], servers.tell)
+        click.echo("ssi up: all of it runs; Ctrl-C ends it", err=True)
+        watch([*servers.pages, one])
+    value = {**servers.addresses, "deployments": names, "worker": worker}
+    return Outcome(value, lambda console: console.print("servers and worker ended"))
+
+
+@click.command(cls=Verb, examples=("ssi deploy", "ssi deploy --json"))
+def deploy() -> Outcome:
+    """Tell Prefect what prefect.yaml and the automations say now.
+
+    The work pool, every flow with its parameters and schedules, and the automations of
+    deploy/automations.yaml. The server is that of "ssi up", or yours at PREFECT_API_URL; where none
+    runs, what is told is kept for the next.
+    """
+    from flows.deployments import deploy as tell
+    from flows.deployments import project
+    from flows.server import Server
+
+    place = project()
+    with Server() as server:
+        server.ready()
+        names = tell(place)
+    value = {"project": str(place), "deployments": names}
+    return Outcome(value, lambda console: console.print(f"deployed: {', '.join(names)}"))
+
+
+class _Servers:
+    """The servers of MLflow and Prefect, entered into a stack; those of the user are left alone."""
+
+    def __init__(self, stack: ExitStack, mlflow_port: int, prefect_port: int) -> None:
+        from flows import tracking
+        from flows.server import Server
+        from flows.tracking.page import first_address
+        from flows.ui import MlflowServer
+
+        uri = tracking.tracking_uri()
+        tracking.ready()
+        self.pages: list[Page] = []
+        self.addresses: dict[str, str] = {}
+        if uri.startswith("http"):
+            self._leave("MLflow", uri)
+        else:
+            self._take(stack.enter_context(MlflowServer(uri, mlflow_port, first_address())))
+        self.prefect = stack.enter_context(Server(prefect_port))
+        if self.prefect.is_own:
+            self._take(self.prefect)
+        else:
+            self._leave("Prefect", self.prefect.url)
+
+    def _take(self, page: Page) -> None:
+        self.pages.append(page)
+        self.addresses[page.name.lower()] = page.address
+
+    def _leave(self, name: str, address: str) -> None:
+        self.addresses[name.lower()] = shown(address)
+        click.echo(f"{name}: {shown(address)} (yours; it is left alone)", err=True)
+
+    def tell(self, page: Page) -> None:
+        """Say where a page is, and how to get in."""
+        click.echo(f"{page.name}: {page.address}", err=True)
+        if page is self.prefect:
+            # A log, or a pipe, must not have it.
+            secret = access.secret() if sys.stderr.isatty() else f"what {access.secret_file()} says"
+            click.echo(f"{page.name}: log in with {secret}", err=True)
 
 
 @click.command(cls=Verb, examples=("ssi doctor", "ssi doctor --json"))

@@ -12,11 +12,12 @@ from types import FrameType
 import uvicorn
 
 from flows import environment
+from flows.access import HOST
 from flows.serve.app import make_app
 from flows.serve.names import title_of
 from flows.serve.protocol import PatientProtocol
 from flows.serve.service import Follower, Service
-from flows.server import HOST, check_port
+from flows.server import check_port
 from ssi_core import store
 from ssi_core.serving.changes import Changes
 from ssi_core.serving.searcher import Searcher

@@ -13,7 +13,8 @@ import httpx
 import psutil
 import yaml
 
-from flows.server import HOST, free_port, server_command
+from flows.access import HOST
+from flows.server import free_port, server_command
 
 REPOSITORY = Path(__file__).parents[2]
 ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
@@ -141,8 +142,8 @@ class Machine:
             process.wait()
 
     def set_up(self):
-        """Say to Prefect what there is, as a person does."""
-        return self._said("deploy/setup.sh")
+        """Tell Prefect what there is, as a person does."""
+        return self.ssi("deploy")
 
     def prefect(self, *arguments):
         """Say something to Prefect as a person does."""
@@ -167,9 +168,29 @@ class Machine:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def ask(self, path, **said):
-        """POST to Prefect's API."""
-        return httpx.post(f"{self.api}/{path}", json=said, timeout=60).raise_for_status().json()
+    def ask(self, path, *, method="POST", **said):
+        """Ask Prefect's API, as a client that knows the secret of the root."""
+        from prefect.client.orchestration import get_client
+        from prefect.settings import (
+            PREFECT_API_AUTH_STRING,
+            PREFECT_API_URL,
+            PREFECT_CLIENT_MAX_RETRIES,
+            temporary_settings,
+        )
+
+        settings = {
+            PREFECT_API_URL: self.api,
+            PREFECT_API_AUTH_STRING: (self.root / ".ssi" / "prefect" / "secret").read_text(),
+            # Who asks tries again by himself.
+            PREFECT_CLIENT_MAX_RETRIES: 0,
+        }
+        once = {"timeout": 60}
+        with (
+            temporary_settings(settings),
+            get_client(sync_client=True, httpx_settings=once) as client,
+        ):
+            answer = client.request(method, f"/{path}", **({"json": said} if said else {}))
+            return answer.json() if answer.content else None
 
     def deployment(self, name):
         """What Prefect knows of a deployment."""
@@ -183,7 +204,7 @@ class Machine:
 
     def run(self, run):
         """What Prefect knows of a run."""
-        return httpx.get(f"{self.api}/flow_runs/{run}", timeout=60).raise_for_status().json()
+        return self.ask(f"flow_runs/{run}", method="GET")
 
     def state(self, run):
         """Type of the state of a run."""
@@ -220,7 +241,7 @@ class Machine:
             yield
         finally:
             for one in made:
-                httpx.delete(f"{self.api}/automations/{one}", timeout=60).raise_for_status()
+                self.ask(f"automations/{one}", method="DELETE")
 
 
 def kill_tree(process):

@@ -10,7 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from flows.server import HOST, free_port
+from flows.access import HOST
+from flows.server import free_port
 
 PASSWORD = "not/a@secret"
 """With characters that an address has to quote."""

@@ -1,6 +1,8 @@
 """What ``deploy/`` says, as far as it can be seen without a container."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from flows import environment
 from tests.flows.machine import AUTOMATIONS
 
 REPOSITORY = Path(__file__).parents[2]
+DOCKERFILE = (REPOSITORY / "deploy" / "Dockerfile").read_text()
 COMPOSE = (REPOSITORY / "deploy" / "compose.yaml").read_text()
 SERVICES = yaml.safe_load(COMPOSE)["services"]
 
@@ -42,6 +45,62 @@ def test_services_listen_on_this_machine_alone():
         assert "--host 127.0.0.1" in SERVICES[name]["command"]
     assert "listen_addresses=127.0.0.1" in SERVICES["postgres"]["command"]
     assert "0.0.0.0" not in COMPOSE
+
+
+def test_services_see_their_own_processes_alone_and_are_not_root():
+    for service in SERVICES.values():
+        # Names of processes say of which container they are, so that nothing is shared for them.
+        assert not {"pid", "ipc", "privileged", "cap_add", "user"} & service.keys()
+    final = DOCKERFILE.split("\nFROM ")[-1]
+    instructions = [line.split() for line in final.splitlines()]
+    users = [words[1] for words in instructions if words[:1] == ["USER"]]
+    assert users == ["ssi"]
+    assert instructions[-1] == ["USER", "ssi"]
+    assert "useradd --uid 1000" in final
+    # Where the root is, and where the volume is put.
+    assert "install --directory --owner ssi /var/lib/ssi" in final
+    assert all("/var/lib/ssi" in v for v in SERVICES["prefect"]["volumes"])
+
+
+def test_the_image_has_what_the_services_start_and_no_tools_of_developers():
+    final = DOCKERFILE.split("\nFROM ")[-1]
+    assert "requirements.lock" not in final
+    assert "pip" not in final.replace("--without-pip", "")
+    assert "runtime.py postgres approximate" in DOCKERFILE
+    ignore = (REPOSITORY / "deploy" / "Dockerfile.dockerignore").read_text().splitlines()
+    for line in DOCKERFILE.splitlines():
+        words = line.split()
+        if words[:1] == ["COPY"] and not words[1].startswith("--"):
+            for name in words[1:-1]:
+                assert (REPOSITORY / name).exists()
+                assert f"!{name.split('/')[0]}" in ignore
+    for service in SERVICES.values():
+        assert "deploy/" not in service.get("command", "")
+
+
+def test_the_lock_of_the_image_is_the_part_of_the_lock_that_runs():
+    done = subprocess.run(
+        [sys.executable, "deploy/runtime.py", "postgres", "approximate"],
+        cwd=REPOSITORY, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    lock = (REPOSITORY / "requirements.lock").read_text()
+    entries = re.split(r"^(?=[a-z0-9])", done.stdout, flags=re.MULTILINE)[1:]
+    assert len(entries) > 100
+    assert all(entry in lock and "--hash=sha256:" in entry for entry in entries)
+    names = {entry.partition("==")[0] for entry in entries}
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    runs = {named(one) for one in (*project["dependencies"], *extras["postgres"])}
+    runs |= {named(one) for one in extras["approximate"]}
+    assert runs <= names
+    # Prefect needs two of them itself.
+    tools = {named(one) for one in extras["dev"]} - runs - {"websockets", "jsonschema"}
+    assert {"pytest", "ruff", "mypy", "hypothesis"} <= tools
+    assert not tools & names
+
+
+def named(requirement):
+    return re.match("[A-Za-z0-9_-]+", requirement)[0].lower()
 
 
 def test_every_variable_of_compose_is_in_the_example_and_the_password_is_empty():

@@ -3,7 +3,6 @@
 import json
 from datetime import UTC, datetime
 
-import httpx
 import pytest
 
 from flows import environment
@@ -107,8 +106,7 @@ def test_what_a_sensor_sees_starts_a_night(machine, night):
     retrain = machine.deployment("retrain")
     # What a person writes into prefect.yaml.
     changed = {"parameters": {"settings": settings}}
-    address = f"{machine.api}/deployments/{retrain['id']}"
-    httpx.patch(address, json=changed, timeout=60).raise_for_status()
+    machine.ask(f"deployments/{retrain['id']}", method="PATCH", **changed)
     mine = {
         "flow_runs": {
             "deployment_id": {"any_": [retrain["id"]]},

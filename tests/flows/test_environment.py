@@ -58,6 +58,21 @@ def test_a_command_runs_under_the_settings(clean, tmp_path, monkeypatch):
     assert done.stdout.strip() == str(tmp_path / ".ssi" / "prefect")
 
 
+@pytest.mark.parametrize(("name", "code", "text"), [("prefect", 0, "3."), ("prefekt", 1, "PATH")])
+def test_commands_beside_the_interpreter_need_not_be_on_path(clean, tmp_path, name, code, text):
+    done = subprocess.run(
+        [sys.executable, "-m", "flows.environment", name, "--version"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "SSI_ROOT": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        cwd=Path(environment.__file__).parents[1],
+    )
+    assert done.returncode == code
+    assert text in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_threads_are_limited_for_a_while(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)

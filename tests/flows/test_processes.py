@@ -1,12 +1,27 @@
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from flows import environment
-from flows.processes import is_over, name_of, own_name, scratch, shared, taken_alone
+from flows.processes import (
+    is_here,
+    is_over,
+    machine_of,
+    name_of,
+    own_name,
+    place,
+    scratch,
+    shared,
+    taken_alone,
+)
 
 HOLD = """
 import sys, time
@@ -29,8 +44,50 @@ def test_a_number_that_is_used_again_is_another_process():
     assert is_over(f"{host}-{pid}-{float(start) - 1000}")
 
 
-def test_processes_of_other_machines_are_left_alone(over):
-    assert not is_over("elsewhere-" + over.split("-", 1)[1])
+@pytest.mark.parametrize("where", ["elsewhere.{table}", "{machine}.1", "{machine}", "elsewhere"])
+def test_processes_of_other_machines_and_containers_are_left_alone(over, where):
+    assert is_over(over)
+    own, pid, start = over.rsplit("-", 2)
+    machine, table = own.rsplit(".", 1)
+    other = f"{where.format(machine=machine, table=table)}-{pid}-{start}"
+    assert not is_here(other)
+    assert not is_over(other)
+
+
+def test_a_container_has_a_name_of_its_own(monkeypatch):
+    name = own_name()
+    assert machine_of(name) == socket.gethostname()
+    # What the system answers in another container with the network of its machine.
+    table = SimpleNamespace(st_ino=1)
+    monkeypatch.setattr(Path, "stat", lambda self, **how: table)
+    place.cache_clear()
+    try:
+        assert place() == f"{socket.gethostname()}.1"
+        assert not is_here(name)
+        assert machine_of(f"{place()}-1-2.0") == machine_of(name)
+    finally:
+        place.cache_clear()
+
+
+CONTAINER = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc")
+
+
+def test_no_container_judges_over_the_processes_of_another():
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*CONTAINER, "true"], check=False).returncode
+    ):
+        pytest.skip("no namespaces of processes can be made here")
+    code = "import sys; from flows.processes import is_over; print(is_over(sys.argv[1]))"
+    done = subprocess.run(
+        [*CONTAINER, sys.executable, "-c", code, own_name()],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(environment.__file__).parents[1],
+    )
+    # This process has no number there.
+    assert done.stdout.strip() == "False"
 
 
 def test_the_system_lets_go_of_a_file_for_a_process_that_is_killed(tmp_path):

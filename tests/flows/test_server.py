@@ -1,3 +1,4 @@
+import contextlib
 import os
 import signal
 import socket
@@ -10,8 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from flows.kept import start_kept
 from flows.processes import shared
-from flows.server import Server, free_port, start_kept
+from flows.server import Server, free_port
 from ssi_core.types import Refused
 
 TWENTY_TASKS = """
@@ -24,6 +26,9 @@ with Server() as server:
 
     @task
     def one(n):
+        while n == 0 and sys.argv[1:] == ["work"]:
+            print(server.url, flush=True)
+            time.sleep(0.5)
         return n
 
     @flow
@@ -55,16 +60,35 @@ def answers(url):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
+def states(root, table):
+    """How many runs are in each state."""
+    with contextlib.closing(sqlite3.connect(root / ".ssi" / "prefect" / "prefect.db")) as database:
+        asked = f"select state_name, count(*) from {table} group by state_name"
+        return database.execute(asked).fetchall()
+
+
 @pytest.mark.slow
 def test_records_of_tasks_are_there_afterwards(tmp_path):
     with start(tmp_path) as command:
         url = command.communicate(timeout=300)[0].split()[-1]
     assert command.returncode == 0
     assert not answers(url)
-    with sqlite3.connect(tmp_path / ".ssi" / "prefect" / "prefect.db") as database:
-        asked = "select state_name, count(*) from task_run group by state_name"
-        assert database.execute(asked).fetchall() == [("Completed", 20)]
-    database.close()
+    assert states(tmp_path, "task_run") == [("Completed", 20)]
+
+
+@pytest.mark.slow
+def test_runs_of_a_killed_command_are_ended_by_the_next_one(tmp_path):
+    with start(tmp_path, "work") as command:
+        command.stdout.readline()
+        # Records of tasks are on their way for a while.
+        until(lambda: states(tmp_path, "task_run") == [("Completed", 19), ("Running", 1)])
+        command.kill()
+    with start(tmp_path) as command:
+        command.communicate(timeout=300)
+    assert command.returncode == 0
+    assert states(tmp_path, "flow_run") == [("Completed", 1), ("Crashed", 1)]
+    # What the killed one had done, and what the next one did.
+    assert states(tmp_path, "task_run") == [("Completed", 39), ("Crashed", 1)]
 
 
 @pytest.mark.slow
@@ -95,6 +119,33 @@ def test_commands_of_one_root_share_a_server_until_the_last_ends(tmp_path):
             second.send_signal(signal.SIGINT)
             second.wait(60)
             assert not answers(url)
+
+
+@pytest.mark.slow
+def test_a_server_that_a_person_started_is_used_and_stays(tmp_path):
+    port = str(free_port())
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("SSI_", "PREFECT_"))}
+    typed = ["-m", "flows.environment", "prefect", "server", "start", "--port", port]
+    with (tmp_path / "log").open("wb") as log:
+        server = subprocess.Popen(
+            [sys.executable, *typed],
+            cwd=Path(__file__).parents[2],
+            env=clean | {"SSI_ROOT": str(tmp_path)},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        url = f"http://127.0.0.1:{port}/api"
+        until(lambda: (tmp_path / ".ssi" / "prefect" / "server.json").exists())
+        with start(tmp_path) as command:
+            assert command.communicate(timeout=300)[0].split()[-1] == url
+        assert command.returncode == 0
+        assert states(tmp_path, "task_run") == [("Completed", 20)]
+        assert answers(url)
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(60)
 
 
 SLEEPERS = """

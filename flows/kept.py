@@ -1,0 +1,97 @@
+"""Commands that end when no process holds a file any more, however these processes end.
+
+``python -m flows.kept USERS COMMAND ...`` keeps a command; see `start_kept`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from flows.processes import taken_alone
+
+
+def start_kept(
+    command: Sequence[str], users: Path, log: Path, variables: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    """Start a command that ends when no process holds ``users`` any more (`processes.shared`).
+
+    The caller holds it. The process that is returned ends when the command and all that it started
+    have ended.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as file:
+        return subprocess.Popen(
+            [sys.executable, "-m", "flows.kept", str(users), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **variables},
+            # Ctrl-C is for the command, which ends the server when it has said its last word.
+            start_new_session=True,
+        )
+
+
+GRACE = 10.0
+"""Seconds that a server has to end before it is killed."""
+
+
+def keep(users: Path, command: Sequence[str]) -> None:
+    """Run a command until nobody holds the file ``users``, then end it and all that it started."""
+    alive, ours = os.pipe()
+    watched = [sys.executable, "-m", "flows.kept", _WATCHED, str(alive), *command]
+    # Nobody else has our end of the pipe: it closes when this process ends, however it ends.
+    process = subprocess.Popen(
+        watched, stdin=subprocess.DEVNULL, start_new_session=True, pass_fds=[alive]
+    )
+    os.close(alive)
+    with users.open("a") as file:
+        while process.poll() is None and not taken_alone(file):
+            time.sleep(0.2)
+        _end(process, process.pid)
+    os.close(ours)
+
+
+_WATCHED = "--watched"
+
+
+def watch(alive: int, command: Sequence[str]) -> None:
+    """Run a command in the group of this process, and end the group when the pipe is closed."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    # It ends with the command.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while process.poll() is None:
+        if select.select([alive], [], [], 0.2)[0]:
+            _end(process, os.getpgrp())
+
+
+def _end(process: subprocess.Popen[bytes], group: int) -> None:
+    """End a group, and what its processes started in groups of its own."""
+    import psutil
+
+    below = []
+    with contextlib.suppress(psutil.NoSuchProcess):
+        below = psutil.Process(process.pid).children(recursive=True)
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, sign)
+        for one in below:
+            with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
+                if os.getpgid(one.pid) != group:
+                    one.send_signal(sign)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == _WATCHED:
+        watch(int(sys.argv[2]), sys.argv[3:])
+    else:
+        keep(Path(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,62 @@
+"""What `ssi doctor` says of the Prefect server."""
+
+import http.server
+import threading
+
+import pytest
+
+from flows import access
+from flows.access import Running
+from flows.doctor import _servers
+from flows.processes import own_name
+
+pytestmark = pytest.mark.usefixtures("own_root")
+
+
+class _Guarded(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        known = (
+            self.path.endswith("/health") or self.headers["Authorization"] == "Basic bWU6bWluZQ=="
+        )
+        self.send_response(200 if known else 401)
+        self.end_headers()
+
+    def log_message(self, *said):
+        pass
+
+
+@pytest.fixture
+def guarded(monkeypatch):
+    """A server that asks for a secret, chosen by the user."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Guarded)
+    threading.Thread(target=server.serve_forever).start()
+    monkeypatch.setenv("PREFECT_API_URL", f"http://127.0.0.1:{server.server_port}/api")
+    yield
+    server.shutdown()
+    server.server_close()
+
+
+def examined():
+    missing = []
+    return _servers(missing)["prefect"], missing
+
+
+def test_a_server_that_refuses_is_named_with_the_remedy(guarded, monkeypatch):
+    found, (line,) = examined()
+    assert "reachable" in found
+    assert "refuses yours; set PREFECT_API_AUTH_STRING" in line
+    monkeypatch.setenv("PREFECT_API_AUTH_STRING", "me:mine")
+    assert examined()[1] == []
+
+
+def test_the_server_of_the_root_is_named_and_its_secret_is_not():
+    assert "none runs" in examined()[0]
+    access.remember(Running("http://127.0.0.1:1/api", own_name(), kept=True))
+    found, missing = examined()
+    assert "http://127.0.0.1:1/api: this root's" in found
+    assert missing == []
+    access.secret_file().write_text("ssi:password")
+    access.secret_file().chmod(0o644)
+    found, (line,) = examined()
+    assert f"chmod 600 {access.secret_file()}" in line
+    assert "password" not in found + line

@@ -34,8 +34,11 @@ FORMAT = 1
 MLRUNS, HOME = "mlruns", ".ssi"
 _ENDINGS = (".tar", ".gz", ".tgz")
 
-_NEVER = ("tmp", "logs", "prefect/storage", "prefect/server.json", "prefect/server.log")
-"""Below ``.ssi``: what belongs to running processes, and the cache of Prefect's results."""
+_NEVER = (
+    *("tmp", "logs", "prefect/storage", "prefect/server.json", "prefect/server.log"),
+    "prefect/secret",
+)
+"""Below ``.ssi``: what belongs to running processes, Prefect's cache, and the root's secret."""
 
 _REBUILDABLE = ("store", "checkpoints", "dumps", "models")
 """Below ``.ssi``: what the same commands make again from the same inputs."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows import environment
-from ssi_core import files, store
+from ssi_core import integrity, store
 from ssi_core.code import digest_of
 from ssi_core.experiment import Row, Table
 from ssi_core.features import cold
@@ -90,7 +90,7 @@ def remove(place: Path) -> None:
         place.parent.rmdir()
 
 
-_STATE = "state"
+_STATE, _THREADS = "state", "threads.json"
 _PATIENCE = 30.0
 """Seconds in which a worker ends whose command was killed."""
 
@@ -114,14 +114,15 @@ def alone(kept: Path, what: str) -> Iterator[None]:
 
 def _threads_in_turn(place: Path, threads: int) -> tuple[int, ...]:
     """Write down the threads of an attempt, and return those of all that have a part in it."""
-    file = place / "threads.json"
+    file = place / _THREADS
     in_turn: list[int] = []
     if _has_state(place) and file.exists():
-        in_turn = files.read_object(file, f"Remove {place}, and the row begins anew.")["in_turn"]
+        remedy = f"Remove {place}, and the row begins anew."
+        in_turn = integrity.read_manifest(place, _THREADS, remedy)["in_turn"]
     if in_turn[-1:] != [threads]:
         in_turn = [*in_turn, threads]
     place.mkdir(parents=True, exist_ok=True)
-    store.write_json(file, {"in_turn": in_turn})
+    integrity.write_manifest(place, _THREADS, {"files": {}, "in_turn": in_turn}, durable=False)
     return tuple(in_turn)
 
 

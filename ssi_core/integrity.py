@@ -58,17 +58,33 @@ def seal_directory(
             records[name] = _measure(file.fileno())
             if durable:
                 os.fsync(file.fileno())
+    write_manifest(directory, manifest, {**facts, "files": records}, durable=durable)
+    if durable:
+        for inner in [directory, *(path for path in directory.rglob("*") if path.is_dir())]:
+            sync_names(inner)
+
+
+def write_manifest(
+    directory: Path, manifest: str, facts: Mapping[str, Any], *, durable: bool = True
+) -> None:
+    """Write a manifest with its digest; what is there is replaced when the new one is whole.
+
+    Parameters
+    ----------
+    directory, manifest, durable : see `seal_directory`
+    facts : mapping
+        JSON values, the records of the files ("files") among them
+    """
     # As they are read back: JSON has strings for keys, and lists for tuples.
-    whole = json.loads(json.dumps({**facts, "files": records}, ensure_ascii=False))
+    whole = json.loads(json.dumps(dict(facts), ensure_ascii=False))
     text = json.dumps({**whole, "digest": _digest_of(whole)}, indent=1, ensure_ascii=False)
-    with (directory / manifest).open("w", encoding="utf-8") as file:
+    draft = directory / f".{manifest}.tmp"
+    with draft.open("w", encoding="utf-8") as file:
         file.write(text + "\n")
         file.flush()
         if durable:
             os.fsync(file.fileno())
-    if durable:
-        for inner in [directory, *(path for path in directory.rglob("*") if path.is_dir())]:
-            sync_names(inner)
+    draft.rename(directory / manifest)
 
 
 def sync_names(directory: Path) -> None:

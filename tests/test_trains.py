@@ -1,15 +1,15 @@
 import pytest
 
-from ssi_core.models.lsi import word_vectors
+from ssi_core.models.lsi import leading_vectors
 from tests import trains
 
 
 def test_a_test_that_trains_without_the_marker_fails(request):
     with pytest.raises(AssertionError, match=r"test_a_test_that_trains.* trains: mark it with"):
-        word_vectors(None, 3, None)
+        leading_vectors(None, [3], None)
     request.node.add_marker("trains")
     with pytest.raises(AttributeError):  # of None, which is no matrix
-        word_vectors(None, 3, None)
+        leading_vectors(None, [3], None)
 
 
 class Item:

@@ -17,8 +17,8 @@ from ssi_core.training.sgd import Sgd
 FIXTURES = {"project", "here", "fits", "row_worker", "prefect_server"}
 """Fixtures that train; a test that uses one needs no marker of its own."""
 
-_TRAINERS = ((Sgd, "sweep"), (softmax.Training, "sweep"), (lsi, "word_vectors"),
-             (cl_lsi, "word_vectors"))  # fmt: skip
+_TRAINERS = ((Sgd, "sweep"), (softmax.Training, "sweep"), (lsi, "leading_vectors"),
+             (cl_lsi, "leading_vectors"))  # fmt: skip
 
 
 def mark(items: list[pytest.Item]) -> None:

@@ -17,8 +17,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core import files, store
+from ssi_core import files, integrity, store
 from ssi_core.types import BadInput, Watch
+
+MANIFEST = "progress.json"
+"""Of a checkpoint: how far the training is, and the digests of its arrays."""
 
 log = logging.getLogger(__name__)
 
@@ -207,7 +210,7 @@ def _save(
     for kind, arrays in (("live", live), ("best", best)):
         for name, array in arrays.items():
             np.save(new / f"{kind}-{name}.npy", array, allow_pickle=False)
-    store.write_json(new / "progress.json", asdict(progress))
+    integrity.seal_directory(new, MANIFEST, asdict(progress), durable=False)
     if checkpoint.exists():
         checkpoint.rename(old)
     new.rename(checkpoint)
@@ -222,10 +225,13 @@ def _resume(
     old = checkpoint.with_name(checkpoint.name + ".old")
     if not checkpoint.exists() and old.exists():
         old.rename(checkpoint)
-    if not (checkpoint / "progress.json").exists():
+    if not (checkpoint / MANIFEST).exists():
         return None
-    with files.reading(checkpoint, "Remove it, and the training begins anew."):
-        progress = Progress(**files.read_object(checkpoint / "progress.json"))
+    remedy = f"Remove {checkpoint}, and the training begins anew."
+    facts = integrity.read_manifest(checkpoint, MANIFEST, remedy)
+    integrity.check_directory(checkpoint, MANIFEST, facts.pop("files"), remedy)
+    with files.reading(checkpoint, remedy):
+        progress = Progress(**facts)
         for kind, arrays in (("live", trainee.arrays), ("best", best)):
             for name, array in arrays.items():
                 kept = store.load_array(checkpoint / f"{kind}-{name}.npy")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -11,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from ssi_core import store
+from ssi_core import integrity
 from ssi_core.training.descend import Trainee, converges, descend
 from ssi_core.training.search import Trial, search
 from ssi_core.types import Watch
@@ -78,8 +77,8 @@ def fit(
             "seconds": searched,
         }
         if kept and trials:
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            store.write_json(kept, found)
+            kept.mkdir(parents=True, exist_ok=True)
+            integrity.write_manifest(kept, _SEARCH, {"files": {}, **found}, durable=False)
     trained = begin(found["settled"])
     progress = descend(
         trained,
@@ -104,10 +103,13 @@ def fit(
 
 
 def _kept(search: Path | None) -> dict[str, Any] | None:
-    if search is None or not search.exists():
+    if search is None or not (search / _SEARCH).exists():
         return None
-    found: dict[str, Any] = json.loads(search.read_text(encoding="utf-8"))
-    return found
+    remedy = f"Remove {search}, and the search of the rate begins anew."
+    return integrity.read_manifest(search, _SEARCH, remedy)
+
+
+_SEARCH = "search.json"
 
 
 def _settle(

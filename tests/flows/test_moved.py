@@ -81,7 +81,7 @@ def test_what_was_moved_finds_its_sources(root, original, monkeypatch):
 
     frozen = store.read(root / ".ssi" / "frozen" / "ssi" / "0001", "frozen")
     assert source_of(frozen.configuration["source"]) == root / "data" / "corpus"
-    places = json.loads((root / ".ssi" / "store" / "mates" / "one" / "corpora.json").read_text())
+    places = json.loads((root / ".ssi" / "store" / "mates" / "one" / ".corpora.json").read_text())
     assert set(places.values()) == {str(root / "data" / "corpus")}
     with closing(sqlite3.connect(root / ".ssi" / "prefect" / "prefect.db")) as connection:
         [(steps,)] = connection.execute("select pull_steps from deployment").fetchall()

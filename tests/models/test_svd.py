@@ -10,6 +10,9 @@ from ssi_core.models.svd import leading_vectors
 from tests.corpus.dumps import real_data
 
 
+pytestmark = pytest.mark.trains
+
+
 def overlap(one, other):
     """Share of a subspace that lies in another of the same dimension; 1 where they are equal."""
     return np.linalg.norm(one.T @ other) ** 2 / one.shape[1]

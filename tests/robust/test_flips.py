@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 
+import numpy as np
 import pytest
 
 from ssi_core.features.frozen import freeze, open_frozen
@@ -11,11 +12,12 @@ from ssi_core.features.task import open_task
 from ssi_core.models import load_model
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.store import read
+from ssi_core.training.descend import descend
 from ssi_core.types import BadInput
 from tests.serving.models import random_models
 
 FLIPS = int(os.environ.get("SSI_FLIPS", "60"))
-KINDS = ("corpus", "task", "frozen", "model", "index")
+KINDS = ("corpus", "task", "frozen", "model", "index", "checkpoint")
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +34,57 @@ def directories(tmp_path_factory, corpus_dir, task_dir):
 
     texts = task.documents.titles.to_list()
     build_index(fitted, texts_of(texts, fitted.document_views), place / "index", parents={})
+    _interrupted(place / "checkpoint" / "state")
     openers = {
         "corpus": lambda path: read(path, "corpus"),
         "task": open_task,
         "frozen": lambda path: open_frozen(path, fitted),
         "model": load_model,
         "index": open_index,
+        "checkpoint": lambda path: _trained(path / "state"),
     }
     for name in KINDS:
         openers[name](place / name)
     return {name: (place / name, openers[name]) for name in KINDS}
+
+
+class _Trainee:
+    """A training of one array, which is interrupted in its third sweep, or goes on to the end."""
+
+    def __init__(self, interrupted=False):
+        self.arrays = {"U": np.zeros((40, 8), np.float32)}
+        self.interrupted, self.sweeps = interrupted, 0
+
+    def sweep(self, triples):
+        self.sweeps += 1
+        if self.interrupted and self.sweeps == 3:
+            raise KeyboardInterrupt
+        self.arrays["U"] += 1
+        return {"train/hinge": 1.0}
+
+    def error(self):
+        return 1 / (1 + float(self.arrays["U"][0, 0]))
+
+    def observed(self):
+        return {}
+
+
+def _trained(checkpoint, *, interrupted=False):
+    kept = checkpoint.with_name("kept")
+    if checkpoint.exists():
+        shutil.copytree(checkpoint, kept)
+    try:
+        return descend(_Trainee(interrupted), epoch=1, budget=4, patience=9, checkpoint=checkpoint)
+    finally:
+        if kept.exists():
+            shutil.rmtree(checkpoint)
+            kept.rename(checkpoint)
+
+
+def _interrupted(checkpoint):
+    with pytest.raises(KeyboardInterrupt):
+        _trained(checkpoint, interrupted=True)
+    assert checkpoint.is_dir()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,9 +14,9 @@ from pathlib import Path
 from flows import environment
 from ssi_core import store
 from ssi_core.corpus.mates import open_mates
-from ssi_core.features.frozen import KIND, drawn_at, freeze
+from ssi_core.features.frozen import KIND, drawn_at, freeze, open_frozen
 from ssi_core.features.linked import Mates
-from ssi_core.types import BadInput
+from ssi_core.types import BadInput, Fitted, Task
 
 logger = logging.getLogger("flows.frozen")
 
@@ -39,6 +39,33 @@ def source_with_key(path: str, key: str) -> Path | Mates | None:
     except BadInput as error:
         logger.debug("%s", error)
         return None
+
+
+def texts_for(
+    fitted: Fitted, place: Path, *, queries: int = 1000, relevant: str | None = None
+) -> Task:
+    """Open raw texts as a task with a test side only, in the views of a model.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        Its own views read the texts.
+    place : Path
+        A frozen set, or a corpus, clicks or mates, of which one is drawn and kept in the store.
+    queries : int
+        Queries that are drawn.
+    relevant : str or None
+        Of mates: "link" or "mate".
+    """
+    artefact = store.read(place)
+    if artefact.kind == KIND:
+        return open_frozen(place, fitted)
+    settings = {"queries": queries, "relevant": relevant}
+    key = store.key_of("on", settings, {artefact.kind: artefact.key})
+    out = environment.store_path(KIND, key)
+    source = source_of(place)
+    freeze(source, out, queries=queries, relevant=relevant)
+    return open_frozen(out, fitted, source)
 
 
 def sets_of(name: str, named: Sequence[str]) -> list[str]:

@@ -129,8 +129,8 @@ def check_directory(
     Raises
     ------
     BadInput
-        A file is missing, was added, is not a regular file, or holds other bytes; an array of
-        floats holds a number that is not finite; a CSR matrix points outside of itself.
+        A file is missing, is not a regular file, or holds other bytes; a table was added; an array
+        of floats holds a number that is not finite; a CSR matrix points outside of itself.
     """
     directory = directory.resolve()
     stamp = _stamp(directory, manifest, records, remedy)
@@ -160,9 +160,10 @@ def _stamp(directory: Path, manifest: str, records: Records, remedy: str) -> str
     present = set(_names(directory, manifest))
     if missing := sorted(records.keys() - present):
         raise BadInput(f"{directory / missing[0]}: it is missing. {remedy}")
-    # A directory beside the recorded ones, such as the index of a model, has its own manifest.
+    # A part that was added would be read with the others; no reader looks at any other file.
     places = {Path(name).parent for name in records}
-    if added := sorted(name for name in present - records.keys() if Path(name).parent in places):
+    parts = (Path(name) for name in present - records.keys() if name.endswith(".parquet"))
+    if added := sorted(part for part in parts if part.parent in places):
         raise BadInput(f"{directory / added[0]}: it was not written with the rest. {remedy}")
     digest = xxhash.xxh3_128()
     for name, (size, expected) in sorted(records.items()):

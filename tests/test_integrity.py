@@ -22,7 +22,7 @@ def sealed(tmp_path):
         store.save_csr(building.path / "matrix", matrix)
         np.save(building.path / "weights.npy", np.arange(4, dtype=np.float32))
         (building.path / "parts").mkdir()
-        (building.path / "parts" / "part-0.txt").write_text("whole")
+        (building.path / "parts" / "part-0.parquet").write_text("whole")
     store.read(path, "toy")
     return path
 
@@ -35,7 +35,7 @@ def problem(path):
 
 
 def test_a_changed_byte_is_named_also_after_the_directory_was_read(sealed):
-    part = sealed / "parts" / "part-0.txt"
+    part = sealed / "parts" / "part-0.parquet"
     part.write_text("whol3")
     assert f"{part}: its bytes are not those that were written" in problem(sealed)
     part.write_text("longer than before")
@@ -45,10 +45,10 @@ def test_a_changed_byte_is_named_also_after_the_directory_was_read(sealed):
 
 
 def test_files_that_are_missing_added_or_no_files_are_named(sealed):
-    part = sealed / "parts" / "part-0.txt"
-    (sealed / "parts" / "part-1.txt").write_text("more")
-    assert "part-1.txt: it was not written with the rest" in problem(sealed)
-    (sealed / "parts" / "part-1.txt").unlink()
+    part = sealed / "parts" / "part-0.parquet"
+    (sealed / "parts" / "part-1.parquet").write_text("more")
+    assert "part-1.parquet: it was not written with the rest" in problem(sealed)
+    (sealed / "parts" / "part-1.parquet").unlink()
     part.unlink()
     assert f"{part}: it is missing" in problem(sealed)
     os.mkfifo(part)
@@ -119,7 +119,7 @@ def test_a_large_directory_is_read_once_by_later_processes(sealed, tmp_path, mon
         store.read(sealed)
         assert len(measured) == expected
     # The same size, and other bytes at another time.
-    (sealed / "parts" / "part-0.txt").write_text("whol3")
+    (sealed / "parts" / "part-0.parquet").write_text("whol3")
     assert "its bytes" in problem(sealed)
     assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
 

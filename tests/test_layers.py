@@ -17,7 +17,7 @@ LINES = [
     {"evaluation"},
     {"features", "corpus"},
     {"text"},
-    {"store", "resources", "threads", "code"},
+    {"store", "resources", "threads", "code", "verify"},
     {"integrity"},
     {"files", "cache"},
     {"types"},

@@ -74,30 +74,66 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
     examples=(
         "ssi evaluate models:/ssi@champion --task task",
         "ssi evaluate 0123abcd --task cranfield-task --fold 1",
+        "ssi evaluate models:/ssi@champion --on other-corpus --out trec",
+        "ssi evaluate 0123abcd --on mates --relevant mate",
     ),
 )
 @click.argument("model")
-@TASK
+@click.option("--task", type=click.Path(path_type=Path), help="Directory of 'ssi features'.")
+@click.option(
+    "--on",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="A corpus, clicks, mates or a frozen set, read with the model's own words.",
+)
+@click.option(
+    "--relevant", type=click.Choice(["link", "mate"]), help="With --on MATES: what is looked for."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), help="For run.trec and qrels.trec."
+)
 @FOLD
 @click.option("--side", type=click.Choice(["test", "valid"]), default="test", show_default=True)
 @click.option("--queries", type=click.IntRange(min=1), default=1000, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the drawn queries.")
 def evaluate(
-    model: str, task: Path, fold: int | None, side: str, queries: int, seed: int
+    model: str,
+    task: Path | None,
+    on: Path | None,
+    relevant: str | None,
+    out: Path | None,
+    fold: int | None,
+    side: str,
+    queries: int,
+    seed: int,
 ) -> Outcome:
-    """Measure a model on a task.
+    """Measure a model on a task, or on any texts.
 
     Rank loss, MAP, precision and more, each with its standard error.
+
+    --task is for the task that the model was trained on, or one with the same words; another one
+    is refused. --on reads raw texts with the model's own words, whatever it was trained on: the
+    pairs of a frozen set, or those that the keyed hash of the split puts on the test side.
     """
     from flows.costs import require_evaluation
+    from flows.frozen import texts_for
     from ssi_core.evaluation.evaluate import evaluate as measure
     from ssi_core.evaluation.folds import fold_of
+    from ssi_core.evaluation.trec import write_trec
     from ssi_core.features.task import open_task
+    from ssi_core.files import writing
     from ssi_core.models import load_model
     from ssi_core.serving.searcher import model_in
 
+    if (task is None) == (on is None):
+        raise click.UsageError("Name what to measure on: either --task or --on.")
+    if on is not None and side != "test":
+        raise click.UsageError("--on has a test side only.")
     fitted = load_model(model_in(directory_of(model)))
-    opened = fold_of(open_task(task), fold)
+    if on is not None:
+        opened = texts_for(fitted, on, queries=queries, relevant=relevant)
+    else:
+        assert task is not None
+        opened = fold_of(open_task(task), fold)
     require_evaluation(fitted.model, opened, queries)
     with progress("evaluate") as tell:
         report = measure(
@@ -109,7 +145,14 @@ def evaluate(
             threads=settings().threads or 1,
             progress=tell,
         )
-    value = {"model": model, "task": str(task), "metrics": _metrics(report, side)}
+    value = {"model": model, "task": str(on or task), "metrics": _metrics(report, side)}
+    if out is not None:
+        with writing(out):
+            paths = write_trec(
+                fitted, opened, out, side=side, queries=queries, seed=seed,  # type: ignore[arg-type]
+                threads=settings().threads or 1, name=model[:32].replace(" ", "-"),
+            )  # fmt: skip
+        value |= dict(zip(("run", "qrels"), map(str, paths), strict=True))
     return Outcome(value, lambda console: _show_measures(console, report))
 
 

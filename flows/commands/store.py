@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MOST_SHOWN = 5
 
 
-@click.group(cls=Verbs)
+@click.group(cls=Verbs, examples=("ssi store verify", "ssi store verify corpus task"))
 def store() -> None:
     """Look after what was made: corpora, tasks, indexes, models, checkpoints."""
 

@@ -19,6 +19,8 @@ from tests.flows.project import make
 
 MAP = "[columns]\n" + "".join(f'{role} = "{name}"\n' for role, name in logs.COLUMNS.items())
 
+pytestmark = pytest.mark.trains
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):

@@ -15,6 +15,8 @@ import pytest
 from flows.cli import cli
 from flows.command import run
 from flows.server import free_port
+from ssi_core.features.task import build_task
+from tests.corpora import topical, write_corpus
 
 
 @pytest.fixture
@@ -61,6 +63,34 @@ def test_train_compare_export_and_search_a_run(project, tiny, tmp_path, capsys):
         code = run(cli, arguments)
         assert code == (0 if "-h" in arguments else 3)
     assert "'nix'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("_root")
+def test_a_model_is_measured_on_any_texts_in_its_own_words(project, tmp_path, ssi):
+    """Texts of other documents have other words: read with those, numbers mean nothing."""
+    other = write_corpus(tmp_path / "other", *topical(60))
+    build_task(other, tmp_path / "task")
+    model = project / "tfidf"
+    code, value, _ = ssi("evaluate", model, "--task", tmp_path / "task")
+    assert code == 3
+    assert "--on DIRECTORY" in value["error"]["message"]
+
+    own = ssi("evaluate", model, "--task", project / "task")[1]["metrics"]["test/map"]
+    code, value, _ = ssi("evaluate", model, "--on", project / "corpus", "--out", tmp_path / "trec")
+    assert code == 0
+    # The same test pairs; training and validation pairs are neither answers nor candidates.
+    assert value["metrics"]["test/map"] == pytest.approx(own, rel=0.05)
+    assert set(value) == {"model", "task", "metrics", "run", "qrels"}
+    assert (tmp_path / "trec" / "run.trec").read_text()
+
+    assert ssi("freeze", other, "--out", tmp_path / "frozen", "--queries", 20)[0] == 0
+    on_frozen = ssi("evaluate", model, "--on", tmp_path / "frozen")
+    on_corpus = ssi("evaluate", model, "--on", other)
+    assert on_frozen[0] == on_corpus[0] == 0
+    # It knows no word of these texts.
+    assert on_corpus[1]["metrics"]["test/rank_loss"] == pytest.approx(0.5, abs=0.1)
+    for arguments in ((), ("--task", "t", "--on", other), ("--on", other, "--side", "valid")):
+        assert ssi("evaluate", model, *arguments)[0] == 2
 
 
 @pytest.mark.slow

@@ -52,11 +52,19 @@ def root(own_root, tmp_path, monkeypatch):
     return tmp_path / "root"
 
 
+@pytest.fixture(scope="module")
+def new_database(tmp_path_factory):
+    """A database of the newest version in which nothing was written."""
+    database = tmp_path_factory.mktemp("new") / "mlflow.db"
+    with tracking.database.quiet():
+        migration.prepare(database)
+    return database
+
+
 @pytest.fixture
-def filled(root, mlflow_store):
+def filled(root, new_database):
     """That root with a database of the newest version."""
-    shutil.copy(mlflow_store / "mlruns" / "mlflow.db", root / "mlruns" / "mlflow.db")
-    return root / "mlruns" / "mlflow.db"
+    return shutil.copy(new_database, root / "mlruns" / "mlflow.db")
 
 
 def change(database, *statements):

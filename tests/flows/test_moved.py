@@ -20,6 +20,8 @@ from ssi_core import store
 from ssi_core.types import BadInput, Refused
 from tests.flows import roots
 
+pytestmark = pytest.mark.trains
+
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory):

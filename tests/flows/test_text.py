@@ -24,6 +24,9 @@ from ssi_core.experiment import parse_table
 from tests.corpora import write_corpus
 from tests.flows import comparisons
 from tests.flows.project import SUBJECTS
+from tests.seals import reseal
+
+pytestmark = pytest.mark.trains
 
 EVIL = "[/i]E[bold]vil\x1b]0;t\x07\x1b[31m\u202egnp\u2066.exe\x9b2J\x85:smile:\rover"
 SAFE = "[/i]E[bold]vil\\u001b]0;t\\u0007\\u001b[31m\\u202egnp\\u2066.exe\\u009b2J\\u0085:smile:"
@@ -67,6 +70,7 @@ def evil(tmp_path_factory):
     for part in (corpus / "documents").glob("*.parquet"):
         frame = pl.read_parquet(part, glob=False)
         frame.with_columns(title=EVIL + " " + pl.col("id")).write_parquet(part)
+    reseal(corpus)
     task = open_task(build_task(corpus, place / "task").path)
     fitted = Lsi(dimensions=3).fit(task, np.random.default_rng(0))
     fitted.save(place / "model")

@@ -200,7 +200,7 @@ def test_samplers_that_are_seeded_anew_draw_something_else(task):
 def test_a_checkpoint_of_other_shapes_is_refused(task, tmp_path):
     SMALL.fit(task, np.random.default_rng(0), checkpoint=tmp_path / "state")
     other = dataclasses.replace(SMALL, dimensions=24)
-    with pytest.raises(BadInput, match=r"has the shape .* Remove it"):
+    with pytest.raises(BadInput, match=r"has the shape .* Remove "):
         other.fit(task, np.random.default_rng(0), checkpoint=tmp_path / "state")
 
 

@@ -9,7 +9,6 @@ from ssi_core.features.task import build_task, open_task
 from ssi_core.models.svd import leading_vectors
 from tests.corpus.dumps import real_data
 
-
 pytestmark = pytest.mark.trains
 
 

@@ -24,7 +24,8 @@ from ssi_core import store
 from tests.corpus import dumps
 from tests.robust import clicks, mates
 from tests.robust.machine import closed, filling_disk, small_disk, small_files, trained, written
-from tests.robust.spoil import cut, flip, holds, nothing, remove, says
+from tests.robust.spoil import cut, flip, holds, nothing, remove, says, sealed
+from tests.seals import reseal
 
 DONE, USAGE, BAD, REFUSED = 0, 2, 3, 4
 
@@ -142,7 +143,7 @@ DUMPS = (
     _since("an earlier corpus that is cut off", "corpus", BAD, "part-00000.parquet",
            cut("corpus/pages/part-00000.parquet")),
     _since("an earlier corpus of an older version", "corpus", DONE, "not used",
-           remove("corpus/pages")),
+           sealed(remove("corpus/pages"), "corpus")),
     _since("something else for an earlier corpus", "task", BAD, "expected 'corpus'"),
     Case("Dumps", "pages without links", "features lonely --out new", _lonely, BAD, "no links"),
 )  # fmt: skip
@@ -197,7 +198,7 @@ CORPORA = (
     Case("Corpora", "a part with a flipped byte", _FEATURES, flip(_PART, 0.97), BAD, _PART),
     Case("Corpora", "a foreign parquet file", _FEATURES, holds(_PART, _FOREIGN.getvalue()), BAD,
          _PART),
-    Case("Corpora", "no part of links", _FEATURES, remove("corpus/links"), BAD, "ingest it again"),
+    Case("Corpora", "no part of links", _FEATURES, remove("corpus/links"), BAD, "it is missing"),
     Case("Corpora", "no manifest", _FEATURES, remove("corpus/artefact.json"), BAD, "no artefact"),
     Case("Corpora", "a manifest that is cut off", _FEATURES, cut("corpus/artefact.json"), BAD,
          "not JSON"),
@@ -218,10 +219,11 @@ def _task(what: str, spoil: Callable[[Path], object], said: str, code: int = BAD
 
 def _short_pairs(here: Path) -> None:
     np.save(here / "task" / "pairs" / "test.npy", np.array([[0, 900]], np.int32))
+    reseal(here / "task")
 
 
 def _old_tokenizer(here: Path) -> None:
-    says("task/view/view.json", tokenizer=0)(here)
+    sealed(says("task/view/view.json", tokenizer=0), "task")(here)
 
 
 TASKS = (
@@ -235,7 +237,7 @@ TASKS = (
     _task("a matrix of 0 bytes", holds("task/matrices/raw/data.npy", b""), "data.npy"),
     _task("a matrix without its shape", remove("task/matrices/raw/shape.json"), "matrices/raw"),
     _task("a matrix of another task",
-          lambda here: store.save_csr(here / "task/matrices/raw", _small()), "51"),
+          sealed(lambda here: store.save_csr(here / "task/matrices/raw", _small()), "task"), "51"),
     _task("pairs of another task", _short_pairs, "pairs 'test'"),
     _task("a foreign file beside", holds("task/notes.txt", "mine"), "map", DONE),
     Case("Tasks", "a directory that is not ours", "features corpus --out mine",
@@ -262,6 +264,7 @@ def _model(what: str, spoil: Callable[[Path], object], said: str, command: str =
 def _array(array: object) -> Callable[[Path], None]:
     def spoil(here: Path) -> None:
         np.save(here / "model/arrays/V.npy", np.array(array), allow_pickle=True)
+        reseal(here / "model", "model.json")
 
     return spoil
 
@@ -277,7 +280,7 @@ MODELS = (
     _model("a model.json that is cut off", cut("model/model.json"), "not JSON"),
     _model("no index", remove("model/index"), "ssi index"),
     _model("an index that is cut off", cut("model/index/dense.npy"), "dense.npy"),
-    _model("an index without its vectors", remove("model/index/dense.npy"), "vectors"),
+    _model("an index without its vectors", remove("model/index/dense.npy"), "it is missing"),
     _model("a word that relates to none", nothing, "xyzzy", "neighbours model xyzzy"),
     _model("a score of no known word", nothing, "xyzzy", "explain model xyzzy 'Page 3'"),
     _model("a document that is not there", nothing, "'Nowhere'", "explain model car Nowhere"),

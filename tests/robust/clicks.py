@@ -95,6 +95,6 @@ CASES = (
     ("earlier clicks of another map", _SINCE, _earlier(_map(session="when", time="")), BAD,
      "Give all logs"),
     ("earlier clicks that keep no rows", _SINCE, _earlier(_map(), remove("earlier/lines")), BAD,
-     "keeps no rows"),
+     "it is missing"),
     ("ads without a text", _COMMAND, _log(_PLAIN, _map(ad_text="")), BAD, "no text of ads"),
 )  # fmt: skip

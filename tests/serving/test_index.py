@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from ssi_core import store
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.types import BadInput, Refused
 from tests.serving.models import TITLES, documents, random_models, views
@@ -55,21 +54,6 @@ def test_some_model_has_its_words_for_vectors_and_some_has_not(tmp_path):
         shared.append(json.loads((tmp_path / str(n) / "words.json").read_text())["in_sparse"])
     assert any(shared)
     assert not all(shared)
-
-
-def test_an_index_that_keeps_all_its_words_by_themselves_opens_too(tmp_path):
-    # As it was written before words were kept once.
-    fitted = MODELS[0]
-    texts = documents(fitted.document_views)
-    build_index(fitted, texts, tmp_path / "i", parents={})
-    (tmp_path / "i" / "words.json").unlink()
-    for name in fitted.document_views:
-        place = tmp_path / "i" / "words" / name.replace(":", "-")
-        if not place.exists():
-            store.save_csr(place, texts.matrix(name))
-    index = open_index(tmp_path / "i")
-    for name in fitted.document_views:
-        np.testing.assert_array_equal(index.words[name].toarray(), texts.matrix(name).toarray())
 
 
 def test_index_is_kept_for_the_same_parents_and_refused_for_others(tmp_path):

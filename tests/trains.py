@@ -21,6 +21,10 @@ _TRAINERS = ((Sgd, "sweep"), (softmax.Training, "sweep"), (lsi, "leading_vectors
              (cl_lsi, "leading_vectors"))  # fmt: skip
 
 
+_MARKERS = ("trains", "slow")
+"""A slow test is run under one kernel only, whether it trains or not."""
+
+
 def mark(items: list[pytest.Item]) -> None:
     """Mark the tests that use a fixture that trains."""
     for item in items:
@@ -42,9 +46,8 @@ class Guard:
         @wraps(train)
         def guarded(*args, **kwargs):
             item = self.item
-            assert item is None or item.get_closest_marker("trains"), (
-                f"{item.nodeid} trains: mark it with pytest.mark.trains"
-            )
+            marked = item is None or any(item.get_closest_marker(name) for name in _MARKERS)
+            assert marked, f"{item.nodeid} trains: mark it with pytest.mark.trains"
             return train(*args, **kwargs)
 
         return guarded

@@ -1,6 +1,7 @@
 """`ssi serve` as a command: its page in a browser, and what outlives it."""
 
 import contextlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -207,8 +208,9 @@ def test_the_alias_of_a_registry_is_followed(models, mlflow_root, tmp_path):
 
     def register(directory, **tags):
         run = client.create_run(experiment, tags=tags).info.run_id
-        kept = {name: str(directory / name) for name in ("model", "index")}
-        logged = log_model(experiment, run, kept)
+        logged = log_model(experiment, run, directory / "model", ["en"])
+        place = tracking.model_directory(run)
+        shutil.copytree(directory / "index", place.parent / "index")
         made = client.create_model_version("ssi", f"models:/{logged}", run, model_id=logged)
         client.set_registered_model_alias("ssi", "champion", made.version)
 

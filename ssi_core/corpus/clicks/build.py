@@ -2,12 +2,12 @@
 
 Beside the tables of `artefact`, the directory holds
 
-- ``propensities.parquet``: with ``clicks = "weighted"``, see `propensity`
 - ``quarantine.csv``: rows that were not believed, with the reason; none where all were
 - ``lines/``: what the lines of the logs gave, for the ingestion of the lines after them
 
 A slate is what one session was shown on one page. Slates without a click are dropped: whoever never
-clicked may never have looked (journal paper, section 4.4). Whatever is left out is counted.
+clicked may never have looked (journal paper, section 4.4). Whatever is left out is counted. Where
+weights are by propensities they count as showings, and are kept in ``unclicked/``.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import Gathered, Listed, finish_corpus, with_ids
 from ssi_core.corpus.tables import PartWriter
+from ssi_core.kernels import relevance
 from ssi_core.resources import require
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
@@ -119,7 +120,7 @@ def ingest_clicks(
     said = {**vars(rules), "map": form.configuration()}
     rooms = (
         artefact, before, check, columns, lines, log, propensity, quarantine, separated, settling,
-        shards, slates, texts, tables,
+        relevance, shards, slates, texts, tables,
     )  # fmt: skip
     code = store.digest_code(sys.modules[__name__], *rooms)
     # A text in the log does not count on a line that the other side's table knows nothing of.

@@ -37,14 +37,16 @@ Rows that cannot be believed are written to quarantine.csv in --out, with the re
 counted. Slates without a click are dropped.
 
 Which --clicks suits which log:
+
 \b
-  first     the best ads are in position 1 by chance: the order says nothing of relevance
-  all       every position is looked at alike (a grid, a random order)
-  weighted  any order, if some visits have another one: a pair weighs clicks / looks, where a
-            look is a showing times the propensity of its position. For rows against any ads, or
-            against = "shown" (each ad of the page alike)
-  inverse   as weighted, each click by 1 / propensity, for rows with against = "shown" only
-            (each showing alike): ads that are shown often are learnt more exactly
+  first     position 1 is often filled by chance: ads that bid, tests
+  all       every position is looked at alike, or the order is random
+  weighted  any order, if some visits have another one. A pair weighs its clicks
+            / looks; a look is a showing times the propensity of its position.
+            For rows against any ads, and for against = "shown"
+  inverse   the same logs. A click weighs 1 / propensity, and pairs that are
+            shown often count more; for rows with against = "shown" only
+
 What was never shown on a page is neither good nor bad, and no weight can tell.
 
 With --since only lines that CLICKS has not read are read: new logs, and what the last one has

@@ -131,7 +131,6 @@ def test_the_position_rule_and_weights_find_what_a_naive_count_does_not(tmp_path
         clicks: recovered(tmp_path / "log.csv", form, truth, tmp_path, clicks)
         for clicks in ("all", "first", "weighted", "inverse")
     }
-    print(seed, {name: values.mean(axis=0).round(3) for name, values in found.items()})
     for measure in range(2):
         naive = found["all"][:, measure]
         for clicks in ("first", "weighted", "inverse"):

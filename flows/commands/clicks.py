@@ -32,6 +32,7 @@ The map says which column is which; only session, position, clicked, page and ad
   [ads]                    # columns of the table given by --ads; likewise [pages]
   id = "ad_id"
   text = "creative"
+  language = "zh"          # of these texts, in the log too; without it, en
 
 Rows that cannot be believed are written to quarantine.csv in --out, with the reason, and
 counted. Slates without a click are dropped.

@@ -235,7 +235,8 @@ class _Making:
         if len(set(languages)) > 1:
             raise BadInput(
                 f"{self.clicks}: pages and ads are in {' and '.join(map(repr, languages))}. Take "
-                "two vocabularies."
+                "two vocabularies, or, if it is one language, name it in the map ([pages] and "
+                "[ads], language) and ingest the clicks again."
             )
         vocabulary, idf, facts = write_counts(
             matrices,

@@ -16,15 +16,13 @@ One vocabulary serves both sides, so that a word can meet itself, or each side h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
-from scipy import sparse
 
 from ssi_core import files, store
 from ssi_core.features import code
@@ -34,10 +32,11 @@ from ssi_core.features.counting import BLOCK, matrix_path, row_blocks, write_cou
 from ssi_core.features.csr_writer import CsrWriter
 from ssi_core.features.exposure import WEIGHTS, count_exposure
 from ssi_core.features.frozen import KIND, barred_pairs
+from ssi_core.features.goals import write_goals
 from ssi_core.features.layout import DOCUMENTS, MATRICES, PAIRS, POOL, VALID_POOL, VIEW
 from ssi_core.features.pairs import candidates
 from ssi_core.features.queries import MATRICES as QUERY_MATRICES
-from ssi_core.features.queries import QUERY_VIEW, TEXTS, write_exclude, write_queries
+from ssi_core.features.queries import QUERY_VIEW, TEXTS, write_exclude
 from ssi_core.features.reading import INGEST, language_of, parts_of, texts_of
 from ssi_core.features.settings import ClicksSettings
 from ssi_core.features.slates import (
@@ -47,11 +46,10 @@ from ssi_core.features.slates import (
     write_slates,
 )
 from ssi_core.features.split import NO_SIDE, SIDES, TEST
-from ssi_core.features.tfidf import COUNTS, Weighting, weigh
+from ssi_core.features.tfidf import COUNTS, Weighting
 from ssi_core.features.views import TextView
-from ssi_core.types import BadInput, Float32, Progress, TextMatrix, Weights
+from ssi_core.types import BadInput, Progress, TextMatrix, Weights
 
-_GOAL_WORDS = 100
 _AGAIN = "Remove the clicks and ingest them again."
 
 
@@ -336,18 +334,7 @@ class _Making:
         told = rows.join(numbers, on="goal")
         asked = told.select("page", "g").unique().sort("page", "g").with_row_index("q")
         asked = asked.with_columns(pl.col("q").cast(pl.Int32))
-        name = {c: pages[c][asked["page"]] + " > " + pages[c][asked["g"]] for c in ("id", "title")}
-        view = _idf(self.path)
-        counts = store.load_csr(matrix_path(self.path / MATRICES, COUNTS))
-        heavy = _heaviest(counts, view, _GOAL_WORDS)
-        write_queries(
-            self.path,
-            name["id"],
-            name["title"],
-            _sums(heavy, asked["page"].to_numpy(), asked["g"].to_numpy()),
-            view,
-            [Weighting(COUNTS), *self._weightings()],
-        )
+        write_goals(self.path, pages, asked, [Weighting(COUNTS), *self._weightings()])
         return told.drop("q").join(asked, on=["page", "g"]), len(asked)
 
     def _write_pools(self, documents: int) -> None:
@@ -398,31 +385,3 @@ def _copy_rows(whole: TextMatrix, begin: int, end: int, out: Path) -> None:
         for first, last in row_blocks(whole.indptr[begin : end + 1], BLOCK):
             rows = whole[begin + first : begin + last]
             writer.append(rows.indptr, rows.indices, rows.data)
-
-
-def _idf(task: Path) -> Float32:
-    return store.load_array(task / VIEW / "idf.npy", mapped=False)
-
-
-def _heaviest(counts: TextMatrix, idf: Float32, words: int) -> TextMatrix:
-    """Counts of the heaviest words of each text alone."""
-    kept = []
-    for begin, end in row_blocks(counts.indptr, BLOCK):
-        block = counts[begin:end]
-        pattern = weigh(block, idf, Weighting("raw", cut=words))
-        pattern.data[:] = 1
-        kept.append(sparse.csr_array(block.multiply(pattern)))
-    found: TextMatrix = sparse.vstack(kept, format="csr")
-    return found
-
-
-def _sums(
-    counts: TextMatrix, one: NDArray[np.int32], other: NDArray[np.int32]
-) -> Iterator[TextMatrix]:
-    """Sums of two texts each, in blocks."""
-    size = 16_384
-    for first in range(0, len(one), size):
-        part = slice(first, first + size)
-        rows = sparse.csr_array(counts[one[part]] + counts[other[part]])
-        rows.sort_indices()
-        yield rows

@@ -47,11 +47,13 @@ class ClicksSettings(BaseModel):
     )
     pages: str | None = Field(default=None, description="Corpus or table of the pages' texts")
     ads: str | None = Field(default=None, description="Corpus or table of the ads' texts")
-    clicks: Literal["first", "all", "weighted"] = Field(
+    clicks: Literal["first", "all", "weighted", "inverse"] = Field(
         default="first",
-        description="Clicks that count: of position 1; all; all, by how often it is looked at",
+        description="Clicks that count. first: of position 1; all: all alike; weighted: a pair "
+        "weighs its clicks over its looks; inverse: each click by one over the propensity of its "
+        "position, for rows with against = 'shown'",
     )
-    clip: float = Field(default=10.0, ge=1, description="Of weighted clicks: the largest weight")
+    clip: float = Field(default=10.0, ge=1, description="Of inverse: the largest weight of a click")
     most_broken: float = Field(
         default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ Watch: TypeAlias = Callable[[int, Mapping[str, float]], None]
 """``watch(step, metrics)``: how curves leave a training; ``step`` counts triples."""
 
 Progress: TypeAlias = Callable[[float, str], None]
+Weights: TypeAlias = Literal["clicks", "relevance", "shown"]
 """``progress(fraction, message)``: 0..1 of the stage that is done, and what is being done."""
 
 
@@ -169,13 +170,21 @@ class Slates:
 
 @dataclass(frozen=True)
 class Shown:
-    """Documents that were shown to queries in training and not clicked, as often as they were.
+    """Documents that were shown to queries in training, from which d- may be drawn.
 
-    Those of query i are ``documents[start[i]:start[i + 1]]``: int64 (queries + 1,), int32.
+    With weights "clicks" those that were not clicked, as often as this happened; with "shown" all,
+    as often as they were shown; with "relevance" all, each once.
+
+    Attributes
+    ----------
+    start : int64 (queries + 1,), those of query i are ``documents[start[i]:start[i + 1]]``
+    documents : int32, rows of documents
+    distinct : no document is twice in a list
     """
 
     start: Int64
     documents: Int32
+    distinct: bool = False
 
 
 @dataclass(frozen=True)
@@ -199,6 +208,15 @@ class Task:
     slates : side ("valid", "test") -> `Slates`; empty where nothing is known of what was shown
     shown : what training may learn to rank below; None: any document
     marked : name -> int32 (n, 2), pairs of a slice of its own; see `evaluation.slices`
+    weights : what the weights of pairs are. "clicks": sums of clicks; "relevance": estimates of the
+        pairs' relevance; "shown": relevance times showings. Documents come out in the order of
+        ``weight / (how often a document is drawn as d-)``: this is the relevance where distinct
+        documents meet "relevance", or showings meet "shown"
+
+    Raises
+    ------
+    ValueError
+        The weights and ``shown`` do not go together: showings divide twice, or not at all.
     """
 
     queries: Texts
@@ -217,6 +235,20 @@ class Task:
     shown: Shown | None = None
     marked: Mapping[str, Int32] = field(default_factory=dict)
     path: Path | None = None
+    weights: Weights = "clicks"
+
+    def __post_init__(self) -> None:
+        if self.shown is None or self.weights == "clicks":
+            return
+        if self.shown.distinct != (self.weights == "relevance"):
+            fault, wanted = {
+                "relevance": ("divide by the showings twice", "distinct documents"),
+                "shown": ("do not divide by the showings", "a document for each showing"),
+            }[self.weights]
+            raise ValueError(
+                f"weights={self.weights!r} and shown.distinct={self.shown.distinct} {fault}: "
+                f"expected {wanted} in shown"
+            )
 
 
 class Through(Protocol):

@@ -32,9 +32,23 @@ The map says which column is which; only session, position, clicked, page and ad
   [ads]                    # columns of the table given by --ads; likewise [pages]
   id = "ad_id"
   text = "creative"
+  language = "zh"          # of these texts, in the log too; without it, en
 
 Rows that cannot be believed are written to quarantine.csv in --out, with the reason, and
 counted. Slates without a click are dropped.
+
+Which --clicks suits which log:
+
+\b
+  first     position 1 is often filled by chance: ads that bid, tests
+  all       every position is looked at alike, or the order is random
+  weighted  any order, if some visits have another one. A pair weighs its clicks
+            / looks; a look is a showing times the propensity of its position.
+            For rows against any ads, and for against = "shown"
+  inverse   the same logs. A click weighs 1 / propensity, and pairs that are
+            shown often count more; for rows with against = "shown" only
+
+What was never shown on a page is neither good nor bad, and no weight can tell.
 
 With --since only lines that CLICKS has not read are read: new logs, and what the last one has
 grown by. The logs that it has read need not be there any more; the result is that of reading all.
@@ -72,13 +86,13 @@ _TEXTS = click.Path(path_type=Path, exists=True)
 @click.option("--ads", type=_TEXTS, help="Corpus or table of the ads' texts.")
 @click.option(
     "--clicks",
-    type=click.Choice(["first", "all", "weighted"]),
+    type=click.Choice(["first", "all", "weighted", "inverse"]),
     default="first",
     show_default=True,
-    help="Clicks that count: of position 1; all; all, by how often their position is looked at.",
+    help="Clicks that count, and their weight; see above.",
 )
 @click.option("--clip", type=click.FloatRange(min=1), default=10.0, show_default=True,
-              help="With --clicks weighted: the largest weight.")  # fmt: skip
+              help="With --clicks inverse: the largest weight of a click.")  # fmt: skip
 @click.option(
     "--most-broken",
     type=click.FloatRange(0, 1),

@@ -1,8 +1,9 @@
 """Tasks from clicks: pages are queries, and the ads (links, results) clicked on them relevant.
 
-A pair has the weight of its clicks. Sides of the split are by a keyed hash of page and ad
-(``pairs``: no pair is on two sides), by a keyed hash of the user or, where the log knows none, of
-the session (``sessions``: what others click in training is clicked again in testing), or by time.
+A pair has the weight of its clicks, or its estimated relevance (`exposure`). Sides of the split are
+by a keyed hash of page and ad (``pairs``: no pair is on two sides), by a keyed hash of the user or,
+where the log knows none, of the session (``sessions``: what others click in training is clicked
+again in testing), or by time.
 
 Where it is known what was shown, the task has slates. With the split ``pairs`` what was clicked in
 training, or for the test in validation, is taken off the others' slates: it is known to be liked.
@@ -15,41 +16,40 @@ One vocabulary serves both sides, so that a word can meet itself, or each side h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
-from scipy import sparse
 
 from ssi_core import files, store
 from ssi_core.features import code
+from ssi_core.features.click_sides import with_sides, with_sides_of
 from ssi_core.features.cost import require_features
 from ssi_core.features.counting import BLOCK, matrix_path, row_blocks, write_counts, write_views
 from ssi_core.features.csr_writer import CsrWriter
+from ssi_core.features.exposure import WEIGHTS, count_exposure
 from ssi_core.features.frozen import KIND, barred_pairs
+from ssi_core.features.goals import write_goals
 from ssi_core.features.layout import DOCUMENTS, MATRICES, PAIRS, POOL, VALID_POOL, VIEW
 from ssi_core.features.pairs import candidates
 from ssi_core.features.queries import MATRICES as QUERY_MATRICES
-from ssi_core.features.queries import QUERY_VIEW, TEXTS, write_exclude, write_queries
+from ssi_core.features.queries import QUERY_VIEW, TEXTS, write_exclude
 from ssi_core.features.reading import INGEST, language_of, parts_of, texts_of
 from ssi_core.features.settings import ClicksSettings
-from ssi_core.features.slates import write_pairs_of, write_shown, write_slates
-from ssi_core.features.split import (
-    BOUNDS,
-    NO_SIDE,
-    SIDES,
-    TEST,
-    side_of_documents,
-    side_of_links,
+from ssi_core.features.slates import (
+    write_exposed,
+    write_pairs_of,
+    write_shown,
+    write_slates,
 )
-from ssi_core.features.tfidf import COUNTS, Weighting, weigh
+from ssi_core.features.split import NO_SIDE, SIDES, TEST
+from ssi_core.features.tfidf import COUNTS, Weighting
 from ssi_core.features.views import TextView
-from ssi_core.types import BadInput, Float32, Progress, TextMatrix
+from ssi_core.types import BadInput, Progress, TextMatrix, Weights
 
-_GOAL_WORDS = 100
 _AGAIN = "Remove the clicks and ingest them again."
 
 
@@ -90,7 +90,10 @@ def build_clicks_task(
     source = store.read(clicks, "clicks")
     split = split or str(source.configuration.get("split", "pairs"))
     settings = ClicksSettings(words, split, tuple(views), split_seed, pool, vocabularies, goal)
-    configuration, parents = settings.configuration(), {"clicks": source.key}
+    rule = str(source.configuration.get("clicks", "all"))
+    weights = WEIGHTS.get(rule, "clicks")
+    configuration = settings.configuration() | {"weights": weights}
+    parents = {"clicks": source.key}
     parents |= {f"frozen_{n}": store.read(path, KIND).key for n, path in enumerate(frozen)}
     key = store.key_of("task", configuration, parents, code.digest())
     found = store.up_to_date(out, "task", key, force=force)
@@ -101,16 +104,24 @@ def build_clicks_task(
         [part for corpus in corpora for part in parts_of(corpus, "documents")],
         out.parent,
         documents=sum(store.read(corpus).counts.get("documents", 0) for corpus in corpora),
-        links=int(source.counts.get("impressions", source.counts.get("clicks", 0))),
+        links=_rows_of(source, weights),
         views=len(settings.views),
         all_words=words is None,
     )
     with store.create(
         out, kind="task", key=key, configuration=configuration, parents=parents
     ) as building:
-        only_first = source.configuration.get("clicks") == "first"
-        _Making(clicks, settings, only_first, frozen, building, progress or _quiet).write()
+        making = _Making(clicks, settings, rule, weights, frozen, building, progress or _quiet)
+        making.write()
     return store.read(out, "task")
+
+
+def _rows_of(source: store.Artefact, weights: Weights) -> int:
+    """Return how many rows of a log a task is made of; of slates without a click if they count."""
+    rows = int(source.counts.get("impressions", source.counts.get("clicks", 0)))
+    if weights == "clicks":
+        return rows
+    return rows + int(source.skipped.get("row_of_slate_without_click", 0))
 
 
 def _quiet(fraction: float, message: str) -> None:
@@ -124,13 +135,14 @@ class _Making:
         self,
         clicks: Path,
         settings: ClicksSettings,
-        only_first: bool,
+        rule: str,
+        weights: Weights,
         frozen: Sequence[Path],
         building: store.Building,
         progress: Progress,
     ) -> None:
-        self.clicks, self.settings, self.only_first = clicks, settings, only_first
-        self.frozen = frozen
+        self.clicks, self.settings, self.frozen = clicks, settings, frozen
+        self.only_first, self.weights = rule == "first", weights
         self.building, self.path, self.progress = building, building.path, progress
         self.pages = clicks / "pages"
         self.ads = clicks / "ads" if (clicks / "ads").exists() else self.pages
@@ -148,9 +160,14 @@ class _Making:
         queries = len(pages)
         if self.settings.goal:
             rows, queries = self._with_goals(rows, pages)
-        rows = self._without_frozen(self._with_sides(rows), pages, documents)
+        rows = with_sides(rows, self.settings.split, self.settings.split_seed, self.clicks)
+        exposure = self._count_exposure(rows, pages, documents)
+        barred = partial(self._bar_frozen, pages=pages, documents=documents)
+        rows = self._without_frozen(rows, barred)
+        exposure = None if exposure is None else barred(exposure)
         self._write_pools(len(documents))
-        counts = write_pairs_of(self.path / PAIRS, rows)
+        looked = exposure if self.weights == "relevance" else None
+        counts = write_pairs_of(self.path / PAIRS, rows, looked)
         missing = [name for name, n in counts.items() if n == 0]
         if missing:
             raise BadInput(
@@ -158,7 +175,7 @@ class _Making:
                 f"by {self.settings.split}. Ingest a longer log, or split it otherwise (--split)."
             )
         self.building.counts["pairs"] = counts
-        self._write_slates(rows, pages, documents, queries)
+        self._write_slates(rows, pages, documents, queries, exposure)
         if self.ads != self.pages:
             write_exclude(self.path, np.empty((0, 2), np.int32), queries, len(documents))
         elif self.settings.goal:
@@ -216,7 +233,8 @@ class _Making:
         if len(set(languages)) > 1:
             raise BadInput(
                 f"{self.clicks}: pages and ads are in {' and '.join(map(repr, languages))}. Take "
-                "two vocabularies."
+                "two vocabularies, or, if it is one language, name it in the map ([pages] and "
+                "[ads], language) and ingest the clicks again."
             )
         vocabulary, idf, facts = write_counts(
             matrices,
@@ -249,6 +267,11 @@ class _Making:
                 rows = pairs.with_columns(session=pl.lit(""), clicked=pl.lit(True), known=False)
                 missing = {name: pl.lit(None) for name in ("user", "time", "position", "goal")}
                 rows = rows.with_columns(**missing)
+        return self._with_numbers(rows, pages, documents)
+
+    def _with_numbers(
+        self, rows: pl.DataFrame, pages: pl.DataFrame, documents: pl.DataFrame
+    ) -> pl.DataFrame:
         numbers = [
             pl.DataFrame({name: texts["id"], row: np.arange(len(texts), dtype=np.int32)})
             for name, row, texts in (("page", "q", pages), ("ad", "d", documents))
@@ -265,26 +288,21 @@ class _Making:
             page_id="page", ad_id="ad", page="q", user=user,
         )  # fmt: skip
 
-    def _with_sides(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Say of each row on which side its clicks are."""
+    def _count_exposure(
+        self, rows: pl.DataFrame, pages: pl.DataFrame, documents: pl.DataFrame
+    ) -> pl.DataFrame | None:
+        """Count the showings of all pairs, where their weights are by propensities."""
+        if self.weights == "clicks":
+            return None
         split, seed = self.settings.split, self.settings.split_seed
-        if split == "pairs":
-            side = side_of_links(rows["page_id"], rows["ad_id"], seed=seed)
-            return rows.with_columns(side=pl.Series(side))
-        if rows["session"].n_unique() < 2:
-            raise BadInput(f"{self.clicks}: its pairs are of no session. Split by pairs.")
-        if split == "sessions":
-            side = side_of_documents(rows["user"], seed=seed)
-            return rows.with_columns(side=pl.Series(side))
-        if rows["time"].null_count():
-            raise BadInput(f"{self.clicks}: its clicks have no time. Split otherwise (--split).")
-        # A slate is where its first row is.
-        began = pl.col("time").min().over("session", "q")
-        rank = began.rank("min").cast(pl.Float64) / pl.len()
-        side_of = sum(((rank > bound).cast(pl.Int8) for bound in BOUNDS), pl.lit(0, pl.Int8))
-        return rows.with_columns(side=side_of.cast(pl.Int8))
 
-    def _without_frozen(
+        def prepare(impressions: pl.DataFrame) -> pl.DataFrame:
+            others = self._with_numbers(impressions, pages, documents)
+            return with_sides_of(others, rows, split, seed, self.clicks)
+
+        return count_exposure(self.clicks, rows, prepare)
+
+    def _bar_frozen(
         self, rows: pl.DataFrame, pages: pl.DataFrame, documents: pl.DataFrame
     ) -> pl.DataFrame:
         """Take rows of pairs of frozen sets off the sides that are trained on."""
@@ -293,11 +311,19 @@ class _Making:
         ends = rows.select("page", "d").to_numpy()
         barred = barred_pairs(self.frozen, "clicks", pages["id"], documents["id"], ends)
         held = pl.lit(pl.Series(barred)) & (pl.col("side") != TEST)
-        gone = rows.filter(held & pl.col("clicked")).select("page", "d")
-        self.building.skipped["frozen_pairs"] = gone.n_unique()
         return rows.with_columns(
             side=pl.when(held).then(pl.lit(NO_SIDE, pl.Int8)).otherwise(pl.col("side"))
         )
+
+    def _without_frozen(
+        self, rows: pl.DataFrame, barred: Callable[[pl.DataFrame], pl.DataFrame]
+    ) -> pl.DataFrame:
+        """Take rows of frozen sets off, and count the clicked pairs among them."""
+        rows = barred(rows)
+        if self.frozen:
+            gone = rows.filter((pl.col("side") == NO_SIDE) & pl.col("clicked"))
+            self.building.skipped["frozen_pairs"] = gone.select("page", "d").n_unique()
+        return rows
 
     def _with_goals(self, rows: pl.DataFrame, pages: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         """Make a query of each page with each goal of its visitors; rows of it, and how many."""
@@ -308,18 +334,7 @@ class _Making:
         told = rows.join(numbers, on="goal")
         asked = told.select("page", "g").unique().sort("page", "g").with_row_index("q")
         asked = asked.with_columns(pl.col("q").cast(pl.Int32))
-        name = {c: pages[c][asked["page"]] + " > " + pages[c][asked["g"]] for c in ("id", "title")}
-        view = _idf(self.path)
-        counts = store.load_csr(matrix_path(self.path / MATRICES, COUNTS))
-        heavy = _heaviest(counts, view, _GOAL_WORDS)
-        write_queries(
-            self.path,
-            name["id"],
-            name["title"],
-            _sums(heavy, asked["page"].to_numpy(), asked["g"].to_numpy()),
-            view,
-            [Weighting(COUNTS), *self._weightings()],
-        )
+        write_goals(self.path, pages, asked, [Weighting(COUNTS), *self._weightings()])
         return told.drop("q").join(asked, on=["page", "g"]), len(asked)
 
     def _write_pools(self, documents: int) -> None:
@@ -330,7 +345,12 @@ class _Making:
             np.save(self.path / VALID_POOL, pool)
 
     def _write_slates(
-        self, rows: pl.DataFrame, pages: pl.DataFrame, documents: pl.DataFrame, queries: int
+        self,
+        rows: pl.DataFrame,
+        pages: pl.DataFrame,
+        documents: pl.DataFrame,
+        queries: int,
+        exposure: pl.DataFrame | None,
     ) -> None:
         fixed = None
         if (place := self.clicks / "slates.parquet").exists():
@@ -340,7 +360,7 @@ class _Making:
                 for name, row, texts in (("page", "page_row", pages), ("ad", "d", documents))
             )
             fixed = table.join(page, on="page").join(ad, on="ad").select(page="page_row", d="d")
-        elif rows["clicked"].all():
+        elif exposure is None and rows["clicked"].all():
             return
         apart = self.settings.split == "pairs"
         counts = self.building.counts
@@ -349,6 +369,12 @@ class _Making:
             for number, side in enumerate(SIDES)
             if number
         }
+        if exposure is not None:
+            distinct = self.weights == "relevance"
+            counts["shown_pairs" if distinct else "showings"] = write_exposed(
+                self.path, exposure, queries, distinct=distinct
+            )
+            return
         counts["shown_unclicked"] = write_shown(
             self.path, rows, fixed, queries, only_first=self.only_first
         )
@@ -359,31 +385,3 @@ def _copy_rows(whole: TextMatrix, begin: int, end: int, out: Path) -> None:
         for first, last in row_blocks(whole.indptr[begin : end + 1], BLOCK):
             rows = whole[begin + first : begin + last]
             writer.append(rows.indptr, rows.indices, rows.data)
-
-
-def _idf(task: Path) -> Float32:
-    return store.load_array(task / VIEW / "idf.npy", mapped=False)
-
-
-def _heaviest(counts: TextMatrix, idf: Float32, words: int) -> TextMatrix:
-    """Counts of the heaviest words of each text alone."""
-    kept = []
-    for begin, end in row_blocks(counts.indptr, BLOCK):
-        block = counts[begin:end]
-        pattern = weigh(block, idf, Weighting("raw", cut=words))
-        pattern.data[:] = 1
-        kept.append(sparse.csr_array(block.multiply(pattern)))
-    found: TextMatrix = sparse.vstack(kept, format="csr")
-    return found
-
-
-def _sums(
-    counts: TextMatrix, one: NDArray[np.int32], other: NDArray[np.int32]
-) -> Iterator[TextMatrix]:
-    """Sums of two texts each, in blocks."""
-    size = 16_384
-    for first in range(0, len(one), size):
-        part = slice(first, first + size)
-        rows = sparse.csr_array(counts[one[part]] + counts[other[part]])
-        rows.sort_indices()
-        yield rows

@@ -9,18 +9,23 @@ import polars as pl
 
 from ssi_core import files, store
 from ssi_core.features.split import NO_SIDE, SIDES, TEST, TRAIN
-from ssi_core.types import BadInput, Pairs, Shown, Slates
+from ssi_core.kernels.relevance import estimate_relevance
+from ssi_core.types import BadInput, Float64, Int32, Pairs, Shown, Slates, Weights
 
 _SLATES, _SHOWN = "slates", "shown"
 _OF_SLATES = ("query", "start", "shown", "clicked")
 
 
-def write_pairs_of(directory: Path, rows: pl.DataFrame) -> dict[str, int]:
+def write_pairs_of(
+    directory: Path, rows: pl.DataFrame, exposure: pl.DataFrame | None = None
+) -> dict[str, int]:
     """Write the pairs of each side and their weights; returns how many there are.
 
     Parameters
     ----------
     rows : q, d, side, weight; a pair's weights on a side are summed, and their mean is made 1
+    exposure : side, q, d, looks of all showings: a pair's weight is then its relevance, estimated
+        from the clicks and looks of the side
     """
     directory.mkdir()
     counted = rows.filter(pl.col("weight") > 0)
@@ -29,11 +34,21 @@ def write_pairs_of(directory: Path, rows: pl.DataFrame) -> dict[str, int]:
     for number, side in enumerate(SIDES):
         own = sums.filter(pl.col("side") == number)
         weight = own["weight"].to_numpy()
+        if exposure is not None and len(own):
+            weight = _relevance(own, exposure.filter(pl.col("side") == number))
         mean = weight.mean() if len(weight) else 1.0
         np.save(directory / f"{side}.npy", own.select("q", "d").to_numpy().astype(np.int32))
         np.save(directory / f"{side}_weight.npy", (weight / mean).astype(np.float32))
         found[side] = len(own)
     return found
+
+
+def _relevance(clicked: pl.DataFrame, exposure: pl.DataFrame) -> Float64:
+    """Estimate the relevance of clicked pairs (q, d, weight: their clicks), row by row."""
+    clicks = clicked["weight"].to_numpy()
+    looks = clicked.join(exposure, on=["q", "d"], how="left", maintain_order="left")["looks"]
+    mean = float(clicks.sum() / exposure["looks"].to_numpy().sum())
+    return estimate_relevance(clicks, looks.to_numpy(), mean)
 
 
 def load_weighted_pairs(directory: Path, side: str) -> Pairs:
@@ -120,17 +135,36 @@ def write_shown(
         asked = train.select("q", "page").unique()
         left = asked.join(fixed, on="page").join(clicked, on=["q", "d"], how="anti")
     left = left.select("q", "d").sort("q", "d")
-    place = path / _SHOWN
-    place.mkdir()
-    counts = np.bincount(left["q"].to_numpy(), minlength=queries)
-    np.save(place / "start.npy", np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]))
-    np.save(place / "documents.npy", left["d"].to_numpy().astype(np.int32))
+    _write_lists(path / _SHOWN, left["q"].to_numpy(), left["d"].to_numpy(), queries)
     return len(left)
 
 
-def load_shown(path: Path) -> Shown | None:
-    """Open what was shown and not clicked; None where nothing is known of it."""
+def write_exposed(path: Path, exposure: pl.DataFrame, queries: int, *, distinct: bool) -> int:
+    """Write what was shown in training, clicked or not; returns how much it is.
+
+    Parameters
+    ----------
+    exposure : side, q, d, shown
+    distinct : each pair once; else as often as it was shown
+    """
+    train = exposure.filter(pl.col("side") == TRAIN).sort("q", "d")
+    times = 1 if distinct else train["shown"].to_numpy()
+    query, document = (np.repeat(train[name].to_numpy(), times) for name in ("q", "d"))
+    _write_lists(path / _SHOWN, query, document, queries)
+    return len(document)
+
+
+def _write_lists(place: Path, query: Int32, document: Int32, queries: int) -> None:
+    place.mkdir()
+    counts = np.bincount(query, minlength=queries)
+    np.save(place / "start.npy", np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]))
+    np.save(place / "documents.npy", document.astype(np.int32))
+
+
+def load_shown(path: Path, weights: Weights = "clicks") -> Shown | None:
+    """Open what training may rank below a click; None where nothing is known of it."""
     place = path / _SHOWN
     if not place.exists():
         return None
-    return Shown(*(store.load_array(place / f"{name}.npy") for name in ("start", "documents")))
+    start, documents = (store.load_array(place / f"{name}.npy") for name in ("start", "documents"))
+    return Shown(start, documents, distinct=weights == "relevance")

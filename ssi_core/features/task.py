@@ -38,6 +38,7 @@ def open_task(path: Path) -> Task:
         judged_queries = artefact.configuration["split"] == "queries"
         across = artefact.configuration["split"] == "articles"
         clicked = artefact.configuration["split"] in CLICK_SPLITS
+        weights = artefact.configuration.get("weights", "clicks")
         split_seed = int(artefact.configuration["split_seed"])
     documents = Texts(
         texts["id"],
@@ -60,7 +61,8 @@ def open_task(path: Path) -> Task:
         valid_pool=_load_rows(path / VALID_POOL),
         cold=_load_rows(path / COLD),
         slates=load_slates(path),
-        shown=load_shown(path),
+        shown=load_shown(path, weights),
+        weights=weights,
         path=path,
     )
     if judged_queries:

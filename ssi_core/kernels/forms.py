@@ -41,7 +41,7 @@ class Data(NamedTuple):
 
     ``pairs`` int32 (n, 2); ``barred_indptr`` int64, ``barred_indices`` int32: for each query the
     sorted documents that are never drawn as d-. ``shown_indptr`` int64, ``shown`` int32: for each
-    query those that were shown and not clicked, for `sweep.draw_shown`.
+    query those that `sweep.draw_shown` draws from.
     """
 
     queries: Any

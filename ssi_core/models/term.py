@@ -52,8 +52,9 @@ class Term(Model):
     margin : of the hinge, or several to choose from; a margin of 1 / alpha with the identity is
         alpha with a margin of 1
     negatives : documents d- tried per positive until one violates
-    against : "random": d- is any document; "shown": one that was shown to the query and not
-        clicked, where the task knows what was shown; validation is then on slates
+    against : "random": d- is any document; "shown": one that was shown to the query, where the task
+        knows what was shown (`types.Shown`); validation is then on slates. A task whose weights are
+        relevance times showings is only learnt against "shown"
     warp : multiply the rate of a step by ``L(floor((Y - 1) / n))``, ``L(k) = 1 + 1/2 + ... + 1/k``,
         where n is the trial that violated, of Y documents (`kernels.sweep.rank_weight`)
     epoch, budget, patience : triples between validations, triples at most, validations without
@@ -106,6 +107,12 @@ class Term(Model):
             raise BadInput(
                 f"task {task.path}: against = 'shown' needs to know what was shown; a task of "
                 "clicks does, others do not. Learn against 'random' documents."
+            )
+        if self.against == "random" and task.weights == "shown":
+            raise BadInput(
+                f"task {task.path}: its weights are relevance times showings (--clicks inverse). "
+                "Against 'random' documents they teach what was shown most. Learn against 'shown', "
+                "or ingest the clicks with --clicks weighted."
             )
         if self.diagonal != "none":
             same_space(task, self.diagonals_view, "a diagonal")

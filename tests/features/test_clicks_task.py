@@ -30,7 +30,7 @@ def clicks(tmp_path_factory):
     form = parse_map({"columns": {**logs.COLUMNS, "user": "user"}})
     return {
         name: ingest_clicks([path], form, place / name, rules=Rules(clicks=name)).path
-        for name in ("all", "first", "weighted")
+        for name in ("all", "first", "inverse")
     }
 
 
@@ -47,7 +47,7 @@ def ids(task, rows):
     return list(zip(task.queries.ids[rows[:, 0]], task.documents.ids[rows[:, 1]], strict=True))
 
 
-@pytest.mark.parametrize("name", ["all", "first", "weighted"])
+@pytest.mark.parametrize("name", ["all", "first", "inverse"])
 def test_pairs_have_the_weights_of_their_clicks(tmp_path, clicks, name):
     task = made(tmp_path, clicks[name])
     pairs = pl.read_parquet(clicks[name] / "pairs.parquet")

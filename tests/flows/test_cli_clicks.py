@@ -1,12 +1,15 @@
 """From a click log to ads for a page, on the command line."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from flows.clicks import ClicksSettings, ingest_clicks
+from flows.commands.clicks import ingest_clicks as verb
 from flows.features import FeaturesSettings, kind_of
 from flows.rows import find_table
+from ssi_core.corpus.clicks.rules import Clicks
 from ssi_core.corpus.sample import write_sample
 from ssi_core.features.task import open_task
 from ssi_core.store import read
@@ -56,6 +59,31 @@ def place(tmp_path_factory):
 def ssi(ssi, place, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(place / "root"))
     return ssi
+
+
+def test_flow_and_verb_know_the_rules_of_the_ingestion():
+    known = get_args(Clicks)
+    assert get_args(ClicksSettings.model_fields["clicks"].annotation) == known
+    (option,) = (one for one in verb.params if one.name == "clicks")
+    assert tuple(option.type.choices) == known
+    assert all(f"\n  {name}  " in verb.help for name in known), "the help says what each suits"
+
+
+@pytest.mark.trains
+def test_a_row_against_random_ads_is_refused_inverse_weights(ssi, place, tmp_path):
+    log = logs.write_csv(tmp_path / "log.csv", logs.rows(200))
+    names = tmp_path / "map.toml"
+    columns = "".join(f'{role} = "{column}"\n' for role, column in logs.COLUMNS.items())
+    names.write_text(f"[columns]\n{columns}")
+    clicks = ("--map", names, "--clicks", "inverse", "--out", tmp_path / "clicks")
+    assert ssi("ingest", "clicks", log, *clicks)[0] == 0
+    task = ("--split", "sessions", "--out", tmp_path / "task")
+    assert ssi("features", tmp_path / "clicks", *task)[0] == 0
+    train = ("train", place / "table.toml", "--task", tmp_path / "task", "--row")
+    code, _, said = ssi(*train, "U'V + I")
+    assert (code, "teach what was shown most" in said) == (3, True)
+    code, _, said = ssi(*train, "against the slate")
+    assert code == 0, said
 
 
 @pytest.mark.trains

@@ -2,12 +2,12 @@
 
 Beside the tables of `artefact`, the directory holds
 
-- ``propensities.parquet``: with ``clicks = "weighted"``, see `propensity`
 - ``quarantine.csv``: rows that were not believed, with the reason; none where all were
 - ``lines/``: what the lines of the logs gave, for the ingestion of the lines after them
 
 A slate is what one session was shown on one page. Slates without a click are dropped: whoever never
-clicked may never have looked (journal paper, section 4.4). Whatever is left out is counted.
+clicked may never have looked (journal paper, section 4.4). Whatever is left out is counted. Where
+weights are by propensities they count as showings, and are kept in ``unclicked/``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from ssi_core.corpus.clicks import (
     before,
     check,
     columns,
+    language,
     lines,
     log,
     propensity,
@@ -44,6 +45,7 @@ from ssi_core.corpus.clicks.artefact import KIND
 from ssi_core.corpus.clicks.before import LINES, Kept, Plan, plan_reading, read_rows, rows_read
 from ssi_core.corpus.clicks.check import alike, judged
 from ssi_core.corpus.clicks.columns import LogMap
+from ssi_core.corpus.clicks.language import warn_unsplit
 from ssi_core.corpus.clicks.lines import Place
 from ssi_core.corpus.clicks.log import read_log
 from ssi_core.corpus.clicks.quarantine import Quarantine
@@ -53,6 +55,7 @@ from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import Gathered, Listed, finish_corpus, with_ids
 from ssi_core.corpus.tables import PartWriter
+from ssi_core.kernels import relevance
 from ssi_core.resources import require
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
@@ -118,8 +121,8 @@ def ingest_clicks(
     }
     said = {**vars(rules), "map": form.configuration()}
     rooms = (
-        artefact, before, check, columns, lines, log, propensity, quarantine, separated, settling,
-        shards, slates, texts, tables,
+        artefact, before, check, columns, language, lines, log, propensity, quarantine,
+        relevance, separated, settling, shards, slates, texts, tables,
     )  # fmt: skip
     code = store.digest_code(sys.modules[__name__], *rooms)
     # A text in the log does not count on a line that the other side's table knows nothing of.
@@ -215,6 +218,8 @@ class _Ingestion:
             counts = {f"{side}s": writer.rows for side, writer in writers.items()}
         for side in writers:
             finish_corpus(self._building, f"{side}s", counts[f"{side}s"])
+            if share := warn_unsplit(path / f"{side}s", f"{side}s"):
+                self._building.counts[f"{side}s_not_split"] = share
         self._quarantine.finish()
         self._building.counts.update(counts)
         if plan.before:

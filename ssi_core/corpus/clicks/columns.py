@@ -19,6 +19,7 @@
     [ads]                   # columns of the table of ads, likewise [pages]; all optional
     id = "ad_id"
     text = "creative"
+    language = "en"         # of the texts, in the log too; a corpus of texts knows its own
 """
 
 from __future__ import annotations
@@ -67,7 +68,11 @@ class LogForm:
 
 @dataclass(frozen=True)
 class TextForm:
-    """The sections ``[pages]`` and ``[ads]``: columns of a table of texts, and their language."""
+    """The sections ``[pages]`` and ``[ads]``: columns of a table of texts, and their language.
+
+    The language is also that of texts in the log; a corpus has its own. It is the code of a
+    Wikipedia; "any" splits each script by a rule of its own.
+    """
 
     id: str = "id"
     title: str = ""

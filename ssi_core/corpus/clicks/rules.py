@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from ssi_core.corpus.clicks.artefact import Split
 
-Clicks: TypeAlias = Literal["first", "all", "weighted"]
+Clicks: TypeAlias = Literal["first", "all", "weighted", "inverse"]
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,10 @@ class Rules:
     Attributes
     ----------
     clicks : "first": only the first position counts (the paper); "all": every click alike;
-        "weighted": every click, by one over the propensity of its position
-    clip : largest of these weights
+        "weighted": a pair weighs what its relevance is estimated to be, clicks / looks, where looks
+        are the sum of the propensities of its showings (`kernels.relevance`); "inverse": every
+        click, by one over the propensity of its position
+    clip : with "inverse": largest of these weights
     most_broken : share of rows that may be in quarantine
     split : how a task divides the clicks: "pairs" by a hash of page and ad, so that no pair is on
         two sides; "sessions" by a hash of the user (where the log tells, else of the session);
@@ -29,6 +31,11 @@ class Rules:
     clip: float = 10.0
     most_broken: float = 0.05
     split: Split = "pairs"
+
+    @property
+    def by_propensity(self) -> bool:
+        """Tell whether propensities are estimated, so that every showing counts."""
+        return self.clicks in ("weighted", "inverse")
 
     def __post_init__(self) -> None:
         for name, kind in (("clicks", Clicks), ("split", Split)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +16,7 @@ from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.shards import Shards
 from ssi_core.corpus.clicks.slates import as_quarantined, slates_of, weighed
 from ssi_core.corpus.tables import PartWriter
+from ssi_core.kernels.relevance import estimate_relevance
 from ssi_core.store import Building
 from ssi_core.types import BadInput
 
@@ -36,14 +38,20 @@ def settle(
     """
     shown, totals = _slates(rows, files, quarantine)
     quarantine.limit(where, at_end=True)
-    weights = _weights(building, rules, shown, where)
+    positions = _positions(building, rules, shown, where)
     pairs = []
-    with PartWriter(building.path / "impressions", IMPRESSIONS) as writer:
+    with ExitStack() as stack:
+        writer = stack.enter_context(PartWriter(building.path / "impressions", IMPRESSIONS))
+        others = None
+        if rules.by_propensity:
+            others = stack.enter_context(PartWriter(building.path / "unclicked", IMPRESSIONS))
         for shard in rows:
-            kept, dropped = weighed(rows.read_whole(shard), weights)
-            for name, number in dropped.items():
-                totals[name] += number
-            writer.write(kept.with_columns(goal=pl.lit(None, pl.String)).select(IMPRESSIONS.keys()))
+            kept, dropped = weighed(rows.read_whole(shard), positions.drop("looks"))
+            totals["rows"] += len(dropped)
+            totals["unclicked"] += dropped.select("session", "page").n_unique()
+            writer.write(kept)
+            if others is not None:
+                others.write(dropped)
             totals["slates"] += kept.select("session", "page").n_unique()
             counted = kept.filter(pl.col("weight") > 0)
             pairs.append(counted.group_by("page", "ad").agg(pl.col("weight").sum()))
@@ -53,13 +61,14 @@ def settle(
     could = shown.filter(pl.col("position") == 1) if rules.clicks == "first" else shown
     every = could.group_by("page", "ad").agg(pl.col("shown", "clicks").sum())
     found = _summed(pairs, ["page", "ad"], ["weight"]).join(every, on=["page", "ad"])
-    found = found.select(PAIRS.keys()).sort("page", "ad")
     if not len(found):
         raise BadInput(
             f"{where}: of {totals['clicks']:,} clicks none counts with --clicks "
             f"{rules.clicks}. Give a longer log, or count other clicks."
         )
-    found.write_parquet(building.path / "pairs.parquet")
+    if rules.clicks == "weighted":
+        found = _by_relevance(found, shown, positions)
+    found.select(PAIRS.keys()).sort("page", "ad").write_parquet(building.path / "pairs.parquet")
     _account(building, totals, quarantine.rows, len(found))
     return {side: shown.select(id=pl.col(side)).unique() for side in ("page", "ad")}
 
@@ -84,23 +93,42 @@ def _slates(
     return _summed(counts, ["page", "ad", "position"], ["shown", "clicks"]), totals
 
 
-def _weights(building: Building, rules: Rules, shown: pl.DataFrame, where: Path) -> pl.DataFrame:
-    """Weight of a click by its position."""
-    positions = shown.group_by("position").agg(pl.col("shown", "clicks").sum()).sort("position")
-    if rules.clicks == "all":
-        return positions.select("position", weight=pl.lit(1.0))
-    if rules.clicks == "first":
-        return positions.select("position", weight=(pl.col("position") == 1).cast(pl.Float64))
-    found = estimate_propensities(shown, str(where))
-    found.write_parquet(building.path / "propensities.parquet")
+def _positions(building: Building, rules: Rules, shown: pl.DataFrame, where: Path) -> pl.DataFrame:
+    """Return for each position the weight of a click, and how often a showing is looked at.
+
+    ``looks`` is the propensity where it is estimated, null where the log cannot tell; else 1.
+    """
+    if not rules.by_propensity:
+        counts = pl.lit(True) if rules.clicks == "all" else pl.col("position") == 1
+        places = shown.select(pl.col("position").unique().sort())
+        return places.with_columns(weight=counts.cast(pl.Float64), looks=pl.lit(1.0))
+    estimates = estimate_propensities(shown, str(where))
+    estimates.write_parquet(building.path / "propensities.parquet")
     building.counts["propensities"] = {
-        str(position): value for position, value in found.select("position", "propensity").rows()
+        str(position): value
+        for position, value in estimates.select("position", "propensity").rows()
     }
-    building.counts["clicks_clipped"] = int(
-        found.filter(1 / pl.col("propensity") > rules.clip)["clicks"].sum()
-    )
-    weight = (1 / pl.col("propensity")).clip(upper_bound=rules.clip)
-    return found.select("position", weight=weight.fill_null(0.0))
+    looks = pl.col("propensity")
+    if rules.clicks == "weighted":
+        return estimates.select(
+            "position", weight=looks.is_not_null().cast(pl.Float64), looks=looks
+        )
+    clipped = estimates.filter(1 / looks > rules.clip)["clicks"].sum()
+    building.counts["clicks_clipped"] = int(clipped)
+    weight = (1 / looks).clip(upper_bound=rules.clip).fill_null(0.0)
+    return estimates.select("position", weight=weight, looks=looks)
+
+
+def _by_relevance(
+    pairs: pl.DataFrame, shown: pl.DataFrame, positions: pl.DataFrame
+) -> pl.DataFrame:
+    """Put the estimate of each pair's relevance in the place of its clicks, its weight."""
+    seen = shown.join(positions.select("position", "looks"), on="position").drop_nulls("looks")
+    looks = (pl.col("shown") * pl.col("looks")).sum()
+    mean = pairs["weight"].sum() / seen.select(looks).item()
+    each = pairs.join(seen.group_by("page", "ad").agg(looks=looks), on=["page", "ad"])
+    clicks, looked = (each[name].to_numpy() for name in ("weight", "looks"))
+    return each.with_columns(weight=pl.Series(estimate_relevance(clicks, looked, mean)))
 
 
 def _account(building: Building, totals: Counter[str], rows: int, pairs: int) -> None:

@@ -51,11 +51,15 @@ def slates_of(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return told.filter(~wrong).drop("category", "reason"), told.filter(wrong)
 
 
-def weighed(slates: pl.DataFrame, weights: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Drop slates without a click; give every click its weight."""
-    clicked = slates.with_columns(any=pl.col("clicked").any().over("session", "page"))
-    dropped = clicked.filter(~pl.col("any"))
-    counts = {"rows": len(dropped), "unclicked": dropped.select("session", "page").n_unique()}
-    kept = clicked.filter("any").join(weights, on="position", how="left", maintain_order="left")
+def weighed(slates: pl.DataFrame, weights: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Give every click its weight; return slates with a click, and those without."""
+    slate = ["session", "page"]
     weight = pl.when("clicked").then("weight").otherwise(0.0)
-    return kept.with_columns(weight=weight).sort("session", "page", "position"), counts
+    rows = (
+        slates.join(weights, on="position", how="left", maintain_order="left")
+        .with_columns(weight=weight, goal=pl.lit(None, pl.String))
+        .sort(*slate, "position")
+        .with_columns(any=pl.col("clicked").any().over(slate))
+    )
+    unclicked = rows.filter(~pl.col("any")).with_columns(pl.col("time").min().over(slate))
+    return rows.filter("any").drop("any"), unclicked.drop("any")

@@ -98,13 +98,13 @@ def _title() -> pl.Expr:
     return pl.coalesce(pl.when(pl.col("title") != "").then("title"), beginning)
 
 
-def write_texts(writer: PartWriter, texts: pl.DataFrame, language: str) -> None:
-    """Write id, title (or null) and text as documents."""
+def write_texts(writer: PartWriter, texts: pl.DataFrame, language: str | None) -> None:
+    """Write id, title (or null) and text as documents; None: each has its language in a column."""
     writer.write(
         texts.select(
             "id",
             title=_title(),
-            language=pl.lit(language),
+            language=pl.col("language") if language is None else pl.lit(language),
             revision=pl.lit(None, pl.Int64),
             timestamp=pl.lit(None, pl.Datetime("us", "UTC")),
             text=pl.col("text"),
@@ -159,7 +159,8 @@ class Listed:
         if self._corpus is not None:
             for part in sorted((self.path / "documents").glob("part-*.parquet")):
                 again = "Remove the corpus and ingest it again."
-                frame = files.read_strings([part], "id", "title", "text", remedy=again)
+                names = ("id", "title", "text", "language")
+                frame = files.read_strings([part], *names, remedy=again)
                 for piece in frame.with_row_index("line", 1).iter_slices(_AT_ONCE):
                     yield piece.with_columns(pl.col("line").cast(pl.Int64))
             return
@@ -191,7 +192,7 @@ class Listed:
             if wanted is not None:
                 rows = rows.join(wanted, on="id", how="semi", maintain_order="left")
             done = pl.concat([done, rows.select("id")])
-            write_texts(writer, rows, self._form.language)
+            write_texts(writer, rows, None if self._corpus is not None else self._form.language)
 
 
 def write_corpus(building: Building, name: str, rows: pl.DataFrame, language: str) -> None:

@@ -27,7 +27,8 @@ def read(paths, out, *, since=None, form=None, rules=None, **how):
 
 def rows_of(artefact):
     found = {}
-    tables = ("impressions", "pages/documents", "ads/documents", "pages/links", "lines")
+    tables = ["impressions", "pages/documents", "ads/documents", "pages/links", "lines"]
+    tables += ["unclicked"] if (artefact.path / "unclicked").exists() else []
     for table in tables:
         found[table] = pl.read_parquet(artefact.path / table / "part-*.parquet")
     for table in ("pairs", "propensities"):
@@ -80,7 +81,7 @@ def nights(rows):
     return parts
 
 
-@pytest.mark.parametrize("clicks", ["first", "all", "weighted"])
+@pytest.mark.parametrize("clicks", ["first", "all", "weighted", "inverse"])
 def test_a_log_a_night(tmp_path, asked, clicks):
     rules = Rules(clicks=clicks, most_broken=0.2)
     parts = nights(logs.rows())

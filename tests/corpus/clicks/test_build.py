@@ -61,7 +61,7 @@ def test_slates_with_a_click_are_kept_whole_and_the_others_dropped(tmp_path, row
 def test_pairs_count_clicks_as_the_rules_say(tmp_path, rows):
     every = [(r["url"], r["ad"], int(r["rank"])) for r in rows if r["click"] == "1"]
     found = {}
-    for clicks in ("all", "first", "weighted"):
+    for clicks in ("all", "first", "inverse"):
         artefact = ingest(tmp_path, rows, clicks=clicks)
         pairs = pl.read_parquet(artefact.path / "pairs.parquet")
         assert pairs.schema == pl.Schema(PAIRS)
@@ -72,17 +72,40 @@ def test_pairs_count_clicks_as_the_rules_say(tmp_path, rows):
     }
     first = [one[:2] for one in every if one[2] == 1]
     assert found["first"][1] == {pair: first.count(pair) for pair in set(first)}
-    weight = {int(k): 1 / p for k, p in found["weighted"][0].counts["propensities"].items()}
+    weight = {int(k): 1 / p for k, p in found["inverse"][0].counts["propensities"].items()}
     expected = {pair: 0.0 for pair in found["all"][1]}
     for page, ad, position in every:
         expected[page, ad] += weight[position]
-    assert found["weighted"][1] == pytest.approx(expected)
+    assert found["inverse"][1] == pytest.approx(expected)
     assert found["first"][0].skipped["click_not_used"] == len(every) - len(first)
     assert weight == pytest.approx({1: 1, 2: 2, 3: 3, 4: 4}, rel=0.5)
 
 
+def test_a_weighted_pair_weighs_its_clicks_over_all_its_looks(tmp_path, rows):
+    artefact = ingest(tmp_path, rows, clicks="weighted")
+    propensity = {int(k): p for k, p in artefact.counts["propensities"].items()}
+    looks, clicks = {}, {}
+    for row in rows:
+        pair = row["url"], row["ad"]
+        looks[pair] = looks.get(pair, 0) + propensity[int(row["rank"])]
+        clicks[pair] = clicks.get(pair, 0) + (row["click"] == "1")
+    mean = sum(clicks.values()) / sum(looks.values())
+    expected = {
+        pair: (clicks[pair] + 1) / (looks[pair] + 1 / mean) for pair in clicks if clicks[pair]
+    }
+    pairs = pl.read_parquet(artefact.path / "pairs.parquet")
+    assert {(p, a): w for p, a, _, _, w in pairs.rows()} == pytest.approx(expected)
+    whole = impressions(artefact)
+    assert set(whole["weight"]) == {0.0, 1.0}
+    unclicked = pl.read_parquet(artefact.path / "unclicked" / "*.parquet")
+    assert unclicked.schema == pl.Schema(IMPRESSIONS)
+    assert len(whole) + len(unclicked) == len(rows)
+    assert not set(unclicked["session"]) & set(whole["session"])
+    assert not (ingest(tmp_path, rows, clicks="all", out="all").path / "unclicked").exists()
+
+
 def test_weights_are_clipped_and_it_is_said_how_many(tmp_path, rows):
-    found = ingest(tmp_path, rows, clicks="weighted", clip=1.5)
+    found = ingest(tmp_path, rows, clicks="inverse", clip=1.5)
     assert impressions(found)["weight"].max() == 1.5
     last = sum(r["click"] == "1" and r["rank"] != "1" for r in rows)
     assert found.counts["clicks_clipped"] == last

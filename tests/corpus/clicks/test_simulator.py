@@ -97,8 +97,9 @@ def recovered(log, form, truth, place, clicks):
     """NDCG@10 and Kendall's tau of what an ingestion makes of each pair, page by page."""
     found = ingest_clicks([log], form, place / clicks, rules=Rules(clicks=clicks))
     pairs = pl.read_parquet(found.path / "pairs.parquet")
-    counts = pairs.select("page", "ad", "shown", "weight").rows()
-    rates = {(page, ad): weight / (shown + 1) for page, ad, shown, weight in counts}
+    # The weight is the relevance already, or a sum over showings.
+    rate = pl.col("weight") / (1 if clicks == "weighted" else pl.col("shown") + 1)
+    rates = {(page, ad): r for page, ad, r in pairs.select("page", "ad", rate=rate).rows()}
     each = []
     for page, ads in truth.items():
         gain = np.array(list(ads.values()))
@@ -128,10 +129,10 @@ def test_the_position_rule_and_weights_find_what_a_naive_count_does_not(tmp_path
     }
     found = {
         clicks: recovered(tmp_path / "log.csv", form, truth, tmp_path, clicks)
-        for clicks in ("all", "first", "weighted")
+        for clicks in ("all", "first", "weighted", "inverse")
     }
     for measure in range(2):
         naive = found["all"][:, measure]
-        for clicks in ("first", "weighted"):
+        for clicks in ("first", "weighted", "inverse"):
             ours = found[clicks][:, measure]
             assert paired_t(ours, naive, alternative="greater") < 0.01, (clicks, measure)

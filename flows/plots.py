@@ -22,6 +22,10 @@ NAMES = {
     "mrr": "MRR",
     "p_at_1": "P@1",
     "ndcg_at_10": "nDCG@10",
+    "hubness": "hubness",
+    "popular_at_10": "popular@10",
+    "rank_loss_matched": "matched rank loss (%)",
+    "map_by_target": "MAP by target",
     "slate_rank_loss": "slate rank loss (%)",
     "slate_map": "slate MAP",
     "slate_p_at_1": "slate P@1",
@@ -130,7 +134,7 @@ def bars(
     )
     places = np.arange(len(rows))
     for n, (axes, (measure, numbers)) in enumerate(zip(panels, values.items(), strict=True)):
-        scale = 100 if measure.endswith("rank_loss") else 1
+        scale = 100 if "rank_loss" in measure else 1
         found = scale * np.asarray(numbers, dtype=float)
         error = scale * np.nan_to_num(np.asarray(errors[measure], dtype=float))
         colours = ["#A6A6A6" if row == baseline else COLOURS[0] for row in rows]
@@ -143,7 +147,7 @@ def bars(
             error_kw={"ecolor": _INK, "elinewidth": 1},
         )
         for place, value, width in zip(places, found, error, strict=True):
-            text = f"{value:.2f}" if measure.endswith("rank_loss") else f"{value:.3f}"
+            text = f"{value:.2f}" if "rank_loss" in measure else f"{value:.3f}"
             axes.annotate(
                 text,
                 (value + width, place),
@@ -158,7 +162,7 @@ def bars(
         axes.margins(x=0.18)
         axes.set_xlim(left=0)
         axes.grid(visible=False, axis="y")
-        better = ", lower is better" if measure.endswith("rank_loss") else ""
+        better = ", lower is better" if "rank_loss" in measure else ""
         axes.set_title(NAMES.get(measure, measure) + better, fontsize=10, color=_INK, loc="left")
     return figure
 

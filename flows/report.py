@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from flows.slices import tables as slice_tables
 from flows.text import count, shown
+from ssi_core.evaluation.measures import LOWER_IS_BETTER
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,6 +24,9 @@ _TITLES = {
     "p_at_10": "P@10",
     "ndcg_at_10": "nDCG@10",
     "hubness": "hubness",
+    "popular_at_10": "popular@10",
+    "rank_loss_matched": "matched loss %",
+    "map_by_target": "MAP by target",
     "slate_rank_loss": "slate loss %",
     "slate_map": "slate MAP",
     "slate_p_at_1": "slate P@1",
@@ -271,7 +275,7 @@ def _value(name: str, mean: float | None, error: float | None) -> str:
     # A rank loss in per cent, with more decimals where it is tiny; all else with three decimals.
     if mean is None:
         return ""
-    per_cent, places = name.endswith("rank_loss"), 4 if 0 < mean < 0.0005 else 2
+    per_cent, places = "rank_loss" in name, 4 if 0 < mean < 0.0005 else 2
     text = f"{100 * mean:.{places}f}" if per_cent else f"{mean:.3f}"
     if error is None:
         return text
@@ -313,7 +317,7 @@ def _best(comparison: Mapping[str, Any]) -> dict[str, list[str]]:
     # label -> measures in which the row is the best.
     found: dict[str, list[str]] = {}
     for name in comparison["measures"]:
-        sign = -1 if name.endswith("rank_loss") or name == "hubness" else 1
+        sign = -1 if name in LOWER_IS_BETTER else 1
         rows = comparison["summary"]
         best = max(rows, key=lambda row: sign * row["measures"][name]["mean"])
         found.setdefault(best["label"], []).append(name)
@@ -327,7 +331,7 @@ def _better_than_baseline(comparison: Mapping[str, Any]) -> dict[tuple[str, str]
         if test["family"] != "baseline" or test["test"] != "randomisation":
             continue
         name = test["metric"].removeprefix("test/")
-        gain = -test["difference"] if name.endswith("rank_loss") else test["difference"]
+        gain = -test["difference"] if name in LOWER_IS_BETTER else test["difference"]
         if test["p_adjusted"] < _LEVEL:
             found[test["a"], name] = "* " if gain > 0 else "° "
     return found

@@ -20,13 +20,12 @@ from ssi_core.evaluation.measures import (
     Ranks,
     clustered_error,
     count,
-    hubness,
     rank_loss,
     standard_error,
 )
+from ssi_core.evaluation.popularity import Popularity
 from ssi_core.evaluation.scorer import Scorer, length, refuse_nan, score_pairs, take
 from ssi_core.evaluation.slates import of_queries, pairs_of, slate_measures
-from ssi_core.kernels.topk import top_k
 from ssi_core.types import (
     Fitted,
     Float32,
@@ -44,7 +43,9 @@ BLOCK_BYTES = 64 << 20
 
 
 def rank(
-    score: Callable[[int, int], Float32], chosen: Candidates, found: Int64 | None = None
+    score: Callable[[int, int], Float32],
+    chosen: Candidates,
+    look: Callable[[int, Float32], None] | None = None,
 ) -> Ranks:
     """Rank the relevant documents of all queries, in blocks.
 
@@ -53,8 +54,7 @@ def rank(
     score : ``score(first, last)`` gives the scores of some of ``chosen.queries`` with
         ``chosen.documents``, which are overwritten
     chosen : `Candidates`
-    found : int64, a number for each of ``chosen.documents`` to which the queries are added that
-        have it among their first ten
+    look : ``look(first, scores)`` is shown each block after its ranks are counted
     """
     parts = []
     for first, last in blocks(len(chosen.queries), len(chosen.documents)):
@@ -63,19 +63,11 @@ def rank(
         barred = chosen.barred.part(first, last)
         scores = score(first, last)
         parts.append(count(scores, chosen.outside, barred, relevant, chosen.grade[own]))
-        if found is not None:
-            found += _first_ten(scores)
+        if look is not None:
+            look(first, scores)
     names = ("rank", "above", "tied", "grade", "irrelevant")
     joined = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
     return Ranks(chosen.relevant.start, *joined)
-
-
-def _first_ten(scores: Float32) -> NDArray[np.integer]:
-    """How many rows have each column among their ten highest; ``-inf`` is never."""
-    k = min(10, scores.shape[1])
-    columns, best = np.empty((len(scores), k), np.int32), np.empty((len(scores), k), np.float32)
-    top_k(scores, columns, best)
-    return np.bincount(columns[columns >= 0], minlength=scores.shape[1])
 
 
 def blocks(rows: int, columns: int) -> list[tuple[int, int]]:
@@ -197,8 +189,9 @@ def evaluate(
 
     ``rank_loss`` is exact on the drawn queries, ``rank_loss_tuples`` the paper's estimate from
     random (query, relevant, irrelevant) over all queries of the side; the other measures are those
-    of `MEASURES` on the drawn queries, and their `hubness`, which has no error. Where the task has
-    slates of the side, also `slates.SLATE_MEASURES`.
+    of `MEASURES` on the drawn queries, and their `hubness`, which has no error. Where queries are
+    documents, also those of `popularity`; where the task has slates of the side, also
+    `slates.SLATE_MEASURES`.
 
     Parameters
     ----------
@@ -215,8 +208,8 @@ def evaluate(
     -------
     Report
         ``per_query`` has the columns query, id, relevant, query_words (words of the query that are
-        in the vocabulary) and one for each of `MEASURES`. Errors are sd / sqrt(queries), that of
-        the tuples is clustered by query. ``bounds["p_at_10"]`` is the mean of
+        in the vocabulary) and one for each measure that a query has. Errors are sd / sqrt(queries),
+        that of the tuples is clustered by query. ``bounds["p_at_10"]`` is the mean of
         min(10, relevant) / 10. ``slices`` are those of `slices.masks`.
 
     Raises
@@ -234,8 +227,8 @@ def evaluate(
     query_rows = np.union1d(chosen.queries, query)
     events = of_queries(task.slates[side], chosen.queries) if side in task.slates else None
     shown = np.zeros((0, 2), np.int32) if events is None else pairs_of(events)
-    further = np.concatenate([relevant, irrelevant, shown[:, 1]])
-    document_rows = np.union1d(chosen.documents, further)
+    others = np.concatenate([relevant, irrelevant, shown[:, 1]])
+    document_rows = np.union1d(chosen.documents, others)
     tell(0.1, "embedding documents")
     documents = fitted.embed_documents(_texts(task.documents, document_rows))
     refuse_nan(documents, "documents")
@@ -248,9 +241,9 @@ def evaluate(
         _rows(documents, document_rows, chosen.documents),
         threads,
     )
-    found = np.zeros(len(chosen.documents), np.int64)
-    ranks = rank(score, chosen, found)
-    values = {name: measure(ranks) for name, measure in MEASURES.items()}
+    popularity = Popularity(task, chosen)
+    ranks = rank(score, chosen, popularity.look)
+    values = {name: measure(ranks) for name, measure in MEASURES.items()} | popularity.per_query()
     if events is not None:
         rows = np.searchsorted(query_rows, shown[:, 0]), np.searchsorted(document_rows, shown[:, 1])
         scores = score_pairs(
@@ -259,8 +252,9 @@ def evaluate(
         values |= slate_measures(events, scores, chosen.queries)
     means = {name: float(v.mean()) for name, v in values.items()}
     errors = {name: standard_error(v) for name, v in values.items()}
+    for known, further in zip((means, errors), popularity.of_all(ranks), strict=True):
+        known.update(further)
 
-    means["hubness"] = hubness(found)
     if len(query):
         tell(0.8, f"scoring {len(query)} tuples")
         left = np.searchsorted(query_rows, query)

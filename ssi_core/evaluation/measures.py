@@ -16,7 +16,16 @@ from ssi_core.evaluation.candidates import Lists
 from ssi_core.kernels.metrics import rank_relevant
 from ssi_core.types import Float32, Float64, Int32, Int64
 
-LOWER_IS_BETTER = frozenset({"rank_loss", "rank_loss_tuples", "hubness", "slate_rank_loss"})
+LOWER_IS_BETTER = frozenset(
+    {
+        "rank_loss",
+        "rank_loss_tuples",
+        "rank_loss_matched",
+        "popular_at_10",
+        "hubness",
+        "slate_rank_loss",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -86,12 +95,18 @@ def rank_loss(ranks: Ranks) -> Float64:
     return _divide(wrong, ranks.relevant * ranks.irrelevant)
 
 
-def average_precision(ranks: Ranks) -> Float64:
-    """Mean over relevant documents of the precision at their rank; 0 where none is relevant."""
+def precisions(ranks: Ranks) -> Float64:
+    """Precision at the rank of each relevant document, its own query's."""
     # Sorted by query, then rank, the k-th relevant document of its query has k at or above it.
     order = np.lexsort((ranks.rank, ranks.owner))
-    found = np.arange(1, len(order) + 1) - ranks.start[ranks.owner]
-    return _divide(_sum(ranks, found / ranks.rank[order]), ranks.relevant)
+    values = np.empty(len(order))
+    values[order] = (np.arange(1, len(order) + 1) - ranks.start[ranks.owner]) / ranks.rank[order]
+    return values
+
+
+def average_precision(ranks: Ranks) -> Float64:
+    """Mean over relevant documents of the precision at their rank; 0 where none is relevant."""
+    return _divide(_sum(ranks, precisions(ranks)), ranks.relevant)
 
 
 def reciprocal_rank(ranks: Ranks) -> Float64:
@@ -130,15 +145,21 @@ MEASURES: Mapping[str, Callable[[Ranks], Float64]] = {
 }
 
 
-OF_ALL_QUERIES = ("hubness",)
+OF_ALL_QUERIES = ("hubness", "map_by_target")
 """Measures that have no value for a single query."""
 
 
 def hubness(found: NDArray[np.integer]) -> float:
-    """Skewness of how many queries have each document among their first ten.
+    """Skewness ``S_Nk`` of how many queries have each document among their first k = 10.
 
-    Radovanovic, Nanopoulos and Ivanovic (2010), with k = 10: near 0 where documents are found
-    alike, large where a few *hubs* are found for most queries. 0 where all are found alike.
+    With ``N_k(x)`` the number of queries that have the candidate x among their first k, mean mu and
+    standard deviation sigma of it over all candidates, ``S_Nk = mean((N_k - mu)^3) / sigma^3``, its
+    standardized third moment (Radovanovic and Ivanovic, Workshop on Feature Generation and
+    Selection for Information Retrieval 2010; Radovanovic, Nanopoulos and Ivanovic 2010). There the
+    lists are of the nearest neighbours of other points, here of the best candidates of queries:
+    what is no candidate of a query, such as itself and its training links, is not in its list.
+    Near 0 where documents are found alike, large where a few *hubs* are found for most queries. 0
+    where all are found alike.
 
     >>> hubness(np.array([0, 0, 0, 4]))
     1.1547005383792515

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from ssi_core.evaluation import popularity
 from ssi_core.evaluation.measures import (
     MEASURES,
     Ranks,
@@ -31,7 +32,7 @@ _OF_EVENTS: Mapping[str, Callable[[Ranks], Float64]] = {
 }
 SLATE_MEASURES = tuple(_OF_EVENTS)
 """Measures of tasks that have slates."""
-PER_QUERY = (*MEASURES, *SLATE_MEASURES)
+PER_QUERY = (*MEASURES, *popularity.PER_QUERY, *SLATE_MEASURES)
 """Measures that have a value for each query."""
 
 

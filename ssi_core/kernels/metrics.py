@@ -10,6 +10,7 @@ from ssi_core.kernels import jit
 Scores = NDArray[np.float32]
 Counts = NDArray[np.int64]
 Columns = NDArray[np.int32]
+Losses = NDArray[np.float64]
 
 LOWEST = np.float32(np.finfo(np.float32).min)
 NEVER = np.float32(-np.inf)
@@ -100,3 +101,47 @@ def rank_relevant(
             for other in range(first, last):
                 above[j] -= saved[other] > saved[j]
                 tied[j] -= other != j and saved[other] == saved[j]
+
+
+@jit
+def rank_alike(
+    scores: Scores,
+    group: Counts,
+    bounds: Counts,
+    members: Columns,
+    relevant_start: Counts,
+    relevant: Columns,
+    lost: Losses,
+    alike: Counts,
+) -> None:
+    """Count, for each relevant document, the irrelevant candidates of its own group.
+
+    Parameters
+    ----------
+    scores : as `rank_relevant` leaves them
+    group : group of each column
+    bounds, members : columns of each group, a CSR row a group
+    relevant_start, relevant : relevant columns, a CSR row a query
+    lost : written, aligned to ``relevant``: those that score higher, and half of those that score
+        the same
+    alike : written, aligned: how many there are
+    """
+    for i in range(scores.shape[0]):
+        row = scores[i]
+        first, last = relevant_start[i], relevant_start[i + 1]
+        for j in range(first, last):
+            score, mine = row[relevant[j]], group[relevant[j]]
+            higher, reaching, there = 0, 0, 0
+            for m in range(bounds[mine], bounds[mine + 1]):
+                other = row[members[m]]
+                higher += other > score
+                reaching += other >= score
+                there += other > NEVER
+            for r in range(first, last):
+                if group[relevant[r]] == mine:
+                    other = row[relevant[r]]
+                    higher -= other > score
+                    reaching -= other >= score
+                    there -= 1
+            lost[j] = 0.5 * (higher + reaching)
+            alike[j] = there

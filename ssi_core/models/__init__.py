@@ -14,6 +14,7 @@ from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.cl_lsi import ClLsi
 from ssi_core.models.half_transductive import HalfTransductive
+from ssi_core.models.in_degree import InDegree
 from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.mixture import Mixture
@@ -26,10 +27,11 @@ from ssi_core.models.word_pairs import WordPairs
 MODELS: Mapping[str, type[Model]] = {
     model.name: model
     for model in (
-        # Nothing learnt from links.
+        # Nothing learnt from links, but for their number.
         TfIdf,
         Bm25,  # Robertson and Zaragoza 2009
         LanguageModel,  # Zhai and Lafferty 2004
+        InDegree,  # links counted, no text
         # Tuned on links: Bai et al. 2010, section 4.
         QueryExpansion,
         Lsi,

@@ -7,14 +7,12 @@ W towards a map that also serves documents; a document that is not known is scor
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ssi_core import resources
 from ssi_core.kernels.forms import Parameters
@@ -23,6 +21,7 @@ from ssi_core.kernels.sparse import padded
 from ssi_core.models.base import Columns, DenseWords, FittedModel, Side, UnfitStart, fitted
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bounds import Dimensions, Rate, Spread, Triples, Values, Weight
+from ssi_core.models.known import fingerprints, places_of
 from ssi_core.models.term import Term, TermTraining, same_space
 from ssi_core.training import fitting
 from ssi_core.training.embedding import normal
@@ -129,7 +128,7 @@ class HalfTransductive(Term):
         if side == "query":
             dense = np.asarray(texts.matrix(self.view) @ W, np.float32)
         else:
-            rows, known = _known(fitted, texts)
+            rows, known = places_of(texts, fitted.arrays["known"])
             dense = np.empty((len(texts), W.shape[1]), np.float32)
             dense[known] = fitted.arrays["v"][rows[known]]
             if not known.all():
@@ -139,7 +138,7 @@ class HalfTransductive(Term):
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords:
         """Rows of W's view and W; a known document is one word, whose embedding is ``v_i``."""
         W, view = fitted.arrays["W"], fitted.view(self.view, side)
-        rows, known = _known(fitted, texts)
+        rows, known = places_of(texts, fitted.arrays["known"])
         if side == "query" or not known.any():
             return DenseWords(texts.matrix(self.view), W, view)
         own, D = np.flatnonzero(known), len(view.words)
@@ -212,7 +211,7 @@ class _Training(TermTraining[HalfTransductive]):
             W[new, : model.dimensions] = self.start.arrays["W" if own else "U"][old]
             v[:] = texts @ W
             if own:
-                rows, known = _known(self.start, self.task.documents)
+                rows, known = places_of(self.task.documents, self.start.arrays["known"])
                 v[known, : model.dimensions] = self.start.arrays["v"][rows[known]]
         return Parameters(W, v, self.first_diagonal(settings))
 
@@ -229,23 +228,3 @@ def _is_half_transductive(model: HalfTransductive, start: FittedModel) -> bool:
         f"start={before}; expected a half-transductive model, or a bilinear one of tied low rank, "
         f"with {', '.join(f'{n}={getattr(model, n)!r}' for n in shape)}"
     )
-
-
-def fingerprints(texts: Texts) -> NDArray[np.uint64]:
-    """Return 64 bits of each text's id and title, uint64 (n,).
-
-    A text of another corpus that happens to have the same id is another text.
-    """
-    digests = b"".join(
-        hashlib.blake2b(f"{id_}\0{title}".encode(), digest_size=8).digest()
-        for id_, title in zip(texts.ids, texts.titles, strict=True)
-    )
-    return np.frombuffer(digests, "<u8").astype(np.uint64)
-
-
-def _known(fitted: FittedModel, texts: Texts) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Rows of ``v`` for texts, and which texts have one."""
-    there, keys = fitted.arrays["known"], fingerprints(texts)
-    rows = np.searchsorted(there, keys).clip(max=len(there) - 1)
-    known: NDArray[np.bool_] = there[rows] == keys
-    return rows, known

@@ -4,6 +4,7 @@ import dataclasses
 import io
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -189,6 +190,23 @@ def test_signs_say_what_is_better_and_worse_than_the_baseline(found):
     assert line.count("* ") == 3
     (line,) = (line for line in printed(worse).splitlines() if line.startswith("U'V + I  "))
     assert line.count("° ") == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "shown"),
+    [
+        ("rank_loss_matched", "matched loss %", lambda value: f"{100 * value:.2f}"),
+        ("popular_at_10", "popular@10", lambda value: f"{value:.3f}"),
+        ("hubness", "hubness", lambda value: f"{value:.3f}"),
+    ],
+)
+def test_a_measure_of_popularity_is_the_better_the_lower(found, name, title, shown):
+    named = json.loads(re.sub(r'"(test/)?rank_loss"', rf'"\1{name}"', json.dumps(found)))
+    text = printed({**named, "claims": []})
+    assert title in " ".join(text.splitlines()[1].split())
+    (line,) = (line for line in text.splitlines() if line.startswith("U'V + I  "))
+    (row,) = (row for row in named["summary"] if row["label"] == "U'V + I")
+    assert f"* {shown(row['measures'][name]['mean'])}" in line
 
 
 def test_a_terminal_gets_colours(found):

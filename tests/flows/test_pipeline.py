@@ -43,6 +43,9 @@ def test_a_table_from_a_dump_and_again(prefect_server, dump, tiny, seen):
         ("TF-IDF", 0), ("U'V + I", 0), ("U'V + I", 1),
     }  # fmt: skip
     assert all(0 < row["metrics"]["test/map"] <= 1 for row in first["rows"])
+    of_popularity = {"popular_at_10", "rank_loss_matched", "map_by_target"}
+    wanted = {f"{kind}/{name}" for kind in ("test", "test_se") for name in of_popularity}
+    assert all(wanted <= row["metrics"].keys() for row in first["rows"])
     assert [claim["verdict"] for claim in first["claims"]]
     assert sorted(seen) == ["build", "read_wikipedia"]
     assert list((environment.home() / "checkpoints").glob("*")) == []

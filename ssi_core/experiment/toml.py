@@ -16,7 +16,7 @@ from ssi_core.evaluation.measures import LOWER_IS_BETTER, MEASURES, OF_ALL_QUERI
 from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.experiment.names import check_name
 from ssi_core.experiment.strict import instead, mapping, read, tables
-from ssi_core.experiment.tables import Published, Row, Table, TaskSpec
+from ssi_core.experiment.tables import PrintedRow, Published, Row, Table, TaskSpec
 from ssi_core.types import BadInput
 
 
@@ -131,6 +131,7 @@ def parse_table(said: Mapping[str, Any], where: str = "table") -> Table:
         "tasks": {n: read(TaskSpec, spec, f"{where}: [tasks.{n}]") for n, spec in tasks.items()},
         "rows": made,
         "claims": printed_claims(made) if claims == "printed" else _claims(claims, where),
+        "printed": _printed(tables(said.pop("printed", []), f"{where}: [[printed]]"), where),
     }
     said.setdefault("baseline", made[0].label)
     table = read(Table, {**said, **parsed}, where)
@@ -165,6 +166,17 @@ def _differ(first: Row, second: Row, measure: str) -> bool:
     if not known:
         return abs(a - b) > 0.05 * min(a, b)
     return abs(a - b) > 2 * hypot(*(known[0] if e is None else e for e in errors))
+
+
+def _printed(said: Sequence[Mapping[str, Any]], where: str) -> tuple[PrintedRow, ...]:
+    made = []
+    for number, row in enumerate(said, 1):
+        at = f"{where}: [[printed]] {row.get('label', number)!r}"
+        paper = read(Published, row.get("paper", {}), f"{at}: paper")
+        if not paper.any_measure:
+            raise BadInput(f"{at}: no measure is printed; give one in [printed.paper].")
+        made.append(read(PrintedRow, {**row, "paper": paper}, at))
+    return tuple(made)
 
 
 def _claims(said: Any, where: str) -> tuple[Claim, ...]:
@@ -225,6 +237,10 @@ def _check(table: Table, where: str) -> None:
     for measure in table.measures:
         if measure not in (known := (*PER_QUERY, *OF_ALL_QUERIES)):
             raise BadInput(f"{where}: measures: no measure {instead(measure, known)}")
+    every = [*labels, *(row.label for row in table.printed)]
+    for label in (row.label for row in table.printed):
+        if every.count(label) > 1 or not label.strip():
+            raise BadInput(f"{where}: [[printed]] {label!r}: labels of rows differ, none is empty.")
     for row in table.rows:
         if labels.count(row.label) > 1:
             raise BadInput(f"{where}: two rows are labelled {row.label!r}; labels must differ.")

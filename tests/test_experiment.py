@@ -323,6 +323,18 @@ def test_claims_of_the_print_follow_the_rows_of_an_extension(table, tmp_path):
     assert load_table(child, tmp_path).claims == ()
 
 
+def test_claims_may_be_added_to_those_of_the_print(table, tmp_path):
+    added = '{ above = "d", below = "a", measure = ["map", "rank_loss"] }'
+    text = PRINTED.replace('claims = "printed"', f'claims = ["printed", {added}]')
+    claims = [str(claim) for claim in table(text).claims]
+    assert claims[:-2] == [str(claim) for claim in table(PRINTED).claims]
+    assert claims[-2:] == ["d above a in map", "d above a in rank_loss"]
+    table(text)
+    child = tmp_path / "child.toml"
+    child.write_text('extends = "small"\nname = "child"\ndrop = ["d"]', encoding="utf-8")
+    assert [str(claim) for claim in load_table(child, tmp_path).claims] == claims[:-2]
+
+
 ONLY_PRINTED = """
 [[printed]]
 label = "e"

@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flows.slices import tables as slice_tables
-from flows.text import count, shown
-from flows.verdicts import LIKE_WITH_LIKE, apart, claims_cells, claims_line
+from flows.text import count, styled
+from flows.verdicts import LIKE_WITH_LIKE, apart, claims_cells, claims_line, show_claims
 from ssi_core.evaluation.claims import APART
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
 _TITLES = {
     "rank_loss": "rank loss %",
@@ -41,9 +40,9 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
     from rich.rule import Rule
 
     def say(text: str, style: str = "") -> None:
-        console.print(_text(text, style))
+        console.print(styled(text, style))
 
-    console.print(Rule(_text(str(comparison["title"]), "bold"), align="left", style="dim"))
+    console.print(Rule(styled(str(comparison["title"]), "bold"), align="left", style="dim"))
     table, more = _table(comparison), []
     unbounded = console.options.update(width=10 * console.width)
     if console.measure(table, options=unbounded).maximum > console.width:
@@ -55,18 +54,11 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
     if comparison["claims"]:
         say("")
         say(claims_line(comparison["claims"]), "bold")
-        _show_claims(comparison, console)
+        show_claims(comparison["claims"], _TITLES, console)
     for title, head, lines in slice_tables(comparison) if slices else ():
         say(f"\n{title}", "bold")
         console.print(plain_table(head, lines))
     say(f"experiment {comparison['experiment']}, comparison {comparison['comparison']}", "dim")
-
-
-def _text(text: str, style: str = "") -> Text:
-    """Return a styled text; what a terminal would obey is written out before it is measured."""
-    from rich.text import Text
-
-    return Text(shown(text), style)
 
 
 def _table(comparison: Mapping[str, Any], *, printed_errors: bool = True) -> Any:
@@ -87,10 +79,10 @@ def _table(comparison: Mapping[str, Any], *, printed_errors: bool = True) -> Any
         spaced = [
             f" {cell}" if _column(name) else cell for cell, name in zip(line, head, strict=True)
         ]
-        table.add_row(*(_text(c, s) for c, s in zip(spaced, styles, strict=True)))
+        table.add_row(*(styled(c, s) for c, s in zip(spaced, styles, strict=True)))
         if row.get("seeds", 1) > 1:
             spread = _spread(row, head)
-            table.add_row(*(_text(cell, "dim") for cell in spread))
+            table.add_row(*(styled(cell, "dim") for cell in spread))
     return table
 
 
@@ -205,46 +197,8 @@ def plain_table(head: Sequence[str], lines: Sequence[Sequence[str]], left: int =
             name, justify="left" if n < left else "right", no_wrap=n != left - 1, overflow="fold"
         )
     for line in lines:
-        table.add_row(*(_text(cell) for cell in line))
+        table.add_row(*(styled(cell) for cell in line))
     return table
-
-
-_SHOWN = 20
-"""Pairs of rows whose claims a terminal shows."""
-
-
-def _show_claims(comparison: Mapping[str, Any], console: Console) -> None:
-    """Print the claims that do not hold, reversed ones first."""
-    from rich import box
-    from rich.table import Table
-
-    colours = {"reversed": "red", "not decided": "yellow"}
-    open_claims = sorted(
-        (claim for claim in comparison["claims"] if claim["verdict"] in colours),
-        key=lambda claim: list(colours).index(claim["verdict"]),
-    )
-    _show_apart(comparison["claims"], console)
-    if not open_claims:
-        return
-    head, lines = claims_cells(open_claims, _TITLES)
-    head[0] = "claims that do not hold"
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
-    for n, name in enumerate(head):
-        table.add_column(name, no_wrap=n > 0, overflow="fold")
-    for line in lines[:_SHOWN]:
-        styles = [colours.get(cell.split(",")[0], "") for cell in line]
-        table.add_row(*(_text(c, s) for c, s in zip(line, styles, strict=True)))
-    console.print(table)
-    more = f"{len(lines) - _SHOWN} more pairs of rows; all " if len(lines) > _SHOWN else "All "
-    said = f"{more}claims: --json, and comparison.md of the summary in MLflow."
-    console.print(_text(said, "dim"))
-
-
-def _show_apart(claims: Sequence[Mapping[str, Any]], console: Console) -> None:
-    """Print how many claims are counted apart, and for which reasons."""
-    reasons = [f"{why} ({len(pairs)} pairs of rows)." for why, pairs in apart(claims)]
-    for line in [*reasons, LIKE_WITH_LIKE] if reasons else ():
-        console.print(_text(line, "dim"))
 
 
 def markdown(comparison: Mapping[str, Any]) -> str:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from flows.text import styled
 from ssi_core.evaluation.claims import APART
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 LIKE_WITH_LIKE = (
     "Like with like: both rows read the same words (the widest view of each: most frequent words, "
@@ -81,3 +85,46 @@ def probability(p: float, bound: bool = False) -> str:
     if bound:
         return f"p < {math.ceil(1000 * p) / 1000:.3f}".replace("0.", ".", 1)
     return f"p = {p:.3f}".replace("0.", ".", 1)
+
+
+_SHOWN = 20
+"""Pairs of rows whose claims a terminal shows."""
+
+
+def show_claims(
+    claims: Sequence[Mapping[str, Any]], titles: Mapping[str, str], console: Console
+) -> None:
+    """Print why claims are counted apart, then those that do not hold, reversed ones first."""
+    from rich import box
+    from rich.table import Table
+
+    colours = {"reversed": "red", "not decided": "yellow"}
+    open_claims = sorted(
+        (claim for claim in claims if claim["verdict"] in colours),
+        key=lambda claim: list(colours).index(claim["verdict"]),
+    )
+    _show_apart(claims, console)
+    if not open_claims:
+        return
+    head, lines = claims_cells(open_claims, titles)
+    head[0] = "claims that do not hold"
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    for n, name in enumerate(head):
+        table.add_column(name, no_wrap=n > 0, overflow="fold")
+    for line in lines[:_SHOWN]:
+        styles = [colours.get(cell.split(",")[0], "") for cell in line]
+        table.add_row(*(styled(c, s) for c, s in zip(line, styles, strict=True)))
+    console.print(table)
+    more = f"{len(lines) - _SHOWN} more pairs of rows; all " if len(lines) > _SHOWN else "All "
+    said = f"{more}claims: --json, and comparison.md of the summary in MLflow."
+    console.print(styled(said, "dim"))
+
+
+def _show_apart(claims: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Print how many claims are counted apart, and for which reasons."""
+    reasons = [
+        f"{why} ({len(pairs)} pair{'s' if len(pairs) > 1 else ''} of rows)."
+        for why, pairs in apart(claims)
+    ]
+    for line in [*reasons, LIKE_WITH_LIKE] if reasons else ():
+        console.print(styled(line, "dim"))

@@ -284,7 +284,7 @@ def test_a_row_that_is_the_twin_of_another_says_so_and_its_claims_count_once(twi
     text = printed(found)
     assert "BM25 = TF-IDF (chose E = 0); not in the paper" in " ".join(text.split())
     assert "2 of 2 claims of order hold (1 of 1 distinct ones); apart: 1 same system" in text
-    assert "1 same system: both rows have the same values on every query (1 pairs" in text
+    assert "1 same system: both rows have the same values on every query (1 pair of" in text
     assert [claim["verdict"] for claim in found["claims"]] == ["holds", "holds", "same system"]
     page = report.markdown(found)
     assert "BM25 above TF-IDF" not in page

@@ -14,16 +14,14 @@ import polars as pl
 from flows import slices, tracking
 from flows.comparisons import latest
 from flows.report import markdown, render
-from ssi_core.evaluation.claims import Verdict, average_seeds, judge
+from flows.tested import against_baseline, baseline_of, judged, object_of, test_of
+from flows.verdicts import claims_line
+from ssi_core.evaluation.claims import average_seeds, twins
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
-from ssi_core.evaluation.significance import holm, paired_randomisation, paired_t
-from ssi_core.evaluation.slates import PER_QUERY
-from ssi_core.experiment import Row, Table
+from ssi_core.experiment import PrintedRow, Published, Row, Table
 from ssi_core.types import BadInput, Report
 
 __all__ = ["Loaded", "best_row", "compare", "load", "render", "results", "summarise"]
-
-_TESTS = {"randomisation": paired_randomisation, "t": paired_t}
 
 
 @dataclass(frozen=True)
@@ -88,16 +86,18 @@ def results(loaded: Loaded) -> dict[str, Any]:
 
     ``rows``: a run each, with its metrics. ``summary``: a row of the table each, averaged over
     seeds query by query, with standard errors over queries and sd over seeds, the printed values,
-    and the measures of each slice. ``tests``: every row against the baseline, and the pairs of the
-    claims; ``difference`` is mean of a minus mean of b, ``p_adjusted`` is by Holm over its family.
-    ``claims``: verdicts of the randomisation test. ``missing``: labels without a finished run.
+    the measures of each slice, and the row that it is the twin of (``same_as``). ``printed``: rows
+    that only the paper has. ``tests``: every row against the baseline, and the pairs of the claims;
+    ``difference`` is mean of a minus mean of b, ``p_adjusted`` is by Holm over its family, and
+    ``bound`` says that both p are upper bounds. ``claims``: verdicts of the randomisation test;
+    ``systems`` are the first rows that have the same values, so that claims with the same ones and
+    measure are one. ``missing``: labels without a finished run.
     """
     table = loaded.table
     there = set(loaded.reports)
-    claims = [claim for claim in table.claims if {claim.above, claim.below} <= there]
+    same = twins(loaded.means)
     try:
-        verdicts = judge(claims, loaded.reports, test="randomisation")
-        by_t = judge(claims, loaded.reports, test="t")
+        verdicts, by_t = (judged(table, loaded.reports, test) for test in ("randomisation", "t"))
     except ValueError as error:
         raise BadInput(f"comparison {loaded.comparison!r}: {error}") from error
     reports = [report for own in loaded.reports.values() for report in own]
@@ -108,27 +108,30 @@ def results(loaded: Loaded) -> dict[str, Any]:
         "measures": list(table.measures),
         "source": table.source,
         "note": table.note,
-        "baseline": baseline_of(loaded, loaded.rows[0]).label,
+        "baseline": baseline_of(table, loaded.rows, loaded.rows[0]).label,
         "bounds": dict(reports[0].bounds),
         "rows": [
             {"label": r.label, "seed": r.seed, "run_id": r.run_id, "metrics": dict(r.metrics)}
             for r in loaded.runs
         ],
-        "summary": [_summary(loaded, row) for row in loaded.rows],
-        "tests": _against_baseline(loaded) + [_test_of(verdict) for verdict in verdicts + by_t],
-        "claims": [_claim_of(verdict) for verdict in verdicts],
+        "summary": [_summary(loaded, row, same[row.label]) for row in loaded.rows],
+        "printed": [_of_print(row) for row in table.printed],
+        "tests": against_baseline(table, loaded.rows, loaded.means, same)
+        + [test_of(verdict) for verdict in verdicts + by_t],
+        "claims": [object_of(verdict) for verdict in verdicts],
         "missing": [row.label for row in table.rows if row.label not in there],
     }
 
 
-def baseline_of(loaded: Loaded, row: Row) -> Row:
-    """Return the row that a row is tested against: the table's baseline, or its task's first."""
-    rows = [other for other in loaded.rows if other.task == row.task]
-    named = [other for other in rows if other.label == loaded.table.baseline]
-    return (named or rows)[0]
+def _of_print(row: PrintedRow) -> dict[str, Any]:
+    return {"label": row.label, "paper": _written(row.paper), "note": row.note}
 
 
-def _summary(loaded: Loaded, row: Row) -> dict[str, Any]:
+def _written(paper: Published) -> dict[str, Any]:
+    return {k: v for k, v in asdict(paper).items() if v is not None}
+
+
+def _summary(loaded: Loaded, row: Row, same: str) -> dict[str, Any]:
     reports, frame = loaded.reports[row.label], loaded.means[row.label]
     measures = {}
     for name in reports[0].means:
@@ -150,8 +153,10 @@ def _summary(loaded: Loaded, row: Row) -> dict[str, Any]:
         "triples": _mean(loaded, row, "train/triples"),
         "seconds": _mean(loaded, row, "usage/row_seconds"),
         "measures": measures,
-        "paper": {k: v for k, v in asdict(row.paper).items() if v is not None},
+        "paper": _written(row.paper),
         "note": row.note,
+        "same_as": None if same == row.label else same,
+        "chosen": dict(next(run.chosen for run in loaded.runs if run.label == row.label)),
         "slices": slices.of_reports(reports),
     }
 
@@ -161,77 +166,6 @@ def _mean(loaded: Loaded, row: Row, metric: str) -> float | None:
     own = [run.metrics for run in loaded.runs if run.label == row.label]
     values = [metrics[metric] for metrics in own if metric in metrics]
     return float(np.mean(values)) if values else None
-
-
-def _against_baseline(loaded: Loaded) -> list[dict[str, Any]]:
-    pairs = [
-        (row.label, base.label)
-        for row in loaded.rows
-        if (base := baseline_of(loaded, row)).label != row.label
-    ]
-    found = []
-    for name, test in _TESTS.items():
-        for measure in [name for name in loaded.table.measures if name in PER_QUERY]:
-            family = []
-            for a, b in pairs:
-                ours, theirs = (loaded.means[label][measure].to_numpy() for label in (a, b))
-                difference = float(np.mean(ours - theirs))
-                family.append((a, b, difference, test(ours, theirs), len(ours)))
-            adjusted = holm([p for *_, p, _ in family])
-            found += [
-                _test(a, b, measure, difference, p, float(after), name, n, "baseline")
-                for (a, b, difference, p, n), after in zip(family, adjusted, strict=True)
-            ]
-    return found
-
-
-def _test(
-    a: str,
-    b: str,
-    measure: str,
-    difference: float,
-    p: float,
-    p_adjusted: float,
-    test: str,
-    n: int,
-    family: str,
-) -> dict[str, Any]:
-    return {
-        "a": a,
-        "b": b,
-        "metric": f"test/{measure}",
-        "difference": difference,
-        "p": p,
-        "p_adjusted": p_adjusted,
-        "test": test,
-        "n": n,
-        "family": family,
-    }
-
-
-def _test_of(verdict: Verdict) -> dict[str, Any]:
-    claim = verdict.claim
-    return _test(
-        claim.above,
-        claim.below,
-        claim.measure,
-        verdict.difference,
-        verdict.p,
-        verdict.p_adjusted,
-        verdict.test,
-        verdict.n,
-        "claims",
-    )
-
-
-def _claim_of(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "claim": str(verdict.claim),
-        "verdict": verdict.verdict,
-        "p": verdict.p,
-        "p_adjusted": verdict.p_adjusted,
-        **asdict(verdict.claim),
-    }
 
 
 def best_row(found: Mapping[str, Any], measure: str = "map") -> str:
@@ -278,7 +212,6 @@ def summarise(
     for number, (label, against) in enumerate(_scattered(loaded, best_row(found), base), 1):
         x, y = (loaded.means[one]["map"].to_numpy() for one in (against, label))
         figures[f"plots/average_precision_{number}.png"] = plots.scatter(x, y, against, label)
-    verdicts = [claim["verdict"] for claim in found["claims"]]
     page = markdown(found)
     return tracking.log_summary(
         experiment,
@@ -287,10 +220,7 @@ def summarise(
         note=page,
         facts={
             **{f"best_{name}": best_row(found, name) for name in measures},
-            "claims": ", ".join(
-                f"{verdicts.count(verdict)} {verdict}"
-                for verdict in ("holds", "reversed", "not decided")
-            ),
+            "claims": claims_line(found["claims"]),
         },
         files={
             "comparison.json": json.dumps(found, indent=1, ensure_ascii=False),

@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flows.slices import tables as slice_tables
-from flows.text import count, shown
+from flows.text import count, styled
+from flows.verdicts import LIKE_WITH_LIKE, apart, claims_cells, claims_line, show_claims
+from ssi_core.evaluation.claims import APART
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
 _TITLES = {
     "rank_loss": "rank loss %",
@@ -43,9 +44,9 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
     from rich.rule import Rule
 
     def say(text: str, style: str = "") -> None:
-        console.print(_text(text, style))
+        console.print(styled(text, style))
 
-    console.print(Rule(_text(str(comparison["title"]), "bold"), align="left", style="dim"))
+    console.print(Rule(styled(str(comparison["title"]), "bold"), align="left", style="dim"))
     table, more = _table(comparison), []
     unbounded = console.options.update(width=10 * console.width)
     if console.measure(table, options=unbounded).maximum > console.width:
@@ -56,19 +57,12 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
         say(line, "dim")
     if comparison["claims"]:
         say("")
-        say(claims_line(comparison), "bold")
-        _show_claims(comparison, console)
+        say(claims_line(comparison["claims"]), "bold")
+        show_claims(comparison["claims"], _TITLES, console)
     for title, head, lines in slice_tables(comparison) if slices else ():
         say(f"\n{title}", "bold")
         console.print(plain_table(head, lines))
     say(f"experiment {comparison['experiment']}, comparison {comparison['comparison']}", "dim")
-
-
-def _text(text: str, style: str = "") -> Text:
-    """Return a styled text; what a terminal would obey is written out before it is measured."""
-    from rich.text import Text
-
-    return Text(shown(text), style)
 
 
 def _table(comparison: Mapping[str, Any], *, printed_errors: bool = True) -> Any:
@@ -82,17 +76,21 @@ def _table(comparison: Mapping[str, Any], *, printed_errors: bool = True) -> Any
             name, justify="left" if n == 0 else "right", no_wrap=n > 0, overflow="fold"
         )
     best = _best(comparison)
-    for row, line in zip(comparison["summary"], lines, strict=True):
+    rows = (*comparison["summary"], *comparison["printed"])
+    for row, line in zip(rows, lines, strict=True):
         styles = ["bold" if _column(name) in best.get(row["label"], ()) else "" for name in head]
         # One more blank, so that a sign does not seem to belong to the printed value before it.
         spaced = [
             f" {cell}" if _column(name) else cell for cell, name in zip(line, head, strict=True)
         ]
-        table.add_row(*(_text(c, s) for c, s in zip(spaced, styles, strict=True)))
-        if row["seeds"] > 1:
+        table.add_row(*(styled(c, s) for c, s in zip(spaced, styles, strict=True)))
+        if row.get("seeds", 1) > 1:
             spread = _spread(row, head)
-            table.add_row(*(_text(cell, "dim") for cell in spread))
+            table.add_row(*(styled(cell, "dim") for cell in spread))
     return table
+
+
+_NOT_MEASURED: Mapping[str, None] = {"mean": None, "se": None}
 
 
 def cells(
@@ -100,12 +98,15 @@ def cells(
 ) -> tuple[list[str], list[list[str]]]:
     """Return the head and the cells of the table, a line per row; printed values only if any.
 
+    Rows that only the paper has come last.
+
     The last columns are the triples of the row's training and the minutes that the row took, means
     over its seeds.
     """
     summary = comparison["summary"]
     shown = comparison["measures"]
-    printed = {n for n in shown if any(n in row["paper"] for row in summary)}
+    everything = [*summary, *comparison["printed"]]
+    printed = {n for n in shown if any(n in row["paper"] for row in everything)}
     head = ["row"]
     for name in shown:
         title = _TITLES[name]
@@ -116,18 +117,18 @@ def cells(
     notes = note_numbers(comparison)
     better = _better_than_baseline(comparison)
     lines = []
-    for row in summary:
+    for row in everything:
         mark = f" [{notes[row['label']]}]" if row["label"] in notes else ""
         line = [row["label"] + mark]
         for name in shown:
-            found = row["measures"][name]
+            measured = row["measures"][name] if "measures" in row else _NOT_MEASURED
             sign = better.get((row["label"], name), "")
-            line.append(sign + _value(name, found["mean"], found["se"]))
+            line.append(sign + _value(name, measured["mean"], measured["se"]))
             if name in printed:
                 paper = row["paper"]
                 error = paper.get(f"{name}_se") if printed_errors else None
                 line.append(_value(name, paper.get(name), error))
-        lines.append(line + [say(row[name]) for name, say in costs.items()])
+        lines.append(line + [say(row.get(name)) for name, say in costs.items()])
     return head, lines
 
 
@@ -136,13 +137,25 @@ def note_numbers(comparison: Mapping[str, Any]) -> dict[str, int]:
     numbers: dict[str, int] = {}
     return {
         row["label"]: numbers.setdefault(said, len(numbers) + 1)
-        for row in comparison["summary"]
+        for row in (*comparison["summary"], *comparison["printed"])
         if (said := _note(row))
     }
 
 
 def _note(row: Mapping[str, Any]) -> str:
-    return "; ".join(note for note in (row["note"], row["paper"].get("note")) if note)
+    notes = (_twin(row), row["note"], row["paper"].get("note"))
+    return "; ".join(note for note in notes if note)
+
+
+_SIGNS = {"expansion": "E", "dimensions": "N"}
+
+
+def _twin(row: Mapping[str, Any]) -> str:
+    """Say which row a row equals on every query, and what it chose that may have made it so."""
+    if not row.get("same_as"):
+        return ""
+    none = [_SIGNS.get(k, k) for k, v in row["chosen"].items() if v in ("0", "0.0")]
+    return f"{row['label']} = {row['same_as']}" + (f" (chose {none[0]} = 0)" if none else "")
 
 
 def footnotes(comparison: Mapping[str, Any]) -> list[str]:
@@ -158,7 +171,8 @@ def footnotes(comparison: Mapping[str, Any]) -> list[str]:
         lines[0] += f" P@10 can reach {bound:.2f} here."
     if any(row["seeds"] > 1 for row in summary):
         lines.append("sd: over the seeds of a row; its values are means over them.")
-    notes = {n: _note(row) for row in summary if (n := note_numbers(comparison).get(row["label"]))}
+    rows = (*summary, *comparison["printed"])
+    notes = {n: _note(row) for row in rows if (n := note_numbers(comparison).get(row["label"]))}
     lines += [f"[{number}] {said}" for number, said in notes.items()]
     if comparison["source"]:
         lines.append(f"paper: {comparison['source']}.")
@@ -175,30 +189,6 @@ def _baselines(comparison: Mapping[str, Any]) -> str:
     return labels[0] if len(labels) == 1 else f"the baseline of its task: {', '.join(labels)}"
 
 
-def claims_line(comparison: Mapping[str, Any]) -> str:
-    """Say how many claims hold."""
-    verdicts = [claim["verdict"] for claim in comparison["claims"]]
-    counts = [f"{verdicts.count(v)} {v}" for v in ("reversed", "not decided") if v in verdicts]
-    holds = f"{verdicts.count('holds')} of {len(verdicts)} claims of order hold"
-    return ", ".join([holds, *counts])
-
-
-def claims_cells(claims: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the cells of claims, a line per pair of rows."""
-    names = [n for n in _TITLES if any(c["measure"] == n for c in claims)]
-    names += sorted({c["measure"] for c in claims} - set(names))
-    pairs: dict[tuple[str, str], dict[str, str]] = {}
-    for claim in claims:
-        said = f"{claim['verdict']}, {_probability(claim['p_adjusted'])}"
-        pairs.setdefault((claim["above"], claim["below"]), {})[claim["measure"]] = said
-    head = ["claim", *(_TITLES.get(n, n).removesuffix(" %") for n in names)]
-    lines = [
-        [f"{above} above {below}", *(own.get(n, "") for n in names)]
-        for (above, below), own in pairs.items()
-    ]
-    return head, lines
-
-
 def plain_table(head: Sequence[str], lines: Sequence[Sequence[str]], left: int = 1) -> Any:
     """Lay cells out for a terminal; the first ``left`` columns are words, the others numbers."""
     from rich import box
@@ -211,38 +201,8 @@ def plain_table(head: Sequence[str], lines: Sequence[Sequence[str]], left: int =
             name, justify="left" if n < left else "right", no_wrap=n != left - 1, overflow="fold"
         )
     for line in lines:
-        table.add_row(*(_text(cell) for cell in line))
+        table.add_row(*(styled(cell) for cell in line))
     return table
-
-
-_SHOWN = 20
-"""Pairs of rows whose claims a terminal shows."""
-
-
-def _show_claims(comparison: Mapping[str, Any], console: Console) -> None:
-    """Print the claims that do not hold, reversed ones first."""
-    from rich import box
-    from rich.table import Table
-
-    colours = {"reversed": "red", "not decided": "yellow"}
-    open_claims = sorted(
-        (claim for claim in comparison["claims"] if claim["verdict"] in colours),
-        key=lambda claim: list(colours).index(claim["verdict"]),
-    )
-    if not open_claims:
-        return
-    head, lines = claims_cells(open_claims)
-    head[0] = "claims that do not hold"
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
-    for n, name in enumerate(head):
-        table.add_column(name, no_wrap=n > 0, overflow="fold")
-    for line in lines[:_SHOWN]:
-        styles = [colours.get(cell.split(",")[0], "") for cell in line]
-        table.add_row(*(_text(c, s) for c, s in zip(line, styles, strict=True)))
-    console.print(table)
-    more = f"{len(lines) - _SHOWN} more pairs of rows; all " if len(lines) > _SHOWN else "All "
-    said = f"{more}claims: --json, and comparison.md of the summary in MLflow."
-    console.print(_text(said, "dim"))
 
 
 def markdown(comparison: Mapping[str, Any]) -> str:
@@ -250,10 +210,13 @@ def markdown(comparison: Mapping[str, Any]) -> str:
     parts = [f"## {comparison['title']}", _markdown_table(*cells(comparison))]
     parts.append("\n".join(f"- {_escaped(line)}" for line in footnotes(comparison)))
     if comparison["claims"]:
-        parts += [
-            f"### {claims_line(comparison)}",
-            _markdown_table(*claims_cells(comparison["claims"])),
-        ]
+        counted = [claim for claim in comparison["claims"] if claim["verdict"] not in APART]
+        parts.append(f"### {claims_line(comparison['claims'])}")
+        if counted:
+            parts.append(_markdown_table(*claims_cells(counted, _TITLES)))
+        if reasons := apart(comparison["claims"]):
+            listed = ("- " + _escaped(f"{why}: {'; '.join(rows)}") for why, rows in reasons)
+            parts += ["Claims that are counted apart:", "\n".join(listed), LIKE_WITH_LIKE]
     for title, head, lines in slice_tables(comparison):
         parts += [f"### {title[:1].upper()}{title[1:]}", _markdown_table(head, lines)]
     return "\n\n".join(parts) + "\n"
@@ -293,10 +256,6 @@ def _minutes(seconds: float | None) -> str:
 
 def _count(number: float | None) -> str:
     return count(number) if number else ""
-
-
-def _probability(p: float) -> str:
-    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("0.", ".", 1)
 
 
 def _spread(row: Mapping[str, Any], head: Sequence[str]) -> list[str]:

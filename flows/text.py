@@ -5,6 +5,10 @@ from __future__ import annotations
 import logging
 import re
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 # What a terminal obeys (C0 but tab and line feed, DEL, C1), what turns the reading direction round,
 # line ends that only some programs see, and what no encoding has.
@@ -48,3 +52,10 @@ def count(number: float) -> str:
         if number >= size:
             return f"{float(f'{number / size:.3g}'):g}{letter}"
     return f"{number:g}"
+
+
+def styled(text: str, style: str = "") -> Text:
+    """Return a styled text; what a terminal would obey is written out before it is measured."""
+    from rich.text import Text
+
+    return Text(shown(text), style)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
-from ssi_core.experiment import load_table, parse_table
+from ssi_core.experiment import PrintedRow, Published, load_table, parse_table
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.types import BadInput
 
@@ -321,3 +321,65 @@ def test_claims_of_the_print_follow_the_rows_of_an_extension(table, tmp_path):
     child = tmp_path / "child.toml"
     child.write_text('extends = "small"\nname = "child"\ndrop = ["a"]', encoding="utf-8")
     assert load_table(child, tmp_path).claims == ()
+
+
+def test_claims_may_be_added_to_those_of_the_print(table, tmp_path):
+    added = '{ above = "d", below = "a", measure = ["map", "rank_loss"] }'
+    text = PRINTED.replace('claims = "printed"', f'claims = ["printed", {added}]')
+    claims = [str(claim) for claim in table(text).claims]
+    assert claims[:-2] == [str(claim) for claim in table(PRINTED).claims]
+    assert claims[-2:] == ["d above a in map", "d above a in rank_loss"]
+    table(text)
+    child = tmp_path / "child.toml"
+    child.write_text('extends = "small"\nname = "child"\ndrop = ["d"]', encoding="utf-8")
+    assert [str(claim) for claim in load_table(child, tmp_path).claims] == claims[:-2]
+
+
+ONLY_PRINTED = """
+[[printed]]
+label = "e"
+paper = { rank_loss = 0.0001, map = 0.900 }
+note = "not to be had"
+"""
+
+
+def test_a_row_that_only_the_paper_has_makes_no_claims_and_survives_the_round_trip(table):
+    found = table(PRINTED + ONLY_PRINTED)
+    assert found.printed == (PrintedRow("e", Published(0.0001, 0.9), "not to be had"),)
+    assert found.claims == table(PRINTED).claims
+    assert [row.label for row in found.rows] == list("abcd")
+    assert parse_table(found.to_dict()) == found
+    assert found.select(["a"]).printed == found.printed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"e"', '"a"', r"\[\[printed\]\] 'a': labels of rows differ"),
+        ("paper = { rank_loss = 0.0001, map = 0.900 }", "", "'e': no measure is printed"),
+        ("note =", "notes =", "'e': no key 'notes'"),
+        ("map = 0.900", 'map = "x"', "'e': paper: map: 'x' is of the wrong kind"),
+    ],
+)
+def test_a_wrong_printed_row_is_named(table, old, new, message):
+    with pytest.raises(BadInput, match=message):
+        table(PRINTED + ONLY_PRINTED.replace(old, new))
+
+
+@pytest.mark.parametrize("name", ["ssi2010-table9", "kyoto-table9", "sample-table9"])
+def test_translated_words_stand_beside_the_printed_translation_of_words(name):
+    found = load_table(name, TABLES)
+    tfidf = found.row("TF-IDF")
+    assert tfidf.parameters["view"].startswith("dictionary.")
+    assert (tfidf.paper.rank_loss, tfidf.paper.map, tfidf.paper.p_at_10) == (0.0827, 0.115, 0.103)
+    assert [row.paper.map for row in found.printed] == [0.29, 0.319]
+    claims = {str(claim) for claim in found.claims}
+    assert "LSI above TF-IDF in map" in claims
+    assert "TF-IDF above LSI in map" not in claims
+
+
+def test_no_claim_of_table_10_is_about_translated_words_that_the_paper_does_not_print():
+    found = load_table("ssi2010-table10", TABLES)
+    assert not found.row("TF-IDF").paper.any_measure
+    assert [row.paper.rank_loss for row in found.printed] == [0.0421, 0.0416]
+    assert not any("TF-IDF" in (claim.above, claim.below) for claim in found.claims)

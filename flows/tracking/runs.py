@@ -34,12 +34,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FinishedRow:
-    """A finished run of a row, as MLflow has it."""
+    """A finished run of a row, as MLflow has it; ``chosen``: settings that its training chose."""
 
     label: str
     seed: int
     run_id: str
     metrics: Mapping[str, float]
+    chosen: Mapping[str, str]
 
 
 def new_comparison_id(table: Table) -> str:
@@ -62,7 +63,12 @@ def finished_rows(experiment: str, comparison: str) -> list[FinishedRow]:
     found: dict[tuple[str, int], FinishedRow] = {}
     for run in row_runs(known_experiment(experiment), comparison, "FINISHED"):
         label, seed = run.data.tags["row"], int(run.data.tags["seed"])
-        row = FinishedRow(label, seed, run.info.run_id, dict(run.data.metrics))
+        chosen = {
+            name.removeprefix("chosen_"): value
+            for name, value in run.data.params.items()
+            if name.startswith("chosen_")
+        }
+        row = FinishedRow(label, seed, run.info.run_id, dict(run.data.metrics), chosen)
         found.setdefault((label, seed), row)
     return list(found.values())
 

@@ -1,4 +1,10 @@
-"""Verdicts on claims of order: is one row above another, by a paired test over queries."""
+"""Verdicts on claims of order: is one row above another, by a paired test over queries.
+
+Rows with the same values on every query are one system: a query expansion that chose to add nothing
+is TF-IDF. Claims about the same two systems are one test, and one member of the family that Holm
+corrects for. A claim of a row against its own twin is no question, and is counted apart; so is one
+that the caller marks as not like with like.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +16,23 @@ import numpy as np
 import polars as pl
 
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
-from ssi_core.evaluation.significance import holm, paired_randomisation, paired_t
+from ssi_core.evaluation.significance import (
+    at_floor,
+    holm,
+    paired_randomisation,
+    paired_t,
+    rounds_of,
+)
 from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.types import Report
 
 TestName: TypeAlias = Literal["randomisation", "t"]
-Outcome: TypeAlias = Literal["holds", "reversed", "not decided"]
+Outcome: TypeAlias = Literal[
+    "holds", "reversed", "not decided", "same system", "not like with like"
+]
+
+APART: tuple[Outcome, ...] = ("same system", "not like with like")
+"""Outcomes of claims that are counted neither for nor against a table."""
 
 
 @dataclass(frozen=True)
@@ -37,21 +54,29 @@ class Verdict:
     Attributes
     ----------
     claim : `Claim`
-    verdict : "holds" or "reversed" where the adjusted p is below the level, else "not decided"
+    verdict : "holds" or "reversed" where the adjusted p is below the level, else "not decided"; the
+        two of `APART` for claims that are counted apart
     difference : mean of ``above`` minus mean of ``below``, in the measure's own sense: a rank loss
         that is lower, and so better, has a negative difference
-    p, p_adjusted : of this test alone, and adjusted by Holm over all claims that were judged
+    p : of this test alone
+    p_adjusted : by Holm over the distinct claims of the table; None for a claim that is apart
+    bound : p is the smallest that the randomisation gives, so that both are upper bounds
     test : "randomisation" or "t"
     n : queries
+    systems : labels of the first rows with the values of ``above`` and ``below``
+    reason : why the claim is apart; "" if it is not
     """
 
     claim: Claim
     verdict: Outcome
     difference: float
     p: float
-    p_adjusted: float
+    p_adjusted: float | None
+    bound: bool
     test: TestName
     n: int
+    systems: tuple[str, str]
+    reason: str = ""
 
 
 def average_seeds(reports: Sequence[Report]) -> pl.DataFrame:
@@ -76,10 +101,33 @@ def average_seeds(reports: Sequence[Report]) -> pl.DataFrame:
     return frames[0].select("id").with_columns(**{n: pl.Series(v) for n, v in mean.items()})
 
 
+def twins(means: Mapping[str, pl.DataFrame]) -> dict[str, str]:
+    """Return label -> first label with the same values on every query; itself where none has.
+
+    Parameters
+    ----------
+    means : label -> frame of `average_seeds`
+    """
+    first: dict[str, str] = {}
+    for label, frame in means.items():
+        same = (other for other in dict.fromkeys(first.values()) if _same(means[other], frame))
+        first[label] = next(same, label)
+    return first
+
+
+def _same(one: pl.DataFrame, other: pl.DataFrame) -> bool:
+    if one.columns != other.columns or not one["id"].equals(other["id"]):
+        return False
+    left, right = (frame.drop("id").to_numpy() for frame in (one, other))
+    # Means over seeds are rounded; a step of a measure is far larger.
+    return np.allclose(left, right, rtol=0, atol=1e-12, equal_nan=True)
+
+
 def judge(
     claims: Sequence[Claim],
     rows: Mapping[str, Sequence[Report]],
     *,
+    unlike: Mapping[tuple[str, str], str] | None = None,
     test: TestName = "randomisation",
     level: float = 0.05,
     seed: int = 0,
@@ -87,13 +135,14 @@ def judge(
     """Judge all claims of a table.
 
     Values are averaged over the seeds of a row query by query, then tested, then adjusted by Holm
-    over the claims given: give all claims of a table at once.
+    over the distinct claims given: give all claims of a table at once.
 
     Parameters
     ----------
     claims : `Claim`; their measure is one of `PER_QUERY`
     rows : label -> the reports of its seeds
-    test : "randomisation" (10,000 rounds) or "t"
+    unlike : (above, below) -> why a claim about these rows is not like with like
+    test : "randomisation" (of `rounds_of` the family rounds) or "t"
     level : of the adjusted p
     seed : of the randomisation
 
@@ -102,29 +151,71 @@ def judge(
     ValueError
         A claim names an unknown row or measure, or two rows have different queries.
     """
-    means: dict[str, pl.DataFrame] = {}
-    found = []
+    unlike = unlike or {}
+    means = _means(claims, rows)
+    first = twins(means)
+    systems = {c: (first[c.above], first[c.below]) for c in claims}
+    reasons = {c: _apart(c, systems[c], unlike) for c in claims}
+    family = list(dict.fromkeys((*systems[c], c.measure) for c in claims if not reasons[c]))
+    rounds = rounds_of(len(family))
+
+    def p_of(above: str, below: str, measure: str) -> float:
+        a, b = (means[label][measure].to_numpy() for label in (above, below))
+        return (
+            paired_t(a, b) if test == "t" else paired_randomisation(a, b, rounds=rounds, seed=seed)
+        )
+
+    alone = {key: p_of(*key) for key in dict.fromkeys((*systems[c], c.measure) for c in claims)}
+    adjusted = dict(zip(family, holm([alone[key] for key in family]).tolist(), strict=True))
+    verdicts = []
+    for claim in claims:
+        key = (*systems[claim], claim.measure)
+        above, below = (means[label][claim.measure].to_numpy() for label in systems[claim])
+        difference = float(np.mean(above - below))
+        outcome, reason = reasons[claim] or (_outcome(claim, difference, adjusted[key], level), "")
+        verdicts.append(
+            Verdict(
+                claim,
+                outcome,
+                difference,
+                alone[key],
+                None if reason else adjusted[key],
+                test == "randomisation" and at_floor(alone[key], rounds),
+                test,
+                len(above),
+                systems[claim],
+                reason,
+            )
+        )
+    return verdicts
+
+
+def _means(
+    claims: Sequence[Claim], rows: Mapping[str, Sequence[Report]]
+) -> dict[str, pl.DataFrame]:
+    """Return the means of the rows that claims name, in the order of the rows."""
+    named = {label for claim in claims for label in (claim.above, claim.below)}
+    means = {label: average_seeds(own) for label, own in rows.items() if label in named}
     for claim in claims:
         if claim.measure not in PER_QUERY:
             raise ValueError(f"measure={claim.measure!r}, expected one of {', '.join(PER_QUERY)}")
         for label in (claim.above, claim.below):
             if label not in rows:
                 raise ValueError(f"{claim}: row {label!r} is not there; it has: {', '.join(rows)}")
-            if label not in means:
-                means[label] = average_seeds(rows[label])
-        above, below = means[claim.above], means[claim.below]
-        if not above["id"].equals(below["id"]):
+        if not means[claim.above]["id"].equals(means[claim.below]["id"]):
             raise ValueError(f"{claim}: the rows have different queries, expected one task")
-        a, b = (frame[claim.measure].to_numpy() for frame in (above, below))
-        p = paired_t(a, b) if test == "t" else paired_randomisation(a, b, seed=seed)
-        found.append((claim, float(np.mean(a - b)), p, len(a)))
-    adjusted = holm([p for _, _, p, _ in found])
-    return [
-        Verdict(
-            claim, _outcome(claim, difference, after, level), difference, p, float(after), test, n
-        )
-        for (claim, difference, p, n), after in zip(found, adjusted, strict=True)
-    ]
+    return means
+
+
+def _apart(
+    claim: Claim, systems: tuple[str, str], unlike: Mapping[tuple[str, str], str]
+) -> tuple[Outcome, str] | None:
+    """Return outcome and reason of a claim that is counted apart; None for all others."""
+    if systems[0] == systems[1]:
+        return "same system", "both rows have the same values on every query"
+    if reason := unlike.get((claim.above, claim.below)):
+        return "not like with like", reason
+    return None
 
 
 def _outcome(claim: Claim, difference: float, p_adjusted: float, level: float) -> Outcome:

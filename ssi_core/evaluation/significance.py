@@ -12,15 +12,30 @@ from ssi_core.types import Float64
 
 Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 
+_LEAST_ROUNDS = 10_000
 _ROUNDS_AT_ONCE = 512
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float64)
+
+
+def rounds_of(tests: int) -> int:
+    """Return the rounds with which a randomisation can decide each of a family of tests.
+
+    No p is below 1 / (1 + rounds), and Holm multiplies the smallest one by the number of tests:
+    with a hundred rounds a test the adjusted p can still be below .01.
+    """
+    return max(_LEAST_ROUNDS, 100 * tests)
+
+
+def at_floor(p: float, rounds: int) -> bool:
+    """Tell whether a p is the smallest that so many rounds give: an upper bound of the true one."""
+    return p <= 1 / (1 + rounds)
 
 
 def paired_randomisation(
     a: ArrayLike,
     b: ArrayLike,
     *,
-    rounds: int = 10_000,
+    rounds: int = _LEAST_ROUNDS,
     seed: int = 0,
     alternative: Alternative = "two-sided",
 ) -> float:

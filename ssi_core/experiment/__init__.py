@@ -5,7 +5,7 @@ and the claims of order that they make. Strict means: an unknown key or a value 
 is an error that names the file, the key and what is known.
 """
 
-from ssi_core.experiment.tables import Published, Row, Table, TaskSpec
+from ssi_core.experiment.tables import PrintedRow, Published, Row, Table, TaskSpec
 from ssi_core.experiment.toml import load_table, parse_table
 
-__all__ = ["Published", "Row", "Table", "TaskSpec", "load_table", "parse_table"]
+__all__ = ["PrintedRow", "Published", "Row", "Table", "TaskSpec", "load_table", "parse_table"]

@@ -155,6 +155,18 @@ def _parts(parameters: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
+class PrintedRow:
+    """A row that the paper has and this table has not: no model of ours is its like.
+
+    It is shown with the paper's values alone, and makes no claims.
+    """
+
+    label: str
+    paper: Published
+    note: str | None = None
+
+
+@dataclass(frozen=True)
 class Table:
     """A table of a paper, or of ours.
 
@@ -170,6 +182,7 @@ class Table:
     measures : those that the comparison shows, tests against the baseline and draws
     scatter : pairs of labels whose average precisions are drawn against each other, the better one
         first; none: the best row and the baseline
+    printed : rows that only the paper has
     """
 
     name: str
@@ -183,6 +196,7 @@ class Table:
     note: str | None = None
     measures: tuple[str, ...] = ("rank_loss", "map", "p_at_10")
     scatter: tuple[tuple[str, str], ...] = ()
+    printed: tuple[PrintedRow, ...] = ()
 
     def row(self, label: str) -> Row:
         """Return the row of a label; `BadInput` names the rows there are."""
@@ -251,6 +265,10 @@ class Table:
             written["measures"] = list(self.measures)
         if self.scatter:
             written["scatter"] = [list(pair) for pair in self.scatter]
+        if self.printed:
+            written["printed"] = [
+                _written(row) | {"paper": _written(row.paper)} for row in self.printed
+            ]
         return written
 
 

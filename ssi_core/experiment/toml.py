@@ -5,18 +5,16 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
-from math import hypot
 from pathlib import Path
 from typing import Any
 
 from ssi_core import files
-from ssi_core.evaluation.claims import Claim
-from ssi_core.evaluation.measures import LOWER_IS_BETTER, MEASURES, OF_ALL_QUERIES
+from ssi_core.evaluation.measures import OF_ALL_QUERIES
 from ssi_core.evaluation.slates import PER_QUERY
+from ssi_core.experiment.claimed import read_claims, without
 from ssi_core.experiment.names import check_name
 from ssi_core.experiment.strict import instead, mapping, read, tables
-from ssi_core.experiment.tables import Published, Row, Table, TaskSpec
+from ssi_core.experiment.tables import PrintedRow, Published, Row, Table, TaskSpec
 from ssi_core.types import BadInput
 
 
@@ -85,12 +83,7 @@ def _merged(base: dict[str, Any], own: dict[str, Any], where: str) -> dict[str, 
             raise BadInput(f"{where}: drop: no row {instead(label, rows)}")
     kept = {label: row for label, row in rows.items() if label not in drop}
     claims = own.pop("claims", base.get("claims", []))
-    if claims != "printed":
-        claims = [
-            claim
-            for claim in tables(claims, f"{where}: [[claims]]")
-            if not {str(claim.get("above")), str(claim.get("below"))} & {*drop}
-        ]
+    claims = without(claims, drop, where)
     nested: dict[str, Any] = {}
     for name in ("tasks", "defaults"):
         if name in base or name in own:
@@ -130,7 +123,8 @@ def parse_table(said: Mapping[str, Any], where: str = "table") -> Table:
     parsed = {
         "tasks": {n: read(TaskSpec, spec, f"{where}: [tasks.{n}]") for n, spec in tasks.items()},
         "rows": made,
-        "claims": printed_claims(made) if claims == "printed" else _claims(claims, where),
+        "claims": read_claims(claims, made, where),
+        "printed": _printed(tables(said.pop("printed", []), f"{where}: [[printed]]"), where),
     }
     said.setdefault("baseline", made[0].label)
     table = read(Table, {**said, **parsed}, where)
@@ -138,48 +132,15 @@ def parse_table(said: Mapping[str, Any], where: str = "table") -> Table:
     return table
 
 
-def printed_claims(rows: Sequence[Row]) -> tuple[Claim, ...]:
-    """Return every order that the printed numbers claim: ``claims = "printed"``.
-
-    Two rows of one task differ where their values do by more than two combined standard errors
-    (one that is not printed is taken from the other row), or, where neither is printed, as with
-    rank loss, by more than 5 % of the smaller value.
-    """
-    found = []
-    for measure in MEASURES:
-        for first, second in combinations(rows, 2):
-            values = first.paper.measure(measure), second.paper.measure(measure)
-            if first.task != second.task or None in values or not _differ(first, second, measure):
-                continue
-            lower_first = values[0] < values[1]  # type: ignore[operator]
-            better = lower_first == (measure in LOWER_IS_BETTER)
-            above, below = (first, second) if better else (second, first)
-            found.append(Claim(above.label, below.label, measure))
-    return tuple(found)
-
-
-def _differ(first: Row, second: Row, measure: str) -> bool:
-    a, b = (row.paper.measure(measure) or 0.0 for row in (first, second))
-    errors = [row.paper.measure(f"{measure}_se") for row in (first, second)]
-    known = [error for error in errors if error is not None]
-    if not known:
-        return abs(a - b) > 0.05 * min(a, b)
-    return abs(a - b) > 2 * hypot(*(known[0] if e is None else e for e in errors))
-
-
-def _claims(said: Any, where: str) -> tuple[Claim, ...]:
-    return tuple(
-        read(Claim, one, f"{where}: claim {n}")
-        for n, claim in enumerate(tables(said, f"{where}: [[claims]]"), 1)
-        for one in _each_measure(claim)
-    )
-
-
-def _each_measure(claim: Mapping[str, Any]) -> list[dict[str, Any]]:
-    # measure = ["map", "p_at_10"] is short for two claims.
-    measures = claim.get("measure")
-    each = measures if isinstance(measures, list) else [measures]
-    return [{**claim, "measure": measure} for measure in each]
+def _printed(said: Sequence[Mapping[str, Any]], where: str) -> tuple[PrintedRow, ...]:
+    made = []
+    for number, row in enumerate(said, 1):
+        at = f"{where}: [[printed]] {row.get('label', number)!r}"
+        paper = read(Published, row.get("paper", {}), f"{at}: paper")
+        if not paper.any_measure:
+            raise BadInput(f"{at}: no measure is printed; give one in [printed.paper].")
+        made.append(read(PrintedRow, {**row, "paper": paper}, at))
+    return tuple(made)
 
 
 def _parts(row: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
@@ -225,6 +186,10 @@ def _check(table: Table, where: str) -> None:
     for measure in table.measures:
         if measure not in (known := (*PER_QUERY, *OF_ALL_QUERIES)):
             raise BadInput(f"{where}: measures: no measure {instead(measure, known)}")
+    every = [*labels, *(row.label for row in table.printed)]
+    for label in (row.label for row in table.printed):
+        if every.count(label) > 1 or not label.strip():
+            raise BadInput(f"{where}: [[printed]] {label!r}: labels of rows differ, none is empty.")
     for row in table.rows:
         if labels.count(row.label) > 1:
             raise BadInput(f"{where}: two rows are labelled {row.label!r}; labels must differ.")

@@ -2,7 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.evaluation.claims import Claim, average_seeds, judge
+from ssi_core.evaluation.claims import Claim, average_seeds, judge, twins
 from ssi_core.evaluation.significance import paired_randomisation, paired_t
 from ssi_core.types import Report
 
@@ -78,6 +78,61 @@ def test_what_cannot_be_compared_is_refused(rows):
         average_seeds([*rows["good"], *rows["elsewhere"]])
     with pytest.raises(ValueError, match="none came"):
         average_seeds([])
+
+
+@pytest.fixture
+def with_twin(rows):
+    # Three seeds of one report have a mean that is equal but for rounding.
+    return {**rows, "twin": rows["plain"] * 3}
+
+
+def test_rows_with_the_same_values_are_one_system_and_their_claims_one_test(with_twin):
+    claims = [Claim("good", "plain", "map"), Claim("good", "twin", "map")]
+    alone, *_ = judge([*claims[:1], Claim("plain", "same", "map")], with_twin)
+    one, two, _ = judge([*claims, Claim("plain", "same", "map")], with_twin)
+    assert alone.p_adjusted == one.p_adjusted == two.p_adjusted == 2 * alone.p
+    assert one.systems == two.systems == ("good", "plain")
+
+
+def test_a_claim_of_a_row_against_its_twin_is_counted_apart(with_twin):
+    pair = [Claim("good", "plain", "map"), Claim("twin", "plain", "map")]
+    judged, against_itself = judge(pair, with_twin)
+    assert (against_itself.verdict, against_itself.p_adjusted) == ("same system", None)
+    assert "same values on every query" in against_itself.reason
+    assert judged.p_adjusted == judged.p
+
+
+def test_twins_need_the_same_queries_and_all_measures(rows):
+    frames = {label: average_seeds(own) for label, own in rows.items()}
+    frames["loss"] = frames["plain"].with_columns(rank_loss=pl.lit(0.3))
+    frames["elsewhere"] = frames["plain"].with_columns(id="x" + pl.col("id"))
+    frames["again"] = frames["plain"]
+    assert twins(frames) == {**{label: label for label in frames}, "again": "plain"}
+
+
+def test_a_claim_that_is_not_like_with_like_has_a_reason_and_is_no_part_of_the_family(rows):
+    claims = [Claim("good", "plain", "map"), Claim("good", "same", "map")]
+    judged, apart = judge(claims, rows, unlike={("good", "same"): "other words"})
+    assert (apart.verdict, apart.reason, apart.p_adjusted) == (
+        "not like with like",
+        "other words",
+        None,
+    )
+    assert judged.p_adjusted == judged.p
+
+
+def test_a_large_family_gets_the_rounds_that_it_needs(rows):
+    pairs = [(f"good {n}", f"plain {m}") for n in range(24) for m in range(24)]
+    noise = np.random.default_rng(5).standard_normal((2, 24)) * 0.001
+    many = {
+        f"{name} {n}": [report(own[0].per_query["map"].to_numpy() + noise[k, n], 0.1)]
+        for k, (name, own) in enumerate((x, rows[x]) for x in ("good", "plain"))
+        for n in range(24)
+    }
+    verdicts = judge([Claim(*pair, "map") for pair in pairs], many)
+    # 10,000 rounds would give 576 tests an adjusted p of .0576 at best.
+    assert {verdict.verdict for verdict in verdicts} == {"holds"}
+    assert all(verdict.bound and verdict.p_adjusted < 0.01 for verdict in verdicts)
 
 
 def test_no_claims_no_verdicts(rows):

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ssi_core.evaluation.significance import holm, paired_randomisation, paired_t
+from ssi_core.evaluation.significance import (
+    at_floor,
+    holm,
+    paired_randomisation,
+    paired_t,
+    rounds_of,
+)
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
@@ -80,3 +86,13 @@ def test_bad_arguments_are_named():
         paired_randomisation([], [])
     with pytest.raises(ValueError, match="two-sided, greater, less"):
         paired_t([1, 2], [1, 3], alternative="larger")
+
+
+def test_rounds_grow_with_the_family_and_the_smallest_p_is_a_bound():
+    assert (rounds_of(1), rounds_of(100), rounds_of(269)) == (10_000, 10_000, 26_900)
+    # The smallest p that so many rounds give decides each of the tests, after Holm too.
+    assert holm(np.full(5000, 1 / (1 + rounds_of(5000)))).max() < 0.01
+    a = np.random.default_rng(4).random(200)
+    assert at_floor(paired_randomisation(a, a - 0.1, rounds=999), 999)
+    assert not at_floor(paired_randomisation(a, a, rounds=999), 999)
+    assert not at_floor(2 / 1000, 999)

@@ -11,7 +11,10 @@ import pytest
 from rich.console import Console
 
 from flows import compare, report, tracking
+from flows import verdicts as verdicts_page
+from ssi_core.evaluation.claims import Claim
 from ssi_core.evaluation.significance import holm, paired_t
+from ssi_core.experiment import PrintedRow, Published
 from ssi_core.types import BadInput
 from tests.flows import comparisons
 
@@ -177,7 +180,11 @@ def test_a_terminal_shows_the_claims_that_do_not_hold_and_where_the_others_are(f
 
 def test_equal_notes_share_a_footnote(found):
     summary = [{**row, "note": note} for row, note in zip(found["summary"], "aba", strict=True)]
-    assert report.note_numbers({"summary": summary}) == {"TF-IDF": 1, "BM25": 2, "U'V + I": 1}
+    assert report.note_numbers({"summary": summary, "printed": []}) == {
+        "TF-IDF": 1,
+        "BM25": 2,
+        "U'V + I": 1,
+    }
     notes = [line for line in report.footnotes({**found, "summary": summary}) if line[0] == "["]
     assert notes == ["[1] a", "[2] b"]
 
@@ -240,7 +247,7 @@ def test_the_summary_run_holds_the_object_the_page_and_pictures_and_replaces_the
     (run,) = runs
     assert run.data.tags["comparison_id"] == "first"
     assert run.data.metrics == {}
-    assert run.data.tags["claims"].startswith("2 holds")
+    assert run.data.tags["claims"].startswith("2 of 4 claims of order hold")
     assert run.data.tags["best_map"] == found["summary"][2]["label"]
     files = {file.path for file in client.list_artifacts(second)}
     plots = {file.path for file in client.list_artifacts(second, "plots")}
@@ -267,6 +274,92 @@ def test_a_single_row_is_a_comparison_without_tests(rows, task_dir):
     assert (found["tests"], found["claims"], found["baseline"]) == ([], [], "U'V + I")
     assert "claims" not in printed(found)
     assert compare.summarise(EXPERIMENT, "alone", found)
+
+
+@pytest.fixture
+def twins(rows):
+    """Return a comparison whose row BM25 has the values of TF-IDF, and two claims about either."""
+    loaded = compare.load(EXPERIMENT, "first")
+    reports = {**loaded.reports, "BM25": loaded.reports["TF-IDF"]}
+    means = {**loaded.means, "BM25": loaded.means["TF-IDF"]}
+    claims = tuple(
+        Claim(above, below, "map")
+        for above, below in (("U'V + I", "TF-IDF"), ("U'V + I", "BM25"), ("BM25", "TF-IDF"))
+    )
+    table = dataclasses.replace(loaded.table, claims=claims)
+    return dataclasses.replace(loaded, reports=reports, means=means, table=table)
+
+
+def test_a_row_that_is_the_twin_of_another_says_so_and_its_claims_count_once(twins):
+    chose = [
+        dataclasses.replace(run, chosen={"expansion": "0", "beta": "0.0"})
+        if run.label == "BM25"
+        else run
+        for run in twins.runs
+    ]
+    found = compare.results(dataclasses.replace(twins, runs=chose))
+    assert [row["same_as"] for row in found["summary"]] == [None, "TF-IDF", None]
+    text = printed(found)
+    assert "BM25 = TF-IDF (chose E = 0); not in the paper" in " ".join(text.split())
+    assert "2 of 2 claims of order hold (1 of 1 distinct ones); apart: 1 same system" in text
+    assert "1 same system: both rows have the same values on every query (1 pair of" in text
+    assert [claim["verdict"] for claim in found["claims"]] == ["holds", "holds", "same system"]
+    page = report.markdown(found)
+    assert "BM25 above TF-IDF" not in page
+    assert "same values on every query: BM25, TF-IDF" in page
+
+
+def test_twins_are_one_test_against_the_baseline_and_its_own_twin_is_none(twins):
+    tests = [t for t in compare.results(twins)["tests"] if t["family"] == "baseline"]
+    own = {test["a"]: test for test in tests if test["metric"] == "test/map"}
+    assert own["BM25"]["p_adjusted"] == 1
+    assert own["U'V + I"]["p_adjusted"] == own["U'V + I"]["p"]
+
+
+def test_a_claim_between_rows_that_read_other_words_is_listed_apart(rows):
+    loaded = compare.load(EXPERIMENT, "first")
+    cut = {"parameters": {**loaded.table.row("U'V + I").parameters, "view": "raw:100"}}
+    others = tuple(
+        dataclasses.replace(row, **(cut if row.label == "U'V + I" else {}))
+        for row in loaded.table.rows
+    )
+    table = dataclasses.replace(loaded.table, rows=others)
+    found = compare.results(dataclasses.replace(loaded, table=table))
+    verdicts = [claim["verdict"] for claim in found["claims"]]
+    assert verdicts == [*["not like with like"] * 3, "not decided"]
+    assert [claim["p_adjusted"] for claim in found["claims"][:3]] == [None] * 3
+    text = " ".join(printed(found).split())
+    assert "0 of 1 claims of order hold, 1 not decided; apart: 3 not like with like" in text
+    assert "one row reads all words, the other the 100 heaviest of all words" in text
+    assert verdicts_page.LIKE_WITH_LIKE in text
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_a_row_that_only_the_paper_has_is_shown_with_its_values_alone(rows):
+    loaded = compare.load(EXPERIMENT, "first")
+    own = PrintedRow("A translator", Published(map=0.290, map_se=0.008), note="not to be had")
+    table = dataclasses.replace(loaded.table, printed=(own,))
+    found = compare.results(dataclasses.replace(loaded, table=table))
+    text = printed(found)
+    (line,) = (line for line in text.splitlines() if line.startswith("A translator"))
+    assert line.split()[2:] == ["[2]", "0.290", "±.008"]
+    assert "[2] not to be had" in text
+    assert "A translator" in report.markdown(found)
+    assert not any("A translator" in claim["claim"] for claim in found["claims"])
+    assert compare.best_row(found) == "U'V + I"
+
+
+@pytest.mark.parametrize(
+    ("p", "bound", "words"),
+    [
+        (0.00042, False, "p < .001"),
+        (0.0042, False, "p = .004"),
+        (0.00999, True, "p < .010"),
+        (0.0042, True, "p < .005"),
+    ],
+)
+def test_a_p_at_the_floor_of_the_randomisation_is_a_bound(p, bound, words):
+    assert verdicts_page.probability(p, bound) == words
 
 
 def test_rows_of_other_tasks_are_tested_against_the_first_of_their_own(rows):

@@ -15,11 +15,11 @@ def comparison():
     return {
         "title": "t", "source": None, "note": None, "missing": [], "claims": [], "tests": [],
         "experiment": "e", "comparison": "c", "baseline": "new", "bounds": {},
-        "measures": ["map"],
+        "measures": ["map"], "printed": [],
         "summary": [
             {
                 "label": label, "slices": own, "seeds": 1, "queries": 12,
-                "seconds": None, "triples": None, "paper": {}, "note": None,
+                "seconds": None, "triples": None, "paper": {}, "note": None, "same_as": None,
                 "measures": {"map": {"mean": 0.5, "se": 0.1, "sd_seeds": None}},
             }
             for label, own in (("new", found), ("old", {}))

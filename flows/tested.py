@@ -1,0 +1,133 @@
+"""Tests of a comparison: every row against its baseline, and the claims of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ssi_core.evaluation.claims import TestName, Verdict, judge
+from ssi_core.evaluation.significance import (
+    at_floor,
+    holm,
+    paired_randomisation,
+    paired_t,
+    rounds_of,
+)
+from ssi_core.evaluation.slates import PER_QUERY
+from ssi_core.experiment import Row, Table
+from ssi_core.types import Float64, Report
+
+
+def judged(table: Table, reports: Mapping[str, Sequence[Report]], test: TestName) -> list[Verdict]:
+    """Judge the claims of a table whose rows are there; `claims.judge` says what can go wrong."""
+    claims = [claim for claim in table.claims if {claim.above, claim.below} <= set(reports)]
+    if not claims:
+        return []
+    from ssi_core.experiment.likeness import unlikeness  # loads the models
+
+    pairs = dict.fromkeys((claim.above, claim.below) for claim in claims)
+    reasons = {pair: unlikeness(table.row(pair[0]), table.row(pair[1])) for pair in pairs}
+    return judge(claims, reports, unlike=reasons, test=test)
+
+
+def baseline_of(table: Table, rows: Sequence[Row], row: Row) -> Row:
+    """Return the row that a row is tested against: the table's baseline, or its task's first."""
+    same_task = [other for other in rows if other.task == row.task]
+    named = [other for other in same_task if other.label == table.baseline]
+    return (named or same_task)[0]
+
+
+def against_baseline(
+    table: Table,
+    rows: Sequence[Row],
+    means: Mapping[str, pl.DataFrame],
+    same: Mapping[str, str],
+) -> list[dict[str, Any]]:
+    """Test every row against its baseline; a family is a measure.
+
+    Parameters
+    ----------
+    rows : those of the table that are finished
+    means : label -> frame of id and measures, averaged over seeds
+    same : label -> first row with the same values; see `claims.twins`
+    """
+    pairs = [
+        (row.label, base.label)
+        for row in rows
+        if (base := baseline_of(table, rows, row)).label != row.label
+    ]
+    measures = [name for name in table.measures if name in PER_QUERY]
+    tests: tuple[TestName, ...] = ("randomisation", "t")
+    families = ((measure, test) for test in tests for measure in measures)
+    return [one for family in families for one in _family(pairs, means, same, *family)]
+
+
+def _family(
+    pairs: Sequence[tuple[str, str]],
+    means: Mapping[str, pl.DataFrame],
+    same: Mapping[str, str],
+    measure: str,
+    test: TestName,
+) -> list[dict[str, Any]]:
+    # Twins are one test, and the twin of its own baseline is none.
+    distinct = {pair: (same[pair[0]], same[pair[1]]) for pair in pairs}
+    family = list(dict.fromkeys(two for two in distinct.values() if two[0] != two[1]))
+    rounds = rounds_of(len(family))
+    values = {label: frame[measure].to_numpy() for label, frame in means.items()}
+
+    def p_of(ours: Float64, theirs: Float64) -> float:
+        if test == "t":
+            return paired_t(ours, theirs)
+        return paired_randomisation(ours, theirs, rounds=rounds)
+
+    alone = {(a, b): p_of(values[a], values[b]) for a, b in family}
+    adjusted = dict(zip(family, holm([alone[two] for two in family]).tolist(), strict=True))
+    return [
+        {
+            "a": a,
+            "b": b,
+            "metric": f"test/{measure}",
+            "difference": float(np.mean(values[a] - values[b])),
+            "p": (p := alone.get(distinct[a, b], 1.0)),
+            "p_adjusted": adjusted.get(distinct[a, b], 1.0),
+            "bound": test == "randomisation" and at_floor(p, rounds),
+            "test": test,
+            "n": len(values[a]),
+            "family": "baseline",
+        }
+        for a, b in pairs
+    ]
+
+
+def test_of(verdict: Verdict) -> dict[str, Any]:
+    """Return the test of a claim as a JSON object."""
+    return {
+        "a": verdict.claim.above,
+        "b": verdict.claim.below,
+        "metric": f"test/{verdict.claim.measure}",
+        "difference": verdict.difference,
+        "p": verdict.p,
+        "p_adjusted": verdict.p_adjusted,
+        "bound": verdict.bound,
+        "test": verdict.test,
+        "n": verdict.n,
+        "family": "claims",
+    }
+
+
+def object_of(verdict: Verdict) -> dict[str, Any]:
+    """Return a claim with its verdict as a JSON object."""
+    return {
+        "claim": str(verdict.claim),
+        "verdict": verdict.verdict,
+        "p": verdict.p,
+        "p_adjusted": verdict.p_adjusted,
+        "bound": verdict.bound,
+        "systems": list(verdict.systems),
+        "reason": verdict.reason,
+        **asdict(verdict.claim),
+    }

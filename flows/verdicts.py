@@ -1,0 +1,130 @@
+"""Claims of a comparison for a person: how many hold, which do not, and which are counted apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flows.text import styled
+from ssi_core.evaluation.claims import APART
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+LIKE_WITH_LIKE = (
+    "Like with like: both rows read the same words (the widest view of each: most frequent words, "
+    "heaviest of a text), and hashed words are judged against the model that they are added to."
+)
+"""Rule of `ssi_core.experiment.likeness`, as a page says it."""
+
+
+def claims_line(claims: Sequence[Mapping[str, Any]]) -> str:
+    """Say how many claims hold, of how many distinct ones, and how many are counted apart."""
+    counted = [claim for claim in claims if claim["verdict"] not in APART]
+    parts = [f"{_count(counted, 'holds')} of {len(counted)} claims of order hold"]
+    if len(_distinct(counted)) < len(counted):
+        holds = len(_distinct(c for c in counted if c["verdict"] == "holds"))
+        parts[0] += f" ({holds} of {len(_distinct(counted))} distinct ones)"
+    for verdict in ("reversed", "not decided"):
+        if number := _count(counted, verdict):
+            parts.append(f"{number} {verdict}")
+    line = ", ".join(parts)
+    apart = [f"{number} {verdict}" for verdict in APART if (number := _count(claims, verdict))]
+    return f"{line}; apart: {', '.join(apart)}" if apart else line
+
+
+def _count(claims: Sequence[Mapping[str, Any]], verdict: str) -> int:
+    return sum(claim["verdict"] == verdict for claim in claims)
+
+
+def _distinct(claims: Iterable[Mapping[str, Any]]) -> set[tuple[str, ...]]:
+    return {(*claim["systems"], claim["measure"]) for claim in claims}
+
+
+def claims_cells(
+    claims: Sequence[Mapping[str, Any]], titles: Mapping[str, str]
+) -> tuple[list[str], list[list[str]]]:
+    """Return the head and the cells of claims, a line per pair of rows.
+
+    Parameters
+    ----------
+    titles : measure -> heading of its column
+    """
+    names = [n for n in titles if any(c["measure"] == n for c in claims)]
+    names += sorted({c["measure"] for c in claims} - set(names))
+    pairs: dict[tuple[str, str], dict[str, str]] = {}
+    for claim in claims:
+        verdict = f"{claim['verdict']}, {probability(claim['p_adjusted'], claim['bound'])}"
+        pairs.setdefault((claim["above"], claim["below"]), {})[claim["measure"]] = verdict
+    head = ["claim", *(titles.get(n, n).removesuffix(" %") for n in names)]
+    lines = [
+        [f"{above} above {below}", *(cells.get(n, "") for n in names)]
+        for (above, below), cells in pairs.items()
+    ]
+    return head, lines
+
+
+def apart(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Return why claims are counted apart, with their number, and the pairs of rows they are of."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for claim in claims:
+        if claim["verdict"] in APART:
+            pair = ", ".join(sorted((claim["above"], claim["below"])))
+            groups.setdefault((claim["verdict"], claim["reason"]), []).append(pair)
+    return [
+        (f"{len(pairs)} {verdict}: {reason}", list(dict.fromkeys(pairs)))
+        for (verdict, reason), pairs in groups.items()
+    ]
+
+
+def probability(p: float, bound: bool = False) -> str:
+    """Write a p-value; one that is only bounded from above says "<", and is rounded up."""
+    if p < 0.001:
+        return "p < .001"
+    if bound:
+        return f"p < {math.ceil(1000 * p) / 1000:.3f}".replace("0.", ".", 1)
+    return f"p = {p:.3f}".replace("0.", ".", 1)
+
+
+_SHOWN = 20
+"""Pairs of rows whose claims a terminal shows."""
+
+
+def show_claims(
+    claims: Sequence[Mapping[str, Any]], titles: Mapping[str, str], console: Console
+) -> None:
+    """Print why claims are counted apart, then those that do not hold, reversed ones first."""
+    from rich import box
+    from rich.table import Table
+
+    colours = {"reversed": "red", "not decided": "yellow"}
+    open_claims = sorted(
+        (claim for claim in claims if claim["verdict"] in colours),
+        key=lambda claim: list(colours).index(claim["verdict"]),
+    )
+    _show_apart(claims, console)
+    if not open_claims:
+        return
+    head, lines = claims_cells(open_claims, titles)
+    head[0] = "claims that do not hold"
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    for n, name in enumerate(head):
+        table.add_column(name, no_wrap=n > 0, overflow="fold")
+    for line in lines[:_SHOWN]:
+        styles = [colours.get(cell.split(",")[0], "") for cell in line]
+        table.add_row(*(styled(c, s) for c, s in zip(line, styles, strict=True)))
+    console.print(table)
+    more = f"{len(lines) - _SHOWN} more pairs of rows; all " if len(lines) > _SHOWN else "All "
+    said = f"{more}claims: --json, and comparison.md of the summary in MLflow."
+    console.print(styled(said, "dim"))
+
+
+def _show_apart(claims: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Print how many claims are counted apart, and for which reasons."""
+    reasons = [
+        f"{why} ({len(pairs)} pair{'s' if len(pairs) > 1 else ''} of rows)."
+        for why, pairs in apart(claims)
+    ]
+    for line in [*reasons, LIKE_WITH_LIKE] if reasons else ():
+        console.print(styled(line, "dim"))

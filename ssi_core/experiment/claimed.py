@@ -1,0 +1,90 @@
+"""Claims of a table: those that are written out, and those that its printed numbers make."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
+from math import hypot
+from typing import Any
+
+from ssi_core.evaluation.claims import Claim
+from ssi_core.evaluation.measures import LOWER_IS_BETTER, MEASURES
+from ssi_core.experiment.strict import read, tables
+from ssi_core.experiment.tables import Row
+
+PRINTED = "printed"
+"""Word for every order that the print makes, alone or as a member of the list of claims."""
+
+
+def read_claims(said: Any, rows: Sequence[Row], where: str) -> tuple[Claim, ...]:
+    """Read the claims of a table as TOML gives them.
+
+    Parameters
+    ----------
+    said : `PRINTED`, or a list of claims that may hold it
+    rows : those of the table
+    where : begins every error message
+    """
+    print_too, written = _divided(said)
+    claims = tuple(
+        read(Claim, one, f"{where}: claim {n}")
+        for n, claim in enumerate(tables(written, f"{where}: [[claims]]"), 1)
+        for one in _each_measure(claim)
+    )
+    return (*printed_claims(rows), *claims) if print_too else claims
+
+
+def without(said: Any, labels: Collection[str], where: str) -> Any:
+    """Return claims as TOML gives them, less those about rows of these labels."""
+    print_too, written = _divided(said)
+    kept = [
+        claim
+        for claim in tables(written, f"{where}: [[claims]]")
+        if not {str(claim.get("above")), str(claim.get("below"))} & {*labels}
+    ]
+    return [PRINTED, *kept] if print_too else kept
+
+
+def _divided(said: Any) -> tuple[bool, Any]:
+    """Tell whether the print's claims are wanted; return the claims that are written out."""
+    if said == PRINTED:
+        return True, []
+    if isinstance(said, list) and PRINTED in said:
+        return True, [claim for claim in said if claim != PRINTED]
+    return False, said
+
+
+def printed_claims(rows: Sequence[Row]) -> tuple[Claim, ...]:
+    """Return every order that the printed numbers claim: ``claims = "printed"``.
+
+    Two rows of one task differ where their values do by more than two combined standard errors
+    (one that is not printed is taken from the other row), or, where neither is printed, as with
+    rank loss, by more than 5 % of the smaller value.
+    """
+    found = []
+    for measure in MEASURES:
+        for first, second in combinations(rows, 2):
+            values = first.paper.measure(measure), second.paper.measure(measure)
+            if first.task != second.task or None in values or not _differ(first, second, measure):
+                continue
+            lower_first = values[0] < values[1]  # type: ignore[operator]
+            better = lower_first == (measure in LOWER_IS_BETTER)
+            above, below = (first, second) if better else (second, first)
+            found.append(Claim(above.label, below.label, measure))
+    return tuple(found)
+
+
+def _differ(first: Row, second: Row, measure: str) -> bool:
+    a, b = (row.paper.measure(measure) or 0.0 for row in (first, second))
+    errors = [row.paper.measure(f"{measure}_se") for row in (first, second)]
+    known = [error for error in errors if error is not None]
+    if not known:
+        return abs(a - b) > 0.05 * min(a, b)
+    return abs(a - b) > 2 * hypot(*(known[0] if e is None else e for e in errors))
+
+
+def _each_measure(claim: Mapping[str, Any]) -> list[dict[str, Any]]:
+    # measure = ["map", "p_at_10"] is short for two claims.
+    measures = claim.get("measure")
+    each = measures if isinstance(measures, list) else [measures]
+    return [{**claim, "measure": measure} for measure in each]

@@ -147,6 +147,7 @@ def _summary(loaded: Loaded, row: Row) -> dict[str, Any]:
         "label": row.label,
         "seeds": len(reports),
         "queries": len(frame),
+        "candidates": reports[0].candidates,
         "triples": _mean(loaded, row, "train/triples"),
         "seconds": _mean(loaded, row, "usage/row_seconds"),
         "measures": measures,

@@ -152,6 +152,8 @@ def footnotes(comparison: Mapping[str, Any]) -> list[str]:
     bound = comparison["bounds"].get("p_at_10") if "p_at_10" in comparison["measures"] else None
     if bound is not None:
         lines[0] += f" P@10 can reach {bound:.2f} here."
+    if ranked := dict.fromkeys(row["candidates"] for row in summary if row.get("candidates")):
+        lines.append(f"candidates: {'; or '.join(ranked)}.")
     if any(row["seeds"] > 1 for row in summary):
         lines.append("sd: over the seeds of a row; its values are means over them.")
     notes = {n: _note(row) for row in summary if (n := note_numbers(comparison).get(row["label"]))}

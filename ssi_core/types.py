@@ -319,6 +319,7 @@ class Report:
     means, errors : measure -> mean, and its standard error
     bounds : measure -> the largest value that a perfect ranking would reach
     slices : polars frame of `evaluation.slices.measured`; None: of an earlier version
+    candidates : the documents that a query was ranked over, in words; None: of an earlier version
     """
 
     per_query: pl.DataFrame
@@ -326,3 +327,4 @@ class Report:
     errors: Mapping[str, float]
     bounds: Mapping[str, float]
     slices: pl.DataFrame | None = None
+    candidates: str | None = None

@@ -60,6 +60,7 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
         "label": row,
         "seed": seed,
         "metrics": _metrics(report, "test"),
+        "candidates": report.candidates,
     }
 
     def show(console: Console) -> None:
@@ -145,7 +146,8 @@ def evaluate(
             threads=settings().threads or 1,
             progress=tell,
         )
-    value = {"model": model, "task": str(on or task), "metrics": _metrics(report, side)}
+    value: dict[str, Any] = {"model": model, "task": str(on or task)}
+    value |= {"metrics": _metrics(report, side), "candidates": report.candidates}
     if out is not None:
         with writing(out):
             paths = write_trec(
@@ -211,3 +213,5 @@ def _show_measures(console: Console, report: Any) -> None:
         said = ["" if x is None else f"{x:.4f}" for x in (value, error, bound)]
         table.add_row(name, *said)
     console.print(table)
+    if report.candidates:
+        console.print(f"candidates: {report.candidates}", style="dim")

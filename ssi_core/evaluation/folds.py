@@ -80,4 +80,6 @@ def pooled(reports: Sequence[Report]) -> Report:
         for name in reports[0].bounds
     }
     slices = [report.slices for report in reports if report.slices is not None]
-    return Report(per_query, means, errors, bounds, pl.concat(slices) if slices else None)
+    whole = pl.concat(slices) if slices else None
+    # The folds of a task have the same candidates.
+    return Report(per_query, means, errors, bounds, whole, reports[0].candidates)

@@ -174,6 +174,15 @@ def test_a_terminal_shows_the_claims_that_do_not_hold_and_where_the_others_are(f
     assert "do not hold" not in text
 
 
+def test_the_footnotes_name_the_candidates_once(found):
+    summary = [{**row, "candidates": "all 11,426 documents"} for row in found["summary"]]
+    lines = report.footnotes({**found, "summary": summary})
+    assert lines.count("candidates: all 11,426 documents.") == 1
+    summary[0]["candidates"] = None  # of an earlier version
+    assert "candidates: all 11,426 documents." in report.footnotes({**found, "summary": summary})
+    assert not any("candidates" in line for line in report.footnotes(found))
+
+
 def test_equal_notes_share_a_footnote(found):
     summary = [{**row, "note": note} for row, note in zip(found["summary"], "aba", strict=True)]
     assert report.note_numbers({"summary": summary}) == {"TF-IDF": 1, "BM25": 2, "U'V + I": 1}

@@ -61,6 +61,7 @@ def test_a_row_on_folds_reports_every_query_once(tmp_path, capsys):
         assert "folds are 1 to 5" in capsys.readouterr().err
     lines = (tmp_path / "trec" / "run.trec").read_text().splitlines()
     assert {line.split()[0] for line in lines} == set(frames[0]["id"])
+    assert tracking.client().get_run(run).data.params["candidates"] == "all 200 documents"
     logged = tracking.client().get_run(run).data.metrics
     assert logged["test/ndcg_at_10"] == pytest.approx(expected["ndcg_at_10"].mean())
 

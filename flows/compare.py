@@ -90,7 +90,8 @@ def results(loaded: Loaded) -> dict[str, Any]:
     seeds query by query, with standard errors over queries and sd over seeds, the printed values,
     and the measures of each slice. ``tests``: every row against the baseline, and the pairs of the
     claims; ``difference`` is mean of a minus mean of b, ``p_adjusted`` is by Holm over its family.
-    ``claims``: verdicts of the randomisation test. ``missing``: labels without a finished run.
+    ``claims``: verdicts of the randomisation test. ``missing``: labels without a finished run,
+    ``reasons``: why runs failed, by label.
     """
     table = loaded.table
     there = set(loaded.reports)
@@ -118,6 +119,7 @@ def results(loaded: Loaded) -> dict[str, Any]:
         "tests": _against_baseline(loaded) + [_test_of(verdict) for verdict in verdicts + by_t],
         "claims": [_claim_of(verdict) for verdict in verdicts],
         "missing": [row.label for row in table.rows if row.label not in there],
+        "reasons": tracking.reasons(loaded.experiment, loaded.comparison),
     }
 
 

@@ -164,6 +164,8 @@ def footnotes(comparison: Mapping[str, Any]) -> list[str]:
         lines.append(" ".join(str(comparison["note"]).split()))
     if comparison["missing"]:
         lines.append(f"not finished: {', '.join(comparison['missing'])}.")
+        why = comparison.get("reasons", {})
+        lines += [f"{label}: {why[label]}" for label in comparison["missing"] if why.get(label)]
     return lines
 
 

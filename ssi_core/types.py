@@ -36,6 +36,10 @@ class BadInput(ValueError):
     """The input is wrong; the message names the file, the place and the remedy (exit code 3)."""
 
 
+class Inapplicable(BadInput):
+    """A row has nothing to learn from on this task: a table goes on without it."""
+
+
 class Refused(RuntimeError):
     """The work is refused: memory, disk, a lock, another key in the way (exit code 4)."""
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from flows import slices, tracking
 from flows.comparisons import latest
+from flows.measured import measured
 from flows.report import markdown, render
 from ssi_core.evaluation.claims import Verdict, average_seeds, judge
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
@@ -75,7 +76,7 @@ def load(experiment: str, comparison: str | None = None) -> Loaded:
         means = {label: average_seeds(own) for label, own in reports.items()}
     except ValueError as error:
         raise BadInput(f"comparison {comparison!r}: {error}") from error
-    return Loaded(experiment, comparison, table, runs, reports, means)
+    return Loaded(experiment, comparison, measured(table, reports), runs, reports, means)
 
 
 def compare(experiment: str, comparison: str | None = None) -> dict[str, Any]:

@@ -42,12 +42,9 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
         console.print(_text(text, style))
 
     console.print(Rule(_text(str(comparison["title"]), "bold"), align="left", style="dim"))
-    table, more = _table(comparison), []
-    unbounded = console.options.update(width=10 * console.width)
-    if console.measure(table, options=unbounded).maximum > console.width:
-        table = _table(comparison, printed_errors=False)
-        more = ["Too wide for the errors of the printed values: see --json."]
-    console.print(table)
+    tables, more = _tables(comparison, console)
+    for table in tables:
+        console.print(table)
     for line in [*footnotes(comparison), *more]:
         say(line, "dim")
     if comparison["claims"]:
@@ -60,6 +57,39 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
     say(f"experiment {comparison['experiment']}, comparison {comparison['comparison']}", "dim")
 
 
+def _tables(comparison: Mapping[str, Any], console: Console) -> tuple[list[Any], list[str]]:
+    """Lay a comparison out as wide as the terminal; return its tables, and what to say of them.
+
+    A table that is too wide goes without the errors of the printed values, and then in parts, each
+    of which has some of the measures and the labels of all rows.
+    """
+    unbounded = console.options.update(width=10 * console.width)
+
+    def fits(table: Any) -> bool:
+        return bool(console.measure(table, options=unbounded).maximum <= console.width)
+
+    whole = _table(comparison)
+    if fits(whole):
+        return [whole], []
+    measures = list(comparison["measures"])
+    tables: list[Any] = []
+    for parts in range(1, len(measures) + 1):
+        size = -(-len(measures) // parts)
+        chunks = [measures[first : first + size] for first in range(0, len(measures), size)]
+        tables = [
+            _table(
+                {**comparison, "measures": chunk}, printed_errors=False, costs=chunk is chunks[-1]
+            )
+            for chunk in chunks
+        ]
+        if all(map(fits, tables)):
+            break
+    printed = any(
+        f"{name}_se" in row["paper"] for row in comparison["summary"] for name in measures
+    )
+    return tables, ["Too wide for the errors of the printed values: see --json."] if printed else []
+
+
 def _text(text: str, style: str = "") -> Text:
     """Return a styled text; what a terminal would obey is written out before it is measured."""
     from rich.text import Text
@@ -67,11 +97,13 @@ def _text(text: str, style: str = "") -> Text:
     return Text(shown(text), style)
 
 
-def _table(comparison: Mapping[str, Any], *, printed_errors: bool = True) -> Any:
+def _table(
+    comparison: Mapping[str, Any], *, printed_errors: bool = True, costs: bool = True
+) -> Any:
     from rich import box
     from rich.table import Table
 
-    head, lines = cells(comparison, printed_errors=printed_errors)
+    head, lines = cells(comparison, printed_errors=printed_errors, costs=costs)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
     for n, name in enumerate(head):
         table.add_column(
@@ -92,12 +124,12 @@ def _table(comparison: Mapping[str, Any], *, printed_errors: bool = True) -> Any
 
 
 def cells(
-    comparison: Mapping[str, Any], *, printed_errors: bool = True
+    comparison: Mapping[str, Any], *, printed_errors: bool = True, costs: bool = True
 ) -> tuple[list[str], list[list[str]]]:
     """Return the head and the cells of the table, a line per row; printed values only if any.
 
     The last columns are the triples of the row's training and the minutes that the row took, means
-    over its seeds.
+    over its seeds, unless ``costs`` is false.
     """
     summary = comparison["summary"]
     shown = comparison["measures"]
@@ -106,9 +138,9 @@ def cells(
     for name in shown:
         title = _TITLES[name]
         head += [title, "paper"] if name in printed else [title]
-    costs = {"triples": _count, "seconds": _minutes}
-    costs = {k: say for k, say in costs.items() if any(row[k] is not None for row in summary)}
-    head += ["min" if name == "seconds" else name for name in costs]
+    spent = {"triples": _count, "seconds": _minutes} if costs else {}
+    spent = {k: say for k, say in spent.items() if any(row[k] is not None for row in summary)}
+    head += ["min" if name == "seconds" else name for name in spent]
     notes = note_numbers(comparison)
     better = _better_than_baseline(comparison)
     lines = []
@@ -123,7 +155,7 @@ def cells(
                 paper = row["paper"]
                 error = paper.get(f"{name}_se") if printed_errors else None
                 line.append(_value(name, paper.get(name), error))
-        lines.append(line + [say(row[name]) for name, say in costs.items()])
+        lines.append(line + [say(row[name]) for name, say in spent.items()])
     return head, lines
 
 
@@ -325,13 +357,18 @@ def _best(comparison: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _better_than_baseline(comparison: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    # (label, measure) -> sign.
+    # (label, measure) -> sign; none beside a value that is printed like that of the baseline.
     found = {}
+    values = {row["label"]: row["measures"] for row in comparison["summary"]}
     for test in comparison["tests"]:
         if test["family"] != "baseline" or test["test"] != "randomisation":
             continue
         name = test["metric"].removeprefix("test/")
         gain = -test["difference"] if name.endswith("rank_loss") else test["difference"]
-        if test["p_adjusted"] < _LEVEL:
+        ours, theirs = (
+            _value(name, values[test[side]][name]["mean"], None) if test[side] in values else side
+            for side in ("a", "b")
+        )
+        if test["p_adjusted"] < _LEVEL and ours != theirs:
             found[test["a"], name] = "* " if gain > 0 else "° "
     return found

@@ -13,6 +13,7 @@ from benchmarks import (
     dice,
     forms,
     hash_kernels,
+    identity,
     ingest,
     japanese,
     matching,
@@ -27,6 +28,7 @@ from benchmarks.timing import Row, surroundings
 
 BENCHMARKS = {
     "sweep": sweep.rows,
+    "identity": identity.rows,
     "ingest": ingest.rows,
     "wikitext": wikitext.rows,
     "tokenise": tokenise.rows,

@@ -23,6 +23,29 @@ def bags(torch: Any, matrix: Csr, rows: Any) -> tuple[Any, Any, Any]:
     return tuple(map(torch.from_numpy, (indices, offsets, weights)))
 
 
+def dots(torch: Any, query: Any, documents: Any, batch: int, words: int) -> Any:
+    """Return ``<q, d>`` of each document, as sparse rows: first all d+, then all d-.
+
+    Parameters
+    ----------
+    query, documents : what `bags` gives of ``batch`` queries and twice as many documents
+    batch, words : queries, and columns
+    """
+    asked = _owners(torch, query)
+    owner = _owners(torch, documents)
+    known = asked * words + query[0]  # ascending, as the rows of a CSR matrix are
+    wanted = (owner % batch) * words + documents[0]
+    place = torch.searchsorted(known, wanted).clamp(max=len(known) - 1)
+    products = torch.where(known[place] == wanted, query[2][place] * documents[2], 0.0)
+    return torch.zeros(2 * batch).index_add_(0, owner, products)
+
+
+def _owners(torch: Any, bag: Any) -> Any:
+    indices, offsets, _ = bag
+    lengths = torch.diff(offsets, append=torch.tensor([len(indices)]))
+    return torch.repeat_interleave(torch.arange(len(offsets)), lengths)
+
+
 class Peer:
     """Steps of PyTorch on batches of triples.
 
@@ -35,6 +58,7 @@ class Peer:
     prepared : the batches are made beforehand, at least `_PREPARED` triples, so that drawing and
         gathering them is not counted; else they are new ones, as in a training
     margin, rate : as in the sweep; the losses of a batch are summed
+    identity : the score has the term ``<q, d>``, which is computed in each step
     """
 
     def __init__(
@@ -49,8 +73,10 @@ class Peer:
         prepared: bool,
         margin: float,
         rate: float,
+        identity: bool = False,
     ) -> None:
         self._torch, self._margin, self._batch = torch, margin, batch
+        self._identity, self._words = identity, len(parameters.U)
         self.triples = batch * batches
         self._u, self._v = (
             torch.nn.EmbeddingBag.from_pretrained(
@@ -89,6 +115,11 @@ class Peer:
             query = self._u(q, q_offsets, per_sample_weights=q_weights)
             both = self._v(d, d_offsets, per_sample_weights=d_weights)
             difference = both[: self._batch] - both[self._batch :]
-            hinge = self._torch.relu(self._margin - (query * difference).sum(1))
+            score = (query * difference).sum(1)
+            if self._identity:
+                bags_of = (q, q_offsets, q_weights), (d, d_offsets, d_weights)
+                same = dots(self._torch, *bags_of, self._batch, self._words)
+                score = score + same[: self._batch] - same[self._batch :]
+            hinge = self._torch.relu(self._margin - score)
             hinge.sum().backward()
             self._optimizer.step()

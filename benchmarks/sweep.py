@@ -18,32 +18,34 @@ from ssi_core.kernels.forms import Data, Parameters
 from ssi_core.kernels.sweep import Settings, sweep_of
 from ssi_core.training.sgd import Sgd
 
-_TRIPLES = 6000
+TRIPLES = 6000
 _BATCHES = {1: 96, 16: 40, 128: 10, 256: 5}  # size -> steps in a round
-_ALL_VIOLATE = Settings(np.float32(1e6), np.float32(1e-5), np.float32(0), np.int64(1))
+ALL_VIOLATE = Settings(np.float32(1e6), np.float32(1e-5), np.float32(0), np.int64(1))
 _TRAINING = Settings(np.float32(1), np.float32(0.1), np.float32(0), np.int64(1))
 _LEARNT = 200_000  # triples before a training run is measured
 _SECONDS = 20  # of training that PyTorch is given
 _HELD_OUT = 2000  # pairs of the rank loss
 
 
-def ours(data: Data, p: Parameters, dimensions: int, settings: Settings) -> Contestant:
-    sweep, scratch = sweep_of("low_rank", "none"), work(dimensions)
+def ours(
+    data: Data, p: Parameters, dimensions: int, settings: Settings, diagonal: str = "none"
+) -> Contestant:
+    sweep, scratch = sweep_of("low_rank", diagonal), work(dimensions)
     state, totals = np.array([1], np.uint64), np.zeros(4)
 
     def run() -> None:
-        sweep(p, data, scratch, DOCUMENTS, state, settings, _TRIPLES, totals)
+        sweep(p, data, scratch, DOCUMENTS, state, settings, TRIPLES, totals)
 
-    return Contestant(run, _TRIPLES)
+    return Contestant(run, TRIPLES)
 
 
 def memory(data: Data, p: Parameters) -> Contestant:
     state, out = np.array([1], np.uint64), np.zeros(p.U.shape[1], np.float32)
 
     def run() -> None:
-        probe(p, data, out, DOCUMENTS, state, _TRIPLES)
+        probe(p, data, out, DOCUMENTS, state, TRIPLES)
 
-    return Contestant(run, _TRIPLES)
+    return Contestant(run, TRIPLES)
 
 
 def copy(p: Parameters) -> Contestant:
@@ -53,9 +55,16 @@ def copy(p: Parameters) -> Contestant:
 
 
 def peers(
-    torch: Any, data: Data, p: Parameters, dimensions: int, settings: Settings, *, prepared: bool
+    torch: Any,
+    data: Data,
+    p: Parameters,
+    dimensions: int,
+    settings: Settings,
+    *,
+    prepared: bool,
+    identity: bool = False,
 ) -> dict[str, Contestant]:
-    """PyTorch at each size of a batch; see `Peer` for what is prepared."""
+    """PyTorch at each size of a batch; see `Peer` for what is prepared, and for ``identity``."""
     torch.set_num_threads(1)
     found = {}
     for batch, batches in _BATCHES.items():
@@ -67,6 +76,7 @@ def peers(
             batch=batch,
             batches=batches,
             prepared=prepared,
+            identity=identity,
             margin=float(settings.margin),
             rate=float(settings.rate),
         )
@@ -99,7 +109,7 @@ def training_run(torch: Any, data: Data) -> Row:
     sgd.sweep(_LEARNT)
     contestants = {"ours": ours(data, p, 100, _TRAINING)}
     found = speeds(contestants | peers(torch, data, p, 100, _TRAINING, prepared=False))
-    violated = sgd.sweep(_TRIPLES)["train/violated"]
+    violated = sgd.sweep(TRIPLES)["train/violated"]
     note = f"{violated:.0%} of the triples violate; "
     return against_torch("training run N=100", found, 10, 10, note)
 
@@ -188,7 +198,7 @@ def time_to_rank_loss(torch: Any, data: Data) -> Row:
 def two_threads(data: Data) -> Row:
     """By the wall clock, which needs two idle cores."""
     triples, p = 20_000, parameters(100)
-    one, two = (trainee(data, p, _ALL_VIOLATE, threads=n) for n in (1, 2))
+    one, two = (trainee(data, p, ALL_VIOLATE, threads=n) for n in (1, 2))
     contestants = {
         "one": Contestant(lambda: one.sweep(triples), triples),
         "two": Contestant(lambda: two.sweep(triples), triples),
@@ -215,12 +225,12 @@ def rows() -> Iterator[Row]:
     for n in (50, 100, 200):
         p = parameters(n)
         contestants = {
-            "ours": ours(data, p, n, _ALL_VIOLATE),
+            "ours": ours(data, p, n, ALL_VIOLATE),
             "memory": memory(data, p),
             "copy": copy(p),
         }
         if torch:
-            contestants |= peers(torch, data, p, n, _ALL_VIOLATE, prepared=True)
+            contestants |= peers(torch, data, p, n, ALL_VIOLATE, prepared=True)
         found = speeds(contestants)
         moved = bytes_of_a_triple(p, data.queries) * median(found["memory"]) / 1e9
         copied = median(found["copy"]) / 1e9

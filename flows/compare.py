@@ -13,6 +13,7 @@ import polars as pl
 
 from flows import slices, tracking
 from flows.comparisons import latest
+from flows.measured import measured
 from flows.report import markdown, render
 from flows.tested import against_baseline, baseline_of, judged, object_of, test_of
 from flows.verdicts import claims_line
@@ -73,7 +74,7 @@ def load(experiment: str, comparison: str | None = None) -> Loaded:
         means = {label: average_seeds(own) for label, own in reports.items()}
     except ValueError as error:
         raise BadInput(f"comparison {comparison!r}: {error}") from error
-    return Loaded(experiment, comparison, table, runs, reports, means)
+    return Loaded(experiment, comparison, measured(table, reports), runs, reports, means)
 
 
 def compare(experiment: str, comparison: str | None = None) -> dict[str, Any]:
@@ -91,7 +92,8 @@ def results(loaded: Loaded) -> dict[str, Any]:
     ``difference`` is mean of a minus mean of b, ``p_adjusted`` is by Holm over its family, and
     ``bound`` says that both p are upper bounds. ``claims``: verdicts of the randomisation test;
     ``systems`` are the first rows that have the same values, so that claims with the same ones and
-    measure are one. ``missing``: labels without a finished run.
+    measure are one. ``missing``: labels without a finished run, ``reasons``: why runs
+    failed, by label.
     """
     table = loaded.table
     there = set(loaded.reports)
@@ -120,6 +122,7 @@ def results(loaded: Loaded) -> dict[str, Any]:
         + [test_of(verdict) for verdict in verdicts + by_t],
         "claims": [object_of(verdict) for verdict in verdicts],
         "missing": [row.label for row in table.rows if row.label not in there],
+        "reasons": tracking.reasons(loaded.experiment, loaded.comparison),
     }
 
 
@@ -150,6 +153,7 @@ def _summary(loaded: Loaded, row: Row, same: str) -> dict[str, Any]:
         "label": row.label,
         "seeds": len(reports),
         "queries": len(frame),
+        "candidates": reports[0].candidates,
         "triples": _mean(loaded, row, "train/triples"),
         "seconds": _mean(loaded, row, "usage/row_seconds"),
         "measures": measures,

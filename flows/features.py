@@ -24,6 +24,7 @@ from flows.steps import (
 )
 from ssi_core import store
 from ssi_core.experiment import Table
+from ssi_core.features.settings import pool_size
 from ssi_core.types import Progress
 
 
@@ -46,7 +47,12 @@ class FeaturesSettings(BaseModel):
         "they are known), time",
     )
     split_seed: int = Field(default=0, ge=0, description="Seed of the split")
-    pool: int = Field(default=10_000, ge=1, description="Candidates of a query in a large corpus")
+    pool: int | None = Field(
+        default=None,
+        ge=0,
+        description="Documents drawn as candidates of every query, 0: all; empty: 10,000 for "
+        "links, mates and clicks, all for judgements",
+    )
     cold: float = Field(
         default=0.0, ge=0, lt=1, description="Share of the documents that training never sees"
     )
@@ -161,8 +167,14 @@ def features_of(
     )
 
 
+def with_pool(settings: FeaturesSettings) -> FeaturesSettings:
+    """Return settings whose pool is a number: one asked for by its value has the same key."""
+    return settings.model_copy(update={"pool": pool_size(settings.pool, settings.split)})
+
+
 def make_task(settings: FeaturesSettings) -> str:
     """Run `build` on a corpus unless its result is there; call it inside a flow."""
+    settings = with_pool(settings)
     said = settings.model_dump(exclude={"corpus", "out", "force", "frozen"})
     kind = kind_of(settings)
     parents = {kind: store.read(Path(settings.corpus), kind).key}

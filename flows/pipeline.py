@@ -1,7 +1,8 @@
 """Flow ``pipeline``: ingest -> features -> every row of a table -> comparison.
 
 Rows run side by side in long-lived worker processes. A row that fails fails alone: the others go
-on, and the flow fails at its end with the list. Run again with the same table, input and code, it
+on, and the flow fails at its end with the list. A row that has nothing to learn from on its task is
+left out, which is no failure. Run again with the same table, input and code, it
 does only what is missing.
 """
 
@@ -33,7 +34,7 @@ from flows.train import form_of, train_row
 from flows.workers import Workers
 from ssi_core import store
 from ssi_core.experiment import Row, Table
-from ssi_core.types import BadInput, Refused
+from ssi_core.types import BadInput, Inapplicable, Refused
 
 # By its own name: a deployment loads this file under another.
 logger = logging.getLogger("flows.pipeline")
@@ -93,7 +94,11 @@ class PipelineSettings(BaseModel):
 
 
 class RowsFailed(RuntimeError):
-    """Some rows failed; the message lists them."""
+    """Some rows failed; the message lists them, ``comparison`` has the finished ones, if any."""
+
+    def __init__(self, message: str, comparison: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.comparison = comparison
 
 
 @dataclass(frozen=True)
@@ -148,9 +153,12 @@ def _rows(
     failed: dict[str, BaseException] = {}
     for wave in in_waves(jobs, table):
         failed |= run_jobs(wave, settings, comparison)
-    found = compare_rows(table.name, comparison) if len(failed) < len(jobs) else {}
-    if failed:
+    if len(failed) == len(jobs):
         raise failure(failed, len(jobs))
+    found = compare_rows(table.name, comparison)
+    if broken := {n: e for n, e in failed.items() if not isinstance(e, Inapplicable)}:
+        error = failure(broken, len(jobs))
+        raise RowsFailed(str(error), found) from error
     return found
 
 
@@ -195,6 +203,7 @@ def comparison_id(table: Table, tasks: Mapping[str, str]) -> str:
     return f"{table.name}-{key[:12]}"
 
 
+_LEVELS = {"is left out": logging.WARNING, "failed": logging.ERROR}
 _ROW_ROOMS = ("features", "kernels", "training", "models", "evaluation")
 
 
@@ -227,7 +236,8 @@ def run_jobs(
         for done, future in enumerate(as_completed(list(futures)), 1):
             name, error = str(futures[future]), cast(Any, future).result(raise_on_failure=False)
             if isinstance(error, BaseException):
-                logger.error("%s failed: %s", name, error)
+                what = "is left out" if isinstance(error, Inapplicable) else "failed"
+                logger.log(_LEVELS[what], "%s %s: %s", name, what, error)
                 failed[name] = error
             else:
                 logger.info("%s is done, %d of %d", name, done, len(jobs))

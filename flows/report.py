@@ -47,12 +47,9 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
         console.print(styled(text, style))
 
     console.print(Rule(styled(str(comparison["title"]), "bold"), align="left", style="dim"))
-    table, more = _table(comparison), []
-    unbounded = console.options.update(width=10 * console.width)
-    if console.measure(table, options=unbounded).maximum > console.width:
-        table = _table(comparison, printed_errors=False)
-        more = ["Too wide for the errors of the printed values: see --json."]
-    console.print(table)
+    tables, more = _tables(comparison, console)
+    for table in tables:
+        console.print(table)
     for line in [*footnotes(comparison), *more]:
         say(line, "dim")
     if comparison["claims"]:
@@ -65,11 +62,46 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
     say(f"experiment {comparison['experiment']}, comparison {comparison['comparison']}", "dim")
 
 
-def _table(comparison: Mapping[str, Any], *, printed_errors: bool = True) -> Any:
+def _tables(comparison: Mapping[str, Any], console: Console) -> tuple[list[Any], list[str]]:
+    """Lay a comparison out as wide as the terminal; return its tables, and what to say of them.
+
+    A table that is too wide goes without the errors of the printed values, and then in parts, each
+    of which has some of the measures and the labels of all rows.
+    """
+    unbounded = console.options.update(width=10 * console.width)
+
+    def fits(table: Any) -> bool:
+        return bool(console.measure(table, options=unbounded).maximum <= console.width)
+
+    whole = _table(comparison)
+    if fits(whole):
+        return [whole], []
+    measures = list(comparison["measures"])
+    tables: list[Any] = []
+    for parts in range(1, len(measures) + 1):
+        size = -(-len(measures) // parts)
+        chunks = [measures[first : first + size] for first in range(0, len(measures), size)]
+        tables = [
+            _table(
+                {**comparison, "measures": chunk}, printed_errors=False, costs=chunk is chunks[-1]
+            )
+            for chunk in chunks
+        ]
+        if all(map(fits, tables)):
+            break
+    printed = any(
+        f"{name}_se" in row["paper"] for row in comparison["summary"] for name in measures
+    )
+    return tables, ["Too wide for the errors of the printed values: see --json."] if printed else []
+
+
+def _table(
+    comparison: Mapping[str, Any], *, printed_errors: bool = True, costs: bool = True
+) -> Any:
     from rich import box
     from rich.table import Table
 
-    head, lines = cells(comparison, printed_errors=printed_errors)
+    head, lines = cells(comparison, printed_errors=printed_errors, costs=costs)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
     for n, name in enumerate(head):
         table.add_column(
@@ -94,14 +126,14 @@ _NOT_MEASURED: Mapping[str, None] = {"mean": None, "se": None}
 
 
 def cells(
-    comparison: Mapping[str, Any], *, printed_errors: bool = True
+    comparison: Mapping[str, Any], *, printed_errors: bool = True, costs: bool = True
 ) -> tuple[list[str], list[list[str]]]:
     """Return the head and the cells of the table, a line per row; printed values only if any.
 
     Rows that only the paper has come last.
 
     The last columns are the triples of the row's training and the minutes that the row took, means
-    over its seeds.
+    over its seeds, unless ``costs`` is false.
     """
     summary = comparison["summary"]
     shown = comparison["measures"]
@@ -111,9 +143,9 @@ def cells(
     for name in shown:
         title = _TITLES[name]
         head += [title, "paper"] if name in printed else [title]
-    costs = {"triples": _count, "seconds": _minutes}
-    costs = {k: say for k, say in costs.items() if any(row[k] is not None for row in summary)}
-    head += ["min" if name == "seconds" else name for name in costs]
+    spent = {"triples": _count, "seconds": _minutes} if costs else {}
+    spent = {k: say for k, say in spent.items() if any(row[k] is not None for row in summary)}
+    head += ["min" if name == "seconds" else name for name in spent]
     notes = note_numbers(comparison)
     better = _better_than_baseline(comparison)
     lines = []
@@ -128,7 +160,7 @@ def cells(
                 paper = row["paper"]
                 error = paper.get(f"{name}_se") if printed_errors else None
                 line.append(_value(name, paper.get(name), error))
-        lines.append(line + [say(row.get(name)) for name, say in costs.items()])
+        lines.append(line + [say(row.get(name)) for name, say in spent.items()])
     return head, lines
 
 
@@ -169,6 +201,8 @@ def footnotes(comparison: Mapping[str, Any]) -> list[str]:
     bound = comparison["bounds"].get("p_at_10") if "p_at_10" in comparison["measures"] else None
     if bound is not None:
         lines[0] += f" P@10 can reach {bound:.2f} here."
+    if ranked := dict.fromkeys(row["candidates"] for row in summary if row.get("candidates")):
+        lines.append(f"candidates: {'; or '.join(ranked)}.")
     if any(row["seeds"] > 1 for row in summary):
         lines.append("sd: over the seeds of a row; its values are means over them.")
     rows = (*summary, *comparison["printed"])
@@ -180,6 +214,8 @@ def footnotes(comparison: Mapping[str, Any]) -> list[str]:
         lines.append(" ".join(str(comparison["note"]).split()))
     if comparison["missing"]:
         lines.append(f"not finished: {', '.join(comparison['missing'])}.")
+        why = comparison.get("reasons", {})
+        lines += [f"{label}: {why[label]}" for label in comparison["missing"] if why.get(label)]
     return lines
 
 
@@ -284,13 +320,18 @@ def _best(comparison: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _better_than_baseline(comparison: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    # (label, measure) -> sign.
+    # (label, measure) -> sign; none beside a value that is printed like that of the baseline.
     found = {}
+    values = {row["label"]: row["measures"] for row in comparison["summary"]}
     for test in comparison["tests"]:
         if test["family"] != "baseline" or test["test"] != "randomisation":
             continue
         name = test["metric"].removeprefix("test/")
         gain = -test["difference"] if name in LOWER_IS_BETTER else test["difference"]
-        if test["p_adjusted"] < _LEVEL:
+        ours, theirs = (
+            _value(name, values[test[side]][name]["mean"], None) if test[side] in values else side
+            for side in ("a", "b")
+        )
+        if test["p_adjusted"] < _LEVEL and ours != theirs:
             found[test["a"], name] = "* " if gain > 0 else "° "
     return found

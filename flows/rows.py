@@ -14,6 +14,7 @@ import numpy as np
 
 from flows import checkpoints, environment, tracking
 from flows.board import post, row_name, watched
+from flows.required import require_views
 from ssi_core import files, store
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
@@ -52,8 +53,8 @@ def run_row(
 ) -> str:
     """Train a row, measure it on the test side, and record all of it.
 
-    A task with folds is trained and tested in each; the report is of all their queries, and model,
-    curves and facts are those of the first.
+    A task with folds is trained and tested in each; the report is of all their queries, and curves
+    and facts are those of the first. The models of all folds are kept.
 
     An interrupted training goes on from its checkpoint when the same row is run again by code that
     computes the same. With other threads it goes on with newly seeded samplers, and the tag
@@ -87,6 +88,7 @@ def run_row(
         around.enter_context(checkpoints.alone(kept, what))
         attempt = around.enter_context(checkpoints.attempt(kept, row, threads, what))
         with tracking.row_run(declared, row, seed, comparison, Path(task)) as run:
+            require_views(declared, row, opened)
             _say_how(run.run_id, attempt)
             if model:
                 tracking.client().set_tag(run.run_id, "start_version", model)
@@ -104,10 +106,12 @@ def run_row(
                     threads=threads,
                     checkpoint=attempt.state / f"fold-{number}" if opened.folds else attempt.state,
                 )
-                if first:
-                    with tempfile.TemporaryDirectory(prefix="ssi-model-") as directory:
-                        fitted.save(Path(directory))
+                with tempfile.TemporaryDirectory(prefix="ssi-model-") as directory:
+                    fitted.save(Path(directory))
+                    if first:
                         run.finish_model(fitted, Path(directory))
+                    else:
+                        tracking.log_fold(run.run_id, number + 1, Path(directory))
                 post(name, None, "measuring")
                 reports.append(evaluate(fitted, fold, side="test", threads=threads))
             run.report(pooled(reports))

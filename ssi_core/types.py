@@ -37,6 +37,10 @@ class BadInput(ValueError):
     """The input is wrong; the message names the file, the place and the remedy (exit code 3)."""
 
 
+class Inapplicable(BadInput):
+    """A row has nothing to learn from on this task: a table goes on without it."""
+
+
 class Refused(RuntimeError):
     """The work is refused: memory, disk, a lock, another key in the way (exit code 4)."""
 
@@ -351,6 +355,7 @@ class Report:
     means, errors : measure -> mean, and its standard error
     bounds : measure -> the largest value that a perfect ranking would reach
     slices : polars frame of `evaluation.slices.measured`; None: of an earlier version
+    candidates : the documents that a query was ranked over, in words; None: of an earlier version
     """
 
     per_query: pl.DataFrame
@@ -358,3 +363,4 @@ class Report:
     errors: Mapping[str, float]
     bounds: Mapping[str, float]
     slices: pl.DataFrame | None = None
+    candidates: str | None = None

@@ -11,7 +11,7 @@ import click
 
 from flows.command import Outcome, Verb, progress
 from flows.commands.data import FORCE, OUT, _store, artefact_outcome
-from flows.commands.search import INDEX, K, _searcher, _show_ranked
+from flows.commands.search import INDEX, K, _searcher
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -215,6 +215,7 @@ def match(
     PAGE is a text file, - for standard input, or a title with --pages. New ads are matched at once:
     nothing is trained again.
     """
+    from flows.report import plain_table
     from ssi_core.serving.live import LiveSearcher
     from ssi_core.serving.page import page_text
 
@@ -230,7 +231,9 @@ def match(
     def show(console: Console) -> None:
         if answer.reason is not None:
             console.print(f"nothing found: {answer.reason}")
-        _show_ranked(console, "ad", [(hit.title, hit.score) for hit in answer.hits])
+        rows = [(hit.id, hit.title, f"{hit.score:.4f}") for hit in answer.hits]
+        if rows:
+            console.print(plain_table(["id", "ad", "score"], rows, left=2))
 
     return Outcome(value, show)
 

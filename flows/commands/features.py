@@ -43,6 +43,7 @@ def _views(context: click.Context, option: click.Parameter, value: str) -> list[
         "ssi features corpus --out task --views counts,raw,sublinear:100",
         "ssi features corpus --out task --query-words 10",
         "ssi features cranfield --out task --split queries --words all",
+        "ssi features cranfield --out task --split queries --pool 10000",
         "ssi features corpus --words all --views raw,cfh:k=5,words=30000,ngrams=1",
         "ssi features mates --relevant link --views sublinear,dictionary.raw",
         "ssi features clicks --split sessions --vocabularies two",
@@ -65,6 +66,12 @@ def _views(context: click.Context, option: click.Parameter, value: str) -> list[
     help="Names, with commas; see below.",
 )
 @click.option("--split-seed", type=int, default=0, show_default=True)
+@click.option(
+    "--pool",
+    type=click.IntRange(min=0),
+    help="Documents drawn as candidates of every query, beside its own relevant ones; 0: all. "
+    "Else 10,000 as in the paper, and all for judgements (--split queries).",
+)
 @click.option(
     "--cold",
     type=click.FloatRange(0, 1, max_open=True),
@@ -115,6 +122,7 @@ def features(
     words: int | None,
     views: list[str],
     split_seed: int,
+    pool: int | None,
     cold: float,
     query_words: int | None,
     query_draws: int,
@@ -139,14 +147,19 @@ def features(
     translated word by word, translated.raw those of --translated, and untitled.raw queries without
     the titles in them.
 
+    A query of a judged collection is ranked over all documents. Otherwise the paper draws 10,000
+    documents of a larger corpus, once for all queries; --pool N draws N, --pool 0 takes all.
+
     CORPUS may be of clicks: pages are queries, and what was clicked on them is relevant.
     """
+    pooled = {} if pool is None else {"pool": pool}
     if _is_of_clicks(corpus):
         _refuse(
             "a directory of clicks", "cold", "query_words", "query_draws", "relevant",
             "translated",
         )  # fmt: skip
         said: dict[str, Any] = {"words": words, "views": views, "split_seed": split_seed}
+        said |= pooled
         said |= {"vocabularies": vocabularies, "goal": goal}
         said |= {"split": None if _is_default("split") else split}
         return artefact_outcome(_clicks_task(corpus, out, said, frozen, force))
@@ -154,6 +167,7 @@ def features(
     if relevant or translated:
         _refuse_settings_of_a_corpus(relevant)
         own = {"relevant": relevant, "words": words, "views": views, "split_seed": split_seed}
+        own |= pooled
         return artefact_outcome(_mates_task(corpus, out, translated, own, frozen, force))
     from ssi_core.features.task import build_task
 
@@ -165,6 +179,7 @@ def features(
         "cold": cold,
         "query_words": query_words,
         "query_draws": query_draws,
+        **pooled,
     }
     with progress("features") as tell:
         artefact = build_task(

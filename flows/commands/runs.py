@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,9 @@ from flows.commands.search import directory_of
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ssi_core.models.base import FittedModel
+    from ssi_core.types import Task
+
 TASK = click.option(
     "--task", type=click.Path(path_type=Path), required=True, help="Directory of 'ssi features'."
 )
@@ -21,7 +25,7 @@ TASK = click.option(
 FOLD = click.option(
     "--fold",
     type=click.IntRange(min=1),
-    help="Fold that the model was trained in, of a task with folds; that of a run: 1.",
+    help="Of a task with folds: that of a model directory; of a run one fold, else all of them.",
 )
 
 
@@ -60,6 +64,7 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
         "label": row,
         "seed": seed,
         "metrics": _metrics(report, "test"),
+        "candidates": report.candidates,
     }
 
     def show(console: Console) -> None:
@@ -113,13 +118,13 @@ def evaluate(
     --task is for the task that the model was trained on, or one with the same words; another one
     is refused. --on reads raw texts with the model's own words, whatever it was trained on: the
     pairs of a frozen set, or those that the keyed hash of the split puts on the test side.
+
+    Of a run on a task with folds, each query is ranked by the model of the fold that tests it.
     """
-    from flows.costs import require_evaluation
     from flows.frozen import texts_for
     from ssi_core.evaluation.evaluate import evaluate as measure
-    from ssi_core.evaluation.folds import fold_of
-    from ssi_core.evaluation.trec import write_trec
-    from ssi_core.features.task import open_task
+    from ssi_core.evaluation.folds import pooled
+    from ssi_core.evaluation.trec import write_folds
     from ssi_core.files import writing
     from ssi_core.models import load_model
     from ssi_core.serving.searcher import model_in
@@ -128,30 +133,24 @@ def evaluate(
         raise click.UsageError("Name what to measure on: either --task or --on.")
     if on is not None and side != "test":
         raise click.UsageError("--on has a test side only.")
-    fitted = load_model(model_in(directory_of(model)))
-    if on is not None:
-        opened = texts_for(fitted, on, queries=queries, relevant=relevant)
-    else:
-        assert task is not None
-        opened = fold_of(open_task(task), fold)
-    require_evaluation(fitted.model, opened, queries)
+    how: dict[str, Any] = {"side": side, "queries": queries, "seed": seed}
+    how["threads"] = settings().threads or 1
+
+    def parts() -> Iterator[tuple[FittedModel, Task]]:
+        if task is not None:
+            return _folds(model, task, fold, queries)
+        assert on is not None
+        fitted = load_model(model_in(directory_of(model)))
+        texts = texts_for(fitted, on, queries=queries, relevant=relevant)
+        return _affordable([(fitted, texts)], queries)
+
     with progress("evaluate") as tell:
-        report = measure(
-            fitted,
-            opened,
-            side=side,  # type: ignore[arg-type]
-            queries=queries,
-            seed=seed,
-            threads=settings().threads or 1,
-            progress=tell,
-        )
-    value = {"model": model, "task": str(on or task), "metrics": _metrics(report, side)}
+        report = pooled([measure(*part, **how, progress=tell) for part in parts()])
+    value: dict[str, Any] = {"model": model, "task": str(on or task)}
+    value |= {"metrics": _metrics(report, side), "candidates": report.candidates}
     if out is not None:
         with writing(out):
-            paths = write_trec(
-                fitted, opened, out, side=side, queries=queries, seed=seed,  # type: ignore[arg-type]
-                threads=settings().threads or 1, name=model[:32].replace(" ", "-"),
-            )  # fmt: skip
+            paths = write_folds(parts(), out, **how, name=model[:32].replace(" ", "-"))
         value |= dict(zip(("run", "qrels"), map(str, paths), strict=True))
     return Outcome(value, lambda console: _show_measures(console, report))
 
@@ -167,25 +166,19 @@ def export_trec(run: str, out: Path, task: Path | None, fold: int | None) -> Out
     The files are run.trec and qrels.trec. Equal scores are ordered as in the evaluation, by the
     order of the task's documents, and are written slightly apart: MAP, MRR, P@k and nDCG agree
     with the report. Its rank loss counts a tie as one half, which the files cannot say.
+
+    Of a task with folds the files have every query, ranked by the model of the fold that tests it.
     """
     from flows import tracking
-    from flows.costs import require_evaluation
-    from ssi_core.evaluation.folds import fold_of
-    from ssi_core.evaluation.trec import write_trec
-    from ssi_core.features.task import open_task
+    from ssi_core.evaluation.trec import write_folds
     from ssi_core.files import writing
-    from ssi_core.models import load_model
-    from ssi_core.serving.searcher import model_in
 
-    fitted = load_model(model_in(directory_of(run)))
     if task is None:
+        directory_of(run)  # which explains a run that is not there
         task = Path(tracking.client().get_run(run).data.tags["task_path"])
-    opened = fold_of(open_task(task), fold)
-    require_evaluation(fitted.model, opened)
     with writing(out):
-        ranking, relevant = write_trec(
-            fitted, opened, out, threads=settings().threads or 1, name=run[:32]
-        )
+        parts = _folds(run, task, fold)
+        ranking, relevant = write_folds(parts, out, threads=settings().threads or 1, name=run[:32])
     value = {"run": str(ranking), "qrels": str(relevant)}
 
     def show(console: Console) -> None:
@@ -193,6 +186,37 @@ def export_trec(run: str, out: Path, task: Path | None, fold: int | None) -> Out
             console.print(str(path))
 
     return Outcome(value, show)
+
+
+def _folds(
+    model: str, task: Path, fold: int | None, queries: int = 1000
+) -> Iterator[tuple[FittedModel, Task]]:
+    """Yield the folds of a task that are asked for, each with the model that was trained in it."""
+    from flows import tracking
+    from ssi_core.evaluation.folds import fold_of
+    from ssi_core.features.task import open_task
+    from ssi_core.models import load_model
+    from ssi_core.serving.searcher import model_in
+
+    opened = open_task(task)
+    if Path(model).is_dir() or not opened.folds:
+        one = load_model(model_in(directory_of(model))), fold_of(opened, fold)
+        return _affordable([one], queries)
+    numbers = [fold] if fold else range(1, len(opened.folds) + 1)
+    tasks = [fold_of(opened, number) for number in numbers]
+    models = (load_model(tracking.fold_directory(model, number)) for number in numbers)
+    return _affordable(zip(models, tasks, strict=True), queries)
+
+
+def _affordable(
+    parts: Iterable[tuple[FittedModel, Task]], queries: int
+) -> Iterator[tuple[FittedModel, Task]]:
+    """Yield models and tasks; refuse those that memory is too small for."""
+    from flows.costs import require_evaluation
+
+    for fitted, task in parts:
+        require_evaluation(fitted.model, task, queries)
+        yield fitted, task
 
 
 def _metrics(report: Any, side: str) -> dict[str, float]:
@@ -211,3 +235,5 @@ def _show_measures(console: Console, report: Any) -> None:
         said = ["" if x is None else f"{x:.4f}" for x in (value, error, bound)]
         table.add_row(name, *said)
     console.print(table)
+    if report.candidates:
+        console.print(f"candidates: {report.candidates}", style="dim")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -95,7 +97,7 @@ def _compute(
     from flows.bars import shown_board
     from flows.pipeline import run_pipeline
 
-    with shown_board():
+    with shown_board(), _finished_shown():
         found = run_pipeline(
             table=table,
             corpus=str(corpus) if corpus else None,
@@ -109,6 +111,20 @@ def _compute(
             row_threads=row_threads,
         )
     return comparison_outcome(found)
+
+
+@contextmanager
+def _finished_shown() -> Iterator[None]:
+    """Print the rows that are finished, to a person, before the error of those that failed."""
+    from flows.pipeline import RowsFailed
+    from flows.screen import Screen
+
+    try:
+        yield
+    except RowsFailed as error:
+        if error.comparison and not settings().json:
+            comparison_outcome(error.comparison).show(Screen(sys.stdout))
+        raise (error.__cause__ or error) from None
 
 
 @click.command(

@@ -6,6 +6,7 @@ that threads and processes can write side by side.
 """
 
 from flows.tracking.database import client, experiment_id, ready, tracking_uri
+from flows.tracking.folds import fold_directory, log_fold
 from flows.tracking.indexes import searchable_directory
 from flows.tracking.models import model_directory
 from flows.tracking.rows import Curve, RowRun, code, end_abandoned, row_run
@@ -15,6 +16,7 @@ from flows.tracking.runs import (
     finished_run,
     log_summary,
     new_comparison_id,
+    reasons,
     run_curve,
     run_report,
     run_table,
@@ -30,10 +32,13 @@ __all__ = [
     "experiment_id",
     "finished_rows",
     "finished_run",
+    "fold_directory",
+    "log_fold",
     "log_summary",
     "model_directory",
     "new_comparison_id",
     "ready",
+    "reasons",
     "row_run",
     "run_curve",
     "run_report",

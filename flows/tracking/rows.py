@@ -106,6 +106,8 @@ class RowRun:
             **{f"test_bound/{name}": value for name, value in report.bounds.items()},
         }
         self._add(found)
+        if report.candidates:
+            client().log_param(self.run_id, "candidates", report.candidates)
         if table := slices.columns(report):
             with quiet():  # MLflow asks pandas for what pandas warns of
                 client().log_table(self.run_id, table, slices.FILE)

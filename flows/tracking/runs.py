@@ -73,6 +73,14 @@ def finished_rows(experiment: str, comparison: str) -> list[FinishedRow]:
     return list(found.values())
 
 
+def reasons(experiment: str, comparison: str) -> dict[str, str]:
+    """Return why rows of a comparison failed, by their labels; the newest run of a row says it."""
+    newest: dict[str, str] = {}
+    for run in row_runs(known_experiment(experiment), comparison, "FAILED"):
+        newest.setdefault(run.data.tags["row"], run.data.tags.get("reason", ""))
+    return newest
+
+
 def run_table(run_id: str) -> Table:
     """Return the table that a run was a row of, as it was then."""
     with _downloaded(run_id, "table.json") as path:

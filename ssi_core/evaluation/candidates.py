@@ -67,6 +67,18 @@ class Candidates:
     grade: NDArray[np.int8]
 
 
+def described(task: Task, side: Side) -> str:
+    """Say which documents a query of a side is ranked over, less those that are barred for it."""
+    pool, documents = _pool(task, side), f"{len(task.documents):,} documents"
+    if pool is None:
+        return f"all {documents}"
+    return f"{len(pool):,} of {documents}, the same for every query, and its own relevant ones"
+
+
+def _pool(task: Task, side: Side) -> Int32 | None:
+    return task.pool if side == "test" else task.valid_pool
+
+
 def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candidates:
     """Fix the queries of a side and what each is ranked over.
 
@@ -110,7 +122,7 @@ def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candid
     barred = barred[_contains(chosen, barred // width)]
     barred = barred[~_contains(relevant, barred)]
 
-    pool = task.pool if side == "test" else task.valid_pool
+    pool = _pool(task, side)
     if pool is None:
         documents = np.arange(width, dtype=np.int32)
         outside = np.zeros(0, np.int32)

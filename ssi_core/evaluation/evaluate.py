@@ -14,7 +14,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ssi_core.evaluation import slices
-from ssi_core.evaluation.candidates import Candidates, Side, candidates, draw_tuples
+from ssi_core.evaluation.candidates import (
+    Candidates,
+    Side,
+    candidates,
+    described,
+    draw_tuples,
+)
 from ssi_core.evaluation.measures import (
     MEASURES,
     Ranks,
@@ -273,7 +279,8 @@ def evaluate(
     tell(1.0, "evaluated")
     bounds = {"p_at_10": float(np.minimum(ranks.relevant, 10).mean() / 10)}
     per_query = _per_query(task, chosen, ranks, values)
-    return Report(per_query, means, errors, bounds, _slices(task, chosen, ranks, per_query))
+    found_slices = _slices(task, chosen, ranks, per_query)
+    return Report(per_query, means, errors, bounds, found_slices, described(task, side))
 
 
 def _slices(task: Task, chosen: Candidates, ranks: Ranks, per_query: pl.DataFrame) -> pl.DataFrame:

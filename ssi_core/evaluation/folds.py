@@ -29,8 +29,8 @@ def fold_of(task: Task, number: int | None) -> Task:
     if number is None and known:
         raise BadInput(
             f"task {task.path} tests its queries in {known} folds, and a model is trained in one: "
-            f"others test what it has learnt from. Name its fold, 1 to {known} (--fold); the model "
-            "of a run is that of fold 1, while the report of the run is of all folds."
+            f"others test what it has learnt from. Name its fold, 1 to {known} (--fold), or a run, "
+            "which has the models of all folds."
         )
     if number is None:
         return task
@@ -80,4 +80,6 @@ def pooled(reports: Sequence[Report]) -> Report:
         for name in reports[0].bounds
     }
     slices = [report.slices for report in reports if report.slices is not None]
-    return Report(per_query, means, errors, bounds, pl.concat(slices) if slices else None)
+    whole = pl.concat(slices) if slices else None
+    # The folds of a task have the same candidates.
+    return Report(per_query, means, errors, bounds, whole, reports[0].candidates)

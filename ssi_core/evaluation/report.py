@@ -30,7 +30,8 @@ def save_report(report: Report, directory: Path) -> None:
             temporary.rename(directory / name)
     rest = {"means": report.means, "errors": report.errors, "bounds": report.bounds}
     # JSON has no NaN: an unknown error is null.
-    write_json(directory / _REST, {name: _nulls(numbers) for name, numbers in rest.items()})
+    numbers = {name: _nulls(values) for name, values in rest.items()}
+    write_json(directory / _REST, {**numbers, "candidates": report.candidates})
 
 
 def load_report(directory: Path) -> Report:
@@ -45,7 +46,8 @@ def load_report(directory: Path) -> Report:
         }
         there = (directory / _SLICES).exists()
         slices = pl.read_parquet(directory / _SLICES, glob=False) if there else None
-        return Report(per_query, **numbers, slices=slices)
+        candidates = rest.get("candidates")
+        return Report(per_query, **numbers, slices=slices, candidates=candidates)
 
 
 def _nulls(numbers: Mapping[str, float]) -> dict[str, float | None]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -112,6 +115,32 @@ def write_trec(
     directory.mkdir(parents=True, exist_ok=True)
     _write(directory / RUN, run())
     _write(directory / QRELS, [qrels])
+    return directory / RUN, directory / QRELS
+
+
+def write_folds(
+    parts: Iterable[tuple[Fitted, Task]], directory: Path, **how: Any
+) -> tuple[Path, Path]:
+    """Write one run and its judgements of several folds, each ranked by the model of its fold.
+
+    Parameters
+    ----------
+    parts : model and task of each fold; no query is in two
+    directory : made if need be
+    **how : see `write_trec`
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=directory) as inner:
+        folds = [
+            write_trec(fitted, task, Path(inner, str(number)), **how)
+            for number, (fitted, task) in enumerate(parts)
+        ]
+        for name, written in zip((RUN, QRELS), zip(*folds, strict=True), strict=True):
+            with Path(inner, name).open("wb") as whole:
+                for path in written:
+                    with path.open("rb") as part:
+                        shutil.copyfileobj(part, whole)
+            Path(inner, name).rename(directory / name)
     return directory / RUN, directory / QRELS
 
 

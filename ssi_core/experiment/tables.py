@@ -54,7 +54,8 @@ class TaskSpec:
         collection are in five folds; of clicks, pairs, users ("sessions") or the time of the slate
         decide
     split_seed : seed of the keyed hash
-    pool : candidates beside a query's own relevant documents, when the corpus has more
+    pool : documents drawn as candidates of every query, beside its own relevant ones, when the
+        corpus has more; 0: all documents; None: see `features.settings.pool_size`
     cold : share of the documents that training never sees
     query_words : queries are so many random words of documents; None: the documents
     query_draws : with ``query_words``: such queries of each document for training
@@ -67,7 +68,7 @@ class TaskSpec:
     words: int | Literal["all"] = 30_000
     split: Literal["links", "documents", "queries", "pairs", "sessions", "time"] = "links"
     split_seed: int = 0
-    pool: int = 10_000
+    pool: int | None = None
     cold: float = 0.0
     query_words: int | None = None
     query_draws: int = 20
@@ -76,6 +77,8 @@ class TaskSpec:
     goal: bool = False
 
     def __post_init__(self) -> None:
+        if self.pool is not None and self.pool < 0:
+            raise ValueError(f"pool={self.pool}: expected a number of documents, or 0 for all")
         if self.relevant is not None:
             same = TaskSpec(self.words, split_seed=self.split_seed, pool=self.pool)
             if replace(self, relevant=None) != same:

@@ -22,7 +22,7 @@ from ssi_core.features.layout import COLD, DOCUMENTS, MATRICES, PAIRS, POOL, VAL
 from ssi_core.features.pairs import candidates, link_rows, sides_of_pairs, write_pairs
 from ssi_core.features.queries import MATRICES as QUERY_MATRICES
 from ssi_core.features.reading import INGEST, language_of, parts_of, texts_of
-from ssi_core.features.settings import Settings
+from ssi_core.features.settings import Settings, pool_size
 from ssi_core.features.split import NO_SIDE, SIDES, TEST, Sides, side_of_documents
 from ssi_core.features.tfidf import COUNTS, Weighting
 from ssi_core.features.views import TextView
@@ -37,7 +37,7 @@ def build_task(
     split: str = "links",
     views: Sequence[str] = ("counts", "raw", "sublinear"),
     split_seed: int = 0,
-    pool: int = 10_000,
+    pool: int | None = None,
     cold: float = 0.0,
     query_words: int | None = None,
     query_draws: int = 20,
@@ -45,7 +45,7 @@ def build_task(
     force: bool = False,
     progress: Progress | None = None,
 ) -> store.Artefact:
-    """Make the task directory of a corpus, or find it up to date; see `Settings`.
+    """Make the task directory of a corpus, or find it up to date; see `Settings` and `pool_size`.
 
     Links of the sets in ``frozen`` are on no side but that of the test (`frozen.barred_pairs`).
 
@@ -60,6 +60,7 @@ def build_task(
     ValueError
         A setting is none; the message lists what there is.
     """
+    pool = pool_size(pool, split)
     settings = Settings(
         words, split, tuple(views), split_seed, pool, cold, query_words, query_draws
     )

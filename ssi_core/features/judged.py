@@ -3,7 +3,7 @@
 Fold f is tested with models that were trained on three of the others and validated on the next one
 (the rotation of LETOR), so that each query is tested once. Vocabulary and idf are those of the
 documents. Judgements are few; a further task, ``titles``, has the title of each document as a query
-whose one answer is that document.
+whose one answer is that document; a document without a title is no answer there.
 """
 
 from __future__ import annotations
@@ -96,10 +96,13 @@ def write_judged(
     np.save(path / "pairs" / _GRADES, numbered["grade"].to_numpy().astype(np.int8))
     np.save(path / "pairs" / _FOLDS, folds_of(asked["id"], seed))
     write_exclude(path, rows[:0], len(asked), len(documents))
+    # The corpus shows the number of a document that has no title.
+    untitled = documents["title"] == documents["id"]
+    titles = documents.select(pl.when(untitled).then(pl.lit("")).otherwise("title").alias("title"))
     tokens = known = 0
     for place, ids, texts in (
         (path, asked["id"], asked["text"]),
-        (path / TITLES, documents["id"], documents["title"]),
+        (path / TITLES, documents["id"], titles["title"]),
     ):
         place.mkdir(exist_ok=True)
         counts = view.transform(texts.to_list())
@@ -113,6 +116,7 @@ def write_judged(
         "judgements": len(rows),
         "query_tokens": tokens,
         "out_of_vocabulary_query_tokens": tokens - known,
+        "documents_without_title": int(untitled.sum()),
     }
 
 

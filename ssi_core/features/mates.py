@@ -46,7 +46,7 @@ from ssi_core.features.rewriting import (
     RewrittenView,
     Translation,
 )
-from ssi_core.features.settings import MatesSettings
+from ssi_core.features.settings import MatesSettings, pool_size
 from ssi_core.features.split import (
     NO_SIDE,
     SIDES,
@@ -73,13 +73,13 @@ def build_mates_task(
     words: int | None = 30_000,
     views: Sequence[str] = ("counts", "raw", "sublinear"),
     split_seed: int = 0,
-    pool: int = 10_000,
+    pool: int | None = None,
     translated: Path | None = None,
     frozen: Sequence[Path] = (),
     force: bool = False,
     progress: Progress | None = None,
 ) -> store.Artefact:
-    """Make the task directory of mates, or find it up to date; see `MatesSettings`.
+    """Make the task directory of mates, or find it up to date; see `MatesSettings` and `pool_size`.
 
     Queries of the sets in ``frozen``, and the articles that are their mates, are on no side but
     that of the test (`frozen.barred_articles`): nothing of them is trained on.
@@ -98,7 +98,8 @@ def build_mates_task(
         Another artefact is at ``out``, or memory or disk is too small.
     """
     said = None if translated is None else store.digest_file(translated)
-    settings = MatesSettings(relevant, words, tuple(views), split_seed, pool, said)
+    drawn = pool_size(pool, "articles")
+    settings = MatesSettings(relevant, words, tuple(views), split_seed, drawn, said)
     out = Path(out)
     configuration, parents = settings.configuration(), {"mates": mates.artefact.key}
     parents |= {f"frozen_{n}": store.read(path, KIND).key for n, path in enumerate(frozen)}

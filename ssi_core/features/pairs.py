@@ -96,7 +96,10 @@ def follow(query: Int32, source: Int32, links: Int32) -> Int32:
 
 
 def candidates(rows: Int32, most: int, everything: int, *, seed: int) -> Int32 | None:
-    """At most ``most`` of some document rows, ascending; None if that is all of ``everything``."""
-    if len(rows) > most:
+    """At most ``most`` of some document rows, ascending; None if that is all of ``everything``.
+
+    With ``most`` = 0 all of the rows are taken.
+    """
+    if 0 < most < len(rows):
         rows = np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
     return None if len(rows) == everything else rows.astype(np.int32)

@@ -14,6 +14,22 @@ RELEVANT = ("link", "mate")
 CLICK_SPLITS = ("pairs", "sessions", "time")
 VOCABULARIES = ("one", "two")
 
+DRAWN = 10_000
+"""Candidates that the paper draws of a large corpus, for links."""
+
+
+def pool_size(pool: int | None, split: str) -> int:
+    """Return how many documents are drawn as candidates; 0: every document is one.
+
+    Parameters
+    ----------
+    pool : what was asked for; None: `DRAWN` for links, mates and clicks, 0 for judgements
+    split : of the task; "queries" is that of judgements
+    """
+    if pool is not None:
+        return pool
+    return 0 if split == "queries" else DRAWN
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -28,7 +44,7 @@ class Settings:
         folds; see `judged`
     views : names, `Weighting` or `Hashing`; "counts" is added
     split_seed : key of the hash that gives the sides
-    pool : candidates of every query, if there are more documents than that
+    pool : documents drawn as candidates of every query, if there are more; 0: all documents
     cold : share of the documents that training never sees: every link of theirs is for testing.
         With split "links"
     query_words : a query is so many random words of its document; None: all of it
@@ -49,8 +65,8 @@ class Settings:
             raise ValueError(f"words={self.words}: expected a number >= 1, or None for all")
         if self.split not in SPLITS:
             raise ValueError(f"split={self.split!r}: expected one of {', '.join(SPLITS)}")
-        if self.pool < 1:
-            raise ValueError(f"pool={self.pool}: expected a number of documents >= 1")
+        if self.pool < 0:
+            raise ValueError(f"pool={self.pool}: expected a number of documents, or 0 for all")
         if not 0 <= self.cold < 1:
             raise ValueError(f"cold={self.cold}: expected a share, at least 0 and below 1")
         if self.cold and (self.split != "links" or self.query_words is not None):
@@ -86,7 +102,7 @@ class MatesSettings:
     words : size of the vocabulary of each side; None: every word
     views : names, `Weighting` or `Rewriting`; "counts" is added
     split_seed : key of the hash that gives the sides
-    pool : candidates of every query, if there are more documents than that
+    pool : documents drawn as candidates of every query, if there are more; 0: all documents
     translated : digest of the given translations of queries; None: none are given
     """
 
@@ -102,8 +118,8 @@ class MatesSettings:
             raise ValueError(f"relevant={self.relevant!r}: expected one of {', '.join(RELEVANT)}")
         if self.words is not None and self.words < 1:
             raise ValueError(f"words={self.words}: expected a number >= 1, or None for all")
-        if self.pool < 1:
-            raise ValueError(f"pool={self.pool}: expected a number of documents >= 1")
+        if self.pool < 0:
+            raise ValueError(f"pool={self.pool}: expected a number of documents, or 0 for all")
         parsed = [parse_view(name) for name in self.views]
         if any(isinstance(view, Hashing) for view in parsed):
             raise ValueError("views: between two languages they are of words, and none is hashed")
@@ -138,7 +154,7 @@ class ClicksSettings:
     split : "pairs", "sessions" or "time"
     views : names of `Weighting`; "counts" is added
     split_seed : key of the hash that gives the sides
-    pool : candidates of every query, if there are more documents than that
+    pool : documents drawn as candidates of every query, if there are more; 0: all documents
     vocabularies : "one" for both sides, or "two"
     goal : a query is a page and the page that its visitor looks for
     """
@@ -159,8 +175,8 @@ class ClicksSettings:
                 raise ValueError(
                     f"{name}={getattr(self, name)!r}: expected one of {', '.join(known)}"
                 )
-        if self.pool < 1:
-            raise ValueError(f"pool={self.pool}: expected a number of documents >= 1")
+        if self.pool < 0:
+            raise ValueError(f"pool={self.pool}: expected a number of documents, or 0 for all")
         if self.goal and self.vocabularies == "two":
             raise ValueError("goal=True: expected vocabularies='one', pages are on both sides")
         parsed = [parse_view(name) for name in self.views]

@@ -23,7 +23,7 @@ from ssi_core.training import fitting
 from ssi_core.training.embedding import normal
 from ssi_core.training.fitting import several
 from ssi_core.training.sgd import Sgd
-from ssi_core.types import BadInput, Task, Texts, Vectors, View, Watch
+from ssi_core.types import BadInput, Inapplicable, Task, Texts, Vectors, View, Watch
 
 
 @dataclass(frozen=True)
@@ -168,14 +168,27 @@ class Bilinear(Term):
 
 
 def further(task: Task, argument: str, name: str) -> Task:
-    """Return a further task by its name; `BadInput` names those there are."""
+    """Return a further task by its name; `BadInput` names those there are.
+
+    Raises
+    ------
+    Inapplicable
+        The further task has no pair to learn from.
+    """
     if name not in task.also:
         known = ", ".join(sorted(task.also)) or "none"
         raise BadInput(
             f"task {task.path}: {argument}={name!r} is not among the tasks that it has beside its "
             f"own: {known}."
         )
-    return task.also[name]
+    other = task.also[name]
+    if not len(other.train) or not len(other.valid):
+        raise Inapplicable(
+            f"task {task.path}: {argument}={name!r}: it has {len(other.train)} pairs to learn from "
+            f"and {len(other.valid)} to validate on, and needs both. Give more documents {name}, "
+            "or leave the row out."
+        )
+    return other
 
 
 class _Training(TermTraining[Bilinear]):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core import files, integrity, store
+from ssi_core.training.clock import working
 from ssi_core.types import BadInput, Watch
 
 MANIFEST = "progress.json"
@@ -63,9 +63,9 @@ class Progress:
     """Where a training stands; saved with each checkpoint.
 
     ``triples`` drawn so far, ``best`` validation error and the ``best_at`` triples it was reached
-    at, ``waited`` validations since, ``seconds`` of sweeps (validation not counted), ``curve`` of
-    (step, metrics) so far, ``resumed_at`` triples of the checkpoint that it went on from,
-    ``reseeded_at`` triples at which it last went on with other threads.
+    at, ``waited`` validations since, ``seconds`` of sweeps, without validation and compilation,
+    ``curve`` of (step, metrics) so far, ``resumed_at`` triples of the checkpoint that it went on
+    from, ``reseeded_at`` triples at which it last went on with other threads.
     """
 
     triples: int = 0
@@ -122,9 +122,9 @@ def descend(
         _tell(watch, *point)
     while progress.triples < budget and progress.waited < patience:
         triples = min(epoch, budget - progress.triples)
-        started = time.perf_counter()
-        metrics = dict(_swept(trainee, triples))
-        progress.seconds += time.perf_counter() - started
+        with working() as clock:
+            metrics = dict(_swept(trainee, triples))
+        progress.seconds += clock.seconds
         progress.triples += triples
         error = _error(trainee)
         metrics["val/rank_loss"] = error

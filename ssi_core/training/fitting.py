@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from ssi_core import integrity
+from ssi_core.training.clock import working
 from ssi_core.training.descend import Trainee, converges, descend
 from ssi_core.training.search import Trial, search
 from ssi_core.types import Watch
@@ -68,13 +68,12 @@ def fit(
     kept = checkpoint and checkpoint.with_name(f"{checkpoint.name}.search")
     found = _kept(kept)
     if found is None:
-        started = time.perf_counter()
-        settled, trials = _settle(schedule, grid, begin, errors)
-        searched = time.perf_counter() - started
+        with working() as clock:
+            settled, trials = _settle(schedule, grid, begin, errors)
         found = {
             "settled": dict(settled),
             "trials": [asdict(trial) for trial in trials],
-            "seconds": searched,
+            "seconds": clock.seconds,
         }
         if kept and trials:
             kept.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,5 @@
 import dataclasses
+import json
 import math
 
 import numpy as np
@@ -24,13 +25,19 @@ def test_save_then_load_is_the_identity(tmp_path):
     names = sorted(path.name for path in (tmp_path / "report").iterdir())
     assert names == ["report.json", "report.parquet", "slices.parquet"]
     assert loaded.slices.equals(report.slices)
+    assert loaded.candidates == report.candidates
+    assert report.candidates.endswith("documents")
 
 
-def test_a_report_of_an_earlier_version_has_no_slices(tmp_path):
+def test_a_report_of_an_earlier_version_has_no_slices_and_no_candidates(tmp_path):
     whole = evaluate(Lookup(), random_task(np.random.default_rng(0)))
     save_report(whole, tmp_path)
     save_report(dataclasses.replace(whole, slices=None), tmp_path)
+    rest = json.loads((tmp_path / "report.json").read_text())
+    del rest["candidates"]
+    (tmp_path / "report.json").write_text(json.dumps(rest))
     assert load_report(tmp_path).slices is None
+    assert load_report(tmp_path).candidates is None
 
 
 def test_an_unknown_error_comes_back_as_nan(tmp_path):

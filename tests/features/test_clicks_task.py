@@ -199,7 +199,7 @@ def test_a_goal_is_a_part_of_the_query(tmp_path, players):
         ({"views": ("cfh:k=5,words=10,ngrams=1",)}, ValueError, "none is hashed"),
         ({"goal": True}, BadInput, "no goals"),
         ({"words": 0}, ValueError, "words=0"),
-        ({"pool": 0}, ValueError, "pool=0"),
+        ({"pool": -1}, ValueError, "pool=-1"),
     ],
 )
 def test_what_cannot_be_made_is_named(tmp_path, clicks, how, error, said):

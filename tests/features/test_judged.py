@@ -1,9 +1,13 @@
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
 
 from ssi_core import store
 from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.folds import pooled
+from ssi_core.features import settings
 from ssi_core.features.judged import folds_of
 from ssi_core.features.task import build_task, open_task
 from ssi_core.models import MODELS
@@ -64,6 +68,29 @@ def test_what_is_left_out_is_counted(built):
     assert said["queries_without_judgement"] == 1
     assert said["out_of_vocabulary_query_tokens"] == said["queries"]
     assert said["query_tokens"] == 3 * said["queries"]
+
+
+@pytest.mark.parametrize(("pool", "judged", "linked"), [(None, 200, 50), (0, 200, 200), (7, 7, 7)])
+def test_judgements_are_ranked_over_all_documents_and_links_over_a_drawn_pool(
+    built, corpus_dir, tmp_path, monkeypatch, pool, judged, linked
+):
+    monkeypatch.setattr(settings, "DRAWN", 50)
+    build_task(built / "corpus", tmp_path / "judged", split="queries", pool=pool)
+    build_task(corpus_dir, tmp_path / "linked", pool=pool)
+    for name, expected in (("judged", judged), ("linked", linked)):
+        task = open_task(tmp_path / name)
+        for drawn in (task.pool, task.valid_pool):
+            assert (len(task.documents) if drawn is None else len(drawn)) == expected
+
+
+def test_a_report_names_the_candidates(task):
+    fit = MODELS["tfidf"]().fit(task, np.random.default_rng(0))
+    reports = [evaluate(fit, fold, tuples=0) for fold in task.folds[:2]]
+    assert pooled(reports).candidates == "all 200 documents"
+    drawn = dataclasses.replace(task, pool=np.arange(30, dtype=np.int32))
+    assert evaluate(fit, drawn, tuples=0).candidates == (
+        "30 of 200 documents, the same for every query, and its own relevant ones"
+    )
 
 
 def test_titles_lead_to_their_documents(task):

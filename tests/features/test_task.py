@@ -280,7 +280,7 @@ def test_a_corpus_without_its_parts_is_refused(tmp_path):
     [
         ({"words": 0}, "words=0"),
         ({"split": "lines"}, "links, documents"),
-        ({"pool": 0}, "pool=0"),
+        ({"pool": -1}, "pool=-1"),
         ({"views": ("tfidf",)}, "counts, raw, sublinear, binary"),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 
 from flows.cli import cli
 from flows.command import Outcome, Verb, Verbs, kind_of, run
+from ssi_core.features.task import open_task
 from ssi_core.types import BadInput, Refused
 from tests.corpus.test_collections import write
 from tests.flows.project import PAGES, write_dump
@@ -140,6 +141,9 @@ def test_artefacts_without_a_place_lie_in_the_store(ssi, tmp_path, project):
     assert code == 0
     assert Path(task["path"]).parent == tmp_path / "root" / ".ssi" / "store" / "task"
     assert ssi("features", project / "corpus", "--words", "all")[1] == task
+    code, pooled, _ = ssi("features", project / "corpus", "--words", "all", "--pool", 20)
+    assert (code, pooled["path"] != task["path"]) == (0, True)
+    assert len(open_task(Path(pooled["path"])).pool) == 20
 
 
 def test_search_gives_id_title_score_best_first(ssi, project):

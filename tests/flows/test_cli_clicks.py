@@ -7,10 +7,11 @@ import pytest
 
 from flows.clicks import ClicksSettings, ingest_clicks
 from flows.commands.clicks import ingest_clicks as verb
-from flows.features import FeaturesSettings, kind_of
+from flows.features import FeaturesSettings, kind_of, with_pool
 from flows.rows import find_table
 from ssi_core.corpus.clicks.rules import Clicks
 from ssi_core.corpus.sample import write_sample
+from ssi_core.experiment import parse_table
 from ssi_core.features.task import open_task
 from ssi_core.store import read
 from ssi_core.types import BadInput
@@ -163,6 +164,24 @@ def test_options_of_corpora_and_of_clicks_exclude_each_other(ssi, place, tmp_pat
 )
 def test_the_split_says_what_a_task_is_made_of(split, kind):
     assert kind_of(FeaturesSettings(corpus="x", split=split)) == kind
+
+
+def test_the_pool_that_is_meant_has_the_key_of_the_pool_that_is_said():
+    meant = [with_pool(FeaturesSettings(corpus="x", split=s)) for s in ("links", "queries")]
+    said = [
+        FeaturesSettings(corpus="x", split="links", pool=10_000),
+        FeaturesSettings(corpus="x", split="queries", pool=0),
+    ]
+    assert meant == said == [with_pool(one) for one in said]
+    with pytest.raises(BadInput, match="pool=-1"):
+        parse_table(
+            {
+                "name": "n",
+                "title": "t",
+                "tasks": {"a": {"pool": -1}},
+                "rows": [{"label": "x", "model": "tfidf"}],
+            }
+        )
 
 
 @pytest.mark.parametrize("name", ["ssi2010-table11", "wikispeedia-clicks", "farm-ads"])

@@ -8,7 +8,9 @@ import pytest
 
 from flows import pipeline, rows
 from flows.cli import cli
-from flows.command import run
+from flows.command import Outcome, run
+from flows.commands import tables
+from ssi_core.types import BadInput
 
 pytestmark = pytest.mark.usefixtures("own_root")
 
@@ -49,6 +51,23 @@ def test_reproduce_and_pipeline_ask_the_same_of_the_flow(asked, project, capsys)
     assert reproduced["budget"] == 500
     assert (reproduced["rows"], reproduced["seeds"]) == (["TF-IDF raw", "U'V + I"], 2)
     assert pipeline.PipelineSettings(**reproduced).threads == 2
+
+
+def test_finished_rows_are_printed_when_others_fail(project, monkeypatch, capsys):
+    def failing(**how):
+        raise pipeline.RowsFailed("1 of 2 rows failed: x", {"rows": 1}) from BadInput("x is wrong")
+
+    monkeypatch.setattr(pipeline, "run_pipeline", failing)
+    monkeypatch.setattr(
+        tables, "comparison_outcome", lambda found: Outcome(found, lambda c: c.print(str(found)))
+    )
+    how = ["pipeline", "demo", "--task", str(project / "task")]
+    assert run(cli, how) == 3
+    out, log = capsys.readouterr()
+    assert out == "{'rows': 1}\n"
+    assert "bad input: x is wrong" in log
+    assert run(cli, [*how, "--json"]) == 3
+    assert set(json.loads(capsys.readouterr().out)) == {"error"}
 
 
 def test_a_table_on_the_sample(asked):

@@ -178,6 +178,71 @@ def test_a_terminal_shows_the_claims_that_do_not_hold_and_where_the_others_are(f
     assert "do not hold" not in text
 
 
+def test_the_footnotes_name_the_candidates_once(found):
+    summary = [{**row, "candidates": "all 11,426 documents"} for row in found["summary"]]
+    lines = report.footnotes({**found, "summary": summary})
+    assert lines.count("candidates: all 11,426 documents.") == 1
+    summary[0]["candidates"] = None  # of an earlier version
+    assert "candidates: all 11,426 documents." in report.footnotes({**found, "summary": summary})
+    assert not any("candidates" in line for line in report.footnotes(found))
+
+
+def test_a_table_of_many_measures_is_printed_in_parts_with_whole_labels(found):
+    summary = [
+        {**row, "label": f"{row['label']}, a label of some length"} for row in found["summary"]
+    ]
+    measures = ["map", "ndcg_at_10", "p_at_10", "rank_loss", "mrr", "p_at_1"]
+    text = printed({**found, "summary": summary, "measures": measures, "claims": []})
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 100
+    for row in summary:
+        assert sum(line.startswith(row["label"]) for line in lines) == 2
+    for title in ("MAP", "nDCG@10", "P@10", "rank loss %", "MRR", "P@1 "):
+        assert text.count(f" {title}") >= 1
+    assert text.count("triples") == 1
+
+
+def test_no_sign_stands_beside_a_value_that_is_printed_like_the_baseline(found):
+    test = {**found["tests"][0], "a": "BM25", "metric": "test/map", "p_adjusted": 0.001}
+    test |= {"family": "baseline", "test": "randomisation"}
+    base, other = (row["measures"]["map"]["mean"] for row in found["summary"][:2])
+    assert report._value("map", base, None) != report._value("map", other, None)
+    sign = "* " if other > base else "° "
+    signed = {**found, "tests": [{**test, "difference": other - base}]}
+    assert report.cells(signed)[1][1][head_of(signed, "MAP")].startswith(sign)
+    bm25 = found["summary"][1]
+    close = {**bm25["measures"]["map"], "mean": base - 1e-6}
+    summary = [found["summary"][0], {**bm25, "measures": {**bm25["measures"], "map": close}}]
+    equal = {**found, "summary": summary, "tests": [{**test, "difference": -1e-6}]}
+    assert "°" not in report.cells(equal)[1][1][head_of(equal, "MAP")]
+
+
+def head_of(comparison, title):
+    return report.cells(comparison)[0].index(title)
+
+
+@pytest.mark.usefixtures("rows")
+def test_measures_that_no_row_has_are_left_out_and_named(monkeypatch):
+    run_table = tracking.run_table
+
+    def with_slates(run):
+        claim = Claim("U'V + I", "TF-IDF", "slate_ndcg_at_10")
+        return dataclasses.replace(
+            run_table(run), measures=("slate_map", "map"), claims=(claim,), note="A note."
+        )
+
+    monkeypatch.setattr(tracking, "run_table", with_slates)
+    found = compare.compare(EXPERIMENT, "first")
+    assert (found["measures"], found["claims"]) == (["map"], [])
+    assert "A note. Not measured, " in printed(found)
+    assert "slate_map, slate_ndcg_at_10." in " ".join(printed(found).split())
+
+
+def test_the_reason_of_a_row_that_failed_stands_under_the_table(found):
+    lines = report.footnotes({**found, "reasons": {"LSI": "BadInput: no words"}})
+    assert lines[-2:] == ["not finished: LSI.", "LSI: BadInput: no words"]
+
+
 def test_equal_notes_share_a_footnote(found):
     summary = [{**row, "note": note} for row, note in zip(found["summary"], "aba", strict=True)]
     assert report.note_numbers({"summary": summary, "printed": []}) == {

@@ -1,5 +1,8 @@
 """One row of a table, from the task directory to its run."""
 
+import json
+import shutil
+
 import mlflow
 import numpy as np
 import polars as pl
@@ -10,12 +13,15 @@ from flows.cli import cli
 from flows.command import run as ssi
 from flows.rows import run_row
 from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.trec import write_trec
 from ssi_core.experiment import parse_table
 from ssi_core.features.task import build_task, open_task
-from ssi_core.models import MODELS
+from ssi_core.models import MODELS, load_model
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.training.descend import Diverged
+from ssi_core.types import BadInput, Inapplicable
 from tests.corpora import write_collection
+from tests.seals import reseal
 
 pytestmark = pytest.mark.trains
 
@@ -51,18 +57,85 @@ def test_a_row_on_folds_reports_every_query_once(tmp_path, capsys):
         expected.select("id", "map", "ndcg_at_10")
     )
     assert report.means["map"] == pytest.approx(expected["map"].mean())
-    # Its model is that of the first fold, whose queries are all that it can be measured on.
     for verb in (["evaluate", run, "--task", str(tmp_path / "task")], ["export-trec", run]):
         where = ["--out", str(tmp_path / "trec")] if verb[0] == "export-trec" else []
-        assert ssi(cli, [*verb, *where]) == 3
-        assert "Name its fold, 1 to 5 (--fold)" in capsys.readouterr().err
-        assert ssi(cli, [*verb, *where, "--fold", "1"]) == 0
         assert ssi(cli, [*verb, *where, "--fold", "6"]) == 3
         assert "folds are 1 to 5" in capsys.readouterr().err
-    lines = (tmp_path / "trec" / "run.trec").read_text().splitlines()
-    assert {line.split()[0] for line in lines} == set(frames[0]["id"])
+    # A directory holds the model of one fold, and does not say of which.
+    directory = str(tracking.model_directory(run))
+    assert ssi(cli, ["evaluate", directory, "--task", str(tmp_path / "task")]) == 3
+    assert "Name its fold, 1 to 5 (--fold)" in capsys.readouterr().err
+    assert tracking.client().get_run(run).data.params["candidates"] == "all 200 documents"
     logged = tracking.client().get_run(run).data.metrics
     assert logged["test/ndcg_at_10"] == pytest.approx(expected["ndcg_at_10"].mean())
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_the_models_of_all_folds_are_kept_and_rank_the_queries_that_they_test(tmp_path, capsys):
+    build_task(write_collection(tmp_path / "corpus"), tmp_path / "task", split="queries")
+    (tmp_path / "judged.toml").write_text(TABLE + TRAINED[TRAINED.index("[[rows]]") :])
+    run = run_row(str(tmp_path / "judged.toml"), "U'V", tmp_path / "task", 0, "c")
+    report = tracking.run_report(run)
+
+    def written(*how):
+        out = tmp_path / "-".join(["trec", *how])
+        assert ssi(cli, ["export-trec", run, "--out", str(out), *how]) == 0
+        lines = [line.split() for line in (out / "run.trec").read_text().splitlines()]
+        return {(query, document): (rank, score) for query, _, document, rank, score, _ in lines}
+
+    whole = written()
+    assert {query for query, _ in whole} == set(report.per_query["id"])
+    for number, fold in enumerate(open_task(tmp_path / "task").folds, 1):
+        fitted = load_model(tracking.fold_directory(run, number))
+        write_trec(fitted, fold, tmp_path / f"by-hand-{number}")
+        lines = (tmp_path / f"by-hand-{number}" / "run.trec").read_text().splitlines()
+        ranked = {(q, d): (rank, score) for q, _, d, rank, score, _ in map(str.split, lines)}
+        assert ranked.items() <= whole.items()
+    assert written("--fold", "5") == ranked
+    capsys.readouterr()
+    assert ssi(cli, ["evaluate", run, "--task", str(tmp_path / "task"), "--json"]) == 0
+    measured = json.loads(capsys.readouterr().out)["metrics"]
+    assert measured["test/map"] == pytest.approx(report.means["map"])
+    # A run of earlier versions has the first fold alone.
+    shutil.rmtree(tracking.fold_directory(run, 2))
+    with pytest.raises(BadInput, match=r"no model of fold 2: .*Train the row again"):
+        tracking.fold_directory(run, 2)
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_a_view_that_a_task_lacks_is_answered_by_the_command_that_makes_it(tmp_path, capsys):
+    corpus = write_collection(tmp_path / "corpus")
+    build_task(corpus, tmp_path / "task", split="queries", words=None, views=["raw"], pool=7)
+    (tmp_path / "judged.toml").write_text(TABLE + 'view = "sublinear:9"')
+    how = ["train", str(tmp_path / "judged.toml"), "--row", "TF-IDF", "--task"]
+    assert ssi(cli, [*how, str(tmp_path / "task")]) == 3
+    said = " ".join(capsys.readouterr().err.split())
+    assert "it has no view sublinear:9, which row 'TF-IDF' reads; it has counts, raw." in said
+    command = (
+        "ssi features CORPUS --views counts,raw,sublinear:9 --out task-views --words all "
+        "--split queries --pool 7"
+    )
+    assert said.endswith(command)
+    words = [str(corpus) if word == "CORPUS" else word for word in command.split()[1:]]
+    words[words.index("task-views")] = str(tmp_path / "again")
+    assert ssi(cli, words) == 0
+    assert ssi(cli, [*how, str(tmp_path / "again")]) == 0
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_titles_first_takes_no_number_for_a_title_and_says_that_there_is_none(tmp_path):
+    corpus = write_collection(tmp_path / "corpus")
+    for part in (corpus / "documents").iterdir():
+        numbered = pl.read_parquet(part).with_columns(title="id")
+        numbered.write_parquet(part)
+    reseal(corpus)
+    build_task(corpus, tmp_path / "task", split="queries")
+    (tmp_path / "judged.toml").write_text(
+        TABLE + TRAINED[TRAINED.index("[[rows]]") :] + 'learn_first = "titles"'
+    )
+    with pytest.raises(Inapplicable, match=r"0 pairs to learn from.*or leave the row out"):
+        run_row(str(tmp_path / "judged.toml"), "U'V", tmp_path / "task", 0, "untitled")
+    assert "0 pairs to learn from" in tracking.reasons("judged", "untitled")["U'V"]
 
 
 TRAINED = """

@@ -4,7 +4,7 @@ import pytest
 
 from flows.rows import find_table
 from ssi_core.experiment import Row
-from ssi_core.types import BadInput, Refused
+from ssi_core.types import BadInput, Inapplicable, Refused
 
 prefect = pytest.importorskip("prefect")
 
@@ -74,6 +74,20 @@ def test_failed_rows_are_one_failure(errors, kind):
     found = pipeline.failure(failed, 9)
     assert type(found) is kind
     assert str(found).startswith(f"{len(errors)} of 9 rows failed: row 0: p")
+
+
+def test_a_row_with_nothing_to_learn_from_is_left_out_and_others_fail(task_dir, monkeypatch):
+    table, settings = find_table("demo"), pipeline.PipelineSettings()
+    tasks = {name: str(task_dir) for name in table.tasks}
+    failed = {"a": Inapplicable("no title")}
+    monkeypatch.setattr(pipeline, "run_jobs", lambda *jobs: failed)
+    monkeypatch.setattr(pipeline, "compare_rows", lambda *names: {"summary": names})
+    assert pipeline._rows(table, tasks, "c", settings) == {"summary": ("demo", "c")}
+    failed["b"] = BadInput("a word")
+    with pytest.raises(pipeline.RowsFailed, match=r"1 of \d+ rows failed: b: a word") as caught:
+        pipeline._rows(table, tasks, "c", settings)
+    assert caught.value.comparison == {"summary": ("demo", "c")}
+    assert type(caught.value.__cause__) is BadInput
 
 
 def test_one_input_is_enough(task_dir, tmp_path):

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from numba.core import event
 
+from ssi_core.training import clock
 from ssi_core.training.descend import Diverged, descend
 from ssi_core.training.search import search
 from ssi_core.types import BadInput
@@ -44,6 +46,26 @@ def test_the_last_epoch_is_what_the_budget_leaves():
     progress = descend(trainee, epoch=10, budget=25, patience=9)
     assert trainee.swept == [10, 10, 5]
     assert progress.triples == 25
+
+
+def test_seconds_are_those_of_sweeps_without_compilation(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(clock.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(event, "timer", lambda: now[0])
+
+    class Compiling(Scripted):
+        def sweep(self, triples):
+            with event.trigger_event("numba:compile"):
+                now[0] += 100 if not self.swept else 0
+            now[0] += 2
+            return super().sweep(triples)
+
+        def error(self):
+            now[0] += 30
+            return super().error()
+
+    progress = descend(Compiling([0.5, 0.4, 0.3]), epoch=10, budget=20, patience=9)
+    assert progress.seconds == 4
 
 
 def test_the_start_is_a_candidate():

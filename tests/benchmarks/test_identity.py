@@ -1,0 +1,49 @@
+"""The independent probe reads and writes what a step does; PyTorch scores the identity, too."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from benchmarks import identity
+from benchmarks.embedding_bag import bags, dots
+from ssi_core.kernels.sparse import csr
+
+WORDS, WIDTH, TEXTS = 40, 16, 9
+
+
+@pytest.fixture
+def texts():
+    rng = np.random.default_rng(0)
+    made = sparse.random_array((TEXTS, WORDS), density=0.3, format="csr", rng=rng)
+    return csr(sparse.csr_array(made, dtype=np.float32))
+
+
+def test_the_probe_gathers_every_row_of_a_triple_and_writes_it(texts):
+    rng = np.random.default_rng(1)
+    U, V = (rng.normal(size=(WORDS, WIDTH)).astype(np.float32) for _ in range(2))
+    before, sums = (U.copy(), V.copy()), np.zeros(WIDTH, np.float32)
+    triples = np.array([[0, 1, 2]])
+
+    def words(text):
+        return texts.indices[texts.indptr[text] : texts.indptr[text + 1]]
+
+    how = (texts.indptr, texts.indices, triples, sums)
+    identity.independent_probe(U, V, *how, np.float32(0))
+    expected = before[0][words(0)].sum(0) + before[1][words(1)].sum(0) + before[1][words(2)].sum(0)
+    np.testing.assert_allclose(sums, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(U, before[0])
+    np.testing.assert_array_equal(V, before[1])
+
+    identity.independent_probe(U, V, *how, np.float32(1))
+    moved = [np.flatnonzero((now != then).any(1)) for now, then in zip((U, V), before, strict=True)]
+    assert set(moved[0]) == set(words(0))
+    assert set(moved[1]) == set(words(1)) | set(words(2))
+
+
+def test_the_peer_scores_the_identity(texts):
+    torch = pytest.importorskip("torch")
+    queries, documents = np.array([0, 1]), np.array([2, 3, 4, 5])
+    rows = sparse.csr_array((texts.data, texts.indices, texts.indptr), (TEXTS, WORDS)).toarray()
+    found = dots(torch, bags(torch, texts, queries), bags(torch, texts, documents), 2, WORDS)
+    expected = [rows[q] @ rows[d] for q, d in zip([0, 1, 0, 1], documents, strict=True)]
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5)

@@ -65,6 +65,19 @@ def test_a_shipped_table_is_whole_and_survives_the_round_trip(name):
         assert found.views(task)
 
 
+def test_the_rows_of_collections_read_the_weighting_of_their_baseline():
+    found = load_table("collections", TABLES)
+    weighted = {
+        row.label: row.ranker().views() - {"counts"}
+        for row in found.rows
+        if row.label != "TF-IDF (raw counts)"
+    }
+    read = {label: views for label, views in weighted.items() if views}
+    assert read[found.baseline] == {"sublinear"}
+    assert len(read) == 5
+    assert set(map(frozenset, read.values())) == {frozenset({"sublinear"})}
+
+
 @pytest.mark.parametrize("name", PACKAGED)
 def test_a_claim_of_a_shipped_table_is_one_that_the_print_makes(name):
     found = load_table(name, TABLES)

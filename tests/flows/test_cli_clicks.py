@@ -5,7 +5,9 @@ from typing import get_args
 
 import pytest
 
+from flows.cli import cli
 from flows.clicks import ClicksSettings, ingest_clicks
+from flows.command import run
 from flows.commands.clicks import ingest_clicks as verb
 from flows.features import FeaturesSettings, kind_of, with_pool
 from flows.rows import find_table
@@ -88,7 +90,7 @@ def test_a_row_against_random_ads_is_refused_inverse_weights(ssi, place, tmp_pat
 
 
 @pytest.mark.trains
-def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_path):
+def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_path, capsys):
     sample = place / "sample"
     (dump,) = sample.glob("enwiki-*.xml.bz2")
     assert ssi("ingest", "wikipedia", dump, "--out", place / "corpus", "--processes", "1")[0] == 0
@@ -119,6 +121,11 @@ def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_pat
     code, found, said = ssi("match", trained["run_id"], page, "-k", "3")
     assert code == 0, said
     assert len(found["results"]) == 3
+    assert run(cli, ["match", trained["run_id"], str(page), "-k", "3"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].split() == ["id", "ad", "score"]
+    ids = [hit["id"] for hit in found["results"]]
+    assert [line.split()[0] for line in printed[-3:]] == ids
     new = tmp_path / "new.tsv"
     new.write_text(f"id\ttext\nnew\t{found['results'][0]['title']} {page.read_text()}\n")
     code, again, said = ssi("match", trained["run_id"], page, "--new-ads", new, "-k", "1000")

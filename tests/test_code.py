@@ -67,7 +67,11 @@ def test_an_edit_of_a_comment_or_elsewhere_keeps_the_digest(file, old, new, afte
         ("training/sgd.py", "_PIECE = 1000", "_PIECE = 1001"),
         ("kernels/sweep.py", "_DRAWS = 1000", "_DRAWS = 1001"),
         ("kernels/forms.py", '"low_rank"', '"low rank"'),
-        ("training/fitting.py", "import time", "import time\nfrom ssi_core import resources"),
+        (
+            "training/fitting.py",
+            "import numpy as np",
+            "import numpy as np\nfrom ssi_core import resources",
+        ),
     ],
     ids=["model", "training", "kernel", "string", "import"],
 )

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from ssi_core.errors import chain_of
+
 _AGAIN = 0.05
 """Seconds until a signal comes again that Python dropped."""
 
@@ -65,15 +67,13 @@ def code_of(error: BaseException) -> int | None:
     thread ends with `SystemExit`, as its run says.
     """
     code: int | None = None
-    seen: BaseException | None = error
-    while seen is not None:
+    for seen in chain_of(error):
         if isinstance(seen, Terminated) or (
             isinstance(seen, SystemExit) and seen.code == TERMINATED
         ):
             return TERMINATED
         if isinstance(seen, KeyboardInterrupt):
             code = INTERRUPTED
-        seen = seen.__cause__ or seen.__context__
     return code
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import polars as pl
 
+from ssi_core.errors import chain_of
 from ssi_core.types import BadInput, Refused
 
 MAKE_AGAIN = "Remove its directory and make it again."
@@ -104,8 +105,7 @@ def refusal(error: BaseException, directory: Path) -> Refused | None:
     ----------
     directory : named where the error names no file
     """
-    seen: BaseException | None = error
-    while seen is not None:
+    for seen in chain_of(error):
         reason = _reason(seen)
         if reason in _WITHOUT_ROOM:
             return Refused(
@@ -120,7 +120,6 @@ def refusal(error: BaseException, directory: Path) -> Refused | None:
                 f"{place}: {_CLOSED[reason]}. Give this user the right to it, or name another "
                 "place."
             )
-        seen = seen.__cause__ or seen.__context__
     return None
 
 

@@ -20,7 +20,7 @@ LINES = [
     {"store", "resources", "threads", "code", "verify"},
     {"integrity"},
     {"files", "cache"},
-    {"types"},
+    {"types", "errors"},
     {"kernels"},
 ]
 LEVEL = {room: -n for n, line in enumerate(LINES) for room in line}

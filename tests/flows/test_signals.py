@@ -20,8 +20,10 @@ import click
 import psutil
 import pytest
 
+from flows import signals
 from flows.command import Verb, Verbs, run
 from flows.signals import TERMINATED, Terminated
+from ssi_core.errors import chain_of
 from tests.flows.conftest import TINY
 from tests.flows.project import make
 
@@ -250,3 +252,16 @@ def test_sigterm_at_a_random_moment(number, inputs, seconds, tmp_path, capsys):
             f"\nseed {SEED}: {stage}, {moment:.2f} s of {seconds(stage):.2f} s, {whom}: code "
             f"{code} after {took:.2f} s, the next run 0"
         )
+
+
+def test_an_error_that_led_to_itself_has_an_end():
+    cause = ValueError("x")
+    try:
+        try:
+            raise RuntimeError from cause
+        except RuntimeError as error:
+            raise error.__cause__ from None
+    except ValueError as error:
+        assert error.__context__.__cause__ is error
+        assert signals.code_of(error) is None
+        assert [type(one) for one in chain_of(error)] == [ValueError, RuntimeError]

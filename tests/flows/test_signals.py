@@ -254,14 +254,16 @@ def test_sigterm_at_a_random_moment(number, inputs, seconds, tmp_path, capsys):
         )
 
 
-def test_an_error_that_led_to_itself_has_an_end():
-    cause = ValueError("x")
+def raise_the_cause_of_an_error():
     try:
-        try:
-            raise RuntimeError from cause
-        except RuntimeError as error:
-            raise error.__cause__ from None
-    except ValueError as error:
-        assert error.__context__.__cause__ is error
-        assert signals.code_of(error) is None
-        assert [type(one) for one in chain_of(error)] == [ValueError, RuntimeError]
+        raise RuntimeError from ValueError("x")
+    except RuntimeError as error:
+        raise error.__cause__ from None
+
+
+def test_an_error_that_led_to_itself_has_an_end():
+    with pytest.raises(ValueError, match="x") as caught:
+        raise_the_cause_of_an_error()
+    assert caught.value.__context__.__cause__ is caught.value
+    assert signals.code_of(caught.value) is None
+    assert [type(one) for one in chain_of(caught.value)] == [ValueError, RuntimeError]

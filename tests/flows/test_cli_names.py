@@ -46,11 +46,11 @@ def test_hostile_names_in_the_settings_of_flows_are_refused():
 def test_a_table_that_would_write_outside_of_the_root_is_bad_input(tmp_path, project, ssi):
     table = tmp_path / "evil.toml"
     table.write_text(
-        'name = "../../../evil"\ntitle = "t"\n[[rows]]\nlabel = "a"\nmodel = "tfidf"\n'
+        'name = "../../../written-outside"\ntitle = "t"\n[[rows]]\nlabel = "a"\nmodel = "tfidf"\n'
     )
     for verb in ("train", "pipeline"):
         row = ("--row", "a") if verb == "train" else ()
         code, value, _ = ssi(verb, table, "--task", project / "task", *row)
         assert code == 3
         assert "is no name of a table" in value["error"]["message"]
-    assert not list(tmp_path.parent.glob("**/evil"))
+    assert not list(tmp_path.parent.glob("**/written-outside"))

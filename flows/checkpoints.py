@@ -1,4 +1,4 @@
-"""What an interrupted row has left to go on from: one directory for each row, task and seed.
+"""Keep what an interrupted row goes on from: one directory for each row, task and seed.
 
 In it the state that some code has kept lies under the digest of that code. Code that computes
 something else cannot go on from it, says so, and leaves it alone until the user removes it.
@@ -34,7 +34,7 @@ class Attempt:
 
     @property
     def reproducible(self) -> bool:
-        """Whether the same seed gives the same bits: all of it was done on one thread."""
+        """Tell if the same seed gives the same bits: all of it was done on one thread."""
         return self.threads == (1,)
 
 

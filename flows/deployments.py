@@ -1,4 +1,4 @@
-"""What a Prefect server is told: the work pool, the flows of ``prefect.yaml``, the automations.
+"""Tell a Prefect server of the work pool, the flows of ``prefect.yaml`` and the automations.
 
 All of it may be told again at any time; what the files say then counts.
 """

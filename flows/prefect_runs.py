@@ -1,4 +1,4 @@
-"""What the Prefect server of a root knows of runs: whose they are, which were killed, all of it."""
+"""Mark runs with their process in Prefect's server, and end those whose process was killed."""
 
 from __future__ import annotations
 

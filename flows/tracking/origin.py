@@ -1,4 +1,4 @@
-"""Who made a run, and from which commit of the project: tags that MLflow shows on its pages."""
+"""Tag runs with the user and the commit of the project, which MLflow shows on its pages."""
 
 from __future__ import annotations
 

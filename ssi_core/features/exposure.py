@@ -1,4 +1,4 @@
-"""How often each ad was shown on each page, and how often it was looked at there.
+"""Count how often each ad was shown on each page, and how often it was looked at there.
 
 Where weights are by propensities, slates that nobody clicked in count as well. They are read part
 by part, as most logs have many more of them than of others.

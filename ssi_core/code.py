@@ -14,6 +14,8 @@ from __future__ import annotations
 import ast
 import hashlib
 import io
+import threading
+import time
 import token
 import tokenize
 from collections.abc import Callable, Iterable, Iterator
@@ -108,7 +110,25 @@ def _read(source: str) -> tuple[str, tuple[str, ...]]:
     digest = hashlib.sha256()
     for text in tokens(source):
         digest.update(text.encode() + b"\0")
-    return digest.hexdigest(), tuple(_imports(ast.parse(source)))
+    return digest.hexdigest(), tuple(_imports(parsed(source)))
+
+
+_PARSING = threading.Lock()
+
+
+def parsed(source: str) -> ast.Module:
+    """Parse a source, one thread at a time.
+
+    CPython 3.11 counts the depth of the trees of all threads together, and raises `SystemError`
+    where another thread gets its turn within a tree; another library may parse meanwhile, too.
+    """
+    with _PARSING:
+        for _ in range(20):
+            try:
+                return ast.parse(source)
+            except SystemError:
+                time.sleep(0.01)
+        return ast.parse(source)
 
 
 def _imports(node: ast.AST) -> Iterator[str]:

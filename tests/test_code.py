@@ -128,3 +128,17 @@ def test_another_process_finds_the_same_digest():
         [sys.executable, "-c", command], capture_output=True, text=True, check=True
     )
     assert found.stdout.strip() == digest_of(Bilinear)
+
+
+def test_a_tree_that_another_thread_disturbed_is_parsed_again(monkeypatch):
+    parse, calls = code.ast.parse, []
+
+    def disturbed(source):
+        calls.append(source)
+        if len(calls) < 3:
+            raise SystemError("AST constructor recursion depth mismatch (before=57, after=49)")
+        return parse(source)
+
+    monkeypatch.setattr(code.ast, "parse", disturbed)
+    assert code.ast.unparse(code.parsed("x = 1")) == "x = 1"
+    assert len(calls) == 3

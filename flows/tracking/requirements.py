@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from pathlib import Path
 
 import ssi_core
+from ssi_core.code import parsed
 from ssi_core.text.tokenizer import language_of
 
 _SOURCES = Path(next(iter(ssi_core.__path__))).parent
@@ -83,7 +84,7 @@ def _file(module: str) -> Path | None:
 
 def _imports(file: Path) -> Iterator[tuple[str, bool]]:
     """Yield the names that a file imports, and whether a function does it."""
-    yield from _imports_of(ast.parse(file.read_text(encoding="utf-8")), inside=False)
+    yield from _imports_of(parsed(file.read_text(encoding="utf-8")), inside=False)
 
 
 def _imports_of(tree: ast.AST, *, inside: bool) -> Iterator[tuple[str, bool]]:

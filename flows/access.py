@@ -1,4 +1,4 @@
-"""Who may call the Prefect server of a root: who knows its secret, and no page of another origin.
+"""Guard the Prefect server of a root: callers need its secret, and pages its own origin.
 
 Left to itself, Prefect's server answers everybody: pages of every origin, under every name of its
 host. Any page in a browser of this machine could make it run a command. A server that we start asks

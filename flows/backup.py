@@ -53,7 +53,7 @@ _PASSING = (
 
 @dataclass
 class Contents:
-    """What an archive holds, as its manifest says.
+    """List what an archive holds, as its manifest says.
 
     Attributes
     ----------

@@ -34,11 +34,11 @@ Mixed: TypeAlias = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 Triples: TypeAlias = Annotated[int, Field(ge=1, le=10**11)]
 """Triples of a training: the most take more than a day."""
 Count: TypeAlias = Annotated[int, Field(ge=1, le=10**9)]
-"""How many queries, validations or weights."""
+"""Number of queries, validations or weights."""
 Dimensions: TypeAlias = Annotated[int, Field(ge=1, le=10**6)]
 """Rank of a map."""
 Tries: TypeAlias = Annotated[int, Field(ge=1, le=10**6)]
-"""How often something is tried for one step, or how many documents are looked at for one query."""
+"""Number of trials for one step, or of documents that are looked at for one query."""
 Batch: TypeAlias = Annotated[int, Field(ge=2, le=10**5)]
 """Pairs that are told from each other."""
 

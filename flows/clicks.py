@@ -6,19 +6,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict, Field
 
-from flows import environment
-from flows.steps import (
-    artefact_key,
-    begin,
-    checked,
-    file_key,
-    progress,
-    result_key,
-    show_counts,
-    worth_retrying,
-)
+from flows.steps import begin, progress, show_counts, worth_retrying
 from ssi_core import store
 from ssi_core.corpus.clicks.before import LINES
 from ssi_core.types import BadInput
@@ -68,19 +59,20 @@ class ClicksSettings(BaseModel):
     )
 
 
-@task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
-def read_clicks(settings: ClicksSettings, out: str, key: str) -> str:
+@task(cache_policy=NO_CACHE, retries=1, retry_condition_fn=worth_retrying)
+def read_clicks(settings: ClicksSettings) -> str:
     """Check the rows, keep slates with a click, weigh pairs."""
     tell: dict[str, Any] = {"force": settings.force, "progress": progress("clicks")}
+    tell["out"] = Path(settings.out) if settings.out else None
     paths = [Path(path) for path in settings.paths]
     if settings.source == "wikispeedia":
         from ssi_core.corpus.clicks.wikispeedia import ingest_wikispeedia_clicks
 
-        artefact = ingest_wikispeedia_clicks(paths[0], Path(out), split=settings.split, **tell)
+        artefact = ingest_wikispeedia_clicks(paths[0], split=settings.split, **tell)
     elif settings.source == "farm-ads":
         from ssi_core.corpus.clicks.farm_ads import ingest_farm_ads
 
-        artefact = ingest_farm_ads(paths[0], Path(out), **tell)
+        artefact = ingest_farm_ads(paths[0], **tell)
     else:
         from ssi_core.corpus.clicks.build import ingest_clicks as read
         from ssi_core.corpus.clicks.columns import load_map
@@ -90,7 +82,7 @@ def read_clicks(settings: ClicksSettings, out: str, key: str) -> str:
         form = load_map(Path(settings.columns or ""))
         pages, ads = (Path(place) if place else None for place in (settings.pages, settings.ads))
         tell["since"] = Path(settings.since) if settings.since else None
-        artefact = read(paths, form, Path(out), pages=pages, ads=ads, rules=rules, **tell)
+        artefact = read(paths, form, pages=pages, ads=ads, rules=rules, **tell)
     show_counts(artefact)
     return str(artefact.path)
 
@@ -102,17 +94,7 @@ def clicks_source(settings: ClicksSettings) -> str:
     settings = settings.model_copy(
         update={"paths": [found for path in settings.paths for found in _matching(path)]}
     )
-    read = [settings.columns, settings.pages, settings.ads]
-    parents = {path: file_key(Path(path)) for path in (*settings.paths, *read) if path}
-    if settings.since:
-        # The logs that it has read need not be among the paths.
-        parents["since"] = store.read(Path(settings.since), "clicks").key
-    said = settings.model_dump(exclude={"out", "force", "since"})
-    key = artefact_key("clicks", said, parents, "corpus")
-    own_place = settings.out is None
-    out = settings.out or str(environment.store_path("clicks", key))
-    settings = settings.model_copy(update={"force": settings.force or own_place})
-    return checked(read_clicks, out, own_place=own_place)(settings, out, key)
+    return read_clicks(settings)
 
 
 def since_clicks(settings: ClicksSettings, before: str) -> ClicksSettings:

@@ -61,8 +61,9 @@ def demo(
     ``title``, ``score``, ``says`` (which of the words the page says); and ``across``, the same of
     rows whose queries are Japanese and whose documents are English
     """
-    from flows.ingest import IngestSettings, MatesSettings, ingest, ingest_mates, make_sample
+    from flows.ingest import IngestSettings, MatesSettings, ingest, ingest_mates
     from flows.pipeline import PipelineSettings, pipeline
+    from ssi_core.corpus.sample import make_sample
 
     with Server() as server:
         logger.info(

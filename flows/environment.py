@@ -1,8 +1,8 @@
 """Where things lie, and the settings that must be in place before Prefect or MLflow are imported.
 
-This module imports the standard library alone. ``python -m flows.environment COMMAND ...`` runs a
-command, such as ``prefect worker start``, with the same settings as ``ssi`` itself; one of Prefect
-calls the server of this root, if that runs (`flows.typed`).
+This module imports nothing that reads them when it loads. ``python -m flows.environment COMMAND
+...`` runs a command, such as ``prefect worker start``, with the same settings as ``ssi`` itself;
+one of Prefect calls the server of this root, if that runs (`flows.typed`).
 """
 
 from __future__ import annotations
@@ -13,27 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from ssi_core.root import home, root, store_path
 
-def root() -> Path:
-    """Return the root of the working tree, where ``mlruns/`` and ``.ssi/`` lie.
-
-    ``SSI_ROOT``, else the nearest parent with ``prefect.yaml``, else the working directory.
-    """
-    if chosen := os.environ.get("SSI_ROOT"):
-        return Path(chosen).resolve()
-    here = Path.cwd()
-    found = (place for place in (here, *here.parents) if (place / "prefect.yaml").is_file())
-    return next(found, here)
-
-
-def home() -> Path:
-    """Return the directory of everything that can be rebuilt: ``SSI_HOME``, else ``ROOT/.ssi``."""
-    return root() / os.environ.get("SSI_HOME", ".ssi")
-
-
-def store_path(kind: str, key: str) -> Path:
-    """Return the place of an artefact that the user gave no place of its own."""
-    return home() / "store" / kind / key
+__all__ = ["home", "root", "store_path"]
 
 
 def cores() -> int:

@@ -8,23 +8,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict, Field
 
-from flows import environment
-from flows.steps import (
-    artefact_key,
-    begin,
-    checked,
-    file_key,
-    place_of,
-    progress,
-    result_key,
-    show_counts,
-    worth_retrying,
-)
+from flows.steps import begin, progress, show_counts, worth_retrying
 from ssi_core import store
 from ssi_core.experiment import Table
-from ssi_core.features.settings import pool_size
 from ssi_core.types import Progress
 
 
@@ -99,12 +88,12 @@ class FeaturesSettings(BaseModel):
     )
 
 
-@task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
-def build(settings: FeaturesSettings, out: str, key: str) -> str:
+@task(cache_policy=NO_CACHE, retries=1, retry_condition_fn=worth_retrying)
+def build(settings: FeaturesSettings) -> str:
     """Count words, weigh them, split the links."""
     tell = progress("features")
     make = {"mates": _of_mates, "clicks": _of_clicks, "corpus": _of_corpus}[kind_of(settings)]
-    artefact = make(settings, Path(out), tell)
+    artefact = make(settings, Path(settings.out) if settings.out else None, tell)
     show_counts(artefact)
     return str(artefact.path)
 
@@ -116,7 +105,7 @@ def kind_of(settings: FeaturesSettings) -> str:
     return "clicks" if settings.split in ("pairs", "sessions", "time") else "corpus"
 
 
-def _of_clicks(settings: FeaturesSettings, out: Path, tell: Progress) -> store.Artefact:
+def _of_clicks(settings: FeaturesSettings, out: Path | None, tell: Progress) -> store.Artefact:
     from ssi_core.features.task import build_clicks_task
 
     names = {"split", "views", "split_seed", "pool", "vocabularies", "goal", "force"}
@@ -126,7 +115,7 @@ def _of_clicks(settings: FeaturesSettings, out: Path, tell: Progress) -> store.A
     return build_clicks_task(Path(settings.corpus), out, words=words, **how, progress=tell)
 
 
-def _of_corpus(settings: FeaturesSettings, out: Path, tell: Progress) -> store.Artefact:
+def _of_corpus(settings: FeaturesSettings, out: Path | None, tell: Progress) -> store.Artefact:
     from ssi_core.features.task import build_task
 
     how = settings.model_dump(exclude={"corpus", "out", *_OF_OTHERS})
@@ -138,7 +127,7 @@ def _of_corpus(settings: FeaturesSettings, out: Path, tell: Progress) -> store.A
 _OF_OTHERS = ("relevant", "translated", "vocabularies", "goal")
 
 
-def _of_mates(settings: FeaturesSettings, out: Path, tell: Progress) -> store.Artefact:
+def _of_mates(settings: FeaturesSettings, out: Path | None, tell: Progress) -> store.Artefact:
     from ssi_core.corpus.mates import open_mates
     from ssi_core.features.task import build_mates_task
 
@@ -167,28 +156,9 @@ def features_of(
     )
 
 
-def with_pool(settings: FeaturesSettings) -> FeaturesSettings:
-    """Return settings whose pool is a number: one asked for by its value has the same key."""
-    return settings.model_copy(update={"pool": pool_size(settings.pool, settings.split)})
-
-
 def make_task(settings: FeaturesSettings) -> str:
     """Run `build` on a corpus unless its result is there; call it inside a flow."""
-    settings = with_pool(settings)
-    said = settings.model_dump(exclude={"corpus", "out", "force", "frozen"})
-    kind = kind_of(settings)
-    parents = {kind: store.read(Path(settings.corpus), kind).key}
-    if settings.translated:
-        parents["translated"] = file_key(Path(settings.translated))
-    parents |= {
-        place_of(Path(path)): store.read(Path(path), "frozen").key for path in settings.frozen
-    }
-    key = artefact_key("task", said, parents, "features", "kernels")
-    out = settings.out or str(environment.store_path("task", key))
-    own_place = settings.out is None
-    # In a place of its own only an earlier state of the same artefact can be in the way.
-    settings = settings.model_copy(update={"force": settings.force or own_place})
-    return checked(build, out, own_place=own_place)(settings, out, key)
+    return build(settings)
 
 
 @flow(name="features")

@@ -60,12 +60,9 @@ def texts_for(
     artefact = store.read(place)
     if artefact.kind == KIND:
         return open_frozen(place, fitted)
-    settings = {"queries": queries, "relevant": relevant}
-    key = store.key_of("on", settings, {artefact.kind: artefact.key})
-    out = environment.store_path(KIND, key)
     source = source_of(place)
-    freeze(source, out, queries=queries, relevant=relevant)
-    return open_frozen(out, fitted, source)
+    frozen = freeze(source, queries=queries, relevant=relevant)
+    return open_frozen(frozen.path, fitted, source)
 
 
 def sets_of(name: str, named: Sequence[str]) -> list[str]:

@@ -10,22 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict, Field
 
 from flows import environment
-from flows.steps import (
-    artefact_key,
-    begin,
-    checked,
-    file_key,
-    place_of,
-    progress,
-    result_key,
-    show_counts,
-    worth_retrying,
-)
+from flows.steps import begin, progress, show_counts, worth_retrying
 from ssi_core import store
-from ssi_core.types import BadInput, Progress
+from ssi_core.types import BadInput
 
 
 class IngestSettings(BaseModel):
@@ -71,31 +62,20 @@ class IngestSettings(BaseModel):
     )
 
 
-def sample_place(documents: int, seed: int) -> tuple[str, str]:
-    """Return the directory of a sample, and its key."""
-    key = artefact_key("sample", {"documents": documents, "seed": seed}, {}, "corpus")
-    return str(environment.store_path("sample", key)), key
-
-
-def make_sample(documents: int, seed: int, tell: Progress | None = None) -> str:
-    """Write the sample encyclopedia unless it is there; no Prefect here."""
-    from ssi_core.corpus.sample import write_sample
-
-    out, key = sample_place(documents, seed)
-    if store.up_to_date(Path(out), "sample", key) is None:
-        how = {"documents": documents, "seed": seed}
-        with store.create(Path(out), kind="sample", key=key, configuration=how, parents={}) as made:
-            made.counts |= write_sample(made.path, **how, progress=tell)
-    return out
-
-
-@task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
-def generate_sample(documents: int, seed: int, out: str, key: str) -> str:
+@task(cache_policy=NO_CACHE, retries=1, retry_condition_fn=worth_retrying)
+def generate_sample(documents: int, seed: int) -> str:
     """Write the sample encyclopedia."""
-    return make_sample(documents, seed, progress("sample"))
+    from ssi_core.corpus.sample import make_sample
+
+    return str(make_sample(documents, seed, progress=progress("sample")).path)
 
 
-@task(retries=5, retry_delay_seconds=[10, 60, 300, 900, 3600], retry_condition_fn=worth_retrying)
+@task(
+    cache_policy=NO_CACHE,
+    retries=5,
+    retry_delay_seconds=[10, 60, 300, 900, 3600],
+    retry_condition_fn=worth_retrying,
+)
 def download(wiki: str, date: str, directory: str) -> str:
     """Fetch a dump; an attempt goes on where the one before it stopped."""
     from ssi_core.corpus.download import download_dump
@@ -104,67 +84,36 @@ def download(wiki: str, date: str, directory: str) -> str:
     return str(download_dump(wiki, Path(directory), date=date, progress=tell))
 
 
-@task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
-def read_wikipedia(
-    dumps: list[str],
-    out: str,
-    key: str,
-    language: str | None,
-    since: str | None,
-    processes: int | None,
-    force: bool,
-) -> str:
-    """Turn dumps of MediaWiki into a corpus."""
-    from ssi_core.corpus.mediawiki import ingest_wikipedia
+@task(cache_policy=NO_CACHE, retries=1, retry_condition_fn=worth_retrying)
+def read_source(settings: IngestSettings, paths: list[str]) -> str:
+    """Turn dumps, or a data set, into a corpus."""
+    inputs = [Path(path) for path in paths]
+    how: dict[str, Any] = {"out": _place(settings.out), "force": settings.force}
+    how["progress"] = progress("ingest")
+    if settings.source == "wikispeedia":
+        from ssi_core.corpus.wikispeedia import ingest_wikispeedia
 
-    how: dict[str, Any] = {"language": language, "processes": processes, "force": force}
-    how["since"] = Path(since) if since else None
-    paths = [Path(dump) for dump in dumps]
-    artefact = ingest_wikipedia(paths, Path(out), **how, progress=progress("ingest"))
+        artefact = ingest_wikispeedia(inputs[0], **how)
+    elif settings.source == "collection":
+        from ssi_core.corpus.collections import ingest_collection
+
+        artefact = ingest_collection(inputs[0], **how)
+    else:
+        from ssi_core.corpus.mediawiki import ingest_wikipedia
+
+        how |= {"language": settings.language, "processes": settings.processes}
+        artefact = ingest_wikipedia(inputs, since=_place(settings.since), **how)
     show_counts(artefact)
     return str(artefact.path)
 
 
-@task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
-def read_wikispeedia(directory: str, out: str, key: str, force: bool) -> str:
-    """Turn the Wikispeedia data set into a corpus."""
-    from ssi_core.corpus.wikispeedia import ingest_wikispeedia
-
-    tell = progress("ingest")
-    artefact = ingest_wikispeedia(Path(directory), Path(out), force=force, progress=tell)
-    show_counts(artefact)
-    return str(artefact.path)
-
-
-@task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
-def read_collection(directory: str, out: str, key: str, force: bool) -> str:
-    """Turn a test collection into a corpus with queries and judgements."""
-    from ssi_core.corpus.collections import ingest_collection
-
-    tell = progress("ingest")
-    artefact = ingest_collection(Path(directory), Path(out), force=force, progress=tell)
-    show_counts(artefact)
-    return str(artefact.path)
+def _place(path: str | None) -> Path | None:
+    return Path(path) if path else None
 
 
 def ingest_source(settings: IngestSettings) -> str:
     """Make the corpus that the settings describe, unless it is there; call it inside a flow."""
-    paths = _inputs(settings)
-    parents = {place_of(Path(path)): file_key(Path(path)) for path in paths}
-    # A corpus is the same with 'since' and without.
-    said = {"source": settings.source, "language": settings.language}
-    key = artefact_key("corpus", said, parents, "corpus")
-    out = settings.out or str(environment.store_path("corpus", key))
-    own_place = settings.out is None
-    # In a place of its own only an earlier state of the same artefact can be in the way.
-    force = settings.force or own_place
-    directories = {"wikispeedia": read_wikispeedia, "collection": read_collection}
-    if settings.source in directories:
-        read = checked(directories[settings.source], out, own_place=own_place)
-        return read(paths[0], out, key, force)
-    read_dumps = checked(read_wikipedia, out, own_place=own_place)
-    how = (settings.language, settings.since, settings.processes)
-    return read_dumps(paths, out, key, *how, force)
+    return read_source(settings, _inputs(settings))
 
 
 def since_corpus(settings: IngestSettings, before: str) -> IngestSettings:
@@ -191,9 +140,7 @@ def _inputs(settings: IngestSettings) -> list[str]:
 
 
 def _sample_dump(documents: int, seed: int) -> str:
-    out, key = sample_place(documents, seed)
-    directory = checked(generate_sample, out, own_place=True)(documents, seed, out, key)
-    return str(english_dump(Path(directory)))
+    return str(english_dump(Path(generate_sample(documents, seed))))
 
 
 def english_dump(sample: Path) -> Path:
@@ -251,61 +198,29 @@ class MatesSettings(BaseModel):
     )
 
 
-@task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
-def read_kyoto(directory: str, out: str, key: str, force: bool) -> str:
-    """Turn the Kyoto articles into mates, with both corpora."""
-    from ssi_core.corpus.kyoto import ingest_kyoto
-
-    tell = progress("mates")
-    artefact = ingest_kyoto(Path(directory), Path(out), force=force, progress=tell)
-    show_counts(artefact)
-    return str(artefact.path)
-
-
-@task(persist_result=True, cache_key_fn=result_key, retries=1, retry_condition_fn=worth_retrying)
+@task(cache_policy=NO_CACHE, retries=1, retry_condition_fn=worth_retrying)
 def find_mates(
-    source: str,
-    path: str,
-    corpora: list[str],
-    dictionary: str | None,
-    out: str,
-    key: str,
-    processes: int | None,
-    force: bool,
+    settings: MatesSettings, source: str, path: str, corpora: list[str], dictionary: str | None
 ) -> str:
-    """Find the mates of two corpora by the links between their languages."""
-    from ssi_core.corpus.pairing import ingest_mates as find
+    """Find the mates of two corpora by the links between their languages, or read a data set."""
+    how: dict[str, Any] = {"out": _place(settings.out), "force": settings.force}
+    how["progress"] = progress("mates")
+    if source == "kyoto":
+        from ssi_core.corpus.kyoto import ingest_kyoto
 
-    queries, documents = map(Path, corpora)
-    artefact = find(
-        source,
-        Path(path),
-        queries,
-        documents,
-        Path(out),
-        dictionary=Path(dictionary) if dictionary else None,
-        processes=processes,
-        force=force,
-        progress=progress("mates"),
-    )
+        artefact = ingest_kyoto(Path(path), **how)
+    else:
+        from ssi_core.corpus.pairing import ingest_mates as find
+
+        how |= {"dictionary": _place(dictionary), "processes": settings.processes}
+        artefact = find(source, Path(path), *map(Path, corpora), **how)
     show_counts(artefact)
     return str(artefact.path)
 
 
 def mates_source(settings: MatesSettings) -> str:
     """Make the mates that the settings describe, unless they are there; call it inside a flow."""
-    source, path, corpora, dictionary = _mates_inputs(settings)
-    given = [Path(name) for name in (path, dictionary) if name]
-    parents = {place_of(name): file_key(name) for name in given}
-    parents |= {place_of(Path(corpus)): store.read(Path(corpus)).key for corpus in corpora}
-    key = artefact_key("mates", {"source": source}, parents, "corpus")
-    out = settings.out or str(environment.store_path("mates", key))
-    own_place = settings.out is None
-    force = settings.force or own_place
-    if source == "kyoto":
-        return checked(read_kyoto, out, own_place=own_place)(path, out, key, force)
-    find = checked(find_mates, out, own_place=own_place)
-    return find(source, path, corpora, dictionary, out, key, settings.processes, force)
+    return find_mates(settings, *_mates_inputs(settings))
 
 
 def _mates_inputs(settings: MatesSettings) -> tuple[str, str, list[str], str | None]:

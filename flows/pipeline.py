@@ -26,9 +26,9 @@ from flows.board import posted
 from flows.costs import require_rows
 from flows.features import features_of, make_task
 from flows.ingest import IngestSettings, MatesSettings, ingest_source, mates_source
-from flows.rows import find_table
+from flows.rows import find_table, row_code
 from flows.server import Server
-from flows.steps import Name, begin, code_digest, progress
+from flows.steps import Name, begin, progress
 from flows.tracking.database import written_alone
 from flows.train import form_of, train_row
 from flows.workers import Workers
@@ -199,12 +199,12 @@ def _source(table: Table, settings: PipelineSettings, *, across: bool) -> str:
 def comparison_id(table: Table, tasks: Mapping[str, str]) -> str:
     """Name the comparison of a table on tasks, so that the same work finds its finished rows."""
     keys = {name: store.read(Path(path)).key for name, path in tasks.items()}
-    key = store.key_of("comparison", table.to_dict(), keys, code_digest(*_ROW_ROOMS))
+    code = row_code(*table.rows)
+    key = store.key_of("comparison", table.to_dict(), keys, code)
     return f"{table.name}-{key[:12]}"
 
 
 _LEVELS = {"is left out": logging.WARNING, "failed": logging.ERROR}
-_ROW_ROOMS = ("features", "kernels", "training", "models", "evaluation")
 
 
 def run_jobs(

@@ -17,7 +17,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from flows import environment, tracking
+from flows import tracking
 from flows.board import posted, row_name
 from flows.checks import PROFILE, Look, look
 from flows.clicks import ClicksSettings, clicks_source, since_clicks
@@ -31,14 +31,15 @@ from flows.ingest import (
     mates_source,
     since_corpus,
 )
-from flows.rows import find_table, run_row
+from flows.rows import find_table, row_code, run_row
 from flows.server import Server
-from flows.steps import Name, begin, code_digest
+from flows.steps import Name, begin
 from flows.tracking import decisions, registry
 from flows.tracking.database import written_alone
 from flows.train import form_of
 from flows.workers import Workers
 from ssi_core import store
+from ssi_core.code import digest_of
 from ssi_core.evaluation.gate import Decision, Rule, best_so_far, decide
 from ssi_core.evaluation.report import load_report, save_report
 from ssi_core.experiment import TaskSpec
@@ -195,10 +196,8 @@ def _key(settings: RetrainSettings, corpus: str, frozen: list[str]) -> str:
     said = settings.model_dump(include={"row", "seed", "start", "measure", "alpha", "margin"})
     parents = {"corpus": store.read(Path(corpus)).key}
     parents |= {f"frozen_{n}": store.read(Path(path)).key for n, path in enumerate(frozen)}
-    return store.key_of("night", {**said, "table": table.to_dict()}, parents, code_digest(*_ROOMS))
-
-
-_ROOMS = ("features", "kernels", "training", "models", "evaluation")
+    code = row_code(table.row(settings.row))
+    return store.key_of("night", {**said, "table": table.to_dict()}, parents, code)
 
 
 def _decided(name: str, key: str) -> decisions.Night | None:
@@ -298,8 +297,8 @@ def measured(run: str, frozen: str, corpus: str) -> Report:
 
     parents = {"run": run, "frozen": store.read(Path(frozen)).key}
     parents |= {"corpus": store.read(Path(corpus)).key}
-    key = store.key_of("report", {}, parents, code_digest(*_ROOMS))
-    place = environment.store_path("report", key)
+    key = store.key_of("report", {}, parents, digest_of(evaluate, open_frozen))
+    place = store.place_of("report", key)
     if store.up_to_date(place, "report", key) is None:
         directory = tracking.model_directory(run)
         try_model(directory)

@@ -16,6 +16,7 @@ from flows import checkpoints, environment, tracking
 from flows.board import post, row_name, watched
 from flows.required import require_views
 from ssi_core import files, store
+from ssi_core.code import digest_of
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
 from ssi_core.experiment import Row, Table, load_table
@@ -39,6 +40,12 @@ def find_table(name_or_path: str, budget: int | None = None) -> Table:
 def shipped_tables() -> list[str]:
     """Names of the shipped tables."""
     return sorted(path.stem for path in TABLES.glob("*.toml"))
+
+
+def row_code(*rows: Row) -> str:
+    """Return the digest of the code that rows are trained and measured by."""
+    kinds = {kind for row in rows for kind in row.ranker().kinds()}
+    return digest_of(cold, evaluate, pooled, *kinds)
 
 
 def run_row(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from prefect import Task
@@ -17,15 +15,12 @@ from prefect.artifacts import (
     update_progress_artifact,
 )
 from prefect.client.schemas.objects import State, TaskRun
-from prefect.context import TaskRunContext
 from pydantic import AfterValidator
 
-import ssi_core
 from flows import environment
 from flows.board import post, take_off
 from ssi_core.experiment.names import check_name
-from ssi_core.store import MANIFEST, Artefact, key_of
-from ssi_core.text import tokenizer
+from ssi_core.store import Artefact, key_of
 from ssi_core.types import BadInput, Progress, Refused
 
 Name = Annotated[str, AfterValidator(lambda name: check_name(name, "model or comparison"))]
@@ -51,28 +46,6 @@ def worth_retrying(task: Task[Any, Any], run: TaskRun, state: State[Any]) -> boo
     return not isinstance(error, Refused | ValueError)
 
 
-@cache
-def code_digest(*rooms: str) -> str:
-    """Digest of the source of rooms of ``ssi_core``, and of what all of them stand on.
-
-    The dictionaries that split texts are part of it.
-    """
-    base = Path(next(iter(ssi_core.__path__)))
-    files = [base / "types.py", base / "store.py"]
-    for room in ("text", *rooms):
-        files += (base / room).rglob("*.py")
-    sources = {str(f.relative_to(base)): f.read_text(encoding="utf-8") for f in files}
-    words = {language: tokenizer.identity(language) for language in tokenizer.LANGUAGES}
-    return key_of("code", sources, words)[:16]
-
-
-def artefact_key(
-    kind: str, configuration: Mapping[str, Any], parents: Mapping[str, str], *rooms: str
-) -> str:
-    """Key of an artefact before it is made: configuration, parents and code."""
-    return key_of(kind, configuration, parents, code_digest(*rooms))
-
-
 def place_of(path: Path) -> str:
     """Name a place by its path in the root, so that a root that is moved keeps its keys.
 
@@ -90,22 +63,6 @@ def file_key(path: Path) -> str:
     except FileNotFoundError:
         raise BadInput(f"{path} is not there; check the path.") from None
     return key_of("file", {"files": said}, {})
-
-
-def result_key(context: TaskRunContext, parameters: dict[str, Any]) -> str:
-    """Key under which Prefect keeps the path that a task returned."""
-    return key_of(context.task.name, {"out": parameters["out"]}, {"": parameters["key"]})
-
-
-def checked(task: AnyTask, out: str, *, own_place: bool) -> AnyTask:
-    """Give a task whose kept result counts only while its directory is there.
-
-    A place that the user named (``own_place`` is off) may hold something else by now, which the
-    task itself finds out at no cost.
-    """
-    trusted = own_place and (Path(out) / MANIFEST).is_file()
-    told: AnyTask = cast(Any, task).with_options(refresh_cache=not trusted)
-    return told
 
 
 def progress(what: str) -> Progress:

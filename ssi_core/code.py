@@ -5,6 +5,8 @@ It is over the tokens of the modules that are named and of all that these import
 blank lines, the depth of an indent and the way to end a line are left out; so is the version of
 Python, as far as it reads the same text.
 
+Dictionaries that split texts count as code of the tokenizer (`DATA`).
+
 A module of `REGISTRIES` lists what others choose from. It is not followed, so that a line in it
 changes no digest: name the entries that are used.
 """
@@ -20,13 +22,18 @@ import token
 import tokenize
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ssi_core import cache
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = "ssi_core"
 REGISTRIES = frozenset({"ssi_core.models"})
+DATA = {"ssi_core.text.tokenizer": "identities"}
+"""Functions, by module, that tell which data beside the code their results depend on."""
 
 
 def digest_of(*things: ModuleType | type | Callable[..., Any]) -> str:
@@ -56,6 +63,8 @@ def digest_of_modules(names: Iterable[str], root: Path = ROOT) -> str:
     digest = hashlib.sha256()
     for name, file in sorted(reached(names, root).items()):
         digest.update(f"{name} {_read(file.read_text(encoding='utf-8'))[0]}\n".encode())
+        if name in DATA:
+            digest.update(f"{getattr(import_module(name), DATA[name])()}\n".encode())
     return digest.hexdigest()[:16]
 
 
@@ -106,13 +115,28 @@ def _module(name: str, root: Path) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _read(source: str) -> tuple[str, tuple[str, ...]]:
-    """Return the digest of the tokens of a source, and the names that it imports."""
+    """Return the digest of the tokens of a source, and the names that it imports.
+
+    Both are remembered between processes by the digest of the whole source: to read all modules
+    takes half a second.
+    """
+    name = f"{_THIS} {hashlib.sha256(source.encode()).hexdigest()}"
+    fact = cache.recall("code", name)
+    if fact is None:
+        fact = " ".join(_read_anew(source))
+        cache.remember("code", name, fact)
+    digest, *imported = fact.split(" ")
+    return digest, tuple(imported)
+
+
+def _read_anew(source: str) -> tuple[str, ...]:
     digest = hashlib.sha256()
     for text in tokens(source):
         digest.update(text.encode() + b"\0")
-    return digest.hexdigest(), tuple(_imports(parsed(source)))
+    return digest.hexdigest(), *_imports(parsed(source))
 
 
+_THIS = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
 _PARSING = threading.Lock()
 
 

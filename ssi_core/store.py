@@ -1,9 +1,11 @@
 """Artefact directories: keyed, written under a temporary name, renamed when whole.
 
-``key = sha256(kind, configuration, keys of the parents, digest of the code)``. A directory that
-bears the wanted key is up to date; one that bears another is refused unless forced. While it is
-written, a lock keeps a second process out; the operating system drops the lock of a process that
-dies, so a stale lock cannot be.
+``key = sha256(kind, configuration, keys of the parents, digest of the code)``. Whatever is made
+goes through `open_or_make`: the command, a flow and the library name the same work by the same key
+and find it at the same place, ``.ssi/store/KIND/KEY``. In a place that the user named, a directory
+that bears the wanted key is up to date; one that bears another is refused unless forced. While it
+is written, a lock keeps a second process out; the operating system drops the lock of a process
+that dies, so a stale lock cannot be.
 
 While NAME is made, these lie beside it: ``.NAME.lock``, ``.NAME.partial`` (what is being written),
 ``.NAME.work`` (whole parts that the next run of the same key goes on from), ``.NAME.old`` (for a
@@ -18,11 +20,11 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,8 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core import files, integrity
+from ssi_core import files, integrity, root
+from ssi_core.code import digest_of
 from ssi_core.types import BadInput, Refused, TextMatrix
 
 MANIFEST = "artefact.json"
@@ -49,6 +52,7 @@ class Artefact:
     parents: Mapping[str, str]
     counts: Mapping[str, Any]
     skipped: Mapping[str, Any]
+    code: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -84,16 +88,6 @@ def digest_file(path: Path, progress: Any = None) -> str:
             if progress is not None:
                 progress(len(block))
     return digest.hexdigest()
-
-
-def digest_code(*modules: ModuleType) -> str:
-    """Digest of the source files of modules, so that an edit of the code makes a new key."""
-    digest = hashlib.sha256()
-    for name, file in sorted((m.__name__, m.__file__) for m in modules):
-        digest.update(name.encode())
-        if file is not None:
-            digest.update(Path(file).read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def key_of(
@@ -144,7 +138,77 @@ _FACTS: Mapping[str, type] = {
     "parents": dict,
     "counts": dict,
     "skipped": dict,
+    "code": dict,
 }
+
+
+def open_or_make(
+    kind: str,
+    configuration: Mapping[str, Any],
+    parents: Mapping[str, str],
+    make: Callable[[Building], None],
+    *,
+    facts: Mapping[str, Any] | None = None,
+    data: bool = False,
+    out: Path | None = None,
+    force: bool = False,
+) -> Artefact:
+    """Open an artefact, or make it where it is not there yet.
+
+    Parameters
+    ----------
+    kind : str
+    configuration : Mapping
+        Settings that change what is made; nothing else belongs here.
+    parents : Mapping of str to str
+        Keys of what it is made from: of artefacts, or digests of raw files by their content.
+    make : Callable
+        Writes the files under ``building.path``. Its module, and all that this imports, are part of
+        the key (`ssi_core.code`).
+    facts : Mapping, optional
+        What the manifest keeps beside the configuration and the key does not depend on.
+    data : bool
+        The artefact is data that is never made anew by itself: its key holds no code.
+    out : Path, optional
+        Place that the user named; by default ``.ssi/store/KIND/KEY``.
+    force : bool
+        Replace what ``out`` holds, if it is another artefact.
+
+    Raises
+    ------
+    Refused
+        ``out`` holds something else, or another process is writing it.
+    BadInput
+        A file of the artefact is not as it was written.
+    """
+    code = {} if data else code_of(make)
+    key = key_of(kind, configuration, parents, code.get("digest", ""))
+    place = place_of(kind, key, out)
+    artefact = up_to_date(place, kind, key, force=force)
+    if artefact is None:
+        written = {**configuration, **(facts or {})}
+        with create(
+            place, kind=kind, key=key, configuration=written, parents=parents, code=code
+        ) as building:
+            make(building)
+        artefact = read(place, kind)
+    return artefact
+
+
+def code_of(make: Callable[..., Any]) -> dict[str, str]:
+    """Return the module of a function, and the digest of the code that the module reaches."""
+    while isinstance(make, partial):
+        make = make.func
+    return {"module": make.__module__, "digest": digest_of(make)}
+
+
+def place_of(kind: str, key: str, out: Path | None = None) -> Path:
+    """Return the place of an artefact: the one that the user named, or its own in the store."""
+    return root.store_path(kind, key[:_IN_NAME]) if out is None else Path(out)
+
+
+_IN_NAME = 24
+"""Digits of the key in the name of a place."""
 
 
 def up_to_date(path: Path, kind: str, key: str, *, force: bool = False) -> Artefact | None:
@@ -181,6 +245,7 @@ def create(
     key: str,
     configuration: Mapping[str, Any],
     parents: Mapping[str, str],
+    code: Mapping[str, str] | None = None,
 ) -> Iterator[Building]:
     """Write an artefact: the body fills ``building.path``, which is renamed when it succeeds.
 
@@ -212,6 +277,7 @@ def create(
                 parents=parents,
                 counts=building.counts,
                 skipped=building.skipped,
+                code=code,
             )
             _replace(partial, path)
         except BaseException as error:
@@ -231,16 +297,24 @@ def seal(
     parents: Mapping[str, str],
     counts: Mapping[str, Any],
     skipped: Mapping[str, Any],
+    code: Mapping[str, str] | None = None,
 ) -> None:
     """Make a finished directory an artefact: write its manifest, and all of it to the disk."""
-    facts = (kind, key, dict(configuration), dict(parents), dict(counts), dict(skipped))
+    mappings = (configuration, parents, counts, skipped, code or {})
+    facts = (kind, key, *map(dict, mappings))
     integrity.seal_directory(path, MANIFEST, dict(zip(_FACTS, facts, strict=True)))
 
 
 def again(artefact: Artefact, path: Path) -> Artefact:
     """Give an artefact another place, by second names of its files where there are hard links."""
-    said = {"configuration": artefact.configuration, "parents": artefact.parents}
-    with create(path, kind=artefact.kind, key=artefact.key, **said) as building:
+    with create(
+        path,
+        kind=artefact.kind,
+        key=artefact.key,
+        configuration=artefact.configuration,
+        parents=artefact.parents,
+        code=artefact.code,
+    ) as building:
         shutil.copytree(artefact.path, building.path, copy_function=link, dirs_exist_ok=True)
         building.counts.update(artefact.counts)
         building.skipped.update(artefact.skipped)

@@ -1,13 +1,15 @@
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ssi_core import code
+from ssi_core import code, resources
 from ssi_core.code import digest_of, digest_of_modules, tokens
 from ssi_core.models.bilinear import Bilinear
+from ssi_core.text import tokenizer
 
 MODEL = "ssi_core.models.bilinear"
 
@@ -120,6 +122,24 @@ def test_an_f_string_is_one_token_in_every_python():
     assert tokens(f"x = {text} f'y'") == ["x", "=", text, "f'y'", "\n"]
     over = 'f"""one\n{two}\nthree"""'
     assert tokens(f"x = {over}")[2] == over
+
+
+def test_another_dictionary_makes_another_digest(monkeypatch):
+    before = digest_of(tokenizer), digest_of(resources)
+    newer = replace(tokenizer.LANGUAGES["ja"], version=lambda: "another dictionary")
+    monkeypatch.setitem(tokenizer.LANGUAGES, "ja", newer)
+    assert digest_of(tokenizer) != before[0]
+    assert digest_of(resources) == before[1]
+
+
+def test_what_is_remembered_of_a_source_is_what_is_read(monkeypatch, tmp_path):
+    monkeypatch.setenv("SSI_CACHE", str(tmp_path))
+    source = "from ssi_core import store\nx = 1\n"
+    code._read.cache_clear()
+    first = code._read(source)
+    code._read.cache_clear()
+    monkeypatch.setattr(code, "_read_anew", lambda source: pytest.fail("read again"))
+    assert code._read(source) == first == (first[0], ("ssi_core.store",))
 
 
 def test_another_process_finds_the_same_digest():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from flows.command import Outcome, Verb, progress
-from flows.commands.data import FORCE, OUT, _store, artefact_outcome
+from flows.commands.data import FORCE, OUT, artefact_outcome
 from flows.commands.search import INDEX, K, _searcher
 
 if TYPE_CHECKING:
@@ -128,14 +128,11 @@ def ingest_clicks(
     from ssi_core.corpus.clicks.rules import Rules
 
     rules = Rules(clicks, clip, most_broken, split)  # type: ignore[arg-type]
-    texts = [path for path in (pages, ads) if path is not None]
-    before = [since] if since is not None else []
-    place = out or _store("clicks", vars(rules), map_file, *logs, *texts, *before)
     with progress("ingest") as tell:
         artefact = read(
             logs,
             load_map(map_file),
-            place,
+            out,
             pages=pages,
             ads=ads,
             rules=rules,
@@ -161,9 +158,8 @@ def ingest_wikispeedia_clicks(
     """Read the clicks of Wikispeedia's players, and the articles that they clicked in."""
     from ssi_core.corpus.clicks.wikispeedia import ingest_wikispeedia_clicks as read
 
-    place = out or _store("clicks", "wikispeedia", split, directory)
     with progress("ingest") as tell:
-        artefact = read(directory, place, split=split, force=force, progress=tell)  # type: ignore[arg-type]
+        artefact = read(directory, out, split=split, force=force, progress=tell)  # type: ignore[arg-type]
     return artefact_outcome(artefact)
 
 
@@ -179,9 +175,8 @@ def ingest_farm_ads(directory: Path, out: Path | None, force: bool) -> Outcome:
     """Read Farm Ads: the words of an ad find those of the page that it leads to."""
     from ssi_core.corpus.clicks.farm_ads import ingest_farm_ads as read
 
-    place = out or _store("clicks", "farm-ads", directory)
     with progress("ingest") as tell:
-        artefact = read(directory, place, force=force, progress=tell)
+        artefact = read(directory, out, force=force, progress=tell)
     return artefact_outcome(artefact)
 
 

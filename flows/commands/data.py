@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -152,7 +151,7 @@ def ingest_wikipedia(
     with progress("ingest") as tell:
         artefact = read(
             dumps,
-            out or _store("corpus", "wikipedia", *dumps),
+            out,
             language=language,
             since=since,
             processes=processes or settings().threads,
@@ -177,7 +176,7 @@ def ingest_wikispeedia(directory: Path, out: Path | None, force: bool) -> Outcom
     with progress("ingest") as tell:
         artefact = read(
             directory,
-            out or _store("corpus", "wikispeedia", directory),
+            out,
             force=force,
             progress=tell,
         )
@@ -199,7 +198,7 @@ def ingest_collection(directory: Path, out: Path | None, force: bool) -> Outcome
     with progress("ingest") as tell:
         artefact = read(
             directory,
-            out or _store("corpus", "collection", directory),
+            out,
             force=force,
             progress=tell,
         )
@@ -280,18 +279,16 @@ def ingest_mates(
         if kyoto is not None and not corpora:
             from ssi_core.corpus.kyoto import ingest_kyoto
 
-            place = out or _store("mates", "kyoto", kyoto)
-            artefact = ingest_kyoto(kyoto, place, force=force, progress=tell)
+            artefact = ingest_kyoto(kyoto, out, force=force, progress=tell)
         elif kyoto is None and corpora:
             from ssi_core.corpus.pairing import ingest_mates as find
 
             ((source, path),) = sources.items()
-            place = out or _store("mates", source, path, *corpora, dictionary)
             artefact = find(
                 source,
                 path,
                 *corpora,
-                place,
+                out,
                 dictionary=dictionary,
                 processes=processes or settings().threads,
                 force=force,
@@ -300,28 +297,3 @@ def ingest_mates(
         else:
             raise click.UsageError("--corpora QUERIES DOCUMENTS goes with all but --kyoto.")
     return artefact_outcome(artefact)
-
-
-def _store(kind: str, *said: Any) -> Path:
-    """Return a place under .ssi/store for what is made of these inputs and settings."""
-    from ssi_core.store import key_of
-
-    inputs = [_identity(s) if isinstance(s, Path) else s for s in said]
-    return environment.store_path(kind, key_of(kind, {"inputs": inputs}, {})[:24])
-
-
-def _identity(path: Path) -> str:
-    """Tell an input from others and from its own later self."""
-    if (path / "artefact.json").is_file():
-        from ssi_core.store import read
-
-        return read(path).key
-    if not path.exists():
-        return _name(path)  # the reader has the clear message
-    seen = path.stat()
-    return f"{_name(path.resolve())} {seen.st_size} {seen.st_mtime_ns}"
-
-
-def _name(path: Path) -> str:
-    # A file name is bytes, and need not be UTF-8.
-    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flows.command import Outcome, Verb, progress
-from flows.commands.data import FORCE, OUT, _store, artefact_outcome
+from flows.commands.data import FORCE, OUT, artefact_outcome
 
 if TYPE_CHECKING:
     from ssi_core.store import Artefact
@@ -184,7 +184,7 @@ def features(
     with progress("features") as tell:
         artefact = build_task(
             corpus,
-            out or _store("task", said, corpus, *frozen),
+            out,
             **said,
             frozen=frozen,
             force=force,
@@ -225,8 +225,7 @@ def _clicks_task(
     from ssi_core.features.task import build_clicks_task
 
     with progress("features") as tell:
-        place = out or _store("task", said, clicks, *frozen)
-        return build_clicks_task(clicks, place, **said, frozen=frozen, force=force, progress=tell)
+        return build_clicks_task(clicks, out, **said, frozen=frozen, force=force, progress=tell)
 
 
 def _mates_task(
@@ -240,11 +239,10 @@ def _mates_task(
     from ssi_core.corpus.mates import open_mates
     from ssi_core.features.task import build_mates_task
 
-    inputs = [mates] if translated is None else [mates, translated]
     with progress("features") as tell:
         return build_mates_task(
             open_mates(mates),
-            out or _store("task", said, *inputs, *frozen),
+            out,
             translated=translated,
             **said,
             frozen=frozen,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flows.command import Outcome, Verb, settings
-from flows.commands.data import ABSOLUTE, FORCE, OUT, _store, artefact_outcome, table_file
+from flows.commands.data import ABSOLUTE, FORCE, OUT, artefact_outcome, table_file
 from flows.commands.registry import NAME
 
 if TYPE_CHECKING:
@@ -67,10 +67,8 @@ def freeze(
         raise click.UsageError("--relevant is of mates.")
     said: dict[str, Any] = {"queries": queries, "pool": pool, "split_seed": split_seed}
     said |= {"relevant": relevant} if relevant else {}
-    inputs = [corpus] if since is None else [corpus, since]
-    place = out or _store("frozen", said, *inputs)
     before = None if since is None else source_of(since)
-    return artefact_outcome(draw(source_of(corpus), place, since=before, **said, force=force))
+    return artefact_outcome(draw(source_of(corpus), out, since=before, **said, force=force))
 
 
 def _limits(

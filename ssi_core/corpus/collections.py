@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import gzip
 import re
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -139,7 +139,11 @@ def _split(path: Path) -> Iterator[tuple[int, dict[str, list[str]]]]:
 
 
 def ingest_collection(
-    directory: Path, out: Path, *, force: bool = False, progress: Progress | None = None
+    directory: Path,
+    out: Path | None = None,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
 ) -> Artefact:
     """Make a corpus with queries and judgements of a test collection.
 
@@ -149,7 +153,7 @@ def ingest_collection(
     Parameters
     ----------
     directory : has the files of one of `LAYOUTS`, as they are or as ``.gz``, in any case
-    out : directory of the corpus; up to date when it bears the key of these files
+    out : directory of the corpus; by default one of the store
     force : replace a corpus made from something else
 
     Raises
@@ -159,22 +163,15 @@ def ingest_collection(
     Refused
         ``out`` holds something else, or is being written.
     """
-    directory, out = Path(directory), Path(out)
-    name, files = _find(directory)
+    name, files = _find(Path(directory))
     parents = inputs.digest_inputs(files, progress=progress)
-    configuration = {"source": name}
-    code = store.digest_code(sys.modules[__name__], tables)
-    key = store.key_of(tables.KIND, configuration, parents, code)
-    found = store.up_to_date(out, tables.KIND, key, force=force)
-    if found is not None:
-        return found
-    with store.create(
-        out, kind=tables.KIND, key=key, configuration=configuration, parents=parents
-    ) as building:
-        _build(building, LAYOUTS[name], files)
+    make = partial(_build, layout=LAYOUTS[name], files=files)
+    artefact = store.open_or_make(
+        tables.KIND, {"source": name}, parents, make, out=out, force=force
+    )
     if progress is not None:
-        progress(1.0, f"{building.counts['judgements']:,} judgements")
-    return store.read(out, tables.KIND)
+        progress(1.0, f"{artefact.counts['judgements']:,} judgements")
+    return artefact
 
 
 def _find(directory: Path) -> tuple[str, list[Path]]:

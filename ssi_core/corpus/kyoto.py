@@ -13,10 +13,10 @@ import csv
 import gzip
 import logging
 import re
-import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -186,7 +186,11 @@ def read_lexicon(path: Path, skipped: Counter[str]) -> pl.DataFrame:
 
 
 def ingest_kyoto(
-    directory: Path, out: Path, *, force: bool = False, progress: Progress | None = None
+    directory: Path,
+    out: Path | None = None,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
 ) -> Artefact:
     """Make mates of the Kyoto articles: corpora ``ja`` and ``en`` with equal ids, and a dictionary.
 
@@ -196,7 +200,7 @@ def ingest_kyoto(
     Parameters
     ----------
     directory : has ``articles_xml.tar.xz`` and ``kyoto_lexicon.csv.gz``
-    out : directory of the mates; up to date when it bears the key of these files
+    out : directory of the mates; by default one of the store
     force : replace mates made from something else
 
     Raises
@@ -206,44 +210,56 @@ def ingest_kyoto(
     Refused
         ``out`` holds something else, or is being written.
     """
-    directory, out = Path(directory), Path(out)
+    directory = Path(directory)
     raw = inputs.digest_inputs([directory / ARTICLES, directory / LEXICON], progress=progress)
-    code = store.digest_code(sys.modules[__name__], mates, tables)
-    said = {lang: {"source": "kyoto", "language": lang} for lang in LANGUAGES}
-    keys = {lang: store.key_of(tables.KIND, said[lang], raw, code) for lang in LANGUAGES}
+    code = store.code_of(_build)
+    keys = {
+        language: store.key_of(tables.KIND, _of(language), raw, code["digest"])
+        for language in LANGUAGES
+    }
     parents = raw | dict(zip(mates.SIDES, keys.values(), strict=True))
     configuration = {"source": "kyoto", "title_characters": LEAST_TITLE}
-    key = store.key_of(mates.KIND, configuration, parents, code)
-    found = store.up_to_date(out, mates.KIND, key, force=force)
-    if found is not None:
-        return found
-    with store.create(
-        out, kind=mates.KIND, key=key, configuration=configuration, parents=parents
-    ) as building:
-        skipped: Counter[str] = Counter()
-        articles = _read(building, directory / ARTICLES, skipped, progress)
-        links = title_mentions(_documents(articles, 0).select("id", "title", "text"))
-        for side, language in enumerate(LANGUAGES):
-            with store.create(
-                building.path / language,
-                kind=tables.KIND,
-                key=keys[language],
-                configuration=said[language],
-                parents=raw,
-            ) as corpus:
-                _write_corpus(corpus, _documents(articles, side), links)
-        ids = [article.id for article in articles]
-        mates.write_pairs(building.path, pl.DataFrame({"query": ids, "document": ids}))
-        entries = read_lexicon(directory / LEXICON, skipped)
-        mates.write_dictionary(building.path, entries)
-        mates.write_places(building.path, *(Path(language) for language in LANGUAGES))
-        building.counts.update(
-            mates=len(ids), title_mentions=links.height, dictionary_entries=entries.height
-        )
-        building.skipped.update({name: n for name, n in sorted(skipped.items()) if n})
+    make = partial(_build, directory=directory, keys=keys, raw=raw, progress=progress)
+    artefact = store.open_or_make(mates.KIND, configuration, parents, make, out=out, force=force)
     if progress is not None:
-        progress(1.0, f"{building.counts['mates']:,} mates")
-    return store.read(out, mates.KIND)
+        progress(1.0, f"{artefact.counts['mates']:,} mates")
+    return artefact
+
+
+def _of(language: str) -> dict[str, str]:
+    """Return the configuration of the corpus of a language."""
+    return {"source": "kyoto", "language": language}
+
+
+def _build(
+    building: Building,
+    directory: Path,
+    keys: Mapping[str, str],
+    raw: Mapping[str, str],
+    progress: Progress | None,
+) -> None:
+    skipped: Counter[str] = Counter()
+    articles = _read(building, directory / ARTICLES, skipped, progress)
+    links = title_mentions(_documents(articles, 0).select("id", "title", "text"))
+    for side, language in enumerate(LANGUAGES):
+        with store.create(
+            building.path / language,
+            kind=tables.KIND,
+            key=keys[language],
+            configuration=_of(language),
+            parents=raw,
+            code=store.code_of(_build),
+        ) as corpus:
+            _write_corpus(corpus, _documents(articles, side), links)
+    ids = [article.id for article in articles]
+    mates.write_pairs(building.path, pl.DataFrame({"query": ids, "document": ids}))
+    entries = read_lexicon(directory / LEXICON, skipped)
+    mates.write_dictionary(building.path, entries)
+    mates.write_places(building.path, *(Path(language) for language in LANGUAGES))
+    building.counts.update(
+        mates=len(ids), title_mentions=links.height, dictionary_entries=entries.height
+    )
+    building.skipped.update({name: n for name, n in sorted(skipped.items()) if n})
 
 
 def _read(

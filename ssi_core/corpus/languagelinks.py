@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from ssi_core.corpus import pool, sqldump, titles
+from ssi_core.corpus import pool, sqldump
 from ssi_core.corpus.dump import Piece, read_pieces, read_site
 from ssi_core.corpus.mates import SIDES
 from ssi_core.corpus.packed import read_lines
@@ -230,6 +230,3 @@ SOURCES: dict[str, Callable[[Source], LanguageLinks]] = {
     "wikitext": read_interlanguage,
 }
 """Readers by the name of what they read."""
-
-CODE = (pool, sqldump, titles)
-"""Modules whose edit makes other links, beside this one."""

@@ -13,29 +13,16 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
 from ssi_core import store
-from ssi_core.corpus import (
-    before,
-    dump,
-    inputs,
-    links,
-    pages,
-    pieces,
-    pool,
-    readings,
-    redirects,
-    stream,
-    tables,
-    titles,
-)
+from ssi_core.corpus import inputs, pool, stream, tables
 from ssi_core.corpus.before import Before, compare, keep_pages, open_before
 from ssi_core.corpus.cost import LINKS_AT_ONCE, require_ingestion
 from ssi_core.corpus.dump import PIECE_BYTES, Piece, read_pieces, read_site
@@ -45,13 +32,8 @@ from ssi_core.corpus.readings import places_in, read_targets, read_titles
 from ssi_core.corpus.redirects import write_redirects
 from ssi_core.corpus.titles import Site
 from ssi_core.store import Artefact, Building
-from ssi_core.text import wikinames, wikitext
 from ssi_core.types import BadInput, Progress
 
-_CODE = (
-    before, dump, links, pages, pieces, readings, redirects, stream, tables, titles, wikinames,
-    wikitext,
-)  # fmt: skip
 _log = logging.getLogger(__name__)
 
 
@@ -151,7 +133,8 @@ def _build(
     size: int,
     progress: Callable[[float, str], None],
 ) -> None:
-    reading = store.key_of("pages", asdict(site), {}, _code())
+    require_ingestion(dumps, building.path.parent, processes=processes, part_bytes=size)
+    reading = store.key_of("pages", asdict(site), {}, store.code_of(_build)["digest"])
     base = open_before(since, reading) if since else None
     read = Pieces(site, building.work("pieces"), base if isinstance(base, Before) else None)
     if isinstance(base, str):
@@ -201,13 +184,9 @@ def _one_site(dumps: Sequence[Path], language: str | None) -> Site:
     return sites[0]
 
 
-def _code() -> str:
-    return store.digest_code(sys.modules[__name__], *_CODE)
-
-
 def ingest_wikipedia(
     dumps: Sequence[Path],
-    out: Path,
+    out: Path | None = None,
     *,
     since: Path | None = None,
     language: str | None = None,
@@ -235,7 +214,7 @@ def ingest_wikipedia(
         its index lies beside it); several files of one wiki make one corpus
     since : corpus of an earlier dump of the wiki; pages that did not change are taken from there.
         One that was made by other code, or is of another site, is not used
-    out : directory of the corpus; up to date when it bears the key of this input and these settings
+    out : directory of the corpus; by default one of the store
     language : code of the texts' language; by default as the file name, or else the header, says
     processes : workers beside this process; 1 works in this process; by default one for each core
     part_bytes : XML bytes that become one part, which bounds the memory of a worker
@@ -251,21 +230,20 @@ def ingest_wikipedia(
     """
     if not dumps:
         raise ValueError("dumps=[] is empty; expected at least one dump")
-    dumps, out = [Path(path) for path in dumps], Path(out)
+    dumps = [Path(path) for path in dumps]
     tell: Callable[[float, str], None] = progress or (lambda fraction, message: None)
     site = _one_site(dumps, language)
     parents = inputs.digest_inputs(dumps, progress=progress)
     configuration = {"source": "wikipedia", "language": site.language, "part_bytes": part_bytes}
-    key = store.key_of(tables.KIND, configuration, parents, _code())
-    found = store.up_to_date(out, tables.KIND, key, force=force)
-    if found is not None:
-        _log.info("%s is up to date", out)
-        return found
-    workers = processes or len(os.sched_getaffinity(0))
-    require_ingestion(dumps, out.parent, processes=workers, part_bytes=part_bytes)
-    with store.create(
-        out, kind=tables.KIND, key=key, configuration=configuration, parents=parents
-    ) as building:
-        _build(building, dumps, site, since, workers, part_bytes, tell)
-    tell(1.0, f"{building.counts['documents']:,} documents, {building.counts['links']:,} links")
-    return store.read(out, tables.KIND)
+    make = partial(
+        _build,
+        dumps=dumps,
+        site=site,
+        since=since,
+        processes=processes or len(os.sched_getaffinity(0)),
+        size=part_bytes,
+        progress=tell,
+    )
+    artefact = store.open_or_make(tables.KIND, configuration, parents, make, out=out, force=force)
+    tell(1.0, f"{artefact.counts['documents']:,} documents, {artefact.counts['links']:,} links")
+    return artefact

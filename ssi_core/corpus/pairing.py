@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
 from ssi_core import store
 from ssi_core.corpus import dictionary as dictionaries
-from ssi_core.corpus import inputs, languagelinks, mates, redirects, tables
+from ssi_core.corpus import inputs, mates
 from ssi_core.corpus.languagelinks import SOURCES, LanguageLinks, Source
 from ssi_core.corpus.mates import SIDES
 from ssi_core.corpus.redirects import read_redirects
 from ssi_core.corpus.tables import Corpus, open_corpus
-from ssi_core.store import Artefact
+from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
-
-_CODE = (dictionaries, languagelinks, mates, redirects, tables, *languagelinks.CODE)
 
 
 def ingest_mates(
@@ -27,7 +26,7 @@ def ingest_mates(
     path: Path,
     queries: Path,
     documents: Path,
-    out: Path,
+    out: Path | None = None,
     *,
     dictionary: Path | None = None,
     processes: int | None = None,
@@ -44,7 +43,7 @@ def ingest_mates(
     ----------
     source : name of one of `SOURCES`, what kind of file ``path`` is
     queries, documents : corpora, each of one language
-    out : directory of the mates; up to date when it bears the key of these
+    out : directory of the mates; by default one of the store
     dictionary : file of two columns, see `dictionary.read_dictionary`, to translate queries by
     processes : workers that read wikitext; by default one for each core
     force : replace mates made from something else
@@ -59,7 +58,7 @@ def ingest_mates(
     """
     if source not in SOURCES:
         raise ValueError(f"source={source!r}; expected one of {', '.join(SOURCES)}")
-    path, out = Path(path), Path(out)
+    path = Path(path)
     corpora = [open_corpus(Path(place)) for place in (queries, documents)]
     languages = (_language(corpora[0]), _language(corpora[1]))
     if languages[0] == languages[1]:
@@ -71,34 +70,46 @@ def ingest_mates(
     parents = inputs.digest_inputs(given, progress=progress)
     parents |= {side: corpus.artefact.key for side, corpus in zip(SIDES, corpora, strict=True)}
     configuration = {"source": source, "languages": list(languages)}
-    code = store.digest_code(sys.modules[__name__], *_CODE)
-    key = store.key_of(mates.KIND, configuration, parents, code)
-    places = [corpus.path.resolve() for corpus in corpora]
-    found = store.up_to_date(out, mates.KIND, key, force=force)
-    if found is not None:
-        # The corpora may have been moved.
-        mates.write_places(out, *places)
-        return found
+    workers = processes or len(os.sched_getaffinity(0))
     tell = progress or _quiet
-    with store.create(
-        out, kind=mates.KIND, key=key, configuration=configuration, parents=parents
-    ) as building:
-        workers = processes or len(os.sched_getaffinity(0))
-        links = SOURCES[source](Source(path, languages, workers, tell))
-        tell(1.0, "matching titles")
-        pairs, counts, skipped = pair_up(links, *corpora)
-        if pairs.is_empty():
-            raise BadInput(_no_mates(path, languages, corpora, skipped))
-        if dictionary is not None:
-            entries = dictionaries.read_dictionary(Path(dictionary), skipped)
-            mates.write_dictionary(building.path, entries)
-            counts["dictionary_entries"] = entries.height
-        mates.write_pairs(building.path, pairs)
-        mates.write_places(building.path, *places)
-        building.counts.update(counts)
-        building.skipped.update({name: n for name, n in sorted(skipped.items()) if n})
-    tell(1.0, f"{building.counts['mates']:,} mates")
-    return store.read(out, mates.KIND)
+    make = partial(
+        _build,
+        source=source,
+        file=Source(path, languages, workers, tell),
+        corpora=corpora,
+        dictionary=dictionary,
+    )
+    artefact = store.open_or_make(mates.KIND, configuration, parents, make, out=out, force=force)
+    # The corpora may have been moved since.
+    mates.write_places(artefact.path, *_places(corpora))
+    tell(1.0, f"{artefact.counts['mates']:,} mates")
+    return artefact
+
+
+def _places(corpora: Sequence[Corpus]) -> list[Path]:
+    return [corpus.path.resolve() for corpus in corpora]
+
+
+def _build(
+    building: Building,
+    source: str,
+    file: Source,
+    corpora: Sequence[Corpus],
+    dictionary: Path | None,
+) -> None:
+    links = SOURCES[source](file)
+    file.progress(1.0, "matching titles")
+    pairs, counts, skipped = pair_up(links, *corpora)
+    if pairs.is_empty():
+        raise BadInput(_no_mates(file.path, file.languages, corpora, skipped))
+    if dictionary is not None:
+        entries = dictionaries.read_dictionary(Path(dictionary), skipped)
+        mates.write_dictionary(building.path, entries)
+        counts["dictionary_entries"] = entries.height
+    mates.write_pairs(building.path, pairs)
+    mates.write_places(building.path, *_places(corpora))
+    building.counts.update(counts)
+    building.skipped.update({name: n for name, n in sorted(skipped.items()) if n})
 
 
 def _quiet(fraction: float, message: str) -> None:
@@ -176,7 +187,7 @@ def _titles(corpus: Corpus) -> pl.DataFrame:
 
 
 def _no_mates(
-    path: Path, languages: tuple[str, str], corpora: list[Corpus], skipped: Counter[str]
+    path: Path, languages: tuple[str, str], corpora: Sequence[Corpus], skipped: Counter[str]
 ) -> str:
     lost = {name: n for name, n in skipped.items() if name.startswith("link_")}
     if not lost:

@@ -9,17 +9,17 @@ from __future__ import annotations
 import gzip
 import hashlib
 import re
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
 
 import polars as pl
 
 from ssi_core import store
-from ssi_core.corpus import inputs, links, tables
+from ssi_core.corpus import inputs, tables
 from ssi_core.corpus.links import DOCUMENT, resolve_links, settle_pages
 from ssi_core.corpus.packed import read_members
 from ssi_core.store import Artefact, Building
@@ -146,7 +146,11 @@ def _build(building: Building, directory: Path, progress: Progress | None) -> No
 
 
 def ingest_wikispeedia(
-    directory: Path, out: Path, *, force: bool = False, progress: Progress | None = None
+    directory: Path,
+    out: Path | None = None,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
 ) -> Artefact:
     """Make a corpus of the published files of Wikispeedia.
 
@@ -157,7 +161,7 @@ def ingest_wikispeedia(
     Parameters
     ----------
     directory : has ``articles_plaintext.tar.xz``, ``articles.tsv.gz`` and ``links.tsv.gz``
-    out : directory of the corpus; up to date when it bears the key of these files
+    out : directory of the corpus; by default one of the store
     force : replace a corpus made from something else
 
     Raises
@@ -167,19 +171,13 @@ def ingest_wikispeedia(
     Refused
         ``out`` holds something else, or is being written.
     """
-    directory, out = Path(directory), Path(out)
+    directory = Path(directory)
     files = [directory / name for name in (TEXTS, ARTICLES, LINKS)]
     parents = inputs.digest_inputs(files, progress=progress)
-    configuration = {"source": "wikispeedia"}
-    code = store.digest_code(sys.modules[__name__], links, tables)
-    key = store.key_of(tables.KIND, configuration, parents, code)
-    found = store.up_to_date(out, tables.KIND, key, force=force)
-    if found is not None:
-        return found
-    with store.create(
-        out, kind=tables.KIND, key=key, configuration=configuration, parents=parents
-    ) as building:
-        _build(building, directory, progress)
+    make = partial(_build, directory=directory, progress=progress)
+    artefact = store.open_or_make(
+        tables.KIND, {"source": "wikispeedia"}, parents, make, out=out, force=force
+    )
     if progress is not None:
-        progress(1.0, f"{building.counts['documents']:,} documents")
-    return store.read(out, tables.KIND)
+        progress(1.0, f"{artefact.counts['documents']:,} documents")
+    return artefact

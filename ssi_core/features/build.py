@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from ssi_core import files, store
-from ssi_core.features import code
 from ssi_core.features.cold import cold_documents
 from ssi_core.features.correlated import write_hashed_views
 from ssi_core.features.cost import require_features
@@ -31,7 +31,7 @@ from ssi_core.types import BadInput, Progress
 
 def build_task(
     corpus: Path,
-    out: Path,
+    out: Path | None = None,
     *,
     words: int | None = 30_000,
     split: str = "links",
@@ -64,27 +64,17 @@ def build_task(
     settings = Settings(
         words, split, tuple(views), split_seed, pool, cold, query_words, query_draws
     )
-    corpus, out = Path(corpus), Path(out)
-    source = store.read(corpus, "corpus")
-    configuration, parents = settings.configuration(), {"corpus": source.key}
+    source = store.read(Path(corpus), "corpus")
+    parents = {"corpus": source.key}
     parents |= {f"frozen_{n}": store.read(path, KIND).key for n, path in enumerate(frozen)}
-    key = store.key_of("task", configuration, parents, code.digest())
-    found = store.up_to_date(out, "task", key, force=force)
-    if found is not None:
-        return found
-    require_features(
-        parts_of(corpus, "documents"),
-        out.parent,
-        documents=source.counts.get("documents", 0),
-        links=source.counts.get("links", 0),
-        views=len(settings.views),
-        all_words=words is None,
+    make = partial(
+        _write_task,
+        source=source,
+        settings=settings,
+        frozen=frozen,
+        progress=progress or _quiet,
     )
-    with store.create(
-        out, kind="task", key=key, configuration=configuration, parents=parents
-    ) as building:
-        _write_task(corpus, settings, building, frozen, progress or _quiet)
-    return store.read(out, "task")
+    return store.open_or_make("task", settings.configuration(), parents, make, out=out, force=force)
 
 
 def _quiet(fraction: float, message: str) -> None:
@@ -92,13 +82,21 @@ def _quiet(fraction: float, message: str) -> None:
 
 
 def _write_task(
-    corpus: Path,
-    settings: Settings,
     building: store.Building,
+    source: store.Artefact,
+    settings: Settings,
     frozen: Sequence[Path],
     progress: Progress,
 ) -> None:
-    path, counts = building.path, building.counts
+    corpus, path, counts = source.path, building.path, building.counts
+    require_features(
+        parts_of(corpus, "documents"),
+        path.parent,
+        documents=source.counts.get("documents", 0),
+        links=source.counts.get("links", 0),
+        views=len(settings.views),
+        all_words=settings.words is None,
+    )
     parts = parts_of(corpus, "documents")
     texts = files.read_strings(parts, "id", "title", "language", remedy=INGEST)
     if texts.is_empty():

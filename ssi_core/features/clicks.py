@@ -25,7 +25,6 @@ import numpy as np
 import polars as pl
 
 from ssi_core import files, store
-from ssi_core.features import code
 from ssi_core.features.click_sides import with_sides, with_sides_of
 from ssi_core.features.cost import require_features
 from ssi_core.features.counting import BLOCK, matrix_path, row_blocks, write_counts, write_views
@@ -55,7 +54,7 @@ _AGAIN = "Remove the clicks and ingest them again."
 
 def build_clicks_task(
     clicks: Path,
-    out: Path,
+    out: Path | None = None,
     *,
     words: int | None = 30_000,
     split: str | None = None,
@@ -86,7 +85,7 @@ def build_clicks_task(
     Refused
         Another artefact is at ``out``, or memory or disk is too small.
     """
-    clicks, out = Path(clicks), Path(out)
+    clicks = Path(clicks)
     source = store.read(clicks, "clicks")
     split = split or str(source.configuration.get("split", "pairs"))
     settings = ClicksSettings(words, split, tuple(views), split_seed, pool, vocabularies, goal)
@@ -95,25 +94,21 @@ def build_clicks_task(
     configuration = settings.configuration() | {"weights": weights}
     parents = {"clicks": source.key}
     parents |= {f"frozen_{n}": store.read(path, KIND).key for n, path in enumerate(frozen)}
-    key = store.key_of("task", configuration, parents, code.digest())
-    found = store.up_to_date(out, "task", key, force=force)
-    if found is not None:
-        return found
-    corpora = [clicks / name for name in ("pages", "ads") if (clicks / name).exists()]
-    require_features(
-        [part for corpus in corpora for part in parts_of(corpus, "documents")],
-        out.parent,
-        documents=sum(store.read(corpus).counts.get("documents", 0) for corpus in corpora),
-        links=_rows_of(source, weights),
-        views=len(settings.views),
-        all_words=words is None,
-    )
-    with store.create(
-        out, kind="task", key=key, configuration=configuration, parents=parents
-    ) as building:
+
+    def make(building: store.Building) -> None:
+        corpora = [clicks / name for name in ("pages", "ads") if (clicks / name).exists()]
+        require_features(
+            [part for corpus in corpora for part in parts_of(corpus, "documents")],
+            building.path.parent,
+            documents=sum(store.read(corpus).counts.get("documents", 0) for corpus in corpora),
+            links=_rows_of(source, weights),
+            views=len(settings.views),
+            all_words=words is None,
+        )
         making = _Making(clicks, settings, rule, weights, frozen, building, progress or _quiet)
         making.write()
-    return store.read(out, "task")
+
+    return store.open_or_make("task", configuration, parents, make, out=out, force=force)
 
 
 def _rows_of(source: store.Artefact, weights: Weights) -> int:

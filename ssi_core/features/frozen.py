@@ -43,7 +43,7 @@ Mask = NDArray[np.bool_]
 
 def freeze(
     source: Path | Mates,
-    out: Path,
+    out: Path | None = None,
     *,
     since: Path | Mates | None = None,
     queries: int = 1000,
@@ -77,20 +77,16 @@ def freeze(
     Refused
         Another artefact is at ``out``.
     """
-    out, linked = Path(out), read_linked(source, relevant)
+    linked = read_linked(source, relevant)
     before = None if since is None else read_linked(since, relevant)
     said: dict[str, Any] = {"queries": queries, "pool": pool, "split_seed": split_seed}
     said |= {"draw": draw, "of": linked.kind, "relevant": relevant}
     parents = {linked.kind: linked.key} | ({} if before is None else {"since": before.key})
-    key = store.key_of(KIND, said, parents)
-    if found := store.up_to_date(out, KIND, key, force=force):
-        return found
     place = source.path if not isinstance(source, Path) else source
     # Facts of the day, which make no other set.
     facts = {"source": str(place.resolve()), "drawn": (now or datetime.now(UTC)).isoformat()}
-    with store.create(
-        out, kind=KIND, key=key, configuration={**said, **facts}, parents=parents
-    ) as building:
+
+    def make(building: store.Building) -> None:
         tested = linked.tested(split_seed)
         if not tested.any():
             raise BadInput(
@@ -98,7 +94,10 @@ def freeze(
             )
         rng = np.random.default_rng([split_seed, draw])
         _write(linked, before, tested, queries, pool, rng, building)
-    return store.read(out, KIND)
+
+    return store.open_or_make(
+        KIND, said, parents, make, facts=facts, data=True, out=out, force=force
+    )
 
 
 def drawn_at(frozen: store.Artefact) -> datetime:

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core import files, store
-from ssi_core.features import code
 from ssi_core.features.cost import require_features
 from ssi_core.features.counting import write_counts, write_views
 from ssi_core.features.frozen import KIND, barred_articles
@@ -67,7 +66,7 @@ Mask = NDArray[np.bool_]
 
 def build_mates_task(
     mates: Mates,
-    out: Path,
+    out: Path | None = None,
     *,
     relevant: str = "link",
     words: int | None = 30_000,
@@ -100,27 +99,22 @@ def build_mates_task(
     said = None if translated is None else store.digest_file(translated)
     drawn = pool_size(pool, "articles")
     settings = MatesSettings(relevant, words, tuple(views), split_seed, drawn, said)
-    out = Path(out)
-    configuration, parents = settings.configuration(), {"mates": mates.artefact.key}
+    parents = {"mates": mates.artefact.key}
     parents |= {f"frozen_{n}": store.read(path, KIND).key for n, path in enumerate(frozen)}
-    key = store.key_of("task", configuration, parents, code.digest())
-    found = store.up_to_date(out, "task", key, force=force)
-    if found is not None:
-        return found
-    corpora = [store.read(corpus, "corpus") for corpus in (mates.queries, mates.documents)]
-    require_features(
-        [part for corpus in corpora for part in parts_of(corpus.path, "documents")],
-        out.parent,
-        documents=sum(corpus.counts.get("documents", 0) for corpus in corpora),
-        links=corpora[1].counts.get("links", 0),
-        views=len(settings.views),
-        all_words=words is None,
-    )
-    with store.create(
-        out, kind="task", key=key, configuration=configuration, parents=parents
-    ) as building:
+
+    def make(building: store.Building) -> None:
+        corpora = [store.read(corpus, "corpus") for corpus in (mates.queries, mates.documents)]
+        require_features(
+            [part for corpus in corpora for part in parts_of(corpus.path, "documents")],
+            building.path.parent,
+            documents=sum(corpus.counts.get("documents", 0) for corpus in corpora),
+            links=corpora[1].counts.get("links", 0),
+            views=len(settings.views),
+            all_words=words is None,
+        )
         _Making(mates, settings, translated, frozen, building, progress or _quiet).write()
-    return store.read(out, "task")
+
+    return store.open_or_make("task", settings.configuration(), parents, make, out=out, force=force)
 
 
 def _quiet(fraction: float, message: str) -> None:

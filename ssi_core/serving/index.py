@@ -113,12 +113,8 @@ def build_index(
         "model": type(fitted.model).__name__,
         "spaces": {name: view.space for name, view in sorted(fitted.document_views.items())},
     }
-    key = store.key_of(KIND, configuration, parents)
-    if found := store.up_to_date(Path(out), KIND, key, force=force):
-        return found
-    with store.create(
-        Path(out), kind=KIND, key=key, configuration=configuration, parents=parents
-    ) as building:
+
+    def make(building: store.Building) -> None:
         pl.DataFrame({"id": documents.ids, "title": documents.titles}).write_parquet(
             building.path / "documents.parquet"
         )
@@ -127,7 +123,8 @@ def build_index(
             shared = _write_words(building.path, documents, tuple(fitted.document_views), block)
             store.write_json(building.path / _SHARED, {"in_sparse": shared})
         building.counts["documents"] = len(documents)
-    return store.read(Path(out), KIND)
+
+    return store.open_or_make(KIND, configuration, parents, make, data=True, out=out, force=force)
 
 
 def open_index(path: Path) -> Index:

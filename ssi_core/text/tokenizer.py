@@ -74,6 +74,11 @@ def identity(language: str) -> str:
     return " ".join(filter(None, (str(VERSION), language_of(language).version())))
 
 
+def identities() -> str:
+    """Tell what the words of all languages depend on."""
+    return ", ".join(f"{code} {identity(code)}" for code in sorted([*LANGUAGES, ""]))
+
+
 @cache
 def _marks() -> str:
     """Return the marks of Unicode as ranges of a character class."""

@@ -12,7 +12,6 @@ weights are by propensities they count as showings, and are kept in ``unclicked/
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -23,24 +22,6 @@ import polars as pl
 
 from ssi_core import store
 from ssi_core.corpus import inputs, tables
-from ssi_core.corpus.clicks import (
-    artefact,
-    before,
-    check,
-    columns,
-    language,
-    lines,
-    log,
-    propensity,
-    quarantine,
-    separated,
-    shards,
-    slates,
-    texts,
-)
-from ssi_core.corpus.clicks import (
-    settle as settling,
-)
 from ssi_core.corpus.clicks.artefact import KIND
 from ssi_core.corpus.clicks.before import LINES, Kept, Plan, plan_reading, read_rows, rows_read
 from ssi_core.corpus.clicks.check import alike, judged
@@ -55,7 +36,6 @@ from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import Gathered, Listed, finish_corpus, with_ids
 from ssi_core.corpus.tables import PartWriter
-from ssi_core.kernels import relevance
 from ssi_core.resources import require
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
@@ -67,7 +47,7 @@ _BASE, _OF_TEXT, _MOST, _ID, _TEXT_OF_AN_ID = 150_000_000, 5, 800_000_000, 60, 2
 def ingest_clicks(
     logs: Sequence[Path],
     form: LogMap,
-    out: Path,
+    out: Path | None = None,
     *,
     pages: Path | None = None,
     ads: Path | None = None,
@@ -85,7 +65,7 @@ def ingest_clicks(
     ----------
     logs : files, one after the other
     form : `columns.load_map`
-    out : directory; up to date when it bears the key of these files and settings
+    out : directory; by default one of the store
     pages, ads : corpus directory or table of the texts, where the log has only ids
     rules : `Rules`
     since : artefact of earlier logs of this form; only lines that it has not read are read. The
@@ -105,7 +85,7 @@ def ingest_clicks(
         A rule is none.
     """
     rules = rules or Rules()
-    logs, out = [Path(log) for log in logs], Path(out)
+    logs = [Path(log) for log in logs]
     if not logs:
         raise ValueError("logs: none is given, expected one or more")
     listed = {
@@ -119,12 +99,8 @@ def ingest_clicks(
     parents |= {
         f"{side} texts": key for side, one in listed.items() for key in one.parents.values()
     }
-    said = {**vars(rules), "map": form.configuration()}
-    rooms = (
-        artefact, before, check, columns, language, lines, log, propensity, quarantine,
-        relevance, separated, settling, shards, slates, texts, tables,
-    )  # fmt: skip
-    code = store.digest_code(sys.modules[__name__], *rooms)
+    settings = {**vars(rules), "map": form.configuration()}
+    code = store.code_of(_make)
     # A text in the log does not count on a line that the other side's table knows nothing of.
     texts_of = {side: one.parents or parents[one.path.name] for side, one in listed.items()}
     how = {
@@ -132,28 +108,41 @@ def ingest_clicks(
         "tables": texts_of if len(listed) == 1 else sorted(listed),
         "polars": pl.__version__,
     }
-    reading = store.key_of("lines", how, {}, code)
+    reading = store.key_of("lines", how, {}, code["digest"])
     plan = plan_reading(logs, form.log, parents, since, reading)
     parents |= {log.name: log.digest for log in plan.logs}
-    key = store.key_of(KIND, said, parents, code)
-    found = store.up_to_date(out, KIND, key, force=force)
-    if found is not None:
-        return found
-    if since is not None and (earlier := store.read(since, KIND)).key == key:
-        taken = {"rows_taken": rows_read(since), "rows_read": 0}
-        return store.again(replace(earlier, counts={**earlier.counts, "since": taken}), out)
+    if since is not None:
+        earlier = store.read(since, KIND)
+        key = store.key_of(KIND, settings, parents, code["digest"])
+        place = store.place_of(KIND, key, out)
+        if earlier.key == key and store.up_to_date(place, KIND, key, force=force) is None:
+            taken = {"rows_taken": rows_read(since), "rows_read": 0}
+            return store.again(replace(earlier, counts={**earlier.counts, "since": taken}), place)
+    make = partial(
+        _make, plan=plan, reading=reading, form=form, rules=rules, listed=listed, progress=progress
+    )
+    return store.open_or_make(KIND, settings, parents, make, out=out, force=force)
+
+
+def _make(
+    building: Building,
+    plan: Plan,
+    reading: str,
+    form: LogMap,
+    rules: Rules,
+    listed: dict[str, Listed],
+    progress: Progress | None,
+) -> None:
     text = plan.text
     require(
         "the ingestion of clicks",
         memory=int(_BASE + min(_OF_TEXT * text, _MOST) + _ID * text / _TEXT_OF_AN_ID),
-        directory=out,
+        directory=building.path.parent,
         disk=3 * text // 4,
     )
     if rules.split == "time" and "time" not in form.columns:
         raise BadInput(f"{form.where}: split 'time' needs a time under [columns].")
-    with store.create(out, kind=KIND, key=key, configuration=said, parents=parents) as building:
-        _Ingestion(building, form, rules, listed, progress).run(plan, reading)
-    return store.read(out, KIND)
+    _Ingestion(building, form, rules, listed, progress).run(plan, reading)
 
 
 def _check_texts(form: LogMap, listed: set[str]) -> None:

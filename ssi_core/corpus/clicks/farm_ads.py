@@ -9,17 +9,16 @@ answer; prefixes are taken off, so that one vocabulary serves both.
 from __future__ import annotations
 
 import gzip
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
 from ssi_core import store
-from ssi_core.corpus import inputs, tables
-from ssi_core.corpus.clicks import artefact, texts
+from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.artefact import IMPRESSIONS, KIND, PAIRS
 from ssi_core.corpus.clicks.texts import id_of, write_corpus
 from ssi_core.corpus.tables import PartWriter
@@ -49,7 +48,11 @@ def sides_of(words: str) -> tuple[str, str]:
 
 
 def ingest_farm_ads(
-    directory: Path, out: Path, *, force: bool = False, progress: Progress | None = None
+    directory: Path,
+    out: Path | None = None,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
 ) -> Artefact:
     """Make a ``clicks`` artefact: ``pages/`` are the ads, ``ads/`` their landing pages.
 
@@ -68,17 +71,11 @@ def ingest_farm_ads(
     Refused
         ``out`` holds something else, or is being written.
     """
-    directory, out = Path(directory), Path(out)
-    parents = inputs.digest_inputs([directory / WORDS], progress=progress)
-    said = {"source": "farm-ads", "clicks": "all", "split": "pairs"}
-    code = store.digest_code(sys.modules[__name__], artefact, tables, texts)
-    key = store.key_of(KIND, said, parents, code)
-    found = store.up_to_date(out, KIND, key, force=force)
-    if found is not None:
-        return found
-    with store.create(out, kind=KIND, key=key, configuration=said, parents=parents) as building:
-        _build(building, directory / WORDS)
-    return store.read(out, KIND)
+    path = Path(directory) / WORDS
+    parents = inputs.digest_inputs([path], progress=progress)
+    settings = {"source": "farm-ads", "clicks": "all", "split": "pairs"}
+    make = partial(_build, path=path)
+    return store.open_or_make(KIND, settings, parents, make, out=out, force=force)
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -6,17 +6,16 @@ of its own; what was shown is what the article links to, wherever it stood on th
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from ssi_core import store
-from ssi_core.corpus import inputs, tables, wikispeedia
-from ssi_core.corpus.clicks import artefact
+from ssi_core.corpus import inputs, tables
 from ssi_core.corpus.clicks.artefact import IMPRESSIONS, KIND, PAIRS, Split
 from ssi_core.corpus.tables import PartWriter
 from ssi_core.corpus.wikispeedia import ARTICLES, LINKS, TEXTS, ingest_wikispeedia, rows_of
@@ -56,7 +55,7 @@ def _games(directory: Path) -> Iterator[tuple[str, str, str, str, str]]:
 
 def ingest_wikispeedia_clicks(
     directory: Path,
-    out: Path,
+    out: Path | None = None,
     *,
     split: Split = "pairs",
     force: bool = False,
@@ -70,22 +69,16 @@ def ingest_wikispeedia_clicks(
     split : see `rules.Rules`; the user of a click is its player
     out, force : see `wikispeedia.ingest_wikispeedia`, as for what is raised
     """
-    directory, out = Path(directory), Path(out)
+    directory = Path(directory)
     names = (TEXTS, ARTICLES, LINKS, FINISHED, UNFINISHED)
     parents = inputs.digest_inputs([directory / name for name in names], progress=progress)
-    said = {"source": "wikispeedia", "clicks": "all", "split": split}
-    code = store.digest_code(sys.modules[__name__], artefact, tables, wikispeedia)
-    key = store.key_of(KIND, said, parents, code)
-    found = store.up_to_date(out, KIND, key, force=force)
-    if found is not None:
-        return found
-    with store.create(out, kind=KIND, key=key, configuration=said, parents=parents) as building:
-        ingest_wikispeedia(directory, building.path / "pages", progress=progress)
-        _build(building, directory)
-    return store.read(out, KIND)
+    settings = {"source": "wikispeedia", "clicks": "all", "split": split}
+    make = partial(_build, directory=directory, progress=progress)
+    return store.open_or_make(KIND, settings, parents, make, out=out, force=force)
 
 
-def _build(building: Building, directory: Path) -> None:
+def _build(building: Building, directory: Path, progress: Progress | None) -> None:
+    ingest_wikispeedia(directory, building.path / "pages", progress=progress)
     corpus = tables.open_corpus(building.path / "pages")
     articles = set(corpus.documents.select("id").collect()["id"])
     slates = corpus.links.select(page="source", ad="target").sort("page", "ad").collect()

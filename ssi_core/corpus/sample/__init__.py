@@ -26,6 +26,7 @@ from ssi_core.corpus.sample.dumps import DumpWriter, LanglinksWriter, whole_file
 from ssi_core.corpus.sample.lexicon import load_lexicon
 from ssi_core.corpus.sample.pages import SamplePage, pages_of, sample_pages
 from ssi_core.corpus.sample.world import ENGLISH, JAPANESE, World, plan_world
+from ssi_core.store import Artefact, Building, open_or_make
 from ssi_core.types import Progress
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "SamplePage",
     "World",
     "ad_relevance",
+    "make_sample",
     "plan_world",
     "sample_pages",
     "write_sample",
@@ -47,6 +49,18 @@ CLICKS, ADS, TRUTH = "clicks.tsv.gz", "ads.tsv.gz", "clicks-truth.json"
 TRUE_RELEVANCE, CLICKS_MAP = "clicks-relevance.tsv.gz", "clicks-map.toml"
 README = "README.txt"
 _REPORT_EVERY = 100
+
+
+def make_sample(
+    documents: int = 2000, seed: int = 0, *, progress: Progress | None = None
+) -> Artefact:
+    """Open the sample of a size and a seed in the store, or write it there; see `write_sample`."""
+    settings = {"documents": documents, "seed": seed}
+
+    def make(building: Building) -> None:
+        building.counts |= write_sample(building.path, **settings, progress=progress)
+
+    return open_or_make("sample", settings, {}, make)
 
 
 def write_sample(

@@ -1,0 +1,28 @@
+"""Where things lie: the root of the working tree, and what can be rebuilt inside it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def root() -> Path:
+    """Return the root of the working tree, where ``mlruns/`` and ``.ssi/`` lie.
+
+    ``SSI_ROOT``, else the nearest parent with ``prefect.yaml``, else the working directory.
+    """
+    if chosen := os.environ.get("SSI_ROOT"):
+        return Path(chosen).resolve()
+    here = Path.cwd()
+    places = (place for place in (here, *here.parents) if (place / "prefect.yaml").is_file())
+    return next(places, here)
+
+
+def home() -> Path:
+    """Return the directory of everything that can be rebuilt: ``SSI_HOME``, else ``ROOT/.ssi``."""
+    return root() / os.environ.get("SSI_HOME", ".ssi")
+
+
+def store_path(kind: str, key: str) -> Path:
+    """Return the place of an artefact that the user gave no place of its own."""
+    return home() / "store" / kind / key

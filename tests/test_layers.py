@@ -17,7 +17,7 @@ LINES = [
     {"evaluation"},
     {"features", "corpus"},
     {"text"},
-    {"store", "resources", "threads", "verify"},
+    {"store", "resources", "stored", "threads", "verify"},
     {"integrity", "code"},
     {"files", "cache", "root"},
     {"types", "errors"},

@@ -1,4 +1,4 @@
-"""Verbs of what was made: store verify."""
+"""Verbs of what was made: store list, remove and verify."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from flows import environment
 from flows.command import Outcome, Verb, Verbs, progress
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
+
+    from flows.stored import Entry
 
 _MOST_SHOWN = 5
 
 
-@click.group(cls=Verbs, examples=("ssi store verify", "ssi store verify corpus task"))
+@click.group(cls=Verbs, examples=("ssi store list", "ssi store remove", "ssi store verify"))
 def store() -> None:
     """Look after what was made: corpora, tasks, indexes, models, checkpoints."""
 
@@ -54,3 +58,105 @@ def verify(places: tuple[Path, ...]) -> Outcome:
         console.print(f"{len(results)} directories are whole ({size / 1e6:,.1f} MB)")
 
     return Outcome({"directories": len(results), "bytes": size, "damaged": 0}, show)
+
+
+@store.command("list", cls=Verb, examples=("ssi store list", "ssi store list --unused --json"))
+@click.option("--unused", is_flag=True, help="Only what 'ssi store remove' would remove.")
+def list_(unused: bool) -> Outcome:
+    """List the artefacts of the root: settings, size, who uses them.
+
+    Found by today's code: "yes", the same work would find the artefact; "no", it was made by
+    other code and the same work makes it anew; "data", frozen evaluation sets and indexes,
+    which are never made again by themselves. Directories that you named with --out are yours:
+    they are not listed.
+    """
+    from flows.stored import entries
+
+    listed = [one for one in entries() if one.removable or not unused]
+
+    def show(console: Console) -> None:
+        _show(console, listed)
+
+    return Outcome({"artefacts": [_values(one) for one in listed]}, show)
+
+
+@store.command(
+    cls=Verb,
+    examples=("ssi store remove", "ssi store remove .ssi/store/task/0a1b2c3d4e5f60718293a4b5"),
+)
+@click.argument(
+    "places",
+    metavar="[DIRECTORY]...",
+    nargs=-1,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+)
+@click.option("--force", is_flag=True, help="Remove also what is in use.")
+def remove(places: tuple[Path, ...], force: bool) -> Outcome:
+    """Remove artefacts; without a DIRECTORY those of no use.
+
+    Of no use is what today's code would not find and no run names. What a run, a champion or
+    another artefact needs, and what cannot be made again, is removed only when you name it and
+    add --force.
+    """
+    from flows.stored import remove as take_away
+
+    removed = take_away(places, force=force)
+
+    def show(console: Console) -> None:
+        _show(console, removed)
+        console.print(f"removed {len(removed)}" if removed else "nothing is of no use")
+
+    return Outcome({"removed": [_values(one) for one in removed]}, show)
+
+
+_FOUND = {True: "yes", False: "no", None: "data"}
+
+
+def _values(one: Entry) -> dict[str, object]:
+    stored = one.stored
+    return {
+        "path": str(stored.path),
+        "kind": stored.kind,
+        "key": stored.key,
+        "bytes": stored.size,
+        "made": stored.made.isoformat(timespec="seconds"),
+        "settings": dict(stored.configuration),
+        "found": stored.current,
+        "users": list(one.users),
+        "problem": stored.problem,
+    }
+
+
+def _show(console: Console, listed: list[Entry]) -> None:
+    from flows.report import plain_table
+
+    if not listed:
+        return
+    rows = [
+        (
+            one.stored.kind,
+            one.stored.path.name[:12],
+            _settings(one.stored.configuration) or one.stored.problem,
+            ", ".join(one.users) or "nobody",
+            _FOUND[one.stored.current],
+            f"{one.stored.made:%d %b %H:%M}",
+            f"{one.stored.size / 1e6:,.1f}",
+        )
+        for one in listed
+    ]
+    head = ["kind", "place", "settings", "used by", "found", "made", "MB"]
+    console.print(plain_table(head, rows, left=4))
+    total = sum(one.stored.size for one in listed)
+    console.print(f"{len(listed)} artefacts, {total / 1e6:,.1f} MB")
+
+
+def _settings(configuration: Mapping[str, object]) -> str:
+    """Return the settings that tell an artefact from others, in a few words."""
+    shown = ("source", "language", "documents", "seed", "split", "relevant", "words", "views")
+    parts = []
+    for name in shown:
+        value = configuration.get(name)
+        if value is not None:
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            parts.append(f"{name}={text}")
+    return " ".join(parts)

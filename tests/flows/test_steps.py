@@ -22,16 +22,6 @@ def test_a_changed_file_changes_its_key(tmp_path):
         steps.file_key(tmp_path / "absent.xml")
 
 
-def test_a_key_has_settings_parents_and_code():
-    keys = {
-        steps.artefact_key("task", {"words": 1}, {"corpus": "a"}, "features"),
-        steps.artefact_key("task", {"words": 2}, {"corpus": "a"}, "features"),
-        steps.artefact_key("task", {"words": 1}, {"corpus": "b"}, "features"),
-        steps.artefact_key("task", {"words": 1}, {"corpus": "a"}, "features", "kernels"),
-    }
-    assert len(keys) == 4
-
-
 @pytest.mark.parametrize(
     ("error", "worth"),
     [(OSError("lost"), True), (BadInput("x"), False), (Refused("x"), False), (ValueError(), False)],

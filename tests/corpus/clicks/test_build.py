@@ -8,7 +8,7 @@ import pytest
 
 from ssi_core import store
 from ssi_core.corpus import tables
-from ssi_core.corpus.clicks import build, shards
+from ssi_core.corpus.clicks import lines, shards
 from ssi_core.corpus.clicks.artefact import IMPRESSIONS, PAIRS
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
@@ -163,7 +163,7 @@ def test_shards_and_blocks_change_nothing(tmp_path, rows, monkeypatch):
     whole = ingest(tmp_path, rows, clicks="weighted")
     monkeypatch.setattr(shards, "_BYTES", 50_000)
     monkeypatch.setattr(shards, "_HELD", 500)
-    monkeypatch.setattr(build.lines, "BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 20_000)
     parts = ingest(tmp_path, rows, clicks="weighted", out="parts")
     assert parts.counts == whole.counts
     assert parts.skipped == whole.skipped

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +28,14 @@ def digest_inputs(files: Sequence[Path], *, progress: Progress | None = None) ->
             raise BadInput(f"{file}: a file of that name is given twice. Give each file once.")
         digests[file.name] = _digest(file, progress)
     return digests
+
+
+def digest_tree(directory: Path, names: Sequence[str]) -> str:
+    """Return the sha256 of files of a directory, of their names and of their contents."""
+    digest = hashlib.sha256()
+    for name in names:
+        digest.update(f"{name}\0{store.digest_file(directory / name)}\n".encode())
+    return digest.hexdigest()
 
 
 def _digest(file: Path, progress: Progress | None) -> str:

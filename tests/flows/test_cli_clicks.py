@@ -9,7 +9,7 @@ from flows.cli import cli
 from flows.clicks import ClicksSettings, ingest_clicks
 from flows.command import run
 from flows.commands.clicks import ingest_clicks as verb
-from flows.features import FeaturesSettings, kind_of, with_pool
+from flows.features import FeaturesSettings, kind_of
 from flows.rows import find_table
 from ssi_core.corpus.clicks.rules import Clicks
 from ssi_core.corpus.sample import write_sample
@@ -173,13 +173,7 @@ def test_the_split_says_what_a_task_is_made_of(split, kind):
     assert kind_of(FeaturesSettings(corpus="x", split=split)) == kind
 
 
-def test_the_pool_that_is_meant_has_the_key_of_the_pool_that_is_said():
-    meant = [with_pool(FeaturesSettings(corpus="x", split=s)) for s in ("links", "queries")]
-    said = [
-        FeaturesSettings(corpus="x", split="links", pool=10_000),
-        FeaturesSettings(corpus="x", split="queries", pool=0),
-    ]
-    assert meant == said == [with_pool(one) for one in said]
+def test_a_pool_below_zero_is_refused_by_the_table():
     with pytest.raises(BadInput, match="pool=-1"):
         parse_table(
             {

@@ -1,0 +1,132 @@
+"""Collections in the format of BEIR: corpus.jsonl, queries.jsonl and qrels/*.tsv.
+
+Thakur et al. (2021), BEIR: a heterogeneous benchmark for zero-shot evaluation of information
+retrieval models. A line of the corpus has ``_id``, ``title`` and ``text``, one of the queries
+``_id`` and ``text``; a line of the judgements a query, a document and a score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from ssi_core import store
+from ssi_core.corpus import inputs, tables
+from ssi_core.corpus.clicks.columns import LogForm
+from ssi_core.corpus.clicks.log import read_log
+from ssi_core.corpus.judgements import write_judgements
+from ssi_core.corpus.own import write_own
+from ssi_core.store import Artefact, Building
+from ssi_core.types import BadInput, Progress
+
+SPLITS: Mapping[str, str] = {"train": "train", "dev": "valid", "valid": "valid", "test": "test"}
+"""Name of a file of judgements -> side of the split that the publisher has fixed."""
+
+_PACKED = ("", ".gz", ".bz2", ".xz", ".zst")
+_JUDGED = ("query-id", "corpus-id", "score")
+
+
+def ingest_beir(
+    directory: Path,
+    out: Path | None = None,
+    *,
+    language: str | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Artefact:
+    """Make a corpus with queries and judgements of a directory in the format of BEIR.
+
+    Documents and queries keep their ids, judgements their score as the grade, and the side of the
+    file that they are in. The text of a document is its title and its text.
+
+    Parameters
+    ----------
+    directory : Path
+        Has ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/test.tsv``, perhaps also
+        ``qrels/train.tsv`` and ``qrels/dev.tsv``; plain or compressed.
+    out : Path, optional
+        Directory of the corpus; by default one of the store.
+    language : str, optional
+        Code of the texts' language; by default guessed from their script.
+
+    Raises
+    ------
+    BadInput
+        A file is missing or damaged, or no query has a relevant document.
+    Refused
+        ``out`` holds something else, or is being written.
+    """
+    directory = Path(directory)
+    documents, queries = (_file(directory / name) for name in ("corpus.jsonl", "queries.jsonl"))
+    judged = {
+        side: file
+        for name, side in SPLITS.items()
+        if (file := _found(directory / "qrels" / f"{name}.tsv")) is not None
+    }
+    if not judged:
+        raise BadInput(
+            f"{directory}: no judgements: qrels/ has none of {', '.join(SPLITS)} (.tsv)."
+        )
+    parents = inputs.digest_inputs([documents, queries, *judged.values()], progress=progress)
+    make = partial(
+        _build, documents=documents, queries=queries, judged=judged, language=language
+    )
+    settings = {"source": "beir", "language": language, "given": sorted(judged)}
+    return store.open_or_make(tables.KIND, settings, parents, make, out=out, force=force)
+
+
+def _found(path: Path) -> Path | None:
+    return next((file for end in _PACKED if (file := Path(f"{path}{end}")).is_file()), None)
+
+
+def _file(path: Path) -> Path:
+    file = _found(path)
+    if file is None:
+        raise BadInput(f"{path}: there is no such file. Is {path.parent} in the format of BEIR?")
+    return file
+
+
+def _build(
+    building: Building,
+    documents: Path,
+    queries: Path,
+    judged: Mapping[str, Path],
+    language: str | None,
+) -> None:
+    write_own(building, _documents(documents), (), where=documents, language=language)
+    asked = pl.concat(_whole(queries, ["_id", "text"])).select(id="_id", text="text")
+    write_judgements(
+        building, asked, pl.concat(map(_judgements, judged, judged.values())), documents.parent
+    )
+
+
+def _documents(path: Path) -> Iterator[pl.DataFrame]:
+    for block in _whole(path, ["_id", "title", "text"]):
+        text = pl.concat_str(["title", "text"], separator="\n", ignore_nulls=True).str.strip_chars()
+        yield block.select(id="_id", title="title", text=text)
+
+
+def _whole(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a file; a row that is none is an error."""
+    for block in read_log(path, columns, LogForm()):
+        wrong = block.filter(pl.col("category").is_not_null())
+        if len(wrong):
+            line, problem = wrong.select("line", "problem").row(0)
+            raise BadInput(f"{path}: line {line}: {problem}. Restore the published file.")
+        yield block
+
+
+def _judgements(side: str, path: Path) -> pl.DataFrame:
+    rows = pl.concat(_whole(path, _JUDGED))
+    grades = rows["score"].str.strip_chars().cast(pl.Int8, strict=False)
+    if grades.null_count():
+        line, score = rows.filter(grades.is_null()).select("line", "score").row(0)
+        raise BadInput(
+            f"{path}: line {line}: the score is {score!r}, expected a whole number. Restore the "
+            "published file."
+        )
+    names = dict(zip(("query", "document"), _JUDGED, strict=False))
+    return rows.select(**names, grade=grades, side=pl.lit(side))

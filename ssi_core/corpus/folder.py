@@ -1,0 +1,298 @@
+"""A folder of pages: Markdown, HTML and plain text, linked to each other by their hrefs."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+import polars as pl
+import yaml
+from lxml import etree, html
+from markdown_it import MarkdownIt
+
+from ssi_core import store
+from ssi_core.corpus import inputs, tables
+from ssi_core.corpus.own import write_own
+from ssi_core.store import Artefact, Building
+from ssi_core.types import BadInput, Progress
+
+MARKDOWN = (".md", ".markdown")
+HTML = (".html", ".htm", ".xhtml")
+PLAIN = (".txt",)
+SUFFIXES = (*MARKDOWN, *HTML, *PLAIN)
+"""Files that are pages; all others are left out and counted by their suffix."""
+LARGEST = 32 << 20
+"""Bytes of a page; a larger one is left out and counted."""
+
+_INDEX = ("index", "readme", "_index")
+"""Pages that stand for their folder."""
+_NO_TEXT = ("script", "style", "template", "noscript", "nav", "header", "footer", "aside", "form")
+_BLOCKS = (
+    "address article blockquote br dd div dl dt figcaption figure h1 h2 h3 h4 h5 h6 hr li main "
+    "ol p pre section table td th tr ul"
+).split()
+_WIKI_LINK = re.compile(r"(?<!!)\[\[([^\[\]|#\n]+)(?:#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
+_FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?\r?\n)---[ \t]*\r?\n", re.DOTALL)
+_ROWS = 500
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: its title, its words, and the targets of its links as they are written."""
+
+    title: str
+    text: str
+    links: tuple[str, ...]
+    language: str = ""
+    timestamp: str = ""
+
+
+def ingest_folder(
+    directory: Path,
+    out: Path | None = None,
+    *,
+    language: str | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Artefact:
+    """Make a corpus of the pages of a folder and of the folders in it.
+
+    A page's id is its path in the folder. Its title is that of the front matter, else the first
+    heading, else ``<title>``, else the name of the file. Its text is that of ``<main>`` or
+    ``<article>`` where there is one, without navigation, headers, footers and scripts. A link
+    leads to a page by its path, with or without its suffix, or to the index of a folder; in
+    Markdown ``[[name]]`` leads to the page of that name. Hidden files are left out.
+
+    Parameters
+    ----------
+    directory : Path
+    out : Path, optional
+        Directory of the corpus; by default one of the store.
+    language : str, optional
+        Code of the texts' language; by default guessed from their script.
+
+    Raises
+    ------
+    BadInput
+        There is no such folder, no page in it, or no link leads to a page.
+    Refused
+        ``out`` holds something else, or is being written.
+    """
+    directory = Path(directory)
+    if not directory.is_dir():
+        raise BadInput(f"{directory}: there is no such folder. Check the path.")
+    skipped: Counter[str] = Counter()
+    pages = sorted(_pages(directory, skipped))
+    if not pages:
+        raise BadInput(
+            f"{directory}: no page is in it. Pages are files that end with {', '.join(SUFFIXES)}."
+        )
+    parents = {"pages": inputs.digest_tree(directory, pages)}
+    make = partial(
+        _build,
+        directory=directory,
+        pages=pages,
+        skipped=skipped,
+        language=language,
+        progress=progress,
+    )
+    settings = {"source": "folder", "language": language}
+    return store.open_or_make(tables.KIND, settings, parents, make, out=out, force=force)
+
+
+def _pages(directory: Path, skipped: Counter[str]) -> Iterator[str]:
+    """Yield the paths of the pages below a folder, with / between their parts."""
+    for place, inner, names in os.walk(directory):
+        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        for name in names:
+            file = Path(place, name)
+            suffix = file.suffix.lower()
+            if name.startswith("."):
+                continue
+            if suffix not in SUFFIXES:
+                skipped[f"file_{suffix.removeprefix('.') or 'without_suffix'}"] += 1
+            elif file.stat().st_size > LARGEST:
+                skipped["file_too_large"] += 1
+            else:
+                yield file.relative_to(directory).as_posix()
+
+
+def _build(
+    building: Building,
+    directory: Path,
+    pages: Sequence[str],
+    skipped: Counter[str],
+    language: str | None,
+    progress: Progress | None,
+) -> None:
+    targets = _Targets(pages)
+    links: list[tuple[str, str]] = []
+
+    def documents() -> Iterator[pl.DataFrame]:
+        rows: list[tuple[str, str, str, str | None]] = []
+        for number, name in enumerate(pages):
+            page = read_page(directory / name)
+            if page is None:
+                skipped["file_not_utf8"] += 1
+                continue
+            rows.append((name, page.title, page.text, page.timestamp or None))
+            for href in page.links:
+                category, target = targets.find(name, href)
+                if target is None:
+                    skipped[f"link_{category}"] += 1
+                else:
+                    links.append((name, target))
+            if len(rows) == _ROWS or number == len(pages) - 1:
+                if progress is not None:
+                    progress(number / len(pages), f"{number + 1:,} pages read")
+                yield pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+                rows = []
+        if rows:
+            yield pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+    def ends() -> Iterator[pl.DataFrame]:
+        yield pl.DataFrame(links, schema={"source": pl.String, "target": pl.String}, orient="row")
+
+    write_own(building, documents(), ends(), where=directory, language=language)
+    found = sum(n for name, n in skipped.items() if name.startswith("link_"))
+    building.counts["links_found"] += found
+    building.skipped.update(sorted(skipped.items()))
+
+
+_SCHEMA = dict.fromkeys(("id", "title", "text", "timestamp"), pl.String)
+
+
+def read_page(path: Path) -> Page | None:
+    """Read a page; None where it is neither UTF-8 nor says in which encoding it is."""
+    data = path.read_bytes()
+    suffix = path.suffix.lower()
+    if suffix in HTML:
+        return _of_html(data, path.stem)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    if suffix in PLAIN:
+        return Page(path.stem, text, ())
+    return _of_markdown(text, path.stem)
+
+
+def _of_markdown(text: str, name: str) -> Page:
+    front: dict[str, object] = {}
+    if match := _FRONT.match(text):
+        front, text = _front_matter(match[1]), text[match.end() :]
+    text = _WIKI_LINK.sub(lambda link: f"[{link[2] or link[1]}](<{link[1].strip()}>)", text)
+    page = _of_html(_MARKDOWN.render(text).encode(), name, encoding="utf-8")
+    title, time = front.get("title"), front.get("date", front.get("updated"))
+    return Page(
+        str(title) if title else page.title,
+        page.text,
+        page.links,
+        timestamp=str(time) if time else "",
+    )
+
+
+_MARKDOWN = MarkdownIt("commonmark").enable("table")
+
+
+def _front_matter(text: str) -> dict[str, object]:
+    try:
+        values = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError):
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _of_html(data: bytes, name: str, encoding: str | None = None) -> Page:
+    parser = html.HTMLParser(encoding=encoding or _encoding(data), remove_comments=True)
+    try:
+        root = html.document_fromstring(data, parser=parser)
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError):
+        return Page(name, "", ())
+    heading = next(iter(root.xpath("//h1")), None)
+    title = root.findtext(".//title") or ""
+    body = next(iter(root.xpath("//main | //article")), None)
+    body = root if body is None else body
+    for element in body.xpath("|".join(f".//{tag}" for tag in ("head", *_NO_TEXT))):
+        element.drop_tree()
+    links = tuple(href for href in body.xpath(".//a/@href") if href.strip())
+    shown = _words(heading) if heading is not None else title
+    return Page(" ".join(shown.split()) or " ".join(title.split()) or name, _words(body), links)
+
+
+def _encoding(data: bytes) -> str | None:
+    """Return UTF-8 where the bytes are that; else the parser takes what the page declares."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return "utf-8"
+
+
+def _words(element: html.HtmlElement) -> str:
+    """Return the text of an element, a line for each block in it."""
+    parts: list[str] = []
+    for event, inner in etree.iterwalk(element, events=("start", "end")):
+        block = inner.tag in _BLOCKS
+        if block:
+            parts.append("\n")
+        if event == "start":
+            parts.append(inner.text or "")
+        elif inner is not element:
+            parts.append(inner.tail or "")
+    lines = (" ".join(line.split()) for line in "".join(parts).split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+class _Targets:
+    """Pages by the ways in which a link may write them."""
+
+    def __init__(self, pages: Sequence[str]) -> None:
+        self._pages: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        # The page itself comes before one that only shares its stem.
+        for ways in (self._itself, self._stem, self._folder):
+            for page in pages:
+                for way in ways(PurePosixPath(page)):
+                    self._pages.setdefault(way, page)
+        for page in pages:
+            self._names.setdefault(PurePosixPath(page).stem.lower(), page)
+
+    @staticmethod
+    def _itself(page: PurePosixPath) -> list[str]:
+        return [str(page)]
+
+    @staticmethod
+    def _stem(page: PurePosixPath) -> list[str]:
+        """A generated site has a.html, or a/, where its source has a.md."""
+        stem = str(page.with_suffix(""))
+        return [stem, *(f"{stem}{suffix}" for suffix in SUFFIXES)]
+
+    @staticmethod
+    def _folder(page: PurePosixPath) -> list[str]:
+        return [str(page.parent)] if page.stem.lower() in _INDEX else []
+
+    def find(self, source: str, href: str) -> tuple[str, str | None]:
+        """Return why a link leads to no page, or the page."""
+        try:
+            url = urlsplit(href.strip())
+        except ValueError:
+            return "malformed", None
+        if url.scheme or url.netloc:
+            return "to_another_site", None
+        path = unquote(url.path)
+        if not path:
+            return "within_the_page", None
+        base = "" if path.startswith("/") else posixpath.dirname(source)
+        place = posixpath.normpath(posixpath.join(base, path.lstrip("/") or "."))
+        page = self._pages.get(place)
+        if page is None and "/" not in path:
+            page = self._names.get(PurePosixPath(path).stem.lower())
+        return "to_no_page", page

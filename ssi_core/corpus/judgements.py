@@ -1,0 +1,95 @@
+"""Queries and graded judgements beside the documents of a corpus."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from ssi_core import files
+from ssi_core.corpus.tables import PartWriter
+from ssi_core.store import Building
+from ssi_core.types import BadInput
+
+QUERIES: Mapping[str, pl.DataType] = {"id": pl.String(), "text": pl.String()}
+"""Schema of ``queries/part-*.parquet``."""
+JUDGEMENTS: Mapping[str, pl.DataType] = {
+    "query": pl.String(),
+    "document": pl.String(),
+    "grade": pl.Int8(),
+}
+"""Schema of ``judgements/part-*.parquet``: distinct pairs, the grade is higher for the better, 0
+for what was judged and is not relevant."""
+SIDE: Mapping[str, pl.DataType] = {"side": pl.String()}
+"""Further column of judgements where the publisher has fixed a split: train, valid or test."""
+
+
+def write_judgements(
+    building: Building, queries: pl.DataFrame, judgements: pl.DataFrame, where: Path
+) -> None:
+    """Write queries, and the judgements of known queries and documents.
+
+    A pair counts once, as it is judged first; a grade below 0 means that nobody judged the pair.
+    The manifest accounts for all: ``judgements`` + ``skipped[judgement_...]`` =
+    ``judgements_found``.
+
+    Parameters
+    ----------
+    building : Building
+        A corpus whose documents are written.
+    queries : DataFrame
+        Columns ``id`` and ``text``.
+    judgements : DataFrame
+        Columns ``query``, ``document``, ``grade`` and, perhaps, ``side``.
+    where : Path
+        What errors name.
+
+    Raises
+    ------
+    BadInput
+        No judgement is left.
+    """
+    skipped: Counter[str] = Counter()
+    asked = queries.filter(pl.col("text").str.strip_chars() != "").unique(
+        "id", keep="first", maintain_order=True
+    )
+    skipped["query_without_text_or_repeated"] = len(queries) - len(asked)
+    parts = files.parts_in(building.path / "documents")
+    ids = pl.read_parquet(parts, columns=["id"], glob=False)
+    rows = judgements
+    for reason, kept in (
+        ("unknown_query", pl.col("query").is_in(asked["id"].implode())),
+        ("unknown_document", pl.col("document").is_in(ids["id"].implode())),
+        ("negative", pl.col("grade") >= 0),
+    ):
+        left = rows.filter(kept)
+        skipped[f"judgement_{reason}"] = len(rows) - len(left)
+        rows = left
+    once = rows.unique(["query", "document"], keep="first", maintain_order=True)
+    skipped["judgement_repeated"] = len(rows) - len(once)
+    relevant = once.filter(pl.col("grade") > 0)
+    if relevant.is_empty():
+        reasons = ", ".join(f"{n:,} {name}" for name, n in skipped.items() if n)
+        raise BadInput(
+            f"{where}: no query has a relevant document ({len(judgements):,} judgements found; "
+            f"{reasons or 'none has a grade above 0'}). Do the ids of the three files belong "
+            "together?"
+        )
+    with PartWriter(building.path / "queries", QUERIES) as writer:
+        writer.write(asked)
+    with PartWriter(building.path / "judgements", _schema(once)) as writer:
+        writer.write(once)
+    building.counts.update(
+        queries=len(asked),
+        judged_queries=relevant["query"].n_unique(),
+        judgements=len(once),
+        judgements_not_relevant=len(once) - len(relevant),
+        judgements_found=len(judgements),
+    )
+    building.skipped.update({name: n for name, n in sorted(skipped.items()) if n})
+
+
+def _schema(judgements: pl.DataFrame) -> dict[str, pl.DataType]:
+    return {**JUDGEMENTS, **(SIDE if "side" in judgements.columns else {})}

@@ -1,0 +1,225 @@
+"""A user's own documents and links as a corpus: every id once, every link accounted for."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from ssi_core.corpus import tables
+from ssi_core.corpus.clicks.language import guess_language
+from ssi_core.store import Building
+from ssi_core.types import BadInput
+
+COLUMNS = ("id", "title", "text", "language", "timestamp")
+"""Columns of documents; ``title``, ``language`` and ``timestamp`` may be absent or null."""
+
+_TITLE = 60  # characters of a text that stand for a title
+_SAMPLE = 1000  # texts that the language is guessed from
+_AT_ONCE = 1_000_000  # links of a part
+_SHOWN = 3
+_log = logging.getLogger(__name__)
+
+
+def write_own(
+    building: Building,
+    documents: Iterable[pl.DataFrame],
+    links: Iterable[pl.DataFrame],
+    *,
+    where: Path,
+    language: str | None = None,
+    labels: Sequence[str] = (),
+    names: Sequence[str] = ("id",),
+) -> None:
+    """Write documents and links as they come; memory holds the ids and the pairs of row numbers.
+
+    A document is kept where it has an id that no document before it has, and a text. A link is kept
+    where both of its ends are documents, and not the same one; it counts once. The manifest
+    accounts for the rest: ``documents`` + ``skipped[document_...]`` = ``documents_found``, and
+    ``links`` + ``skipped[link_...]`` = ``links_found``.
+
+    Parameters
+    ----------
+    building : Building
+        The corpus that is written.
+    documents : iterable of DataFrame
+        Columns `COLUMNS`, and those of ``labels`` and ``names``; all text.
+    links : iterable of DataFrame
+        Columns ``source`` and ``target``: names of documents.
+    where : Path
+        What errors name.
+    language : str, optional
+        Code of the language of all texts; by default that of the column, else it is guessed from
+        the script of the first texts.
+    labels : sequence of str
+        Columns that are kept as labels of a document.
+    names : sequence of str
+        Columns by which a link may name a document, the first one that does.
+
+    Raises
+    ------
+    BadInput
+        No document is left, or links were found and none is kept.
+    """
+    known = _write_documents(building, documents, where, language, labels, names)
+    _write_links(building, links, known, where)
+
+
+def _write_documents(
+    building: Building,
+    documents: Iterable[pl.DataFrame],
+    where: Path,
+    language: str | None,
+    labels: Sequence[str],
+    names: Sequence[str],
+) -> pl.DataFrame:
+    """Write the documents; return the ``name`` of each by every column of ``names`` and its row."""
+    skipped: Counter[str] = Counter()
+    seen = pl.DataFrame(schema={"id": pl.String})
+    named: list[list[pl.DataFrame]] = [[] for _ in names]
+    texts: list[pl.Series] = []
+    blocks = iter(documents)
+    first = next(blocks, None)
+    if first is not None and not language and "language" not in first.columns:
+        language = guess_language(first["text"].drop_nulls().head(_SAMPLE))
+        building.counts["language"] = f"{language} (guessed from the script of the texts)"
+    with tables.document_writer(building.path) as writer:
+        labelled = _Labels(building.path, labels)
+        for block in chain([] if first is None else [first], blocks):
+            kept = _kept(block, seen, skipped)
+            seen = pl.concat([seen, kept.select("id")])
+            texts.append(kept["text"].hash())
+            for place, name in enumerate(names):
+                row = pl.int_range(writer.rows, writer.rows + len(kept), dtype=pl.Int32)
+                named[place].append(kept.select(name=pl.col(name), row=row))
+            writer.write(_documents(kept, language))
+            labelled.write(kept)
+        labelled.close()
+    if not len(seen):
+        raise BadInput(
+            f"{where}: no document has an id and a text ({_told(skipped)}). Give documents that "
+            "have some, or say which columns they are in."
+        )
+    building.counts["documents"] = len(seen)
+    building.counts["documents_found"] = len(seen) + skipped.total()
+    distinct = pl.concat(texts).n_unique()
+    if distinct < len(seen):
+        building.counts["documents_with_the_text_of_another"] = len(seen) - distinct
+    building.skipped.update(sorted(skipped.items()))
+    every = pl.concat(frame for frames in named for frame in frames)
+    known = every.drop_nulls().unique("name", keep="first", maintain_order=True)
+    return known.with_columns(pl.lit(seen["id"]).get(pl.col("row")).alias("id"))
+
+
+def _kept(block: pl.DataFrame, seen: pl.DataFrame, skipped: Counter[str]) -> pl.DataFrame:
+    """Return the documents of a block that are kept, and count the others by the reason."""
+    missing = block.with_columns(pl.col("id").str.strip_chars())
+    for column, reason in (("id", "document_without_id"), ("text", "document_without_text")):
+        whole = missing.filter((pl.col(column).str.strip_chars() != "").fill_null(False))
+        skipped[reason] += len(missing) - len(whole)
+        missing = whole
+    once = missing.unique("id", keep="first", maintain_order=True)
+    once = once.join(seen, on="id", how="anti", maintain_order="left")
+    skipped["document_id_repeated"] += len(missing) - len(once)
+    skipped += Counter()
+    return once
+
+
+def _documents(kept: pl.DataFrame, language: str | None) -> pl.DataFrame:
+    beginning = pl.col("text").str.strip_chars().str.slice(0, _TITLE).str.replace_all(r"\s+", " ")
+    title = pl.col("title") if "title" in kept.columns else pl.lit(None, pl.String)
+    code = pl.lit(language) if language else pl.col("language").fill_null("")
+    time = pl.col("timestamp") if "timestamp" in kept.columns else pl.lit(None, pl.String)
+    return kept.select(
+        "id",
+        title=pl.coalesce(pl.when(title.str.strip_chars() != "").then(title), beginning),
+        language=code,
+        revision=pl.lit(None, pl.Int64),
+        timestamp=time.str.to_datetime("%+", strict=False, time_unit="us", time_zone="UTC"),
+        text=pl.col("text"),
+    )
+
+
+class _Labels:
+    """Labels of documents, written as they come; no table where no column is named."""
+
+    def __init__(self, corpus: Path, columns: Sequence[str]) -> None:
+        self._columns = columns
+        self._writer = tables.label_writer(corpus) if columns else None
+
+    def write(self, documents: pl.DataFrame) -> None:
+        if self._writer is not None:
+            long = documents.unpivot(
+                self._columns, index="id", variable_name="column", value_name="value"
+            )
+            self._writer.write(long.filter(pl.col("value").str.strip_chars() != ""))
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.__exit__(None, None, None)
+
+
+def _write_links(
+    building: Building, links: Iterable[pl.DataFrame], known: pl.DataFrame, where: Path
+) -> None:
+    skipped: Counter[str] = Counter()
+    missing: dict[str, None] = {}
+    found = 0
+    pairs: list[np.ndarray[tuple[int], np.dtype[np.int64]]] = []
+    n = int(known["row"].max() or 0) + 1 if len(known) else 1  # type: ignore[arg-type]
+    names = known.select("name", "row")
+    for block in links:
+        found += len(block)
+        rows = block
+        for side in ("source", "target"):
+            own = names.rename({"name": side, "row": f"{side}_row"})
+            rows = rows.with_columns(pl.col(side).str.strip_chars())
+            rows = rows.join(own, on=side, how="left", maintain_order="left")
+            lost = rows[f"{side}_row"].is_null()
+            skipped[f"link_{side}_is_no_document"] += int(lost.sum())
+            if len(missing) < _SHOWN:
+                missing |= dict.fromkeys(rows.filter(lost)[side].fill_null("").head(_SHOWN))
+            rows = rows.filter(~lost)
+        own_end = rows["source_row"] == rows["target_row"]
+        skipped["link_to_itself"] += int(own_end.sum())
+        rows = rows.filter(~own_end)
+        codes = rows["source_row"].cast(pl.Int64) * n + rows["target_row"].cast(pl.Int64)
+        pairs.append(codes.to_numpy())
+    every = np.concatenate([np.empty(0, np.int64), *pairs])
+    once = np.unique(every)
+    skipped["link_repeated"] += len(every) - len(once)
+    ids = known.unique("row", keep="first", maintain_order=True).sort("row")["id"]
+    with tables.link_writer(building.path) as writer:
+        for part in _parts(once):
+            ends = {"source": ids.gather(part // n), "target": ids.gather(part % n)}
+            writer.write(pl.DataFrame(ends))
+    shown = ", ".join(repr(name) for name in list(missing)[:_SHOWN])
+    if found and not len(once):
+        raise BadInput(
+            f"{where}: none of its {found:,} links is between two documents ({_told(skipped)}"
+            f"{'; such as ' + shown if shown else ''}). Links name documents by their id, or else "
+            "by URL or title; say which columns have the two ends."
+        )
+    if shown:
+        lost = skipped["link_source_is_no_document"] + skipped["link_target_is_no_document"]
+        _log.warning("%s: %d links lead to no document, such as %s", where, lost, shown)
+    building.counts["links"] = len(once)
+    building.counts["links_found"] = found
+    building.skipped.update(sorted((skipped + Counter()).items()))
+
+
+def _parts(
+    codes: np.ndarray[tuple[int], np.dtype[np.int64]],
+) -> Iterator[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    for begin in range(0, len(codes), _AT_ONCE):
+        yield codes[begin : begin + _AT_ONCE]
+
+
+def _told(skipped: Counter[str]) -> str:
+    counts = [f"{n:,} {name.replace('_', ' ')}" for name, n in sorted(skipped.items()) if n]
+    return ", ".join(counts) or "there is none"

@@ -1,0 +1,240 @@
+"""Collections in the formats of TREC: documents in SGML, topics, judgements (qrels).
+
+Voorhees and Harman (2005), TREC: experiment and evaluation in information retrieval. A document is
+``<DOC> <DOCNO>...</DOCNO> ... </DOC>``, a topic ``<top> <num> Number: 301 <title> ... </top>``, a
+judgement a line of a query, an iteration, a document and a grade.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from ssi_core import store
+from ssi_core.corpus import inputs, tables
+from ssi_core.corpus.judgements import write_judgements
+from ssi_core.corpus.own import write_own
+from ssi_core.corpus.packed import LARGEST_LINE, read_lines
+from ssi_core.store import Artefact, Building
+from ssi_core.types import BadInput, Progress
+
+FIELDS = ("title", "desc", "narr")
+"""Fields of a topic."""
+
+_NUMBER = re.compile(r"<DOCNO>\s*(\S+?)\s*</DOCNO>", re.IGNORECASE)
+_TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD|HL)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
+_NO_TEXT = re.compile(
+    r"<(DOCNO|DOCID|FILEID|DATE|DATE1|DATELINE|BYLINE|DOCHDR|PUB|PAGE)>.*?</\1>",
+    re.IGNORECASE | re.DOTALL,
+)
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_FIELD = re.compile(
+    r"<(num|title|desc|narr)>\s*(?:Number:|Topic:|Description:|Narrative:)?(.*?)"
+    r"(?=<(?:num|title|desc|narr|top)>|</(?:num|title|desc|narr|top)>|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ROWS = 2000
+
+
+def ingest_trec(
+    documents: Sequence[Path],
+    topics: Path,
+    judgements: Path,
+    out: Path | None = None,
+    *,
+    fields: Sequence[str] = ("title",),
+    language: str | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Artefact:
+    """Make a corpus with queries and judgements of files of TREC.
+
+    Parameters
+    ----------
+    documents : sequence of Path
+        Files in SGML, plain or compressed.
+    topics : Path
+        The queries, or a table of two columns: number, tab, text.
+    judgements : Path
+        Lines of a query, an iteration, a document and a grade.
+    out : Path, optional
+        Directory of the corpus; by default one of the store.
+    fields : sequence of str
+        Of `FIELDS`: what the text of a query is made of.
+    language : str, optional
+        Code of the texts' language; by default guessed from their script.
+
+    Raises
+    ------
+    BadInput
+        A file is missing or damaged, or no query has a relevant document.
+    Refused
+        ``out`` holds something else, or is being written.
+    """
+    if unknown := [field for field in fields if field not in FIELDS]:
+        raise ValueError(f"fields: {unknown[0]!r}; expected some of {', '.join(FIELDS)}")
+    paths = [Path(path) for path in documents]
+    topics, judgements = Path(topics), Path(judgements)
+    parents = inputs.digest_inputs([*paths, topics, judgements], progress=progress)
+    make = partial(
+        _build,
+        documents=paths,
+        topics=topics,
+        judgements=judgements,
+        fields=fields,
+        language=language,
+        progress=progress,
+    )
+    settings = {
+        "source": "trec",
+        "documents": [path.name for path in paths],
+        "topics": topics.name,
+        "judgements": judgements.name,
+        "fields": list(fields),
+        "language": language,
+    }
+    return store.open_or_make(tables.KIND, settings, parents, make, out=out, force=force)
+
+
+def _build(
+    building: Building,
+    documents: Sequence[Path],
+    topics: Path,
+    judgements: Path,
+    fields: Sequence[str],
+    language: str | None,
+    progress: Progress | None,
+) -> None:
+    write_own(building, _blocks(documents, progress), (), where=documents[0], language=language)
+    queries = pl.DataFrame(
+        list(read_topics(topics, fields)),
+        schema={"id": pl.String, "text": pl.String},
+        orient="row",
+    )
+    write_judgements(building, queries, read_qrels(judgements), judgements)
+
+
+def _blocks(paths: Sequence[Path], progress: Progress | None) -> Iterator[pl.DataFrame]:
+    rows: list[tuple[str | None, str, str]] = []
+    seen = 0
+    for path in paths:
+        for number, title, text in read_documents(path):
+            rows.append((number, title, text))
+            if len(rows) == _ROWS:
+                seen += len(rows)
+                if progress is not None:
+                    progress(0.0, f"{seen:,} documents of {path.name}")
+                yield _frame(rows)
+                rows = []
+    yield _frame(rows)
+
+
+def _frame(rows: list[tuple[str | None, str, str]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=dict.fromkeys(("id", "title", "text"), pl.String), orient="row")
+
+
+def read_documents(path: Path) -> Iterator[tuple[str | None, str, str]]:
+    """Yield number, title and text of the documents of a file; the number may be missing."""
+    lines: list[str] = []
+    inside = found = False
+    place = 0
+    for place, line in enumerate(_lines(path), 1):
+        mark = line.strip()[:6].upper()
+        if mark.startswith("<DOC>"):
+            if inside:
+                raise BadInput(
+                    f"{path}: line {place} begins a document within another: a </DOC> is missing "
+                    "before it. Restore the file."
+                )
+            lines, inside, found = [], True, True
+        if inside:
+            lines.append(line)
+        if mark.startswith("</DOC>"):
+            yield _document("".join(lines))
+            inside = False
+    if inside:
+        raise BadInput(f"{path}: it ends at line {place} within a document. Restore the file.")
+    if not found:
+        raise BadInput(f"{path}: no line begins with <DOC>. Is it a file of TREC's documents?")
+
+
+def _document(text: str) -> tuple[str | None, str, str]:
+    number, title = _NUMBER.search(text), _TITLE.search(text)
+    words = _plain(_NO_TEXT.sub(" ", text))
+    return number and number[1], " ".join(_plain(title[2]).split()) if title else "", words
+
+
+def _plain(text: str) -> str:
+    """Return SGML without its tags, a line for each that has words."""
+    lines = (line.strip() for line in html.unescape(_TAG.sub(" ", text)).split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+def read_topics(path: Path, fields: Sequence[str] = ("title",)) -> Iterator[tuple[str, str]]:
+    """Yield number and text of each topic.
+
+    Raises
+    ------
+    BadInput
+        The file has no topic, or one without a number.
+    """
+    text = "".join(_lines(path))
+    if "<top>" not in text.lower():
+        for place, line in enumerate(text.splitlines(), 1):
+            number, tab, words = line.partition("\t")
+            if line.strip() and not tab:
+                raise BadInput(
+                    f"{path}: line {place} is {line[:60]!r}, expected <top> or a number, a tab and "
+                    "the words of a query."
+                )
+            if tab:
+                yield _number(number.strip()), words.strip()
+        return
+    for place, topic in enumerate(re.split(r"<top>", text, flags=re.IGNORECASE)[1:], 1):
+        values = {name.lower(): " ".join(_plain(said).split()) for name, said in _FIELD.findall(topic)}
+        if not values.get("num"):
+            raise BadInput(f"{path}: topic {place} has no <num>. Restore the published file.")
+        yield _number(values["num"]), " ".join(values.get(field, "") for field in fields)
+
+
+def _number(name: str) -> str:
+    """Return the name of a query without the zeros that some files put before it.
+
+    >>> _number("051"), _number("0")
+    ('51', '0')
+    """
+    return name.lstrip("0") or name
+
+
+def read_qrels(path: Path) -> pl.DataFrame:
+    """Return the judgements of a file: ``query``, ``document`` and ``grade``."""
+    rows = []
+    for place, line in enumerate(_lines(path), 1):
+        columns = line.split()
+        if not columns:
+            continue
+        grade = columns[-1].lstrip("+-")
+        if len(columns) != 4 or not grade.isdecimal() or int(grade) > 127:
+            raise BadInput(
+                f"{path}: line {place} is {line.strip()[:60]!r}, expected a query, an iteration, a "
+                "document and a grade. Restore the published file."
+            )
+        rows.append((_number(columns[0]), columns[2], int(columns[3])))
+    schema = {"query": pl.String, "document": pl.String, "grade": pl.Int8}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a file in UTF-8, or in Latin-1 as the older ones are."""
+    for place, (line, _) in enumerate(read_lines(path), 1):
+        if line is None:
+            raise BadInput(f"{path}: line {place} has more than {LARGEST_LINE >> 20} MiB.")
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError:
+            yield line.decode("latin-1")

@@ -19,6 +19,7 @@ from flows.commands import (
     data,
     demo,
     features,
+    own,
     registry,
     retrain,
     runs,
@@ -92,7 +93,15 @@ for _verb in (
     backup.restore,
 ):
     cli.add_command(_verb)
-for _verb in (clicks.ingest_clicks, clicks.ingest_wikispeedia_clicks, clicks.ingest_farm_ads):
+for _verb in (
+    own.ingest_table,
+    own.ingest_folder,
+    own.ingest_beir,
+    own.ingest_trec,
+    clicks.ingest_clicks,
+    clicks.ingest_wikispeedia_clicks,
+    clicks.ingest_farm_ads,
+):
     data.ingest.add_command(_verb)
 
 

@@ -24,10 +24,13 @@ class IngestSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    source: Literal["sample", "wikipedia", "wikispeedia", "collection"] = Field(
+    source: Literal[
+        "sample", "wikipedia", "wikispeedia", "collection", "table", "folder", "beir", "trec"
+    ] = Field(
         default="sample",
         description="sample: a made-up encyclopedia; wikipedia: pages-articles dumps; "
-        "wikispeedia, collection: the directory of that data set, or of Cranfield, CISI or CACM",
+        "wikispeedia, collection: the directory of that data set, or of Cranfield, CISI or CACM; "
+        "table, folder: your own documents; beir, trec: a collection in that format",
     )
     paths: list[str] = Field(
         default_factory=list, description="Dumps, or the directory of a data set"
@@ -45,6 +48,12 @@ class IngestSettings(BaseModel):
     language: str | None = Field(
         default=None, description="Language code; empty: what the dump says"
     )
+    links: list[str] = Field(default_factory=list, description="Of a table: tables of links")
+    columns: dict[str, str] = Field(
+        default_factory=dict, description="Of a table: column by role, such as text: body"
+    )
+    topics: str | None = Field(default=None, description="Of trec: file of the queries")
+    qrels: str | None = Field(default=None, description="Of trec: file of the judgements")
     since: str | None = Field(
         default=None,
         description="Corpus of an earlier dump of the wiki: only pages that changed are parsed",
@@ -98,6 +107,8 @@ def read_source(settings: IngestSettings, paths: list[str]) -> str:
         from ssi_core.corpus.collections import ingest_collection
 
         artefact = ingest_collection(inputs[0], **how)
+    elif settings.source in _OWN:
+        artefact = _OWN[settings.source](settings, inputs, how | {"language": settings.language})
     else:
         from ssi_core.corpus.mediawiki import ingest_wikipedia
 
@@ -105,6 +116,36 @@ def read_source(settings: IngestSettings, paths: list[str]) -> str:
         artefact = ingest_wikipedia(inputs, since=_place(settings.since), **how)
     show_counts(artefact)
     return str(artefact.path)
+
+
+def _table(settings: IngestSettings, paths: list[Path], how: dict[str, Any]) -> store.Artefact:
+    from ssi_core.corpus.table import ingest_table
+
+    links = [Path(path) for path in settings.links]
+    return ingest_table(paths, links=links, columns=settings.columns, **how)
+
+
+def _folder(settings: IngestSettings, paths: list[Path], how: dict[str, Any]) -> store.Artefact:
+    from ssi_core.corpus.folder import ingest_folder
+
+    return ingest_folder(paths[0], **how)
+
+
+def _beir(settings: IngestSettings, paths: list[Path], how: dict[str, Any]) -> store.Artefact:
+    from ssi_core.corpus.beir import ingest_beir
+
+    return ingest_beir(paths[0], **how)
+
+
+def _trec(settings: IngestSettings, paths: list[Path], how: dict[str, Any]) -> store.Artefact:
+    from ssi_core.corpus.trec import ingest_trec
+
+    if not (settings.topics and settings.qrels):
+        raise BadInput("source 'trec': name 'topics' and 'qrels' beside the documents in 'paths'.")
+    return ingest_trec(paths, Path(settings.topics), Path(settings.qrels), **how)
+
+
+_OWN = {"table": _table, "folder": _folder, "beir": _beir, "trec": _trec}
 
 
 def _place(path: str | None) -> Path | None:

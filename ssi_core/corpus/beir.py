@@ -71,9 +71,7 @@ def ingest_beir(
             f"{directory}: no judgements: qrels/ has none of {', '.join(SPLITS)} (.tsv)."
         )
     parents = inputs.digest_inputs([documents, queries, *judged.values()], progress=progress)
-    make = partial(
-        _build, documents=documents, queries=queries, judged=judged, language=language
-    )
+    make = partial(_build, documents=documents, queries=queries, judged=judged, language=language)
     settings = {"source": "beir", "language": language, "given": sorted(judged)}
     return store.open_or_make(tables.KIND, settings, parents, make, out=out, force=force)
 

@@ -26,7 +26,7 @@ from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
 ROLES: Mapping[str, Sequence[str]] = {
-    "id": ("id", "_id", "docid", "doc_id", "docno", "document_id", "pid", "pageid", "page_id", "key"),
+    "id": ("id", "_id", "docid", "doc_id", "docno", "document_id", "pid", "pageid", "page_id"),
     "title": ("title", "name", "headline", "heading", "subject"),
     "text": ("text", "body", "content", "contents", "abstract", "description", "article"),
     "url": ("url", "uri", "permalink", "canonical_url", "link"),
@@ -167,8 +167,8 @@ def roles_of(
     for role in needed:
         if role not in roles:
             raise BadInput(
-                f"{path}: which column is the {role}? Its columns are: {', '.join(header)}. Say so: "
-                f"--column {role}=NAME"
+                f"{path}: which column is the {role}? Its columns are: {', '.join(header)}. Say "
+                f"so: --column {role}=NAME"
             )
     return roles
 

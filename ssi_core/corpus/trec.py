@@ -135,7 +135,8 @@ def _blocks(paths: Sequence[Path], progress: Progress | None) -> Iterator[pl.Dat
 
 
 def _frame(rows: list[tuple[str | None, str, str]]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=dict.fromkeys(("id", "title", "text"), pl.String), orient="row")
+    schema = dict.fromkeys(("id", "title", "text"), pl.String)
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def read_documents(path: Path) -> Iterator[tuple[str | None, str, str]]:
@@ -196,7 +197,8 @@ def read_topics(path: Path, fields: Sequence[str] = ("title",)) -> Iterator[tupl
                 yield _number(number.strip()), words.strip()
         return
     for place, topic in enumerate(re.split(r"<top>", text, flags=re.IGNORECASE)[1:], 1):
-        values = {name.lower(): " ".join(_plain(said).split()) for name, said in _FIELD.findall(topic)}
+        fields_of = _FIELD.findall(topic)
+        values = {name.lower(): " ".join(_plain(words).split()) for name, words in fields_of}
         if not values.get("num"):
             raise BadInput(f"{path}: topic {place} has no <num>. Restore the published file.")
         yield _number(values["num"]), " ".join(values.get(field, "") for field in fields)

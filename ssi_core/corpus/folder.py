@@ -34,10 +34,11 @@ LARGEST = 32 << 20
 _INDEX = ("index", "readme", "_index")
 """Pages that stand for their folder."""
 _NO_TEXT = ("script", "style", "template", "noscript", "nav", "header", "footer", "aside", "form")
-_BLOCKS = frozenset(
-    "address article blockquote br dd div dl dt figcaption figure h1 h2 h3 h4 h5 h6 hr li main "
-    "ol p pre section table td th tr ul".split()  # noqa: SIM905
-)
+_BLOCKS = frozenset({
+    "address", "article", "blockquote", "br", "dd", "div", "dl", "dt", "figcaption", "figure", "h1",
+    "h2", "h3", "h4", "h5", "h6", "hr", "li", "main", "ol", "p", "pre", "section", "table", "td",
+    "th", "tr", "ul",
+})  # fmt: skip
 _WIKI_LINK = re.compile(r"(?<!!)\[\[([^\[\]|#\n]+)(?:#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
 _FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?\r?\n)---[ \t]*\r?\n", re.DOTALL)
 _ROWS = 500

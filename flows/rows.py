@@ -41,6 +41,10 @@ def shipped_tables() -> list[str]:
     return sorted(path.stem for path in TABLES.glob("*.toml"))
 
 
+NEW_DATA = {"links": "new-corpus", "clicks": "new-clicks", "judgements": "collections"}
+"""Tables whose settings are chosen on validation, so that they suit data that nobody has seen."""
+
+
 def run_row(
     table: str,
     label: str,

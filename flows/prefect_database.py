@@ -31,12 +31,17 @@ _REVISION = re.compile(r"""^(down_)?revision\b[^=\n]*=\s*["'](\w+)["']""", re.MU
 def make_ready() -> None:
     """Repair the database of this root, if it is a file and its last migration did not end.
 
-    Call it while no server of this root runs.
+    Its user alone can read it: settings of runs can hold what others should not see. Call it while
+    no server of this root runs.
     """
     if any(os.environ.get(name) for name in _ADDRESSES):
         return
     home = Path(os.environ.get("PREFECT_HOME") or environment.home() / "prefect")
-    repair(home / "prefect.db")
+    database = home / "prefect.db"
+    if database.exists():
+        sqlite.make_private(database)
+    repair(database)
+    sqlite.make_private(database)
 
 
 def repair(database: Path) -> None:
@@ -48,7 +53,7 @@ def repair(database: Path) -> None:
         # Whole; or of a newer Prefect, which the server says itself.
         copy.unlink(missing_ok=True)
         return
-    if not database.exists():
+    if not database.exists() or not database.stat().st_size:
         return
     refuse_while_open(database, "its tables are to be changed")
     if sqlite.is_empty(database, _FROM_THE_START):

@@ -42,6 +42,10 @@ def shipped_tables() -> list[str]:
     return sorted(path.stem for path in TABLES.glob("*.toml"))
 
 
+NEW_DATA = {"links": "new-corpus", "clicks": "new-clicks", "judgements": "collections"}
+"""Tables whose settings are chosen on validation, so that they suit data that nobody has seen."""
+
+
 def row_code(*rows: Row) -> str:
     """Return the digest of the code that rows are trained and measured by."""
     kinds = {kind for row in rows for kind in row.ranker().kinds()}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 PATIENCE = 60.0
@@ -84,8 +85,12 @@ def is_empty(database: Path, besides: set[str]) -> bool:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a database as it is at one moment, also while other processes write to it."""
+    """Copy a database as it is at one moment, also while other processes write to it.
+
+    The copy is as private as the source from its first moment.
+    """
     remove(target)
+    target.touch(mode=stat.S_IMODE(source.stat().st_mode))
     with reading(source) as origin, closing(sqlite3.connect(target)) as connection:
         origin.backup(connection)
     flush(target)
@@ -113,6 +118,21 @@ def remove(database: Path) -> None:
     """Remove a database file, and what SQLite keeps beside it."""
     for suffix in (*_SIDE_FILES, ""):
         database.with_name(database.name + suffix).unlink(missing_ok=True)
+
+
+def make_private(database: Path) -> None:
+    """Let its user alone read a database and the files beside it; make it if it is not there.
+
+    SQLite gives the mode of a database to the files that it makes beside it later.
+    """
+    database.parent.mkdir(parents=True, exist_ok=True)
+    database.touch(mode=_PRIVATE)
+    for suffix in ("", *_SIDE_FILES):
+        with suppress(FileNotFoundError):
+            database.with_name(database.name + suffix).chmod(_PRIVATE)
+
+
+_PRIVATE = 0o600
 
 
 def flush(path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.experiment import PrintedRow, Published, load_table, parse_table
+from ssi_core.features.hashing import parse_view
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.types import BadInput
 
@@ -76,6 +77,18 @@ def test_the_rows_of_collections_read_the_weighting_of_their_baseline():
     assert read[found.baseline] == {"sublinear"}
     assert len(read) == 5
     assert set(map(frozenset, read.values())) == {frozenset({"sublinear"})}
+
+
+@pytest.mark.parametrize("name", ["new-corpus", "new-clicks", "collections"])
+def test_a_table_for_new_data_has_a_baseline_for_each_weighting(name):
+    """A trained row that reads a weighting stands beside TF-IDF of that weighting."""
+    rows = [(row.model, row.ranker()) for row in load_table(name, TABLES).rows]
+    read = {kind: set() for kind in (True, False)}
+    for model, ranker in rows:
+        if model not in ("bm25", "language_model", "in_degree"):
+            read[model == "tfidf"] |= {parse_view(view).kind for view in ranker.views()}
+    assert read[False] == read[True] == {"raw", "sublinear"} or name == "collections"
+    assert read[False] <= read[True]
 
 
 @pytest.mark.parametrize("name", PACKAGED)
@@ -172,7 +185,7 @@ def test_the_parts_of_a_mixture_are_limited_too():
 def test_every_training_of_a_shipped_table_can_be_limited(name):
     for row in load_table(name, TABLES).limited(7).rows:
         ranker = row.ranker()
-        for model in ranker.models() if row.model == "mixture" else [ranker]:
+        for model in ranker.models() if "parts" in row.parameters else [ranker]:
             assert getattr(model, "budget", 7) == 7
 
 

@@ -160,6 +160,8 @@ def pipeline(table: str, **options: Any) -> Outcome:
 def reproduce(name: str | None, **options: Any) -> Outcome:
     """Compute a shipped table, beside what its paper prints; without NAME list them.
 
+    The list is by the data that a table needs, and says which one suits data of your own.
+
     It is 'ssi pipeline' for these tables: rows that are finished are not trained again, and those
     that were interrupted go on.
     """
@@ -179,13 +181,25 @@ def reproduce(name: str | None, **options: Any) -> Outcome:
     return _compute(name, **options)
 
 
+_NEEDS = {
+    "links": "links between documents: ssi ingest wikipedia | wikispeedia",
+    "clicks": "clicks on ads, results or links: ssi ingest clicks",
+    "mates": "documents of two languages: ssi ingest mates",
+    "judgements": "judged queries: ssi ingest collection",
+}
+"""Kinds of data that tables need, and the commands that read them."""
+
+
 def _listed(tables: list[Any]) -> Outcome:
     from flows.report import plain_table
+    from flows.rows import NEW_DATA
 
     found = [
         {
             "name": table.name,
             "title": table.title,
+            "needs": table.needs,
+            "for_new_data": NEW_DATA.get(table.needs) == table.name,
             "rows": len(table.rows),
             "printed": sum(row.paper.any_measure for row in table.rows),
             "claims": len(table.claims),
@@ -196,10 +210,18 @@ def _listed(tables: list[Any]) -> Outcome:
 
     def show(console: Console) -> None:
         head = ["name", "title", "rows", "printed"]
-        lines = [[str(one[column] or "-") for column in head] for one in found]
-        console.print(plain_table(head, lines, left=2))
+        for needs, commands in _NEEDS.items():
+            group = [one for one in found if one["needs"] == needs]
+            group.sort(key=lambda one: not one["for_new_data"])
+            own = f"; for data of your own: {NEW_DATA[needs]}" if needs in NEW_DATA else ""
+            console.print(commands + own, style="bold")
+            lines = [[str(one[column] or "-") for column in head] for one in group]
+            console.print(plain_table(head, lines, left=2))
+            console.print()
         console.print(
-            "printed: rows whose paper prints numbers, which stand beside ours", style="dim"
+            "printed: rows whose paper prints numbers, which stand beside ours. Which table suits "
+            "which data, and how long it takes: docs/which-table.md",
+            style="dim",
         )
 
     return Outcome({"tables": found}, show)

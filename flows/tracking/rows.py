@@ -41,7 +41,10 @@ _SECONDS_BETWEEN_SENDS = 1.0
 
 
 _CHOICES = frozenset(
-    ("rate", "margin", "init_std", "alpha", "beta", "dimensions", "expansion", "functional_rate")
+    (
+        *("rate", "margin", "init_std", "alpha", "beta", "dimensions", "expansion"),
+        *("functional_rate", "choice"),
+    )
 )
 """Facts of a training that are settings: what it chose of several values."""
 

@@ -92,6 +92,15 @@ class TaskSpec:
         if of_clicks and (self.cold, self.query_words) != (0.0, None):
             raise ValueError(f"split={self.split!r}: a task of clicks has no cold, no query_words")
 
+    @property
+    def needs(self) -> Literal["links", "mates", "clicks", "judgements"]:
+        """What says which documents are relevant to a query."""
+        if self.relevant is not None:
+            return "mates"
+        if self.split == "queries":
+            return "judgements"
+        return "clicks" if self.split in ("pairs", "sessions", "time") else "links"
+
 
 @dataclass(frozen=True)
 class Row:
@@ -232,6 +241,11 @@ class Table:
         baseline = self.baseline if self.baseline in wanted else rows[0].label
         scatter = tuple(pair for pair in self.scatter if {*pair} <= wanted)
         return replace(self, rows=rows, claims=claims, baseline=baseline, scatter=scatter)
+
+    @property
+    def needs(self) -> str:
+        """Kind of data that it is computed on, which is that of all its tasks."""
+        return next(iter(self.tasks.values())).needs
 
     def limited(self, budget: int) -> Table:
         """Return the table with no training, trial or phase of more than so many triples.

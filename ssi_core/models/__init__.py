@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ssi_core.models import base
 from ssi_core.models.base import FittedModel, Model
+from ssi_core.models.best_of import BestOf
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.cl_lsi import ClLsi
@@ -46,6 +47,8 @@ MODELS: Mapping[str, type[Model]] = {
         Softmax,
         # Sums of two of these.
         Mixture,
+        # One of several, by validation.
+        BestOf,
     )
 }
 

@@ -16,6 +16,7 @@ from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.sparse import padded
 from ssi_core.models import svd
 from ssi_core.models.base import Model
+from ssi_core.models.best_of import BestOf
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.cl_lsi import ClLsi, mates_of
 from ssi_core.models.half_transductive import HalfTransductive
@@ -150,6 +151,13 @@ def _(model: Mixture, task: Task, threads: int = 1) -> Cost:
     return Cost(max(part.memory for part in parts) + scores, sum(part.disk for part in parts))
 
 
+@fit_cost.register
+def _(model: BestOf, task: Task, threads: int = 1) -> Cost:
+    # The best so far is kept while the next one learns.
+    parts = [fit_cost(part, task, threads) for part in model.models()]
+    return Cost(2 * max(part.memory for part in parts), sum(part.disk for part in parts))
+
+
 def vector_shape(model: Model, task: Task) -> tuple[int, int]:
     """Width of the dense part of a model's vectors, and non-zeros of the documents' sparse part.
 
@@ -158,6 +166,9 @@ def vector_shape(model: Model, task: Task) -> tuple[int, int]:
     if isinstance(model, Mixture):
         parts = [vector_shape(part, task) for part in model.models()]
         return sum(dense for dense, _ in parts), sum(nonzeros for _, nonzeros in parts)
+    if isinstance(model, BestOf):
+        parts = [vector_shape(part, task) for part in model.models()]
+        return max(dense for dense, _ in parts), max(nonzeros for _, nonzeros in parts)
     nonzeros = sum(int(task.documents.matrix(view).nnz) for view in model.views())
     return _most(getattr(model, "dimensions", 0)), nonzeros
 

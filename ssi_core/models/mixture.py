@@ -6,7 +6,7 @@ second model of low rank for the other words, hashed; each is trained alone (sec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -56,23 +56,12 @@ class Mixture(Model):
         super().__post_init__()
         if len(self.parts) != 2:
             raise ValueError(f"parts: {len(self.parts)} models; a mixture has 2")
-        # JSON has no tuples.
-        object.__setattr__(self, "parts", tuple(_with_tuples(part) for part in self.parts))
+        object.__setattr__(self, "parts", tuple(with_tuples(part) for part in self.parts))
         self.models()
 
     def models(self) -> tuple[Model, ...]:
         """Build the models of the parts; ValueError names the known ones."""
-        from ssi_core.models import MODELS  # which holds this one
-
-        built = []
-        for part in self.parts:
-            said = dict(part)
-            name = said.pop("model", None)
-            if name not in MODELS or name == self.name:
-                known = ", ".join(sorted(set(MODELS) - {self.name}))
-                raise ValueError(f"parts: no model {name!r}; there are: {known}")
-            built.append(parse(MODELS[name], said))
-        return tuple(built)
+        return built(self.parts, without={self.name, "best_of"})
 
     def kinds(self) -> tuple[type[Model], ...]:
         """Return its own class, and those of both models."""
@@ -99,7 +88,7 @@ class Mixture(Model):
                 task,
                 rng,
                 start=before[i],
-                watch=_named(watch, f"part_{i + 1}"),
+                watch=named(watch, i + 1),
                 threads=threads,
                 checkpoint=None if checkpoint is None else checkpoint / f"part_{i + 1}",
             )
@@ -238,11 +227,28 @@ def _columns(views: Sequence[tuple[Words, int]]) -> Words:
     return Columns(" ".join(view.space for view, _ in views), words)
 
 
-def _with_tuples(part: Mapping[str, Any]) -> dict[str, Any]:
+def built(parts: Sequence[Mapping[str, Any]], without: Set[str]) -> tuple[Model, ...]:
+    """Build the models that parts name; ValueError names the known ones, but for some."""
+    from ssi_core.models import MODELS  # which holds the models that have parts
+
+    models = []
+    for part in parts:
+        parameters = dict(part)
+        name = parameters.pop("model", None)
+        if name not in MODELS or name in without:
+            known = ", ".join(sorted(set(MODELS) - without))
+            raise ValueError(f"parts: no model {name!r}; there are: {known}")
+        models.append(parse(MODELS[name], parameters))
+    return tuple(models)
+
+
+def with_tuples(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a part with tuples in the place of lists: JSON has no tuples."""
     return {key: tuple(v) if isinstance(v, list) else v for key, v in part.items()}
 
 
-def _named(watch: Watch | None, part: str) -> Watch | None:
+def named(watch: Watch | None, number: int) -> Watch | None:
+    """Return a watch that is told the metrics of a part, as ``part_1/NAME``."""
     if watch is None:
         return None
-    return lambda step, found: watch(step, {f"{part}/{name}": v for name, v in found.items()})
+    return lambda step, found: watch(step, {f"part_{number}/{n}": v for n, v in found.items()})

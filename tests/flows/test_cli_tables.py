@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 
 import pytest
 
@@ -31,12 +33,26 @@ def test_shipped_tables_are_listed_with_what_is_printed(capsys):
     assert (first["rows"], first["printed"]) == (19, 13)
     assert first["claims"] > 100
     assert found["collections"]["printed"] == 0
+    needs = {name: table["needs"] for name, table in found.items()}
+    assert set(needs.values()) == {"links", "clicks", "mates", "judgements"}
+    assert (needs["kyoto-mates"], needs["wikispeedia-clicks"]) == ("mates", "clicks")
+    own = {table["name"]: table["needs"] for table in found.values() if table["for_new_data"]}
+    assert own == {"new-corpus": "links", "new-clicks": "clicks", "collections": "judgements"}
 
     assert run(cli, ["reproduce"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 100
     # No name is broken: it is to be typed.
-    assert set(found) <= {line.split()[0] for line in lines if line.strip()}
+    firsts = [line.split()[0] for line in lines if line.strip()]
+    assert set(found) <= set(firsts)
+    # Each stands in the group of the data that it needs, the one for new data first.
+    groups = [place for place, line in enumerate(lines) if ": ssi ingest" in line]
+    for start, end in itertools.pairwise([*groups, len(lines)]):
+        group = [word for line in lines[start:end] for word in line.split()[:1] if word in found]
+        assert len({needs[name] for name in group}) == 1
+        marked = re.search(r"for data of your own: (.+)", lines[start])
+        assert [name for name in group if name in own] == ([marked[1]] if marked else [])
+        assert not marked or group[0] == marked[1]
 
 
 def test_reproduce_and_pipeline_ask_the_same_of_the_flow(asked, project, capsys):

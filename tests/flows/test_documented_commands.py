@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -13,6 +14,7 @@ import httpx
 import pytest
 
 from flows.kept import GRACE
+from flows.rows import NEW_DATA, shipped_tables
 from tests.flows.machine import wait_for
 from tests.flows.pages import REPOSITORY, blocks, section
 
@@ -123,3 +125,34 @@ def test_the_commands_of_a_section_work_as_printed(page, heading, checkout):
             run(block)
     # The sample that `ingest` makes, and nothing outside the checkout.
     assert list((checkout / ".ssi" / "store" / "corpus").iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("headings", [("Links", "Clicks"), ("Judged queries",)], ids=" ".join)
+def test_the_commands_for_new_data_work_as_printed(headings, tmp_path):
+    """On the sample, with compiled kernels; the collection is a real one."""
+    if "Judged queries" in headings:
+        if "SSI_REAL_DATA" not in os.environ:
+            pytest.skip("needs SSI_REAL_DATA")
+        source = Path(os.environ["SSI_REAL_DATA"]) / "ir-test-collections" / "cranfield"
+        (tmp_path / "cranfield").symlink_to(source)
+    environment = variables(REPOSITORY) | {"SSI_ROOT": str(tmp_path / "root")}
+    del environment["NUMBA_DISABLE_JIT"]
+    for heading in headings:
+        for block in blocks("docs/which-table.md", heading):
+            done = subprocess.run(
+                ["bash", "-euc", block], cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL,
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
+    assert "better, \N{DEGREE SIGN} worse than" in done.stdout
+
+
+def test_the_page_on_tables_names_shipped_ones_and_all_for_new_data():
+    text = (REPOSITORY / "docs" / "which-table.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    named = {word for row in rows for word in re.findall(r"`([a-z]+[a-z0-9]*-[a-z0-9-]+)`", row)}
+    assert named <= set(shipped_tables())
+    assert set(NEW_DATA.values()) <= {
+        word for row in rows for word in re.findall(r"`([^`]+)`", row)
+    }

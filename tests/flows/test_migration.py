@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 from contextlib import closing
@@ -268,7 +269,7 @@ def test_the_versions_of_prefects_tables_are_known():
 def test_a_database_of_prefect_that_was_never_whole_is_made_anew(prefect):
     prefect_database.make_ready()
 
-    assert not prefect.exists()
+    assert not prefect.stat().st_size
 
 
 def test_a_migration_of_prefect_that_was_killed_begins_again(prefect):
@@ -296,12 +297,41 @@ def test_a_whole_database_of_prefect_is_left_alone(prefect):
     assert [file.name for file in prefect.parent.iterdir()] == ["prefect.db"]
 
 
+def mode(file):
+    return stat.S_IMODE(file.stat().st_mode)
+
+
+def test_the_user_alone_can_read_prefects_database(root):
+    """Also what SQLite makes beside it, a file of before, and the copy before a migration."""
+    database = root / ".ssi" / "prefect" / "prefect.db"
+    prefect_database.make_ready()
+    assert mode(database) == 0o600
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE flow_run (id)")
+        connection.commit()
+        files = list(database.parent.iterdir())
+        assert {file.name for file in files} == {f"prefect.db{s}" for s in ("", "-wal", "-shm")}
+        assert {mode(file) for file in files} == {0o600}
+
+
+def test_a_readable_database_of_prefect_is_made_private(prefect):
+    change(prefect, "INSERT INTO flow_run VALUES ('first')")
+    prefect.chmod(0o644)
+    prefect_database.make_ready()
+    copy = prefect.with_name(".prefect.db.before")
+    assert (mode(prefect), mode(copy)) == (0o600, 0o600)
+    change(prefect, "ALTER TABLE flow_run ADD COLUMN state_timestamp")
+    prefect_database.make_ready()
+    assert mode(prefect) == 0o600
+
+
 def test_a_server_makes_its_database_ready(prefect, monkeypatch):
     class Started(Exception):
         pass
 
     def start(*arguments):
-        assert not prefect.exists()
+        assert not prefect.stat().st_size
         raise Started
 
     monkeypatch.setattr(server, "start_kept", start)

@@ -51,6 +51,12 @@ ROWS = {
         ),
         "betas": (0.1, 1.0),
     },
+    "best_of": {
+        "parts": (
+            {"model": "bm25"},
+            {"model": "bilinear", "view": "sublinear:10", "diagonal_view": "raw"} | SMALL,
+        ),
+    },
 }
 
 WORDLESS = {"in_degree"}

@@ -17,19 +17,18 @@ NAME = "quarantine.csv"
 _LEAST = 1000  # rows before a log is called broken as a whole
 
 
-_FORMULA = r"^['=+\-@\t\r\n＝＋－＠]"
+_FORMULA = r"(^|;)(['=+\-@\t\r\n＝＋－＠])"
 
 
 def as_text(rows: pl.DataFrame) -> pl.DataFrame:
-    """Put ' before each text that a spreadsheet would run as a formula, or that begins with '.
+    """Put ' before each sign that would make a spreadsheet run a text as a formula, and before '.
 
-    A reader who takes one leading ' away from every text has the texts as they were. The signs are
-    those of OWASP, "CSV Injection", with their full-width forms.
+    Such signs count at the beginning of a text and after a semicolon: where a decimal has a comma,
+    spreadsheets take the semicolon for the end of a cell, and do not heed the quotes around a text.
+    A reader who takes one ' away from both places has the texts as they were. The signs are those
+    of OWASP, "CSV Injection", with their full-width forms.
     """
-    text = pl.selectors.string()
-    return rows.with_columns(
-        pl.when(text.str.contains(_FORMULA)).then(pl.lit("'") + text).otherwise(text).name.keep()
-    )
+    return rows.with_columns(pl.selectors.string().str.replace_all(_FORMULA, "${1}'${2}"))
 
 
 class Quarantine:

@@ -1,6 +1,7 @@
 """A quarantine that a person opens in a spreadsheet."""
 
 import csv
+import re
 
 import polars as pl
 import pytest
@@ -30,6 +31,16 @@ def test_no_cell_begins_a_formula_and_all_come_back():
     assert written["row"].to_list() == [*(f"'{text}" for text in FORMULAS), *HARMLESS]
     back = written["row"].str.strip_prefix("'").to_list()
     assert back == FORMULAS + HARMLESS
+
+
+def test_a_formula_after_a_semicolon_is_text_too():
+    """Where a decimal has a comma, the semicolon ends a cell, quotes or not."""
+    texts = ["a;=1+1", ";@x;+y", "=1;=2", "a;'b", "it's;1-2;", "; =1", "a;\uff1d1", "a;;-1"]
+    written = as_text(pl.DataFrame({"row": texts}))["row"].to_list()
+    for line in written:
+        assert all(cell[:1] not in set("=+-@\t\r\n\uff1d") - {""} for cell in line.split(";"))
+    assert written[:4] == ["a;'=1+1", ";'@x;'+y", "'=1;'=2", "a;''b"]
+    assert [re.sub("(^|;)'", r"\1", line) for line in written] == texts
 
 
 @pytest.mark.parametrize("formula", [text for text in FORMULAS if "\n" not in text])

@@ -17,16 +17,19 @@ def test_a_map_is_read(tmp_path):
     found = load_map(path)
     assert (found.column("ad"), found.column("time")) == ("a", "time")
     assert (found.log.first_position, found.ads.id, found.ads.text) == (0, "number", "text")
-    assert found.pages.language == "en"
+    assert found.pages.language == ""
 
 
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ({}, "session, position, clicked, page .* missing"),
+        ({}, r"page .*, ad .*, clicked .* missing.*all_clicked = true"),
         ({"column": WHOLE}, "no key 'column'. Did you mean 'columns'"),
         ({"columns": {**WHOLE, "tiem": "t"}}, "no key 'tiem'. Did you mean 'time'"),
-        ({"columns": {**WHOLE, "ad": "p"}}, "page and ad are both 'p'"),
+        (
+            {"columns": {**WHOLE, "ad": "p"}},
+            "page and ad are both 'p'. Give each a column",
+        ),
         ({"columns": {**WHOLE, "ad": 3}}, "ad = 3, expected a column's name"),
         ({"columns": "s"}, "is no table"),
         ({"columns": WHOLE, "log": {"format": "xls"}}, "format = 'xls', expected one of csv"),

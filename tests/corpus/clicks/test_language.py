@@ -33,7 +33,8 @@ def warnings(caplog):
 
 @pytest.mark.parametrize("language", TEXTS)
 def test_texts_of_one_word_each_are_warned_of(tmp_path, caplog, language):
-    found = ingest(tmp_path, rows_with(TEXTS[language]))
+    form = logs.form(pages={"language": "en"})
+    found = ingest(tmp_path, rows_with(TEXTS[language]), form)
     assert found.counts["pages_not_split"] == 1
     assert "ads_not_split" not in found.counts
     (record,) = warnings(caplog)

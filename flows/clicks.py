@@ -38,11 +38,17 @@ class ClicksSettings(BaseModel):
     )
     pages: str | None = Field(default=None, description="Corpus or table of the pages' texts")
     ads: str | None = Field(default=None, description="Corpus or table of the ads' texts")
-    clicks: Literal["first", "all", "weighted", "inverse"] = Field(
-        default="first",
-        description="Clicks that count. first: of position 1; all: all alike; weighted: a pair "
-        "weighs its clicks over its looks; inverse: each click by one over the propensity of its "
-        "position, for rows with against = 'shown'",
+    language: str | None = Field(
+        default=None,
+        description="Of the texts of logs and tables, the code of a Wikipedia; empty: what the map "
+        "says, else a guess from their script",
+    )
+    clicks: Literal["first", "all", "weighted", "inverse"] | None = Field(
+        default=None,
+        description="Clicks that count; empty: first, or all where the log has no positions. "
+        "first: of position 1; all: all alike; weighted: a pair weighs its clicks over its looks; "
+        "inverse: each click by one over the propensity of its position, for rows with "
+        "against = 'shown'",
     )
     clip: float = Field(default=10.0, ge=1, description="Of inverse: the largest weight of a click")
     most_broken: float = Field(
@@ -80,6 +86,8 @@ def read_clicks(settings: ClicksSettings) -> str:
 
         rules = Rules(settings.clicks, settings.clip, settings.most_broken, settings.split)
         form = load_map(Path(settings.columns or ""))
+        if settings.language:
+            form = form.in_language(settings.language)
         pages, ads = (Path(place) if place else None for place in (settings.pages, settings.ads))
         tell["since"] = Path(settings.since) if settings.since else None
         artefact = read(paths, form, pages=pages, ads=ads, rules=rules, **tell)

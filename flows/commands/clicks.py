@@ -18,21 +18,43 @@ if TYPE_CHECKING:
 
     from ssi_core.serving.live import Document
 
-_HELP = """Read click logs: CSV, TSV, JSON lines or parquet; plain, gz, bz2 or xz.
+_HELP = """Read logs of clicks, counts or judgements: CSV, TSV, JSON or parquet, plain or packed.
 
 \b
-The map says which column is which; only session, position, clicked, page and ad are needed:
+The map says which column is which. A row of a log is one of two things. A showing:
   [columns]
   session = "visit"        # a slate is what a session was shown on a page
   page = "url"             # an id; page_text and page_title where the log has them
   ad = "ad_id"             # likewise ad_text and ad_title
-  position = "rank"        # [log] first_position = 1
+  position = "rank"        # optional; [log] first_position = 1
   clicked = "click"        # 1 or 0, true or false, yes or no
   time = "when"            # optional, as is user
   [ads]                    # columns of the table given by --ads; likewise [pages]
   id = "ad_id"
   text = "creative"
-  language = "zh"          # of these texts, in the log too; without it, en
+
+\b
+Or all that is known of a query and a result: counts, a grade, or both. No session:
+  [columns]
+  page = "query"           # one column may have several roles of one side
+  page_text = "query"
+  ad = "url"
+  ad_text = "title"
+  clicks = "clicks"        # a number; or clicked = 1 or 0 in each of many rows
+  shown = "impressions"    # optional: then what was shown and not clicked is known, too
+  grade = "judgement"      # 0 to 4; [grades.labels] names others: Exact = 4
+  [grades]
+  relevant = 1             # from this grade on
+  weight = "gain"          # in training: gain (2^grade - 1), one or clicks
+
+\b
+Where every row is a click:   [log] all_clicked = true
+Where JSON has lists of rows: [log] each = "results", the objects of that list
+
+A grade goes to the evaluation as it is. The rows of a pair are summed, its grades averaged.
+
+Without --language, or language = "zh" under [pages] and [ads], the language is guessed from the
+script of the texts, and printed.
 
 Rows that cannot be believed are written to quarantine.csv in --out, with the reason, and
 counted. Slates without a click are dropped.
@@ -48,7 +70,8 @@ Which --clicks suits which log:
   inverse   the same logs. A click weighs 1 / propensity, and pairs that are
             shown often count more; for rows with against = "shown" only
 
-What was never shown on a page is neither good nor bad, and no weight can tell.
+Without positions there is all alone: they are what propensities are estimated from. What was never
+shown on a page is neither good nor bad, and no weight can tell.
 
 With --since only lines that CLICKS has not read are read: new logs, and what the last one has
 grown by. The logs that it has read need not be there any more; the result is that of reading all.
@@ -71,6 +94,7 @@ _TEXTS = click.Path(path_type=Path, exists=True)
         "ssi ingest clicks log.csv.gz --map map.toml --out clicks",
         "ssi ingest clicks clicks.tsv.gz --map map.toml --pages corpus --ads ads.tsv.gz",
         "ssi ingest clicks log-*.jsonl --map map.toml --clicks weighted --split time",
+        "ssi ingest clicks queries.json --map map.toml --language pt",
         "ssi ingest clicks tuesday.csv --map map.toml --since clicks --out clicks-2",
     ),
 )
@@ -85,11 +109,15 @@ _TEXTS = click.Path(path_type=Path, exists=True)
 @click.option("--pages", type=_TEXTS, help="Corpus or table of the pages' texts.")
 @click.option("--ads", type=_TEXTS, help="Corpus or table of the ads' texts.")
 @click.option(
+    "--language",
+    metavar="CODE",
+    help="Of the texts of both sides, in the place of the map's: zh, ja, en, ..., any.",
+)
+@click.option(
     "--clicks",
     type=click.Choice(["first", "all", "weighted", "inverse"]),
-    default="first",
-    show_default=True,
-    help="Clicks that count, and their weight; see above.",
+    help="Clicks that count, and their weight; see above.  [default: first; all where the log has "
+    "no positions]",
 )
 @click.option("--clip", type=click.FloatRange(min=1), default=10.0, show_default=True,
               help="With --clicks inverse: the largest weight of a click.")  # fmt: skip
@@ -114,7 +142,8 @@ def ingest_clicks(
     map_file: Path,
     pages: Path | None,
     ads: Path | None,
-    clicks: str,
+    language: str | None,
+    clicks: str | None,
     clip: float,
     most_broken: float,
     since: Path | None,
@@ -128,10 +157,13 @@ def ingest_clicks(
     from ssi_core.corpus.clicks.rules import Rules
 
     rules = Rules(clicks, clip, most_broken, split)  # type: ignore[arg-type]
+    form = load_map(map_file)
+    if language is not None:
+        form = form.in_language(language)
     with progress("ingest") as tell:
         artefact = read(
             logs,
-            load_map(map_file),
+            form,
             out,
             pages=pages,
             ads=ads,

@@ -49,6 +49,7 @@ from ssi_core.features.tfidf import COUNTS, Weighting
 from ssi_core.features.views import TextView
 from ssi_core.types import BadInput, Progress, TextMatrix, Weights
 
+_OF_PAIRS = ("passed", "grade")
 _AGAIN = "Remove the clicks and ingest them again."
 
 
@@ -114,6 +115,7 @@ def build_clicks_task(
 def _rows_of(source: store.Artefact, weights: Weights) -> int:
     """Return how many rows of a log a task is made of; of slates without a click if they count."""
     rows = int(source.counts.get("impressions", source.counts.get("clicks", 0)))
+    rows = rows or int(source.counts.get("pairs", 0))
     if weights == "clicks":
         return rows
     return rows + int(source.skipped.get("row_of_slate_without_click", 0))
@@ -254,19 +256,23 @@ class _Making:
     # --- events ---
 
     def _numbered(self, pages: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-        """Rows of the log: q, page, d (row numbers), event, user, time, position, weight, goal."""
+        """Rows of the log: q, page, d (row numbers), event, user, time, position, weight, goal.
+
+        ``passed`` is how often the row was shown and not clicked, ``grade`` null if it has none.
+        """
         with files.reading(self.clicks / "impressions", _AGAIN):
             rows = pl.read_parquet(files.parts_in(self.clicks / "impressions"), glob=False)
             if rows.is_empty():
                 pairs = pl.read_parquet(self.clicks / "pairs.parquet", glob=False)
-                rows = pairs.with_columns(session=pl.lit(""), clicked=pl.lit(True), known=False)
-                missing = {name: pl.lit(None) for name in ("user", "time", "position", "goal")}
-                rows = rows.with_columns(**missing)
+                rows = _rows_of_pairs(pairs)
         return self._with_numbers(rows, pages, documents)
 
     def _with_numbers(
         self, rows: pl.DataFrame, pages: pl.DataFrame, documents: pl.DataFrame
     ) -> pl.DataFrame:
+        if "passed" not in rows.columns:
+            unclicked = (~pl.col("clicked")).cast(pl.Int64)
+            rows = rows.with_columns(passed=unclicked, grade=pl.lit(None, pl.Float64))
         numbers = [
             pl.DataFrame({name: texts["id"], row: np.arange(len(texts), dtype=np.int32)})
             for name, row, texts in (("page", "q", pages), ("ad", "d", documents))
@@ -279,7 +285,7 @@ class _Making:
             )
         user = pl.coalesce(pl.col("user").cast(pl.String), "session")
         return found.select(
-            "q", "d", "session", "time", "position", "clicked", "weight", "goal",
+            "q", "d", "session", "time", "position", "clicked", "weight", "goal", *_OF_PAIRS,
             page_id="page", ad_id="ad", page="q", user=user,
         )  # fmt: skip
 
@@ -355,7 +361,7 @@ class _Making:
                 for name, row, texts in (("page", "page_row", pages), ("ad", "d", documents))
             )
             fixed = table.join(page, on="page").join(ad, on="ad").select(page="page_row", d="d")
-        elif exposure is None and rows["clicked"].all():
+        elif exposure is None and not rows["passed"].sum():
             return
         apart = self.settings.split == "pairs"
         counts = self.building.counts
@@ -373,6 +379,21 @@ class _Making:
         counts["shown_unclicked"] = write_shown(
             self.path, rows, fixed, queries, only_first=self.only_first
         )
+
+
+def _rows_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Rows of pairs of which no showing is known: an event is all that a page has."""
+    relevant, graded = pl.col("weight") > 0, pl.col("grade").is_not_null()
+    # A pair of the log that was not clicked was there to be clicked, once at least.
+    least = (pl.col("clicks") == 0).cast(pl.Int64)
+    unclicked = pl.max_horizontal(least, (pl.col("shown") - pl.col("clicks")).fill_null(0))
+    nothing = {name: pl.lit(None) for name in ("user", "time", "position", "goal")}
+    return pairs.with_columns(
+        session=pl.col("page"),
+        clicked=relevant,
+        passed=pl.when(graded).then((~relevant).cast(pl.Int64)).otherwise(unclicked),
+        **nothing,
+    )
 
 
 def _copy_rows(whole: TextMatrix, begin: int, end: int, out: Path) -> None:

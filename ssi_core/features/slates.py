@@ -12,6 +12,7 @@ from ssi_core.features.split import NO_SIDE, SIDES, TEST, TRAIN
 from ssi_core.kernels.relevance import estimate_relevance
 from ssi_core.types import BadInput, Float64, Int32, Pairs, Shown, Slates, Weights
 
+_MOST_SHOWN = 20_000_000  # entries; counts of a log may add up to any number
 _SLATES, _SHOWN = "slates", "shown"
 _OF_SLATES = ("query", "start", "shown", "clicked")
 
@@ -23,13 +24,19 @@ def write_pairs_of(
 
     Parameters
     ----------
-    rows : q, d, side, weight; a pair's weights on a side are summed, and their mean is made 1
+    rows : q, d, side, weight, grade; a pair's weights on a side are summed, and their mean is made
+        1. Grades are rounded, a half up; one that is null counts as 1
     exposure : side, q, d, looks of all showings: a pair's weight is then its relevance, estimated
         from the clicks and looks of the side
     """
     directory.mkdir()
     counted = rows.filter(pl.col("weight") > 0)
-    sums = counted.group_by("side", "q", "d").agg(pl.col("weight").sum()).sort("side", "q", "d")
+    sums = (
+        counted.group_by("side", "q", "d")
+        .agg(pl.col("weight").sum(), pl.col("grade").max())
+        .sort("side", "q", "d")
+    )
+    graded = counted["grade"].null_count() < len(counted)
     found = {}
     for number, side in enumerate(SIDES):
         own = sums.filter(pl.col("side") == number)
@@ -39,6 +46,9 @@ def write_pairs_of(
         mean = weight.mean() if len(weight) else 1.0
         np.save(directory / f"{side}.npy", own.select("q", "d").to_numpy().astype(np.int32))
         np.save(directory / f"{side}_weight.npy", (weight / mean).astype(np.float32))
+        if graded:
+            grade = (own["grade"].fill_null(1) + 0.5).floor().clip(lower_bound=1)
+            np.save(directory / f"{side}_grade.npy", grade.to_numpy().astype(np.int8))
         found[side] = len(own)
     return found
 
@@ -52,14 +62,18 @@ def _relevance(clicked: pl.DataFrame, exposure: pl.DataFrame) -> Float64:
 
 
 def load_weighted_pairs(directory: Path, side: str) -> Pairs:
-    """Load the pairs of a side with their weights."""
+    """Load the pairs of a side with their weights, and their grades where they have some."""
     rows = store.load_array(directory / f"{side}.npy")
     weight = store.load_array(directory / f"{side}_weight.npy")
     if weight.shape != (len(rows),):
         raise BadInput(
             f"{directory}: {len(weight)} weights of {len(rows)} pairs. {files.MAKE_AGAIN}"
         )
-    return Pairs(rows, weight, np.ones(len(rows), np.int8))
+    place = directory / f"{side}_grade.npy"
+    grade = store.load_array(place) if place.exists() else np.ones(len(rows), np.int8)
+    if grade.shape != (len(rows),):
+        raise BadInput(f"{directory}: {len(grade)} grades of {len(rows)} pairs. {files.MAKE_AGAIN}")
+    return Pairs(rows, weight, grade)
 
 
 def write_slates(
@@ -121,22 +135,33 @@ def write_shown(
 
     Parameters
     ----------
+    rows : q, page, d, side, clicked, position, passed: how often the row was not clicked
     only_first : of rows, those of the first position: with a click lower down they were looked at,
         and not liked (journal paper, section 4.4)
     """
     train = rows.filter(pl.col("side") == TRAIN)
     if fixed is None:
-        left = train.filter(~pl.col("clicked"))
+        left = train.filter(pl.col("passed") > 0)
         if only_first:
             left = left.filter(pl.col("position") == 1)
+        left = left.select("q", "d", times=_few(left["passed"]))
     else:
         # Nor is what is barred from training learnt to be a wrong answer.
         clicked = rows.filter(pl.col("side").is_in([TRAIN, NO_SIDE])).select("q", "d").unique()
         asked = train.select("q", "page").unique()
         left = asked.join(fixed, on="page").join(clicked, on=["q", "d"], how="anti")
-    left = left.select("q", "d").sort("q", "d")
-    _write_lists(path / _SHOWN, left["q"].to_numpy(), left["d"].to_numpy(), queries)
-    return len(left)
+        left = left.select("q", "d", times=1)
+    left = left.sort("q", "d")
+    times = left["times"].to_numpy()
+    query, document = (np.repeat(left[name].to_numpy(), times) for name in ("q", "d"))
+    _write_lists(path / _SHOWN, query, document, queries)
+    return len(document)
+
+
+def _few(times: pl.Series) -> pl.Series:
+    """Return counts that stay in proportion, and add up to `_MOST_SHOWN` or little more."""
+    share = min(1.0, _MOST_SHOWN / max(1, int(times.sum())))
+    return (times * share).ceil().cast(pl.Int64)
 
 
 def write_exposed(path: Path, exposure: pl.DataFrame, queries: int, *, distinct: bool) -> int:

@@ -66,7 +66,7 @@ def ssi(ssi, place, monkeypatch):
 
 def test_flow_and_verb_know_the_rules_of_the_ingestion():
     known = get_args(Clicks)
-    assert get_args(ClicksSettings.model_fields["clicks"].annotation) == known
+    assert get_args(get_args(ClicksSettings.model_fields["clicks"].annotation)[0]) == known
     (option,) = (one for one in verb.params if one.name == "clicks")
     assert tuple(option.type.choices) == known
     assert all(f"\n  {name}  " in verb.help for name in known), "the help says what each suits"

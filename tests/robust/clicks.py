@@ -66,13 +66,27 @@ _MIXED = "\n".join(_LINES).replace("ad number 7 ", "ad número 7 ").encode().rep
     "ad número 7 ".encode(), "ad número 7 ".encode("cp1252"), 2
 )  # fmt: skip
 
+_COUNTS = logs.csv_text([{**row, "rank": "20", "click": str(25 if i in (7, 42) else i % 20)}
+                         for i, row in enumerate(_ROWS)])  # fmt: skip
+_SUMS = _map(session="", position="", clicked="", time="", clicks="click")
+
 CASES = (
     ("columns that are swapped", _COMMAND, _log(_PLAIN, _map(position="click", clicked="rank")),
      BAD, "are two columns swapped in the map?"),
     ("a column that is not there", _COMMAND, _log(_PLAIN, _map(position="ranks")), BAD,
      "Did you mean 'rank'?"),
-    ("a map without a position", _COMMAND, _log(_PLAIN, _map(position="")), BAD,
-     "position missing"),
+    ("a map without a position", _COMMAND.replace("all", "weighted"),
+     _log(_PLAIN, _map(position="")), BAD, "Take --clicks all"),
+    ("a map that does not say what was clicked", _COMMAND, _log(_PLAIN, _map(clicked="")), BAD,
+     "clicked (or clicks, of counts; or grade, of judgements) missing"),
+    ("grades beside sessions", _COMMAND, _log(_PLAIN, _map(clicked="", grade="click")), BAD,
+     "tells of a pair, whenever it was shown"),
+    ("one column for a page and its ad", _COMMAND, _log(_PLAIN, _map(ad="url")), BAD,
+     "page and ad are both 'url'"),
+    ("grades of another scale", _COMMAND, _log(_COUNTS, _SUMS.replace("clicks", "grade")), BAD,
+     "is no grade (a number from 0 to 4"),
+    ("more clicks than showings", _COMMAND, _log(_COUNTS, _SUMS + 'shown = "rank"\n'), DONE,
+     "row clicks above shown 2"),
     ("a map with an unknown key", _COMMAND, _log(_PLAIN, _map() + 'advert = "ad"\n'), BAD,
      "no key 'advert'"),
     ("text in the position", _COMMAND, _log(_with(7, 42, 77, rank="top")), DONE,

@@ -3,7 +3,8 @@
 A directory with
 
 - ``pages/`` and ``ads/``: ordinary corpora; without ``ads/``, what is clicked are pages, too
-- ``impressions/part-*.parquet``: `IMPRESSIONS`, the slates that were clicked in
+- ``impressions/part-*.parquet``: `IMPRESSIONS`, the slates that were clicked in; empty where the
+  log tells of pairs only
 - ``pairs.parquet``: `PAIRS`, what was clicked where, and with what weight
 - ``unclicked/part-*.parquet``: `IMPRESSIONS`, the slates that nobody clicked in, where weights
   are by propensities: all showings of a pair count then. ``time`` is that of the slate's first row
@@ -31,10 +32,14 @@ is what the row counts as a click (1 where the weight of a pair is its relevance
 that the user looks for, if that is known."""
 PAIRS: dict[str, Any] = {
     "page": pl.String(), "ad": pl.String(), "shown": pl.Int64(), "clicks": pl.Int64(),
-    "weight": pl.Float64(),
+    "weight": pl.Float64(), "grade": pl.Float64(),
 }  # fmt: skip
 """Schema of ``pairs.parquet``: distinct pairs with a click that counts, sorted. ``shown`` counts
 every showing that could have counted, ``clicks`` those clicked. ``weight`` is the sum of
-the clicks' weights, or the relevance (`rules`)."""
+the clicks' weights, or the relevance (`rules`); ``grade`` the judges' mean, null where there was
+none.
+
+Of a log of pairs (counts, judgements) it is all that is known, so that pairs of weight 0 are there,
+too: shown and not clicked, or judged and not relevant. ``shown`` is null where it is not known."""
 SLATES: dict[str, Any] = {"page": pl.String(), "ad": pl.String()}
 """Schema of ``slates.parquet``: distinct, sorted."""

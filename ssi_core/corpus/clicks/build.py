@@ -7,7 +7,8 @@ Beside the tables of `artefact`, the directory holds
 
 A slate is what one session was shown on one page. Slates without a click are dropped: whoever never
 clicked may never have looked (journal paper, section 4.4). Whatever is left out is counted. Where
-weights are by propensities they count as showings, and are kept in ``unclicked/``.
+weights are by propensities they count as showings, and are kept in ``unclicked/``. Rows that tell
+of pairs (counts, judgements) make no slates: see `pairs`.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ from ssi_core.corpus.clicks.artefact import KIND
 from ssi_core.corpus.clicks.before import LINES, Kept, Plan, plan_reading, read_rows, rows_read
 from ssi_core.corpus.clicks.check import alike, judged
 from ssi_core.corpus.clicks.columns import LogMap
-from ssi_core.corpus.clicks.language import warn_unsplit
+from ssi_core.corpus.clicks.language import name_language, warn_unsplit
 from ssi_core.corpus.clicks.lines import Place
 from ssi_core.corpus.clicks.log import read_log
+from ssi_core.corpus.clicks.pairs import settle_pairs
 from ssi_core.corpus.clicks.quarantine import Quarantine
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.settle import settle
@@ -84,7 +86,7 @@ def ingest_clicks(
     ValueError
         A rule is none.
     """
-    rules = rules or Rules()
+    rules = (rules or Rules()).of(form)
     logs = [Path(log) for log in logs]
     if not logs:
         raise ValueError("logs: none is given, expected one or more")
@@ -140,8 +142,6 @@ def _make(
         directory=building.path.parent,
         disk=3 * text // 4,
     )
-    if rules.split == "time" and "time" not in form.columns:
-        raise BadInput(f"{form.where}: split 'time' needs a time under [columns].")
     _Ingestion(building, form, rules, listed, progress).run(plan, reading)
 
 
@@ -199,12 +199,13 @@ class _Ingestion:
                 one.keep(self._kept.path)
             said = self._quarantine.rows, self._quarantine.known()
             self._kept.finish(key, plan.logs, *said)
-            used = settle(self._building, self._rules, rows, plan.names, self._quarantine, where)
+            used = self._settle(rows, plan, where)
             if "page" in self._listed:
                 self._listed["page"].write(writers["page"], used["page"])
             if "ad" in self._listed:
                 self._listed["ad"].write(writers["ad"])
             counts = {f"{side}s": writer.rows for side, writer in writers.items()}
+        self._name_language(path)
         for side in writers:
             finish_corpus(self._building, f"{side}s", counts[f"{side}s"])
             if share := warn_unsplit(path / f"{side}s", f"{side}s"):
@@ -222,6 +223,25 @@ class _Ingestion:
         for side, listed in self._listed.items():
             skipped |= {f"{side}s_{name}": n for name, n in listed.skipped.items() if n}
         rows.remove()
+
+    def _settle(self, rows: Shards, plan: Plan, where: Path) -> dict[str, pl.DataFrame]:
+        """Write what the rows tell of pairs; return the ids that are used."""
+        if self._form.of_pairs:
+            read = self._quarantine.rows
+            return settle_pairs(self._building, self._form.grades, rows, read, where)
+        return settle(self._building, self._rules, rows, plan.names, self._quarantine, where)
+
+    def _name_language(self, path: Path) -> None:
+        """Guess the language of texts of which nobody said it."""
+        forms = {"page": self._form.pages, "ad": self._form.ads}
+        sides = [
+            side
+            for side, form in forms.items()
+            if not form.language and not (side in self._listed and self._listed[side].parents)
+        ]
+        if sides:
+            name = "language" if len(sides) == len(forms) else f"{sides[0]}s_language"
+            self._building.counts[name] = name_language([path / f"{side}s" for side in sides])
 
     def _take(self, plan: Plan, before: Path, rows: Shards, gathered: dict[str, Gathered]) -> None:
         """Take over what earlier lines said; tables of texts may be others now."""
@@ -241,13 +261,14 @@ class _Ingestion:
         rows: Shards,
         gathered: dict[str, Gathered],
     ) -> None:
-        names = list(self._form.columns.values())
-        for block in read_log(path, names, self._form.log, after):
+        for block in read_log(path, self._form.names, self._form.log, after):
             believed, quarantined = judged(block, self._form, path.name)
             self._quarantine.add(quarantined, of_lines=True)
             for side in ("page", "ad"):
                 believed = with_ids(believed, side)
             believed = believed.with_columns(file=pl.lit(number, pl.Int32))
+            if self._form.of_pairs:
+                believed = believed.with_columns(session=pl.col("page"))
             for side in ("page", "ad"):
                 if side in gathered:
                     believed = self._one_text_each(believed, gathered[side], plan)

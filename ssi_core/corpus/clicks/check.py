@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ssi_core.corpus.clicks.columns import ROLES, LogMap
+from ssi_core.corpus.clicks.columns import HIGHEST_GRADE, TEXTS, LogMap
 
 YES, NO = ("1", "true", "yes", "t", "y", "click"), ("0", "false", "no", "f", "n")
 QUARANTINE: Mapping[str, pl.DataType] = {
@@ -21,6 +21,7 @@ QUARANTINE: Mapping[str, pl.DataType] = {
 
 _TIMES = ("%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z")
 _LOCAL_TIMES = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d")
+_NUMBER = r"^\s*\d{1,15}(\.0*)?\s*$"
 _LAST_SECOND = 1 << 35  # of numbers, what is larger are milliseconds
 
 
@@ -43,6 +44,7 @@ def checks(form: LogMap) -> list[Check]:
     ]
     whole = pl.col("position").str.contains(r"^\s*\d{1,9}\s*$").fill_null(False)
     first = form.log.first_position
+    how = form.log.time_format or "ISO 8601, or seconds since 1970; [log] time_format says"
     found += [
         Check("position", "position_no_number", whole, "is no whole number"),
         Check(
@@ -57,12 +59,34 @@ def checks(form: LogMap) -> list[Check]:
             _lower("clicked").is_in([*YES, *NO]),
             f"is neither a click ({', '.join(YES)}) nor none ({', '.join(NO)})",
         ),
+        Check("time", "time_unknown", time(form).is_not_null(), f"is no time as expected ({how})"),
+        *[
+            Check(role, f"{role}_no_number", pl.col(role).str.contains(_NUMBER), "is no count")
+            for role in ("shown", "clicks")
+        ],
+        *_counted(form),
+        Check("grade", "grade_unknown", _graded(form), f"is no grade ({_known_grades(form)})"),
     ]
-    if "time" in form.columns:
-        how = form.log.time_format or "ISO 8601, or seconds since 1970; [log] time_format says"
-        holds = time(form).is_not_null()
-        found.append(Check("time", "time_unknown", holds, f"is no time as expected ({how})"))
-    return found
+    return [one for one in found if one.role in form.columns]
+
+
+def _counted(form: LogMap) -> list[Check]:
+    if "shown" not in form.columns:
+        return []
+    fits = number("clicks") <= number("shown")
+    return [Check("clicks", "clicks_above_shown", fits, "is more than was shown")]
+
+
+def _graded(form: LogMap) -> pl.Expr:
+    """Whether a row has a grade, or needs none: where clicks tell of it, it may be empty."""
+    needed = not {"clicks", "clicked"} & form.columns.keys()
+    known = grade(form).is_not_null()
+    return known if needed else known | ~_there("grade")
+
+
+def _known_grades(form: LogMap) -> str:
+    labels = ", ".join(form.grades.labels)
+    return labels or f"a number from 0 to {HIGHEST_GRADE}; [grades.labels] says what others are"
 
 
 def _there(role: str) -> pl.Expr:
@@ -79,9 +103,43 @@ def position(form: LogMap) -> pl.Expr:
     return number - form.log.first_position + 1
 
 
-def clicked() -> pl.Expr:
-    """Whether the row is a click."""
-    return _lower("clicked").is_in(YES)
+def clicked(form: LogMap) -> pl.Expr:
+    """Whether the row is a click, or has one."""
+    if "clicks" in form.columns:
+        return number("clicks") > 0
+    if "clicked" in form.columns:
+        return _lower("clicked").is_in(YES)
+    return pl.lit(form.log.all_clicked)
+
+
+def number(role: str) -> pl.Expr:
+    """Count of a row, null where it is none."""
+    return pl.col(role).str.strip_chars().str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
+
+
+def grade(form: LogMap) -> pl.Expr:
+    """Grade of a row, from 0 to `HIGHEST_GRADE`, null where it is none."""
+    text = pl.col("grade").str.strip_chars()
+    if labels := form.grades.labels:
+        return text.replace_strict(
+            list(labels), list(labels.values()), default=None, return_dtype=pl.Float64
+        )
+    value = text.cast(pl.Float64, strict=False)
+    return pl.when(value.is_between(0, HIGHEST_GRADE)).then(value)
+
+
+def _sums(form: LogMap) -> dict[str, pl.Expr]:
+    """Showings, clicks and grade of a row that tells of a pair; null of a showing."""
+    nothing, one = pl.lit(None, pl.Int64), pl.lit(1, pl.Int64)
+    shown, clicks = nothing, nothing
+    if "clicks" in form.columns:
+        clicks = number("clicks")
+        shown = number("shown") if "shown" in form.columns else nothing
+    elif form.of_pairs and ("clicked" in form.columns or form.log.all_clicked):
+        # Where every row is a click, nobody knows what else was shown.
+        clicks, shown = clicked(form).cast(pl.Int64), nothing if form.log.all_clicked else one
+    known = grade(form) if "grade" in form.columns else pl.lit(None, pl.Float64)
+    return {"shown": shown, "clicks": clicks, "grade": known}
 
 
 def time(form: LogMap) -> pl.Expr:
@@ -119,10 +177,11 @@ def judged(block: pl.DataFrame, form: LogMap, file: str) -> tuple[pl.DataFrame, 
     Returns
     -------
     believed : line, session, user, page, page_title, page_text, ad, ad_title, ad_text (str),
-        position (int32, 1 is the best), clicked (bool), time (UTC); what the log lacks is null
+        position (int32, 1 is the best), clicked (bool), time (UTC), shown, clicks (int64), grade
+        (float64); what the log lacks is null
     quarantined : in schema `QUARANTINE`
     """
-    named = block.rename({column: role for role, column in form.columns.items()})
+    named = _by_role(block, form)
     category, reason = pl.col("category"), pl.col("problem")
     rules = checks(form)
     broken = [~rule.holds.fill_null(False) for rule in rules]
@@ -139,14 +198,20 @@ def judged(block: pl.DataFrame, form: LogMap, file: str) -> tuple[pl.DataFrame, 
     nothing = pl.lit(None, pl.String)
     texts = [
         pl.col(role).str.strip_chars() if role in form.columns else nothing.alias(role)
-        for role in ROLES
-        if role not in ("position", "clicked", "time")
+        for role in TEXTS
     ]
     when = time(form) if "time" in form.columns else pl.lit(None, pl.Datetime("us", "UTC"))
+    place = position(form) if "position" in form.columns else pl.lit(None, pl.Int32)
     believed = told.filter(fine).select(
-        "line", *texts, position=position(form), clicked=clicked(), time=when
+        "line", *texts, position=place, clicked=clicked(form), time=when, **_sums(form)
     )
     return believed, quarantined
+
+
+def _by_role(block: pl.DataFrame, form: LogMap) -> pl.DataFrame:
+    """Name the columns by their roles; one column may have several."""
+    own = ("line", "category", "problem", "raw")
+    return block.select(*own, *[pl.col(name).alias(role) for role, name in form.columns.items()])
 
 
 def _escaped(text: str) -> str:
@@ -156,7 +221,7 @@ def _escaped(text: str) -> str:
 def alike(block: pl.DataFrame, form: LogMap, category: str) -> Iterator[str]:
     """Yield other columns of the map whose values would all pass the rule that rows broke."""
     rules: Sequence[Check] = [rule for rule in checks(form) if rule.category == category]
-    named = block.rename({column: role for role, column in form.columns.items()})
+    named = _by_role(block, form)
     named = named.filter(pl.col("category").is_null())
     for rule in rules:
         for role in form.columns:

@@ -1,16 +1,15 @@
-"""What the columns of a click log are called: ``map.toml``.
+"""What the columns of a log of clicks, counts or judgements are called: ``map.toml``.
 
 .. code-block:: toml
 
     [columns]               # ours = the log's
-    session = "visit"       # one showing of a page, or one visit: a slate is (session, page)
     page = "url"            # id; without it, page_text tells pages apart
     page_text = "body"      # unless the texts come from a table of their own
     ad = "ad_id"
-    ad_text = "creative"
-    position = "rank"
+    ad_text = "creative"    # optional: page_title, ad_title
+    session = "visit"       # one showing of a page, or one visit: a slate is (session, page)
+    position = "rank"       # optional, as are time and user
     clicked = "click"
-    time = "when"           # optional, as are page_title, ad_title and user
 
     [log]                   # all optional
     format = "csv"          # csv, tsv, jsonl, parquet; else the name of the file says it
@@ -20,6 +19,26 @@
     id = "ad_id"
     text = "creative"
     language = "en"         # of the texts, in the log too; a corpus of texts knows its own
+
+A row is a showing, as above, or it tells of a pair, whenever it was shown:
+
+.. code-block:: toml
+
+    [columns]
+    page_text = "query"     # one column may have several roles of one side:
+    page = "query"          # here the query is its own id
+    ad = "url"
+    ad_text = "title"
+    shown = "impressions"   # counts of the row; shown is optional
+    clicks = "clicks"
+    grade = "judgement"     # beside the counts or in their place
+
+    [grades]                # all optional
+    relevant = 1            # from this grade on a pair is relevant
+    weight = "gain"         # of a relevant pair in training: gain (2^grade - 1), one or clicks
+
+    [grades.labels]         # where grades are words, or numbers of another scale than 0 to 4
+    Exact = 4
 """
 
 from __future__ import annotations
@@ -27,19 +46,33 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from ssi_core import files
 from ssi_core.types import BadInput
 
 ROLES = (
     "session", "user", "page", "page_title", "page_text", "ad", "ad_title", "ad_text", "position",
-    "clicked", "time",
+    "clicked", "time", "shown", "clicks", "grade",
 )  # fmt: skip
-REQUIRED = ("session", "position", "clicked")
+TEXTS = ROLES[:8]
+"""Roles whose values are texts."""
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
+HIGHEST_GRADE = 4
+"""Grades are from 0, judged and not relevant, to this."""
+
+_TOGETHER = (
+    {"page", "page_title", "page_text", "session"},
+    {"ad", "ad_title", "ad_text"},
+    {"session", "user", "time"},
+)
+"""Roles that may be one column."""
+_OF_SHOWINGS = ("session", "user", "position", "time")
+"""Roles that only a showing has, and no sum of showings."""
+
+Weight: TypeAlias = Literal["gain", "one", "clicks"]
 
 T = TypeVar("T")
 
@@ -56,6 +89,9 @@ class LogForm:
     header : whether the first line names the columns; without one they are "1", "2", ...
     time_format : as of strftime; "": ISO 8601, or seconds since 1970
     first_position : number of the best place of a slate
+    each : of JSON: name of a list in an object. Each of its objects is then a row, with the values
+        of the object around it; "": each object is a row
+    all_clicked : every row is a click, and no column says so
     """
 
     format: str = ""
@@ -64,6 +100,8 @@ class LogForm:
     header: bool = True
     time_format: str = ""
     first_position: int = 1
+    each: str = ""
+    all_clicked: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,13 +109,30 @@ class TextForm:
     """The sections ``[pages]`` and ``[ads]``: columns of a table of texts, and their language.
 
     The language is also that of texts in the log; a corpus has its own. It is the code of a
-    Wikipedia; "any" splits each script by a rule of its own.
+    Wikipedia; "any" splits each script by a rule of its own; "" is guessed from the texts' script.
     """
 
     id: str = "id"
     title: str = ""
     text: str = "text"
-    language: str = "en"
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class GradeForm:
+    """The section ``[grades]``.
+
+    Attributes
+    ----------
+    relevant : from this grade on a pair is relevant; below, it is judged and not relevant
+    weight : of a relevant pair in training. "gain": 2^grade - 1, as NDCG has it; "one": all alike;
+        "clicks": its clicks. A pair that was clicked and has no grade counts as one of `relevant`
+    labels : what the log writes -> grade
+    """
+
+    relevant: float = 1.0
+    weight: Weight = "gain"
+    labels: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -88,16 +143,34 @@ class LogMap:
     log: LogForm = field(default_factory=LogForm)
     pages: TextForm = field(default_factory=TextForm)
     ads: TextForm = field(default_factory=TextForm)
+    grades: GradeForm = field(default_factory=GradeForm)
     where: str = field(default="map", compare=False)
 
     def column(self, role: str) -> str:
         """Return the log's name for a role; the role's own where it has none."""
         return self.columns.get(role, role)
 
+    @property
+    def of_pairs(self) -> bool:
+        """Tell whether a row is about a pair, however often it was shown; else it is a showing."""
+        return "session" not in self.columns
+
+    @property
+    def names(self) -> list[str]:
+        """Return the log's names of all columns, each once."""
+        return list(dict.fromkeys(self.columns.values()))
+
+    def in_language(self, code: str) -> LogMap:
+        """Return the map with another language of all texts."""
+        pages, ads = (replace(side, language=code) for side in (self.pages, self.ads))
+        return replace(self, pages=pages, ads=ads)
+
     def configuration(self) -> dict[str, Any]:
         """As JSON has it."""
-        parts = {name: dict(vars(getattr(self, name))) for name in ("log", "pages", "ads")}
-        return {"columns": dict(self.columns), **parts}
+        parts = ("log", "pages", "ads", "grades")
+        return {"columns": dict(self.columns)} | {
+            name: dict(vars(getattr(self, name))) for name in parts
+        }
 
 
 def load_map(path: Path) -> LogMap:
@@ -110,61 +183,153 @@ def load_map(path: Path) -> LogMap:
 
 def parse_map(said: Mapping[str, Any], where: str = "map") -> LogMap:
     """Check a map as TOML gives it; see `load_map`."""
-    _known(said, ("columns", "log", "pages", "ads"), where)
+    _known(said, ("columns", "log", "pages", "ads", "grades"), where)
     columns = said.get("columns", {})
     if not isinstance(columns, Mapping):
         raise BadInput(f'{where}: [columns] is no table. Write ours = "the log\'s" under it.')
-    _known(columns, ROLES, f"{where}: [columns]")
+    log = _log_form(said.get("log", {}), f"{where}: [log]")
+    _check_columns(columns, log, f"{where}: [columns]")
+    grades = _grade_form(said.get("grades"), columns, f"{where}: [grades]")
+    pages, ads = (
+        _section(TextForm, said.get(name, {}), f"{where}: [{name}]") for name in ("pages", "ads")
+    )
+    return LogMap(dict(columns), log, pages, ads, grades, where)
+
+
+def _check_columns(columns: Mapping[str, Any], log: LogForm, where: str) -> None:
+    """Refuse roles that are unknown, missing, or mean nothing together."""
+    _known(columns, ROLES, where)
     for role, column in columns.items():
         if not isinstance(column, str) or not column:
-            raise BadInput(f"{where}: [columns]: {role} = {column!r}, expected a column's name.")
-        twice = [other for other, name in columns.items() if name == column and other != role]
-        if twice:
-            raise BadInput(
-                f"{where}: [columns]: {role} and {twice[0]} are both {column!r}. Give each a "
-                "column of its own."
-            )
-    missing = [role for role in REQUIRED if role not in columns]
-    missing += [
+            raise BadInput(f"{where}: {role} = {column!r}, expected a column's name.")
+    _check_shared(columns, where)
+    missing = [
         f"{side} (or {side}_text)"
         for side in ("page", "ad")
         if side not in columns and f"{side}_text" not in columns
     ]
+    told = [role for role in ("clicked", "clicks", "grade") if role in columns]
+    if not told and not log.all_clicked:
+        missing.append("clicked (or clicks, of counts; or grade, of judgements)")
     if missing:
         raise BadInput(
-            f"{where}: [columns]: {', '.join(missing)} missing. Say which column of the log it is."
+            f"{where}: {', '.join(missing)} missing. Say which column of the log it is."
+            + ("" if told else " Where every row is a click: all_clicked = true under [log].")
         )
-    log = _section(LogForm, said.get("log", {}), f"{where}: [log]")
-    if log.format and log.format not in FORMATS:
+    _check_kind(columns, log, where)
+
+
+def _check_shared(columns: Mapping[str, str], where: str) -> None:
+    """Refuse a column in two roles that cannot be one."""
+    for role, column in columns.items():
+        for other, name in columns.items():
+            one = any({role, other} <= together for together in _TOGETHER)
+            if name == column and other != role and not one:
+                raise BadInput(
+                    f"{where}: {role} and {other} are both {column!r}. Give each a column of its "
+                    "own; one column may be id, title and text of a page (or of an ad), page and "
+                    "session, or session, user and time."
+                )
+
+
+def _check_kind(columns: Mapping[str, str], log: LogForm, where: str) -> None:
+    """Refuse roles of showings beside those of counts and judgements."""
+    sums = [role for role in ("clicks", "shown", "grade") if role in columns]
+    if "clicked" in columns and log.all_clicked:
+        raise BadInput(f"{where}: clicked, and all_clicked under [log]: leave one of them out.")
+    if "clicks" in columns and ("clicked" in columns or log.all_clicked):
         raise BadInput(
-            f"{where}: [log]: format = {log.format!r}, expected one of {', '.join(FORMATS)}."
+            f"{where}: clicked and clicks: a row is a showing (clicked, 1 or 0) or a count of "
+            "clicks. Leave one of them out."
         )
+    if "shown" in columns and "clicks" not in columns:
+        raise BadInput(
+            f"{where}: shown without clicks: how many of the showings were clicked? Name the "
+            "column (clicks), or leave shown out."
+        )
+    single = [role for role in _OF_SHOWINGS if role in columns]
+    if sums and single:
+        raise BadInput(
+            f"{where}: {', '.join(sums)} beside {', '.join(single)}: a row with counts or a grade "
+            "tells of a pair, whenever it was shown, and has no session, user, position or time. "
+            f"Leave {', '.join(single)} out (rows of a pair are then summed), or {', '.join(sums)}."
+        )
+    if single and "session" not in columns:
+        raise BadInput(
+            f"{where}: {', '.join(single)} without session: a position, a user or a time is that "
+            f"of a showing in a session. Name the column (session), or leave {', '.join(single)} "
+            "out: rows of a pair are then summed."
+        )
+
+
+def _log_form(said: Any, where: str) -> LogForm:
+    log = _section(LogForm, said, where)
+    if log.format and log.format not in FORMATS:
+        raise BadInput(f"{where}: format = {log.format!r}, expected one of {', '.join(FORMATS)}.")
+    if log.each and log.format not in ("", "jsonl"):
+        raise BadInput(f"{where}: each = {log.each!r}: only JSON has lists. Leave it out.")
     if len(log.separator) != 1:
-        raise BadInput(f"{where}: [log]: separator = {log.separator!r}, expected one character.")
+        raise BadInput(f"{where}: separator = {log.separator!r}, expected one character.")
     try:
         known = "\n".encode(log.encoding) == b"\n"
     except LookupError:
         known = False
     if not known:
         raise BadInput(
-            f"{where}: [log]: encoding = {log.encoding!r} is none that can be read by lines. "
+            f"{where}: encoding = {log.encoding!r} is none that can be read by lines. "
             "Such are utf-8, cp1252 and shift_jis; convert others with iconv."
         )
-    pages, ads = (
-        _section(TextForm, said.get(name, {}), f"{where}: [{name}]") for name in ("pages", "ads")
-    )
-    return LogMap(dict(columns), log, pages, ads, where)
+    return log
+
+
+def _grade_form(said: Any, columns: Mapping[str, str], where: str) -> GradeForm:
+    if said is None:
+        return GradeForm()
+    if "grade" not in columns:
+        raise BadInput(
+            f"{where}: no column has the grades. Name it (grade under [columns]), or leave "
+            "[grades] out."
+        )
+    grades = _section(GradeForm, said, where)
+    if not 0 < grades.relevant <= HIGHEST_GRADE:
+        raise BadInput(
+            f"{where}: relevant = {grades.relevant}, expected a grade above 0, at most "
+            f"{HIGHEST_GRADE}."
+        )
+    if grades.weight not in get_args(Weight):
+        known = ", ".join(get_args(Weight))
+        raise BadInput(f"{where}: weight = {grades.weight!r}, expected one of {known}.")
+    if grades.weight == "clicks" and not {"clicks", "clicked"} & columns.keys():
+        raise BadInput(
+            f"{where}: weight = 'clicks', and no column has clicks. Name it, or take the weight "
+            "'gain' or 'one'."
+        )
+    for label, grade in grades.labels.items():
+        number = isinstance(grade, int | float) and not isinstance(grade, bool)
+        if not number or not 0 <= grade <= HIGHEST_GRADE:
+            raise BadInput(
+                f"{where}: labels: {label} = {grade!r}, expected a grade from 0 to {HIGHEST_GRADE}."
+            )
+    labels = {label.strip(): float(grade) for label, grade in grades.labels.items()}
+    return GradeForm(float(grades.relevant), grades.weight, labels)
 
 
 def _section(kind: type[T], said: Any, where: str) -> T:
     if not isinstance(said, Mapping):
         raise BadInput(f"{where} is no table. Write keys with values under it.")
-    known = {f.name: f.default for f in fields(kind)}  # type: ignore[arg-type]
+    known = {f.name: getattr(kind(), f.name) for f in fields(kind)}  # type: ignore[arg-type]
     _known(said, known, where)
     for key, value in said.items():
-        if type(value) is not type(known[key]):
+        if not _alike(value, known[key]):
             raise BadInput(f"{where}: {key} = {value!r}, expected a value such as {known[key]!r}.")
     return kind(**said)
+
+
+def _alike(value: Any, default: Any) -> bool:
+    """Return True for a value of a default's kind; a whole number is a number, too."""
+    if isinstance(default, float):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) is type(default)
 
 
 def _known(said: Iterable[str], known: Iterable[str], where: str) -> None:

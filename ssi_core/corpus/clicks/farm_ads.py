@@ -109,7 +109,7 @@ def _build(building: Building, path: Path) -> None:
         frame = pl.DataFrame({"id": [id_of(text) for text in each], "text": list(each)})
         write_corpus(building, name, frame.with_columns(title=pl.lit(None, pl.String)), "en")
         building.counts[name] = len(frame)
-    rows = [(id_of(ad), id_of(page), n, n, float(n)) for (ad, page), n in pairs.items()]
+    rows = [(id_of(ad), id_of(page), n, n, float(n), None) for (ad, page), n in pairs.items()]
     table = pl.DataFrame(rows, schema=PAIRS, orient="row").sort("page", "ad")
     table.write_parquet(building.path / "pairs.parquet")
     with PartWriter(building.path / "impressions", IMPRESSIONS):

@@ -1,25 +1,108 @@
-"""Warn of texts that are read in a language whose words stand between blanks, and have none."""
+"""The language of texts: guessed from their script where nobody says it, doubted where it is wrong.
+
+A script is not a language, but it decides how words are found: between blanks, by an analyser, or
+as pairs of letters. So the guess is careful, by shares of all letters of a sample:
+
+- half or more of a script that has a rule of its own, and at most 5 % of others that have: its
+  language ("zh" where Han has less than 2 kana in 100, "ja" where it has 20 or more)
+- at most 1 % of such scripts: words between blanks. That is "en" for Latin letters, whatever the
+  language is, "ko" for Hangul, "any" for others
+- else "any": words between blanks, and pairs of letters in a script without blanks
+"""
 
 from __future__ import annotations
 
 import logging
-import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from ssi_core import files
+from ssi_core.corpus.clicks.texts import PLACEHOLDER
 from ssi_core.text.tokenizer import ANY, language_of, tokenize
 
 _log = logging.getLogger(__name__)
 _SAMPLE, _CHARACTERS = 1000, 2000
 _FEWER = 3  # times fewer words than the rule for any script finds
 _MANY = 0.05  # share of the texts
-_SCRIPTS = {
-    "ja": r"[\u3041-\u30ff]", "th": r"[\u0e00-\u0e7f]", "lo": r"[\u0e80-\u0eff]",
-    "my": r"[\u1000-\u109f]", "km": r"[\u1780-\u17ff]", "zh": r"[\u3400-\u9fff]",
+_RULED = {
+    "THAI": "th", "LAO": "lo", "MYANMAR": "my", "KHMER": "km", "DEVANAGARI": "hi",
+    "BENGALI": "bn", "GURMUKHI": "pa", "GUJARATI": "gu", "ORIYA": "or", "TAMIL": "ta",
+    "TELUGU": "te", "KANNADA": "kn", "MALAYALAM": "ml", "SINHALA": "si", "TIBETAN": "bo",
 }  # fmt: skip
-"""Language that is likely where a letter occurs; the first of several."""
+"""Script, as Unicode's names of letters begin -> a language whose rule of words is its own."""
+_HAN, _KANA = ("CJK", "IDEOGRAPHIC"), ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
+_BETWEEN_BLANKS = {"LATIN": "en", "HANGUL": "ko"}
+_HALF, _FEW, _HARDLY = 0.5, 0.05, 0.01
+_CHINESE, _JAPANESE = 0.02, 0.2  # share of kana among Han and kana: less, or as much
+
+
+def guess_language(texts: Iterable[str]) -> str:
+    """Return the code of a language that splits texts as their script asks for.
+
+    >>> guess_language(["一座古老的城市"]), guess_language(["古い都市の歴史"])
+    ('zh', 'ja')
+    >>> guess_language(["eine alte Stadt"]), guess_language(["an old city", "一座古老的城市"])
+    ('en', 'any')
+    """
+    letters = _letters(texts)
+    han, kana = (sum(letters[name] for name in names) for names in (_HAN, _KANA))
+    ruled: Counter[str] = Counter()
+    for script, code in _RULED.items():
+        ruled[code] += letters[script]
+    ruled[_of_east_asia(han, kana)] += han + kana
+    total = max(1, letters.total())
+    code, most = ruled.most_common(1)[0]
+    if most >= _HALF * total and ruled.total() - most <= _FEW * total:
+        return code
+    if ruled.total() <= _HARDLY * total:
+        script, most = (letters.most_common(1) or [("LATIN", 0)])[0]
+        return _BETWEEN_BLANKS.get(script, "any") if most >= _HALF * letters.total() else "any"
+    return "any"
+
+
+def _of_east_asia(han: int, kana: int) -> str:
+    if kana < _CHINESE * (han + kana):
+        return "zh"
+    return "ja" if kana >= _JAPANESE * (han + kana) else "any"
+
+
+def _letters(texts: Iterable[str]) -> Counter[str]:
+    """Count letters by script."""
+    found: Counter[str] = Counter()
+    for letter, number in Counter(unicodedata.normalize("NFKC", "\n".join(texts))).items():
+        if letter.isalpha():
+            found[unicodedata.name(letter, "OTHER").split(" ")[0]] += number
+    return found
+
+
+def name_language(corpora: Sequence[Path]) -> str:
+    """Guess the language of some texts together and write it into them; say it in words.
+
+    Parameters
+    ----------
+    corpora : directories of texts, not sealed yet
+    """
+    texts = pl.concat([_sample(corpus) for corpus in corpora])["text"]
+    code = guess_language(texts)
+    for corpus in corpora:
+        for part in files.parts_in(corpus / "documents"):
+            _rewrite(part, code)
+    how = "words between blanks; " if code == PLACEHOLDER else ""
+    return f"{code} ({how}guessed from the script of {len(texts):,} texts; --language to change)"
+
+
+def _rewrite(part: Path, code: str) -> None:
+    """Name the language in a part, which may be a link to that of another artefact."""
+    documents = pl.read_parquet(part, glob=False)
+    if (documents["language"] == code).all():
+        return
+    new = part.with_suffix(".new")
+    documents.with_columns(pl.lit(code).alias("language")).write_parquet(new)
+    new.replace(part)
 
 
 def warn_unsplit(corpus: Path, section: str) -> float:
@@ -38,13 +121,12 @@ def warn_unsplit(corpus: Path, section: str) -> float:
     share = len(unsplit) / max(1, len(texts))
     if share <= _MANY:
         return 0.0
-    together = "".join(text for text, _ in unsplit)
-    likely = next((code for code, letters in _SCRIPTS.items() if re.search(letters, together)), "")
+    likely = guess_language(text for text, _ in unsplit)
     _log.warning(
         "%s: %.0f %% of the texts are read as %r, and have one word where there are many: nothing "
         'can be learnt of them. Name their language in the map: [%s] language = "%s"; "any" where '
         "there are several.",
-        section, 100 * share, unsplit[0][1], section, likely or "any",
+        section, 100 * share, unsplit[0][1], section, likely,
     )  # fmt: skip
     return round(share, 3)
 

@@ -6,23 +6,15 @@ JSON) comes with its problem, and the rows after it are read as if nothing had b
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from ssi_core import files
-from ssi_core.corpus.clicks.columns import FORMATS, LogForm, instead
-from ssi_core.corpus.clicks.lines import (
-    OPENERS,
-    PROBLEMS,
-    Place,
-    decoded_lines,
-    row_schema,
-    with_problems,
-)
+from ssi_core.corpus.clicks.columns import FORMATS, LogForm
+from ssi_core.corpus.clicks.json_rows import read_json
+from ssi_core.corpus.clicks.lines import OPENERS, Place, row_schema
 from ssi_core.corpus.clicks.separated import check_header, read_separated
 from ssi_core.types import BadInput
 
@@ -70,7 +62,7 @@ def read_log(
     if kind == "parquet":
         yield from _parquet(path, columns)
         return
-    read = _json_lines if kind == "jsonl" else read_separated
+    read = read_json if kind == "jsonl" else read_separated
     separator = "\t" if kind == "tsv" else form.separator
     with files.reading(path, _DAMAGED):
         yield from read(path, columns, form, separator, after or Place())
@@ -92,43 +84,6 @@ def _kind(path: Path, form: LogForm) -> str:
 
 def _stem(path: Path) -> Path:
     return path.with_suffix("") if path.suffix in OPENERS else path
-
-
-def _json_lines(
-    path: Path, columns: Sequence[str], form: LogForm, separator: str, after: Place
-) -> Iterator[pl.DataFrame]:
-    checked = after.bytes > 0
-    for number, lines, wrong in decoded_lines(path, form.encoding, after):
-        rows: list[tuple[Any, ...]] = []
-        names: set[str] = set()
-        for place, line in enumerate(lines):
-            said = _object(line)
-            if said is None:
-                problem = ("json", PROBLEMS["json"])
-                rows.append((number + place, *problem, line, *[None] * len(columns)))
-            else:
-                names |= said.keys()
-                values = (_text(said.get(name)) for name in columns)
-                rows.append((number + place, None, None, line, *values))
-        if not checked:
-            for column in columns:
-                if column not in names:
-                    raise BadInput(f"{path}: no object has the key {instead(column, names)}")
-            checked = True
-        frame = pl.DataFrame(rows, schema=row_schema(columns), orient="row")
-        yield with_problems(frame, number, wrong, columns, form)
-
-
-def _object(line: str) -> dict[str, Any] | None:
-    try:
-        said = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return said if isinstance(said, dict) else None
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str | None) else json.dumps(value, ensure_ascii=False)
 
 
 def _parquet(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from ssi_core.corpus.clicks.artefact import Split
+from ssi_core.corpus.clicks.columns import LogMap
+from ssi_core.types import BadInput
 
 Clicks: TypeAlias = Literal["first", "all", "weighted", "inverse"]
 
@@ -19,7 +21,8 @@ class Rules:
     clicks : "first": only the first position counts (the paper); "all": every click alike;
         "weighted": a pair weighs what its relevance is estimated to be, clicks / looks, where looks
         are the sum of the propensities of its showings (`kernels.relevance`); "inverse": every
-        click, by one over the propensity of its position
+        click, by one over the propensity of its position. None: "first" where the log has
+        positions, else "all"
     clip : with "inverse": largest of these weights
     most_broken : share of rows that may be in quarantine
     split : how a task divides the clicks: "pairs" by a hash of page and ad, so that no pair is on
@@ -27,7 +30,7 @@ class Rules:
         "time": earlier slates are for training, later ones for testing
     """
 
-    clicks: Clicks = "first"
+    clicks: Clicks | None = None
     clip: float = 10.0
     most_broken: float = 0.05
     split: Split = "pairs"
@@ -39,10 +42,42 @@ class Rules:
 
     def __post_init__(self) -> None:
         for name, kind in (("clicks", Clicks), ("split", Split)):
-            if getattr(self, name) not in get_args(kind):
+            if getattr(self, name) not in (*get_args(kind), *([None] if name == "clicks" else [])):
                 known = ", ".join(get_args(kind))
                 raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {known}")
         if self.clip < 1:
             raise ValueError(f"clip={self.clip}: expected a weight >= 1")
         if not 0 <= self.most_broken <= 1:
             raise ValueError(f"most_broken={self.most_broken}: expected a share, 0 to 1")
+
+    def of(self, form: LogMap) -> Rules:
+        """Return the rules for the logs of a map, with the clicks that count chosen.
+
+        Raises
+        ------
+        BadInput
+            The clicks need a position, the showings that were not clicked, or a time, and the map
+            has none.
+        """
+        placed = "position" in form.columns
+        rules = replace(self, clicks=self.clicks or ("first" if placed else "all"))
+        if rules.clicks != "all" and not placed:
+            raise BadInput(
+                f"{form.where}: [columns]: no position: "
+                + (
+                    "which clicks are of the first one"
+                    if rules.clicks == "first"
+                    else "how often a place is looked at"
+                )
+                + f" cannot be known (--clicks {rules.clicks}). Take --clicks all: every click "
+                "counts alike, against all that was shown and not clicked. Or name the column of "
+                "the positions, where the log has one row for each showing."
+            )
+        if rules.by_propensity and form.log.all_clicked:
+            raise BadInput(
+                f"{form.where}: [log]: all_clicked: --clicks {rules.clicks} needs what was shown "
+                "and not clicked, too. Take --clicks all or first."
+            )
+        if rules.split == "time" and "time" not in form.columns:
+            raise BadInput(f"{form.where}: split 'time' needs a time under [columns].")
+        return rules

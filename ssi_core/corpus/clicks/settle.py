@@ -68,6 +68,7 @@ def settle(
         )
     if rules.clicks == "weighted":
         found = _by_relevance(found, shown, positions)
+    found = found.with_columns(grade=pl.lit(None, pl.Float64))
     found.select(PAIRS.keys()).sort("page", "ad").write_parquet(building.path / "pairs.parquet")
     _account(building, totals, quarantine.rows, len(found))
     return {side: shown.select(id=pl.col(side)).unique() for side in ("page", "ad")}

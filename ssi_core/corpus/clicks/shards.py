@@ -18,8 +18,14 @@ ROWS: Mapping[str, pl.DataType] = {
     "clicked": pl.Boolean(),
     "time": pl.Datetime("us", "UTC"),
     "file": pl.Int32(),
+    "shown": pl.Int64(),
+    "clicks": pl.Int64(),
+    "grade": pl.Float64(),
 }
-"""What is believed of a line: ``position`` 1 is the best, ``file`` is the number of the log."""
+"""What is believed of a line: ``position`` 1 is the best, ``file`` is the number of the log.
+
+A row of a pair has no position and time; its session is its page. A showing has none of the last
+three."""
 _BYTES = 1 << 27  # of text of the log that share a shard
 _HELD = 1 << 20  # held before they are written
 

@@ -29,12 +29,13 @@ def as_quarantined(rows: pl.DataFrame, file: str | Sequence[str]) -> pl.DataFram
 def slates_of(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Join repeated rows to one, and take out what cannot be in one slate."""
     slate, keys = ["session", "page"], ["session", "page", "ad", "position"]
+    placed = pl.col("position").is_not_null()
     merged = rows.sort("file", "line").group_by(keys, maintain_order=True).agg(
         pl.col("file", "line", "user", "time").first(),
         pl.col("clicked").any(),
         merged=pl.len().cast(pl.Int64) - 1,
     )  # fmt: skip
-    taken = ~pl.struct(*slate, "position").is_first_distinct()
+    taken = placed & ~pl.struct(*slate, "position").is_first_distinct()
     twice = ~pl.struct(*slate, "ad").is_first_distinct()
     told = merged.with_columns(
         category=pl.when(taken)
@@ -56,7 +57,7 @@ def weighed(slates: pl.DataFrame, weights: pl.DataFrame) -> tuple[pl.DataFrame, 
     slate = ["session", "page"]
     weight = pl.when("clicked").then("weight").otherwise(0.0)
     rows = (
-        slates.join(weights, on="position", how="left", maintain_order="left")
+        slates.join(weights, on="position", how="left", maintain_order="left", nulls_equal=True)
         .with_columns(weight=weight, goal=pl.lit(None, pl.String))
         .sort(*slate, "position")
         .with_columns(any=pl.col("clicked").any().over(slate))

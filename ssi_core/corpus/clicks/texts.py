@@ -20,6 +20,8 @@ from ssi_core.types import BadInput
 
 _TITLE = 60  # characters of a text that stand for a title
 _AT_ONCE = 50_000
+PLACEHOLDER = "en"
+"""Language of texts of which it is not known yet; see `language.name_language`."""
 
 
 def id_of(text: str) -> str:
@@ -47,7 +49,7 @@ class Gathered:
     """Texts of one side as they come by in a log; each id is written once, with its first text."""
 
     def __init__(self, side: str, writer: PartWriter, language: str) -> None:
-        self.side, self._writer, self._language = side, writer, language
+        self.side, self._writer, self._language = side, writer, language or PLACEHOLDER
         self._seen = pl.DataFrame(schema={"id": pl.String, "digest": pl.UInt64, "line": pl.Int64})
 
     def __len__(self) -> int:
@@ -192,7 +194,8 @@ class Listed:
             if wanted is not None:
                 rows = rows.join(wanted, on="id", how="semi", maintain_order="left")
             done = pl.concat([done, rows.select("id")])
-            write_texts(writer, rows, None if self._corpus is not None else self._form.language)
+            language = self._form.language or PLACEHOLDER
+            write_texts(writer, rows, None if self._corpus is not None else language)
 
 
 def write_corpus(building: Building, name: str, rows: pl.DataFrame, language: str) -> None:

@@ -110,7 +110,9 @@ def _build(building: Building, directory: Path, progress: Progress | None) -> No
     with PartWriter(building.path / "impressions", IMPRESSIONS) as writer:
         writer.write(events)
     pairs = events.group_by("page", "ad").agg(
-        clicks=pl.len().cast(pl.Int64), weight=pl.col("weight").sum()
+        clicks=pl.len().cast(pl.Int64),
+        weight=pl.col("weight").sum(),
+        grade=pl.lit(None, pl.Float64),
     )
     shown = events.group_by("page").agg(shown=pl.len().cast(pl.Int64))
     pairs = pairs.join(shown, on="page").select(PAIRS.keys()).sort("page", "ad")

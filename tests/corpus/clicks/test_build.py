@@ -66,7 +66,7 @@ def test_pairs_count_clicks_as_the_rules_say(tmp_path, rows):
         pairs = pl.read_parquet(artefact.path / "pairs.parquet")
         assert pairs.schema == pl.Schema(PAIRS)
         assert artefact.counts["pairs"] == len(pairs) == pairs.select("page", "ad").n_unique()
-        found[clicks] = artefact, {(p, a): w for p, a, _, _, w in pairs.rows()}
+        found[clicks] = artefact, {(p, a): w for p, a, _, _, w, _ in pairs.rows()}
     assert found["all"][1] == {
         pair: sum(pair == one[:2] for one in every) for pair in {one[:2] for one in every}
     }
@@ -94,7 +94,7 @@ def test_a_weighted_pair_weighs_its_clicks_over_all_its_looks(tmp_path, rows):
         pair: (clicks[pair] + 1) / (looks[pair] + 1 / mean) for pair in clicks if clicks[pair]
     }
     pairs = pl.read_parquet(artefact.path / "pairs.parquet")
-    assert {(p, a): w for p, a, _, _, w in pairs.rows()} == pytest.approx(expected)
+    assert {(p, a): w for p, a, _, _, w, _ in pairs.rows()} == pytest.approx(expected)
     whole = impressions(artefact)
     assert set(whole["weight"]) == {0.0, 1.0}
     unclicked = pl.read_parquet(artefact.path / "unclicked" / "*.parquet")
@@ -113,7 +113,7 @@ def test_weights_are_clipped_and_it_is_said_how_many(tmp_path, rows):
 
 def test_shown_counts_what_could_have_counted(tmp_path, rows):
     pairs = pl.read_parquet(ingest(tmp_path, rows, clicks="first").path / "pairs.parquet")
-    page, ad, shown, clicks, _ = pairs.row(0)
+    page, ad, shown, clicks, *_ = pairs.row(0)
     own = [r for r in rows if (r["url"], r["ad"], r["rank"]) == (page, ad, "1")]
     assert (shown, clicks) == (len(own), sum(r["click"] == "1" for r in own))
 
@@ -125,6 +125,7 @@ def test_texts_come_from_the_log_each_id_once(tmp_path, rows):
     text = dict(ads.select("id", "text").rows())
     assert text["a7"] == "ad number 7, buy"
     assert set(ads["language"]) == {"en"}
+    assert found.counts["language"].startswith("en (words between blanks; guessed from")
     assert found.counts["ads"] == len(ads)
     pages = tables.open_corpus(found.path / "pages").documents.collect()
     assert len(pages) == found.counts["pages"] == 20

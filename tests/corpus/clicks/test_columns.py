@@ -5,6 +5,9 @@ import pytest
 from ssi_core.corpus.clicks.columns import load_map, parse_map
 from ssi_core.types import BadInput
 
+QUERIES = {"page": "q", "ad": "u"}
+COUNTS = {**QUERIES, "clicks": "n"}
+GRADES = {**QUERIES, "grade": "g"}
 WHOLE = {"session": "s", "page": "p", "ad": "a", "position": "k", "clicked": "c"}
 
 
@@ -17,16 +20,19 @@ def test_a_map_is_read(tmp_path):
     found = load_map(path)
     assert (found.column("ad"), found.column("time")) == ("a", "time")
     assert (found.log.first_position, found.ads.id, found.ads.text) == (0, "number", "text")
-    assert found.pages.language == "en"
+    assert found.pages.language == ""
 
 
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ({}, "session, position, clicked, page .* missing"),
+        ({}, r"page .*, ad .*, clicked .* missing.*all_clicked = true"),
         ({"column": WHOLE}, "no key 'column'. Did you mean 'columns'"),
         ({"columns": {**WHOLE, "tiem": "t"}}, "no key 'tiem'. Did you mean 'time'"),
-        ({"columns": {**WHOLE, "ad": "p"}}, "page and ad are both 'p'"),
+        (
+            {"columns": {**WHOLE, "ad": "p"}},
+            "page and ad are both 'p'. Give each a column",
+        ),
         ({"columns": {**WHOLE, "ad": 3}}, "ad = 3, expected a column's name"),
         ({"columns": "s"}, "is no table"),
         ({"columns": WHOLE, "log": {"format": "xls"}}, "format = 'xls', expected one of csv"),
@@ -36,6 +42,33 @@ def test_a_map_is_read(tmp_path):
         ({"columns": WHOLE, "log": {"first_position": "1"}}, "expected a value such as 1"),
         ({"columns": WHOLE, "ads": {"texts": "x"}}, "no key 'texts'. Did you mean 'text'"),
         ({"columns": WHOLE, "pages": []}, "pages. is no table"),
+        (
+            {"columns": QUERIES},
+            r"clicked \(or clicks, of counts; or grade, of judgements\) missing",
+        ),
+        ({"columns": {**COUNTS, "clicked": "c"}}, "clicked and clicks: a row is a showing"),
+        ({"columns": COUNTS, "log": {"all_clicked": True}}, "clicked and clicks"),
+        ({"columns": WHOLE, "log": {"all_clicked": True}}, "clicked, and all_clicked"),
+        ({"columns": {**GRADES, "shown": "s"}}, "shown without clicks"),
+        ({"columns": {**COUNTS, "shown": "n"}}, "clicks and shown are both 'n'"),
+        ({"columns": {**COUNTS, "session": "s"}}, "clicks beside session: .*Leave session out"),
+        ({"columns": {**COUNTS, "position": "k"}}, "clicks beside position"),
+        ({"columns": {**WHOLE, "grade": "g"}}, "grade beside session, position"),
+        ({"columns": {**QUERIES, "clicked": "c", "position": "k"}}, "position without session"),
+        ({"columns": {**WHOLE, "ad_text": "p"}}, "page and ad_text are both 'p'"),
+        ({"columns": {**WHOLE, "time": "k"}}, "position and time are both 'k'"),
+        ({"columns": {**GRADES, "clicked": "g"}}, "grade and clicked are both 'g'"),
+        ({"columns": COUNTS, "grades": {}}, "no column has the grades"),
+        ({"columns": GRADES, "grades": {"weights": "one"}}, "Did you mean 'weight'"),
+        ({"columns": GRADES, "grades": {"weight": "much"}}, "expected one of gain, one, clicks"),
+        ({"columns": GRADES, "grades": {"weight": "clicks"}}, "and no column has clicks"),
+        ({"columns": GRADES, "grades": {"relevant": 0}}, "expected a grade above 0, at most 4"),
+        ({"columns": GRADES, "grades": {"relevant": True}}, "expected a value such as 1.0"),
+        (
+            {"columns": GRADES, "grades": {"labels": {"E": 5}}},
+            "E = 5, expected a grade from 0 to 4",
+        ),
+        ({"columns": COUNTS, "log": {"each": "hits", "format": "csv"}}, "only JSON has lists"),
     ],
 )
 def test_what_is_wrong_with_a_map_is_named(said, message):
@@ -49,3 +82,22 @@ def test_what_is_no_toml_is_named(tmp_path, data):
     path.write_bytes(data)
     with pytest.raises(BadInput, match=r"map.toml: .*Write the map as"):
         load_map(path)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"page": "q", "page_text": "q", "ad": "u", "ad_text": "t", "ad_title": "t", "clicks": "n"},
+        {"session": "q", "page": "q", "page_text": "q", "ad": "u", "clicked": "c"},
+        {"session": "who", "user": "who", "page": "q", "ad": "u", "clicked": "c"},
+    ],
+)
+def test_a_column_may_have_several_roles_of_one_side(columns):
+    found = parse_map({"columns": columns})
+    assert found.names == list(dict.fromkeys(columns.values()))
+    assert found.of_pairs == ("session" not in columns)
+
+
+def test_a_map_in_another_language_is_so_on_both_sides():
+    found = parse_map({"columns": WHOLE, "ads": {"language": "en"}}).in_language("zh")
+    assert (found.pages.language, found.ads.language) == ("zh", "zh")

@@ -75,7 +75,7 @@ def test_games_become_clicks(tmp_path):
     ]
     pairs = pl.read_parquet(found.path / "pairs.parquet")
     assert pairs.schema == pl.Schema(PAIRS)
-    assert pairs.rows() == [("A", "B", 2, 2, 2.0), ("B", "A", 2, 2, 2.0)]
+    assert pairs.rows() == [("A", "B", 2, 2, 2.0, None), ("B", "A", 2, 2, 2.0, None)]
     slates = pl.read_parquet(found.path / "slates.parquet")
     assert slates.rows() == [("A", "B"), ("B", "A")]
     assert found.skipped == {"click_of_missing_article": 2, "click_on_no_link": 1}

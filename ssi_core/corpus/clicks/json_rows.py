@@ -1,0 +1,113 @@
+"""Rows of JSON: an object on each line, or an array of objects; lists in them unfold to rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ssi_core.corpus.clicks.columns import LogForm, instead
+from ssi_core.corpus.clicks.lines import (
+    OPENERS,
+    PROBLEMS,
+    Place,
+    decoded_lines,
+    row_schema,
+    with_problems,
+)
+from ssi_core.types import BadInput
+
+LARGEST_ARRAY = 256 << 20
+"""Bytes of an array, which is read at once; lines are not."""
+_OBJECTS = 10_000  # of an array that are worked on at a time
+_BEGINNING = 1 << 12
+
+
+def read_json(
+    path: Path, columns: Sequence[str], form: LogForm, separator: str, after: Place
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows of JSON in blocks, as `log.read_log` does.
+
+    ``line`` is the line of an object, or its number in the array. With ``form.each`` the objects of
+    that list are the rows; a value that they lack is that of the object around them.
+    """
+    blocks = _array(path, form) if _is_array(path) else decoded_lines(path, form.encoding, after)
+    checked = after.bytes > 0
+    for number, texts, wrong in blocks:
+        rows: list[tuple[Any, ...]] = []
+        names: set[str] = set()
+        for place, text in enumerate(texts):
+            for row, problem, raw in _unfolded(text, form.each):
+                names |= row.keys()
+                values = (_text(row.get(name)) for name in columns)
+                category = ("json", problem) if problem else (None, None)
+                rows.append((number + place, *category, raw, *values))
+        if not checked and names:
+            for column in columns:
+                if column not in names:
+                    raise BadInput(f"{path}: no object has the key {instead(column, names)}")
+            checked = True
+        frame = pl.DataFrame(rows, schema=row_schema(columns), orient="row")
+        yield with_problems(frame, number, wrong, columns, form)
+
+
+def _is_array(path: Path) -> bool:
+    with OPENERS.get(path.suffix, open)(path, "rb") as file:
+        beginning: bytes = file.read(_BEGINNING)
+    return beginning.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+
+
+def _array(path: Path, form: LogForm) -> Iterator[tuple[int, list[Any], dict[int, str]]]:
+    """Yield objects of an array by blocks, as `decoded_lines` does lines."""
+    with OPENERS.get(path.suffix, open)(path, "rb") as file:
+        data: bytes = file.read(LARGEST_ARRAY + 1)
+    lines = f"Write an object on each line instead: jq -c '.[]' {path.name}"
+    if len(data) > LARGEST_ARRAY:
+        raise BadInput(f"{path}: an array of more than {LARGEST_ARRAY >> 20} MiB. {lines}")
+    try:
+        objects = json.loads(data.decode(form.encoding).removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{path}: no JSON: {error}. Repair the file.") from None
+    if not objects:
+        raise BadInput(f"{path}: the file is empty. Give a log with a row.")
+    for begin in range(0, len(objects), _OBJECTS):
+        yield begin + 1, objects[begin : begin + _OBJECTS], {}
+
+
+def _unfolded(text: Any, each: str) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """Yield the rows of an object, what is wrong with them, and how they are written."""
+    raw = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+    whole = _object(text)
+    if whole is None:
+        yield {}, PROBLEMS["json"], raw
+        return
+    if not each:
+        yield whole, "", raw
+        return
+    inner = whole.get(each)
+    if not isinstance(inner, list):
+        yield {}, f"no list {each!r} ([log] each)", raw
+        return
+    around = {name: value for name, value in whole.items() if name != each}
+    for one in inner:
+        own = json.dumps(one, ensure_ascii=False)
+        if isinstance(one, dict):
+            yield around | one, "", own
+        else:
+            yield {}, PROBLEMS["json"], own
+
+
+def _object(text: Any) -> dict[str, Any] | None:
+    if isinstance(text, str):
+        try:
+            text = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+    return text if isinstance(text, dict) else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str | None) else json.dumps(value, ensure_ascii=False)

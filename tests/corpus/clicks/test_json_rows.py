@@ -1,0 +1,90 @@
+"""JSON: objects on lines or in an array, and lists in them that unfold to rows."""
+
+import gzip
+import json
+
+import polars as pl
+import pytest
+
+from ssi_core.corpus.clicks import json_rows
+from ssi_core.corpus.clicks.columns import LogForm
+from ssi_core.corpus.clicks.log import read_log
+from ssi_core.types import BadInput
+
+COLUMNS = ["query", "label", "clicks"]
+QUERIES = [
+    {"query": "hay", "clicks": 7, "results": [{"label": "a", "clicks": 5}, {"label": "b"}]},
+    {"query": "oats", "results": []},
+    {"query": "bran", "clicks": 1, "results": [{"label": "c", "query": "Bran"}]},
+]
+ROWS = [(1, "hay", "a", "5"), (1, "hay", "b", "7"), (3, "Bran", "c", "1")]
+
+
+def read(path, each="results", columns=COLUMNS):
+    return pl.concat(read_log(path, columns, LogForm(each=each)))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("log.json", json.dumps(QUERIES, indent=2)),
+        ("log.json", "\ufeff  " + json.dumps(QUERIES)),
+        ("log.json", "".join(json.dumps(one) + "\n" for one in QUERIES)),
+        ("log.jsonl.gz", "".join(json.dumps(one) + "\n" for one in QUERIES)),
+        ("log.json.gz", json.dumps(QUERIES)),
+    ],
+)
+def test_a_list_unfolds_to_rows_and_what_they_lack_is_around_them(tmp_path, name, text):
+    data = text.encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    found = read(tmp_path / name)
+    assert found.select("line", *COLUMNS).rows() == ROWS
+    assert found["category"].null_count() == len(found)
+    assert found["raw"][0] == '{"label": "a", "clicks": 5}'
+
+
+def test_an_array_is_read_in_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_rows, "_OBJECTS", 2)
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps([{"query": n, "label": "x", "clicks": n} for n in range(5)]))
+    blocks = list(read_log(path, COLUMNS, LogForm()))
+    assert [len(block) for block in blocks] == [2, 2, 1]
+    assert pl.concat(blocks)["line"].to_list() == [1, 2, 3, 4, 5]
+
+
+def test_what_is_no_row_has_its_reason(tmp_path):
+    path = tmp_path / "log.json"
+    wrong = [QUERIES[0], "hay", {"query": "oats"}, {"query": "x", "results": [3, {"label": "c"}]}]
+    path.write_text(json.dumps(wrong))
+    found = read(path).filter(pl.col("category").is_not_null())
+    assert found.select("line", "problem", "raw").rows() == [
+        (2, "no JSON object", "hay"),
+        (3, "no list 'results' ([log] each)", '{"query": "oats"}'),
+        (4, "no JSON object", "3"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "the file is empty"),
+        ('[{"query": 1},', "no JSON: .*Repair the file"),
+        (
+            '[{"query": 1, "results": [{"labels": 2, "clicks": 3}]}]',
+            "no object has the key 'label'",
+        ),
+    ],
+)
+def test_a_bad_array_is_refused(tmp_path, text, message):
+    path = tmp_path / "log.json"
+    path.write_text(text)
+    with pytest.raises(BadInput, match=message):
+        read(path)
+
+
+def test_an_array_that_is_too_large_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_rows, "LARGEST_ARRAY", 100)
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(QUERIES))
+    with pytest.raises(BadInput, match=r"Write an object on each line instead: jq -c '\.\[\]'"):
+        read(path)

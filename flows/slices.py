@@ -8,7 +8,7 @@ from typing import Any
 from ssi_core.evaluation.slices import GROUPS, summary
 from ssi_core.types import Report
 
-_VALUE_WIDTH = 14
+_VALUE_WIDTH = 12
 FILE = "slices.json"
 """Name of the table among the files of a run."""
 

@@ -153,6 +153,7 @@ def evaluate(
     unseen: Unseen | None = None
     if on is not None:
         fitted = load_model(model_in(directory_of(model)))
+        _require_unseen_queries(model, on)
         unseen = texts_for(fitted, on, queries=queries, relevant=relevant, by=by)
 
     def parts() -> Iterator[tuple[FittedModel, Task]]:
@@ -217,6 +218,29 @@ def export_trec(run: str, out: Path, task: Path | None, fold: int | None) -> Out
             console.print(str(path))
 
     return Outcome(value, show)
+
+
+def _require_unseen_queries(model: str, on: Path) -> None:
+    """Refuse a judged collection that a run has learnt from: most of its queries are not new."""
+    from flows.tracking import client
+    from flows.tracking.models import logged_model
+    from ssi_core import store
+    from ssi_core.features.judged import is_collection
+    from ssi_core.types import BadInput
+
+    if Path(model).is_dir() or not is_collection(on):
+        return
+    run = client().get_logged_model(logged_model(model)).source_run_id
+    task = client().get_run(run).data.tags.get("task_path", "") if run else ""
+    try:
+        learnt_from = store.read(Path(task), "task").parents
+    except BadInput:
+        return
+    if store.read(on).key in learnt_from.values():
+        raise BadInput(
+            f"{on}: run {run} has learnt from its judgements. 'ssi evaluate {model} --task {task}' "
+            "measures each query with the model of the fold that tests it."
+        )
 
 
 def _folds(

@@ -10,12 +10,17 @@ import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from flows import environment
 from ssi_core import store
 from ssi_core.corpus.mates import open_mates
-from ssi_core.features.frozen import KIND, drawn_at, freeze, open_frozen
+from ssi_core.features import judged
+from ssi_core.features.frozen import KIND, drawn_at, freeze, open_frozen, raw_of
+from ssi_core.features.judged import is_collection, open_collection
+from ssi_core.features.labels import marked_by
 from ssi_core.features.linked import Mates
+from ssi_core.features.unseen import MOST_UNKNOWN, require_known, require_scores
 from ssi_core.types import BadInput, Fitted, Task
 
 logger = logging.getLogger("flows.frozen")
@@ -41,9 +46,27 @@ def source_with_key(path: str, key: str) -> Path | Mates | None:
         return None
 
 
+class Unseen(NamedTuple):
+    """Texts that a model is measured on.
+
+    Attributes
+    ----------
+    task : with a test side only, in the views of the model
+    unknown : "queries" and "documents" -> share of the running words that the model does not know
+    """
+
+    task: Task
+    unknown: dict[str, float]
+
+
 def texts_for(
-    fitted: Fitted, place: Path, *, queries: int = 1000, relevant: str | None = None
-) -> Task:
+    fitted: Fitted,
+    place: Path,
+    *,
+    queries: int = 1000,
+    relevant: str | None = None,
+    by: str | None = None,
+) -> Unseen:
     """Open raw texts as a task with a test side only, in the views of a model.
 
     Parameters
@@ -51,18 +74,54 @@ def texts_for(
     fitted : Fitted
         Its own views read the texts.
     place : Path
-        A frozen set, or a corpus, clicks or mates, of which one is drawn and kept in the store.
+        A frozen set, or a judged collection, or a corpus, clicks or mates, of which a frozen set
+        is drawn and kept in the store.
     queries : int
         Queries that are drawn.
     relevant : str or None
         Of mates: "link" or "mate".
+    by : str or None
+        Column whose values are slices; see `labels.marked_by`.
+
+    Raises
+    ------
+    BadInput
+        The model does not read such texts (`unseen.require_known`), or has nothing to say of them;
+        or there is no such column.
     """
-    artefact = store.read(place)
-    if artefact.kind == KIND:
-        return open_frozen(place, fitted)
+    kind = store.read(place).kind
+    if relevant is not None and kind != "mates":
+        raise BadInput(
+            f"{place}: --relevant {relevant} is of mates, and this is a {kind} artefact. Leave "
+            "--relevant out."
+        )
+    if kind == "corpus" and is_collection(place):
+        raw = judged.raw_of(place)
+        unknown = require_known(raw, fitted, place)
+        task = open_collection(place, raw, fitted)
+    else:
+        frozen, source = _frozen_of(place, kind, queries, relevant)
+        raw = raw_of(frozen)
+        unknown = require_known(raw, fitted, place)
+        task = open_frozen(frozen, fitted, source)
+    require_scores(task, fitted, place)
+    for side, share in unknown.items():
+        if share > MOST_UNKNOWN:
+            logger.warning(
+                "%s: %.0f %% of the words of the %s are unknown to this model: most of their text "
+                "takes no part in the scores.", place, 100 * share, side,
+            )  # fmt: skip
+    return Unseen(task if by is None else marked_by(task, raw.labels, by, place), unknown)
+
+
+def _frozen_of(
+    place: Path, kind: str, queries: int, relevant: str | None
+) -> tuple[Path, Path | Mates | None]:
+    """Return the frozen set of a place, and what it is drawn from; the set itself if it is one."""
+    if kind == KIND:
+        return place, None
     source = source_of(place)
-    frozen = freeze(source, queries=queries, relevant=relevant)
-    return open_frozen(frozen.path, fitted, source)
+    return freeze(source, queries=queries, relevant=relevant).path, source
 
 
 def sets_of(name: str, named: Sequence[str]) -> list[str]:

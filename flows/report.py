@@ -225,12 +225,14 @@ def _baselines(comparison: Mapping[str, Any]) -> str:
     return labels[0] if len(labels) == 1 else f"the baseline of its task: {', '.join(labels)}"
 
 
-def plain_table(head: Sequence[str], lines: Sequence[Sequence[str]], left: int = 1) -> Any:
+def plain_table(
+    head: Sequence[str], lines: Sequence[Sequence[str]], left: int = 1, padding: int = 1
+) -> Any:
     """Lay cells out for a terminal; the first ``left`` columns are words, the others numbers."""
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, padding), show_edge=False)
     for n, name in enumerate(head):
         # The last column of words gives way where there is too little room.
         table.add_column(

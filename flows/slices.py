@@ -8,6 +8,7 @@ from typing import Any
 from ssi_core.evaluation.slices import GROUPS, summary
 from ssi_core.types import Report
 
+_VALUE_WIDTH = 12
 FILE = "slices.json"
 """Name of the table among the files of a run."""
 
@@ -27,6 +28,34 @@ def columns(report: Report) -> dict[str, list[Any]]:
     names = dict.fromkeys(name for values in rows.values() for name in values)
     measures = {name: [values.get(name) for values in rows.values()] for name in names}
     return {"slice": list(rows), **measures} if rows else {}
+
+
+def by_value(report: Report, column: str) -> dict[str, dict[str, float]]:
+    """Return value -> measures, of the slices that `labels.marked_by` marked by a column."""
+    start = f"{column}="
+    return {
+        name.removeprefix(start): values
+        for name, values in of_reports([report]).items()
+        if name.startswith(start)
+    }
+
+
+def value_cells(values: Mapping[str, Mapping[str, float]]) -> tuple[list[str], list[list[str]]]:
+    """Return head and cells of a table of `by_value` that is at most 80 columns wide."""
+    head = ["value", " queries", " cand.", " loss %", " MAP", " MRR", " nDCG@10"]
+    lines = [
+        [_short(value), *(f" {cell}" for cell in _numbers(own))] for value, own in values.items()
+    ]
+    return head, lines
+
+
+def _numbers(own: Mapping[str, float]) -> list[str]:
+    measures = (_map(own, name).removeprefix("0") for name in ("map", "mrr", "ndcg_at_10"))
+    return [f"{own['queries']:.0f}", f"{own['candidates']:.0f}", _rank_loss(own), *measures]
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= _VALUE_WIDTH else f"{value[: _VALUE_WIDTH - 1]}…"
 
 
 def tables(comparison: Mapping[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:
@@ -52,9 +81,9 @@ def _rank_loss(said: Mapping[str, float] | None) -> str:
     return f"{value} ±{100 * said['rank_loss_se']:.2f}" if "rank_loss_se" in said else value
 
 
-def _map(said: Mapping[str, float] | None) -> str:
+def _map(said: Mapping[str, float] | None, measure: str = "map") -> str:
     if said is None:
         return ""
-    value = f"{said['map']:.3f}"
-    spread = f"{said['map_se']:.3f}".removeprefix("0") if "map_se" in said else ""
+    value, error = f"{said[measure]:.3f}", said.get(f"{measure}_se")
+    spread = "" if error is None else f"{error:.3f}".removeprefix("0")
     return f"{value} ±{spread}" if spread else value

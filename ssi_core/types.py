@@ -212,6 +212,8 @@ class Task:
     slates : side ("valid", "test") -> `Slates`; empty where nothing is known of what was shown
     shown : what training may learn to rank below; None: any document
     marked : name -> int32 (n, 2), pairs of a slice of its own; see `evaluation.slices`
+    not_relevant : int32 (n, 2), pairs that were judged and are not relevant: candidates like any
+        other, and grade 0 in qrels
     weights : what the weights of pairs are. "clicks": sums of clicks; "relevance": estimates of the
         pairs' relevance; "shown": relevance times showings. Documents come out in the order of
         ``weight / (how often a document is drawn as d-)``: this is the relevance where distinct
@@ -238,6 +240,7 @@ class Task:
     slates: Mapping[str, Slates] = field(default_factory=dict)
     shown: Shown | None = None
     marked: Mapping[str, Int32] = field(default_factory=dict)
+    not_relevant: Int32 = field(default_factory=lambda: np.empty((0, 2), np.int32))
     path: Path | None = None
     weights: Weights = "clicks"
 

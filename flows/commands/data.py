@@ -221,6 +221,12 @@ def ingest_collection(directory: Path, out: Path | None, force: bool) -> Outcome
     help="Directory of the Kyoto articles: makes both corpora, links and a dictionary too.",
 )
 @click.option(
+    "--category",
+    "categories",
+    multiple=True,
+    help="With --kyoto: only articles of a category, such as Buddhism; may be repeated.",
+)
+@click.option(
     "--langlinks",
     type=click.Path(path_type=Path),
     help="*-langlinks.sql(.gz) of one of the two wikis.",
@@ -251,6 +257,7 @@ def ingest_collection(directory: Path, out: Path | None, force: bool) -> Outcome
 @FORCE
 def ingest_mates(
     kyoto: Path | None,
+    categories: tuple[str, ...],
     langlinks: Path | None,
     wikidata: Path | None,
     wikitext: Path | None,
@@ -273,13 +280,15 @@ def ingest_mates(
     sources = {name: path for name, path in given.items() if path is not None}
     if len(sources) + (kyoto is not None) != 1:
         raise click.UsageError("Give one of --kyoto, --langlinks, --wikidata, --wikitext.")
+    if categories and kyoto is None:
+        raise click.UsageError("--category goes with --kyoto.")
     if kyoto is not None and dictionary is not None:
         raise click.UsageError("--dictionary goes with all but --kyoto, which has its own.")
     with progress("mates") as tell:
         if kyoto is not None and not corpora:
             from ssi_core.corpus.kyoto import ingest_kyoto
 
-            artefact = ingest_kyoto(kyoto, out, force=force, progress=tell)
+            artefact = ingest_kyoto(kyoto, out, categories=categories, force=force, progress=tell)
         elif kyoto is None and corpora:
             from ssi_core.corpus.pairing import ingest_mates as find
 

@@ -81,6 +81,7 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
         "ssi evaluate 0123abcd --task cranfield-task --fold 1",
         "ssi evaluate models:/ssi@champion --on other-corpus --out trec",
         "ssi evaluate 0123abcd --on mates --relevant mate",
+        "ssi evaluate 0123abcd --on corpus --by category",
     ),
 )
 @click.argument("model")
@@ -88,10 +89,16 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
 @click.option(
     "--on",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A corpus, clicks, mates or a frozen set, read with the model's own words.",
+    help="A corpus, a collection, clicks, mates or a frozen set, read with the model's own words.",
 )
 @click.option(
     "--relevant", type=click.Choice(["link", "mate"]), help="With --on MATES: what is looked for."
+)
+@click.option(
+    "--by",
+    metavar="COLUMN",
+    help="With --on: also the measures for each value of a column, such as category or language, "
+    "of the queries; document.COLUMN: of the documents.",
 )
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), help="For run.trec and qrels.trec."
@@ -105,6 +112,7 @@ def evaluate(
     task: Path | None,
     on: Path | None,
     relevant: str | None,
+    by: str | None,
     out: Path | None,
     fold: int | None,
     side: str,
@@ -117,42 +125,66 @@ def evaluate(
 
     --task is for the task that the model was trained on, or one with the same words; another one
     is refused. --on reads raw texts with the model's own words, whatever it was trained on: the
-    pairs of a frozen set, or those that the keyed hash of the split puts on the test side.
+    pairs of a frozen set, all judgements of a collection, or those pairs that the keyed hash of the
+    split puts on the test side. Texts in a language that the model does not read are refused, and
+    the share of words that it does not know is shown.
 
     Of a run on a task with folds, each query is ranked by the model of the fold that tests it.
     """
-    from flows.frozen import texts_for
+    from flows.frozen import Unseen, texts_for
+    from flows.report import plain_table
+    from flows.slices import by_value, value_cells
     from ssi_core.evaluation.evaluate import evaluate as measure
     from ssi_core.evaluation.folds import pooled
     from ssi_core.evaluation.trec import write_folds
+    from ssi_core.features.labels import FEWEST
     from ssi_core.files import writing
     from ssi_core.models import load_model
     from ssi_core.serving.searcher import model_in
 
     if (task is None) == (on is None):
         raise click.UsageError("Name what to measure on: either --task or --on.")
-    if on is not None and side != "test":
-        raise click.UsageError("--on has a test side only.")
+    if on is not None and (side != "test" or fold is not None):
+        raise click.UsageError("--on has a test side only, and no folds.")
+    if on is None and (by or relevant):
+        raise click.UsageError("--by and --relevant go with --on.")
     how: dict[str, Any] = {"side": side, "queries": queries, "seed": seed}
     how["threads"] = settings().threads or 1
+    unseen: Unseen | None = None
+    if on is not None:
+        fitted = load_model(model_in(directory_of(model)))
+        _require_unseen_queries(model, on)
+        unseen = texts_for(fitted, on, queries=queries, relevant=relevant, by=by)
 
     def parts() -> Iterator[tuple[FittedModel, Task]]:
-        if task is not None:
-            return _folds(model, task, fold, queries)
-        assert on is not None
-        fitted = load_model(model_in(directory_of(model)))
-        texts = texts_for(fitted, on, queries=queries, relevant=relevant)
-        return _affordable([(fitted, texts)], queries)
+        if unseen is not None:
+            return _affordable([(fitted, unseen.task)], queries)
+        assert task is not None
+        return _folds(model, task, fold, queries)
 
     with progress("evaluate") as tell:
         report = pooled([measure(*part, **how, progress=tell) for part in parts()])
     value: dict[str, Any] = {"model": model, "task": str(on or task)}
     value |= {"metrics": _metrics(report, side), "candidates": report.candidates}
+    value |= {} if unseen is None else {"unknown_words": unseen.unknown}
+    values = {} if by is None else by_value(report, by)
+    value |= {"by": {"column": by, "values": values}} if by else {}
     if out is not None:
         with writing(out):
             paths = write_folds(parts(), out, **how, name=model[:32].replace(" ", "-"))
         value |= dict(zip(("run", "qrels"), map(str, paths), strict=True))
-    return Outcome(value, lambda console: _show_measures(console, report))
+
+    def show(console: Console) -> None:
+        _show_measures(console, report)
+        if unseen is not None:
+            shares = ", ".join(f"{side} {share:.1%}" for side, share in unseen.unknown.items())
+            console.print(f"words unknown to the model: {shares}", style="dim")
+        if by is not None:
+            console.print(f"\nby {by}", style="bold")
+            console.print(plain_table(*value_cells(values), padding=0))
+            console.print(f"values with fewer than {FEWEST} queries are one row", style="dim")
+
+    return Outcome(value, show)
 
 
 @click.command("export-trec", cls=Verb, examples=("ssi export-trec 0123abcd --out trec",))
@@ -186,6 +218,29 @@ def export_trec(run: str, out: Path, task: Path | None, fold: int | None) -> Out
             console.print(str(path))
 
     return Outcome(value, show)
+
+
+def _require_unseen_queries(model: str, on: Path) -> None:
+    """Refuse a judged collection that a run has learnt from: most of its queries are not new."""
+    from flows.tracking import client
+    from flows.tracking.models import logged_model
+    from ssi_core import store
+    from ssi_core.features.judged import is_collection
+    from ssi_core.types import BadInput
+
+    if Path(model).is_dir() or not is_collection(on):
+        return
+    run = client().get_logged_model(logged_model(model)).source_run_id
+    task = client().get_run(run).data.tags.get("task_path", "") if run else ""
+    try:
+        learnt_from = store.read(Path(task), "task").parents
+    except BadInput:
+        return
+    if store.read(on).key in learnt_from.values():
+        raise BadInput(
+            f"{on}: run {run} has learnt from its judgements. 'ssi evaluate {model} --task {task}' "
+            "measures each query with the model of the fold that tests it."
+        )
 
 
 def _folds(

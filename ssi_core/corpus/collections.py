@@ -31,7 +31,8 @@ JUDGEMENTS: Mapping[str, pl.DataType] = {
     "document": pl.String(),
     "grade": pl.Int8(),
 }
-"""Schema of ``judgements/part-*.parquet``: distinct pairs, the grade is higher for the better."""
+"""Schema of ``judgements/part-*.parquet``: distinct pairs, the grade is higher for the better, 0
+for what was judged and is not relevant."""
 
 FIELDS = ("T", "A", "W", "K")
 """What the text of a record is made of, in this order: title, authors, text, key words."""
@@ -148,7 +149,7 @@ def ingest_collection(
     """Make a corpus with queries and judgements of a test collection.
 
     Documents and queries have their numbers as ids. A judgement is kept when it is of a known
-    query and document and says that the document is relevant.
+    query and document; one that the document is not relevant has grade 0.
 
     Parameters
     ----------
@@ -230,8 +231,9 @@ def _build(building: Building, layout: Layout, files: list[Path]) -> None:
         documents=len(documents),
         links=0,
         queries=len(queries),
-        judged_queries=len({query for query, _ in kept}),
+        judged_queries=len({query for (query, _), grade in kept.items() if grade > 0}),
         judgements=len(kept),
+        judgements_not_relevant=sum(grade == 0 for grade in kept.values()),
         judgements_found=found,
     )
     building.skipped.update(sorted(skipped.items()))
@@ -241,7 +243,7 @@ def _build(building: Building, layout: Layout, files: list[Path]) -> None:
 def _judge(
     path: Path, layout: Layout, numbers: Mapping[int, int], documents: set[int]
 ) -> tuple[dict[tuple[int, int], int], Counter[str], int]:
-    """Grades of relevant pairs (query, document), what is left out by reason, and all lines."""
+    """Grades of judged pairs (query, document), what is left out by reason, and all lines."""
     kept: dict[tuple[int, int], int] = {}
     skipped: Counter[str] = Counter()
     found = 0
@@ -264,8 +266,6 @@ def _judge(
             skipped["judgement_of_unknown_query"] += 1
         elif document not in documents:
             skipped["judgement_of_unknown_document"] += 1
-        elif grade == 0:
-            skipped["judgement_not_relevant"] += 1
         elif (numbers[number], document) in kept:
             skipped["judgement_duplicate"] += 1
         else:

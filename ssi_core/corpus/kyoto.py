@@ -15,10 +15,10 @@ import logging
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 from lxml import etree
@@ -35,6 +35,12 @@ LANGUAGES = ("ja", "en")
 """Languages of the queries and of the documents, and the names of their corpora."""
 LEAST_TITLE = 3
 """Characters of the shortest title whose mention is a link: shorter ones are common words."""
+CATEGORIES = {
+    "BDS": "Buddhism", "BLD": "building", "CLT": "culture", "EPR": "emperor", "FML": "family",
+    "GNM": "geographical name", "HST": "history", "LTT": "literature", "PNM": "person name",
+    "RLW": "railway", "ROD": "road", "SAT": "shrines and temples", "SCL": "school", "TTL": "title",
+}  # fmt: skip
+"""First letters of a file's name -> its category, as in the published list of articles."""
 
 _MEMBER = re.compile(r"([A-Z]{3}/[A-Z]{3}\d{5})\.xml")
 _STEPS = ("check", "trans")
@@ -51,7 +57,10 @@ class Article(NamedTuple):
 
 
 def read_articles(
-    path: Path, skipped: Counter[str], malformed: dict[str, str]
+    path: Path,
+    skipped: Counter[str],
+    malformed: dict[str, str],
+    categories: Collection[str] = (),
 ) -> Iterator[Article]:
     """Yield the articles straight from the archive; nothing is unpacked to disk.
 
@@ -59,6 +68,7 @@ def read_articles(
     ----------
     skipped : gets the number of sentences without a translation
     malformed : gets name -> place and reason of each file that is no well-formed XML
+    categories : those whose articles are read; empty: all
 
     Raises
     ------
@@ -66,12 +76,24 @@ def read_articles(
         The archive is damaged or holds another kind of member.
     """
     for name, xml in read_members(path, _MEMBER, "a file CAT/CATnnnnn.xml"):
+        if categories and category_of(name) not in categories:
+            skipped["article_of_other_category"] += 1
+            continue
         try:
             yield _article(name.partition("/")[2], xml, skipped)
         except etree.XMLSyntaxError as error:
             line, column = error.position
             malformed[f"{name}.xml"] = f"line {line}, column {column}: {_reason(error)}"
             _log.info("%s: %s.xml: %s", path, name, malformed[f"{name}.xml"])
+
+
+def category_of(name: str) -> str:
+    """Return the category of an article by its id or file name.
+
+    >>> category_of("BDS00001")
+    'Buddhism'
+    """
+    return CATEGORIES.get(name[:3], name[:3])
 
 
 def _reason(error: etree.XMLSyntaxError) -> str:
@@ -189,64 +211,77 @@ def ingest_kyoto(
     directory: Path,
     out: Path | None = None,
     *,
+    categories: Collection[str] = (),
     force: bool = False,
     progress: Progress | None = None,
 ) -> Artefact:
     """Make mates of the Kyoto articles: corpora ``ja`` and ``en`` with equal ids, and a dictionary.
 
-    Both corpora hold the same links, the title mentions of the Japanese texts. The manifest names
-    each file that is no well-formed XML, with the line.
+    Both corpora hold the same links, the title mentions of the Japanese texts, and the label
+    ``category``. The manifest names each file that is no well-formed XML, with the line.
 
     Parameters
     ----------
     directory : has ``articles_xml.tar.xz`` and ``kyoto_lexicon.csv.gz``
     out : directory of the mates; by default one of the store
+    categories : values of `CATEGORIES` whose articles are taken; empty: all
     force : replace mates made from something else
 
     Raises
     ------
     BadInput
-        A file is missing, damaged, or without an article.
+        A file is missing, damaged, or without an article, or there is no such category.
     Refused
         ``out`` holds something else, or is being written.
     """
     directory = Path(directory)
+    if unknown := sorted(set(categories) - set(CATEGORIES.values())):
+        raise BadInput(
+            f"{directory}: no category {unknown[0]!r}; there are: {', '.join(CATEGORIES.values())}."
+        )
     raw = inputs.digest_inputs([directory / ARTICLES, directory / LEXICON], progress=progress)
     code = store.code_of(_build)
+    source: dict[str, Any] = {"source": "kyoto"}
+    source |= {"categories": sorted(set(categories))} if categories else {}
     keys = {
-        language: store.key_of(tables.KIND, _of(language), raw, code["digest"])
+        language: store.key_of(tables.KIND, {**source, "language": language}, raw, code["digest"])
         for language in LANGUAGES
     }
     parents = raw | dict(zip(mates.SIDES, keys.values(), strict=True))
-    configuration = {"source": "kyoto", "title_characters": LEAST_TITLE}
-    make = partial(_build, directory=directory, keys=keys, raw=raw, progress=progress)
+    configuration = {**source, "title_characters": LEAST_TITLE}
+    make = partial(
+        _build,
+        directory=directory,
+        source=source,
+        categories=categories,
+        keys=keys,
+        raw=raw,
+        progress=progress,
+    )
     artefact = store.open_or_make(mates.KIND, configuration, parents, make, out=out, force=force)
     if progress is not None:
         progress(1.0, f"{artefact.counts['mates']:,} mates")
     return artefact
 
 
-def _of(language: str) -> dict[str, str]:
-    """Return the configuration of the corpus of a language."""
-    return {"source": "kyoto", "language": language}
-
-
 def _build(
     building: Building,
     directory: Path,
+    source: Mapping[str, Any],
+    categories: Collection[str],
     keys: Mapping[str, str],
     raw: Mapping[str, str],
     progress: Progress | None,
 ) -> None:
     skipped: Counter[str] = Counter()
-    articles = _read(building, directory / ARTICLES, skipped, progress)
+    articles = _read(building, directory / ARTICLES, skipped, categories, progress)
     links = title_mentions(_documents(articles, 0).select("id", "title", "text"))
     for side, language in enumerate(LANGUAGES):
         with store.create(
             building.path / language,
             kind=tables.KIND,
             key=keys[language],
-            configuration=_of(language),
+            configuration={**source, "language": language},
             parents=raw,
             code=store.code_of(_build),
         ) as corpus:
@@ -263,12 +298,16 @@ def _build(
 
 
 def _read(
-    building: Building, path: Path, skipped: Counter[str], progress: Progress | None
+    building: Building,
+    path: Path,
+    skipped: Counter[str],
+    categories: Collection[str],
+    progress: Progress | None,
 ) -> list[Article]:
     malformed: dict[str, str] = {}
     articles: dict[str, Article] = {}
     files = 0
-    for article in read_articles(path, skipped, malformed):
+    for article in read_articles(path, skipped, malformed, categories):
         files += 1
         if article.id in articles:
             skipped["article_repeated"] += 1
@@ -307,4 +346,8 @@ def _write_corpus(corpus: Building, documents: pl.DataFrame, links: pl.DataFrame
         writer.write(documents)
     with tables.link_writer(corpus.path) as writer:
         writer.write(links)
+    ids = documents["id"].to_list()
+    values = {"id": ids, "column": ["category"] * len(ids), "value": list(map(category_of, ids))}
+    with tables.label_writer(corpus.path) as writer:
+        writer.write(pl.DataFrame(values, schema=dict(tables.LABELS)))
     corpus.counts.update(documents=documents.height, links=links.height)

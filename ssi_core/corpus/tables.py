@@ -24,6 +24,13 @@ DOCUMENTS: Mapping[str, pl.DataType] = {
 """Schema of ``documents/part-*.parquet``; ``text`` is plain words."""
 LINKS: Mapping[str, pl.DataType] = {"source": pl.String(), "target": pl.String()}
 """Schema of ``links/part-*.parquet``: ids of documents, distinct pairs, no self links."""
+LABELS: Mapping[str, pl.DataType] = {
+    "id": pl.String(),
+    "column": pl.String(),
+    "value": pl.String(),
+}
+"""Schema of ``labels/part-*.parquet``, which a corpus need not have: what its source says of a
+document beside the text, such as its category. A document may have several values in a column."""
 
 
 @dataclass(frozen=True)
@@ -115,3 +122,8 @@ def document_writer(corpus: Path) -> PartWriter:
 def link_writer(corpus: Path) -> PartWriter:
     """Return the writer of a corpus's links."""
     return PartWriter(corpus / "links", LINKS)
+
+
+def label_writer(corpus: Path) -> PartWriter:
+    """Return the writer of a corpus's labels."""
+    return PartWriter(corpus / "labels", LABELS)

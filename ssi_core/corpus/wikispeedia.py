@@ -28,6 +28,7 @@ from ssi_core.types import BadInput, Progress
 TEXTS = "articles_plaintext.tar.xz"
 ARTICLES = "articles.tsv.gz"
 LINKS = "links.tsv.gz"
+CATEGORIES = "categories.tsv.gz"
 _MEMBER = re.compile(r"plaintext_articles/([^/]+)\.txt")
 _NOTICE = re.compile(r"\s*#copyright\s*\n")
 _SUBJECTS = re.compile(r"^2007 Schools Wikipedia Selection\..*(?:\n.*\S.*)*", re.MULTILINE)
@@ -80,6 +81,21 @@ def title_of(name: str) -> str:
     return unquote(name, errors="replace").replace("_", " ")
 
 
+def labels_of(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield the rows of `tables.LABELS`: the first level of each category is ``category``.
+
+    ``subject.History.British_History`` is History; an article may be in several.
+    """
+    for name, category in rows_of(path, 2):
+        levels = category.split(".")
+        if levels[0] != "subject" or len(levels) < 2:
+            raise BadInput(
+                f"{path}: the category {category!r} does not begin with 'subject.'. Restore the "
+                "published file."
+            )
+        yield name, "category", levels[1].replace("_", " ")
+
+
 def _read_texts(directory: Path, listed: list[str], progress: Progress | None) -> dict[str, str]:
     known = set(listed)
     texts: dict[str, str] = {}
@@ -128,6 +144,12 @@ def _build(building: Building, directory: Path, progress: Progress | None) -> No
     )
     with tables.document_writer(building.path) as writer:
         writer.write(documents)
+    if (directory / CATEGORIES).exists():
+        labels = pl.DataFrame(
+            list(labels_of(directory / CATEGORIES)), schema=dict(tables.LABELS), orient="row"
+        )
+        with tables.label_writer(building.path) as writer:
+            writer.write(labels.filter(pl.col("id").is_in(kept)).unique(maintain_order=True))
     rows = {name: row for row, name in enumerate(names)}
     pairs = Counter((source, target) for source, target in rows_of(directory / LINKS, 2))
     found = [(rows[s], t, n) for (s, t), n in pairs.items() if s in rows]
@@ -160,7 +182,8 @@ def ingest_wikispeedia(
 
     Parameters
     ----------
-    directory : has ``articles_plaintext.tar.xz``, ``articles.tsv.gz`` and ``links.tsv.gz``
+    directory : has ``articles_plaintext.tar.xz``, ``articles.tsv.gz``, ``links.tsv.gz`` and, for
+        labels, ``categories.tsv.gz``
     out : directory of the corpus; by default one of the store
     force : replace a corpus made from something else
 
@@ -173,6 +196,7 @@ def ingest_wikispeedia(
     """
     directory = Path(directory)
     files = [directory / name for name in (TEXTS, ARTICLES, LINKS)]
+    files += [path for path in (directory / CATEGORIES,) if path.exists()]
     parents = inputs.digest_inputs(files, progress=progress)
     make = partial(_build, directory=directory, progress=progress)
     artefact = store.open_or_make(

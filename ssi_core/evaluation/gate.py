@@ -26,9 +26,10 @@ import polars as pl
 
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.evaluation.significance import paired_t
-from ssi_core.evaluation.slices import MEASURES as SLICED
 from ssi_core.types import Float64, Report
 
+PRIMARY = ("map", "rank_loss")
+"""Measures that a gate may judge by."""
 LANGUAGE = "language_"
 """What the names of slices by language begin with."""
 
@@ -55,8 +56,8 @@ class Rule:
     fewest: int = 30
 
     def __post_init__(self) -> None:
-        if self.measure not in SLICED:
-            raise ValueError(f"measure={self.measure!r}, expected one of {', '.join(SLICED)}")
+        if self.measure not in PRIMARY:
+            raise ValueError(f"measure={self.measure!r}, expected one of {', '.join(PRIMARY)}")
         for name in ("alpha", "margin", "level"):
             if not 0 < getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}, expected between 0 and 1")

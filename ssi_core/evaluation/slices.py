@@ -27,7 +27,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core.evaluation.measures import Ranks, average_precision, rank_loss, standard_error
+from ssi_core.evaluation.measures import MEASURES as ALL_MEASURES
+from ssi_core.evaluation.measures import Ranks, standard_error
 from ssi_core.types import Int32, Int64, Task
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -38,7 +39,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 """What divides the pairs -> its slices."""
 
-MEASURES = {"rank_loss": rank_loss, "map": average_precision}
+MEASURES = {name: ALL_MEASURES[name] for name in ("rank_loss", "map", "mrr", "ndcg_at_10")}
 
 Mask: TypeAlias = NDArray[np.bool_]
 
@@ -119,20 +120,22 @@ def measured(ranks: Ranks, found: Mapping[str, Mask], ids: pl.Series) -> pl.Data
 
     Returns
     -------
-    frame of slice, id, relevant (count), rank_loss, map; a row per slice and query that is in it
+    frame in `SCHEMA`; a row per slice and query that is in it. ``relevant`` and ``candidates`` are
+    counts
     """
     frames = [pl.DataFrame(schema=SCHEMA)]
     for name, mask in found.items():
         part = part_of(ranks, mask)
         values = {measure: of(part) for measure, of in MEASURES.items()}
         said = {"slice": [name] * len(ids), "id": ids, "relevant": part.relevant, **values}
+        said["candidates"] = part.relevant + part.irrelevant
         frames.append(pl.DataFrame(said, schema=SCHEMA).filter(pl.col("relevant") > 0))
     return pl.concat(frames)
 
 
 SCHEMA: Mapping[str, Any] = {
     "slice": pl.String, "id": pl.String, "relevant": pl.Int64,
-    "rank_loss": pl.Float64, "map": pl.Float64,
+    "candidates": pl.Int64, **dict.fromkeys(MEASURES, pl.Float64),
 }  # fmt: skip
 
 
@@ -141,14 +144,18 @@ def summary(frames: Sequence[pl.DataFrame]) -> dict[str, dict[str, float]]:
 
     Returns
     -------
-    slice -> queries, relevant (counts), ``rank_loss``, ``rank_loss_se``, ``map``, ``map_se``; no
-    error for a single query
+    slice -> queries, relevant (counts), candidates (mean count of a query), each of `MEASURES` and
+    its error with ``_se``; no error for a single query. Reports of an earlier version have fewer
     """
-    every = pl.concat(frames).group_by("slice", "id", maintain_order=True).mean()
+    every = pl.concat(frames, how="diagonal").group_by("slice", "id", maintain_order=True).mean()
     found = {}
     for (name,), part in every.group_by("slice", maintain_order=True):
         said = {"queries": float(len(part)), "relevant": float(part["relevant"].sum())}
-        for measure in MEASURES:
+        if "candidates" in part.columns and part["candidates"].null_count() == 0:
+            said["candidates"] = float(part["candidates"].mean())  # type: ignore[arg-type]
+        for measure in (name for name in MEASURES if name in part.columns):
+            if part[measure].null_count():
+                continue
             values = part[measure].to_numpy()
             error = standard_error(values)
             said |= {measure: float(values.mean())}

@@ -79,7 +79,7 @@ def write_trec(
     Returns
     -------
     run, qrels : paths. Ids are escaped by `escape`, scores made distinct by `falling`; grades are
-        those of the pairs.
+        those of the pairs, 0 for what was judged not relevant.
     """
     chosen = candidates(task, side, queries, seed)
     query_ids = _escaped(task.queries.ids[chosen.queries])
@@ -103,19 +103,31 @@ def write_trec(
                     }
                 )
 
-    relevant = chosen.relevant
+    relevant, (asked, judged) = chosen.relevant, _not_relevant(task, chosen)
+    query = np.concatenate([np.repeat(np.arange(len(relevant)), relevant.lengths), asked])
+    document = np.concatenate([relevant.items, judged])
+    grade = np.concatenate([chosen.grade, np.zeros(len(asked), np.int8)])
+    order = np.lexsort((document, query))
     qrels = pl.DataFrame(
         {
-            "query": query_ids[np.repeat(np.arange(len(relevant)), relevant.lengths)],
-            "iteration": np.zeros(len(relevant.items), np.int8),
-            "document": document_ids[relevant.items],
-            "grade": chosen.grade,
+            "query": query_ids[query[order]],
+            "iteration": np.zeros(len(order), np.int8),
+            "document": document_ids[document[order]],
+            "grade": grade[order],
         }
     )
     directory.mkdir(parents=True, exist_ok=True)
     _write(directory / RUN, run())
     _write(directory / QRELS, [qrels])
     return directory / RUN, directory / QRELS
+
+
+def _not_relevant(task: Task, chosen: Candidates) -> tuple[Int64, Int64]:
+    """Places of the queries and of the candidates of pairs that were judged not relevant."""
+    rows = task.not_relevant
+    rows = rows[np.isin(rows[:, 0], chosen.queries) & np.isin(rows[:, 1], chosen.documents)]
+    query = np.searchsorted(chosen.queries, rows[:, 0])
+    return query, np.searchsorted(chosen.documents, rows[:, 1])
 
 
 def write_folds(

@@ -8,7 +8,7 @@ own split (`barred_pairs`, `barred_articles`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core import files, store
+from ssi_core.features.labels import SCHEMA as LABELS
+from ssi_core.features.labels import languages_of, read_labels
 from ssi_core.features.linked import (
     Linked,
     Mates,
@@ -28,13 +30,13 @@ from ssi_core.features.linked import (
     read_linked,
     texts_at,
 )
-from ssi_core.features.reading import INGEST
+from ssi_core.features.unseen import Raw, both_sides
 from ssi_core.text.tokenizer import tokenize
-from ssi_core.types import BadInput, Fitted, Int32, Pairs, Task, Texts, View
+from ssi_core.types import BadInput, Fitted, Int32, Pairs, Task
 
 KIND = "frozen"
 _QUERIES, _DOCUMENTS, _PAIRS = "queries.parquet", "documents.parquet", "pairs.parquet"
-_MATES = "mates.parquet"
+_MATES, _LABELS = "mates.parquet", "labels.parquet"
 _MARKS = ("newest", "new_document", "short_query", "long_query")
 _AGAIN = "Freeze it again, or take it from a copy."
 
@@ -90,7 +92,9 @@ def freeze(
         tested = linked.tested(split_seed)
         if not tested.any():
             raise BadInput(
-                f"{place}: none of its {len(linked.pairs)} links is on the test side. {INGEST}"
+                f"{place}: none of its {len(linked.pairs)} links is on the test side, so that "
+                "nothing is relevant to anything. Take data with more links: a larger corpus, a "
+                "collection with judgements, clicks or mates."
             )
         rng = np.random.default_rng([split_seed, draw])
         _write(linked, before, tested, queries, pool, rng, building)
@@ -152,6 +156,12 @@ def _write(
     documents.with_columns(pooled).write_parquet(building.path / _DOCUMENTS)
     if not linked.same:
         asking.write_parquet(building.path / _QUERIES)
+    sides = {"query": (linked.queries, asking), "document": (linked.documents, documents)}
+    labels = [
+        read_labels(side.corpus, texts).with_columns(side=pl.lit(name))
+        for name, (side, texts) in sides.items()
+    ]
+    pl.concat(labels).write_parquet(building.path / _LABELS)
     if linked.kind == "mates":
         found = pl.DataFrame(_ends(mates, numbers), schema=["query", "document"])
         found.write_parquet(building.path / _MATES)
@@ -215,6 +225,7 @@ def open_frozen(frozen: Path, fitted: Fitted, source: Path | Mates | None = None
     """
     artefact = store.read(Path(frozen), KIND)
     queries, documents, pairs = _read(artefact)
+    asked, texts = both_sides(Raw(queries, documents), fitted)
     with files.reading(artefact.path, _AGAIN):
         languages = queries["language"].unique().sort().to_list()
         rows = pairs.select("query", "document").to_numpy()
@@ -229,10 +240,8 @@ def open_frozen(frozen: Path, fitted: Fitted, source: Path | Mates | None = None
         later = read_linked(source, relevant).between(queries["name"], documents["name"])
         later = later[np.isin(later[:, 0], rows[answer, 0])]
         seen = np.vstack([seen, later[~np.isin(keys(later), keys(rows[answer]))]])
-    texts = _texts(documents, fitted.document_views)
-    one = queries is documents and fitted.query_views is fitted.document_views
     return Task(
-        queries=texts if one else _texts(queries, fitted.query_views),
+        queries=asked,
         documents=texts,
         train=Pairs.of(seen),
         valid=Pairs.of(()),
@@ -267,10 +276,22 @@ def _exclude(
     return sparse.csr_array((ones, (rows[:, 0], rows[:, 1])), shape=(queries, documents))
 
 
-def _texts(documents: pl.DataFrame, views: Mapping[str, View]) -> Texts:
-    raw = documents["text"].to_list()
-    matrices = {name: view.transform(raw) for name, view in views.items()}
-    return Texts(documents["id"], documents["title"], matrices, views)
+def raw_of(frozen: Path) -> Raw:
+    """Open the texts of a frozen set; of an earlier version it knows no label but languages."""
+    artefact = store.read(Path(frozen), KIND)
+    queries, documents, _ = _read(artefact)
+    kept = artefact.path / _LABELS
+    with files.reading(artefact.path, _AGAIN):
+        if kept.exists():
+            every = pl.read_parquet(kept, glob=False)
+            labels = {
+                name: every.filter(pl.col("side") == name).select(*LABELS)
+                for name in ("query", "document")
+            }
+        else:
+            sides = {"query": queries, "document": documents}
+            labels = {name: languages_of(texts) for name, texts in sides.items()}
+    return Raw(queries, documents, labels)
 
 
 # --- what a task must not train on ---

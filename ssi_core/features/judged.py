@@ -1,5 +1,7 @@
 """Tasks of a test collection: judged queries in five folds, and titles to learn from first.
 
+A model that was trained on other data is measured on all judged queries (`open_collection`).
+
 Fold f is tested with models that were trained on three of the others and validated on the next one
 (the rotation of LETOR), so that each query is tested once. Vocabulary and idf are those of the
 documents. Judgements are few; a further task, ``titles``, has the title of each document as a query
@@ -19,12 +21,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core import files, store
+from ssi_core.features.labels import languages_of, read_labels
 from ssi_core.features.queries import load_queries, write_exclude, write_queries
+from ssi_core.features.reading import INGEST, language_of, parts_of
 from ssi_core.features.split import VALID, hash_titles, side_of_documents
 from ssi_core.features.tfidf import COUNTS, Weighting
+from ssi_core.features.unseen import Raw, both_sides
 from ssi_core.features.views import TextView
 from ssi_core.text.tokenizer import tokenize
-from ssi_core.types import BadInput, Int32, Pairs, Task, Texts
+from ssi_core.types import BadInput, Fitted, Int32, Pairs, Task, Texts
 
 FOLDS = 5
 TITLES = "titles"
@@ -61,7 +66,7 @@ def write_judged(
     ----------
     path : directory of the task
     queries : id and text; those without a judgement are left out and counted
-    judgements : query, document, grade >= 1
+    judgements : query, document, grade; those of grade 0 are not relevant, and teach nothing
     documents : id and title
     view : of the documents
     seed : of the folds
@@ -76,6 +81,7 @@ def write_judged(
     BadInput
         A judgement is of no query or document, or fewer than five queries have one.
     """
+    judgements = judgements.filter(pl.col("grade") > 0)
     asked = queries.join(judgements, left_on="id", right_on="query", how="semi")
     numbered = judgements.join(asked.with_row_index("q"), left_on="query", right_on="id").join(
         documents.with_row_index("d"), left_on="document", right_on="id"
@@ -118,6 +124,61 @@ def write_judged(
         "out_of_vocabulary_query_tokens": tokens - known,
         "documents_without_title": int(untitled.sum()),
     }
+
+
+def is_collection(corpus: Path) -> bool:
+    """Tell whether a corpus has judged queries."""
+    return bool(files.parts_in(corpus / "judgements"))
+
+
+def raw_of(corpus: Path) -> Raw:
+    """Open the texts of a collection; its queries have the language of its documents."""
+    documents = files.read_strings(
+        parts_of(corpus, "documents"), "id", "title", "language", "text", remedy=INGEST
+    )
+    language = language_of(corpus, documents["language"])
+    asked = files.read_strings(parts_of(corpus, "queries"), "id", "text", remedy=INGEST)
+    queries = asked.with_columns(title=pl.col("text"), language=pl.lit(language))
+    # What the corpus says of documents is not said of queries that have the same numbers.
+    labels = {"query": languages_of(queries), "document": read_labels(corpus, documents)}
+    return Raw(queries, documents, labels)
+
+
+def open_collection(corpus: Path, raw: Raw, fitted: Fitted) -> Task:
+    """Open a collection as a task with a test side only, in the views of a model.
+
+    Every query with a relevant document is a test query, and ranked over all documents. What was
+    judged and is not relevant is a candidate like any other; its grade is 0.
+    """
+    artefact = store.read(corpus, "corpus")
+    with files.reading(corpus, INGEST):
+        judgements = pl.read_parquet(parts_of(corpus, "judgements"), glob=False)
+    ends = [
+        side.select("id").with_row_index(name)
+        for name, side in (("q", raw.queries), ("d", raw.documents))
+    ]
+    numbered = (
+        judgements.join(ends[0], left_on="query", right_on="id")
+        .join(ends[1], left_on="document", right_on="id")
+        .sort("q", "d")
+    )
+    rows = numbered.select("q", "d").to_numpy().astype(np.int32)
+    grades = numbered["grade"].to_numpy().astype(np.int8)
+    good = grades > 0
+    if not good.any():
+        raise BadInput(f"{corpus}: no judgement says that a document is relevant. {INGEST}")
+    queries, documents = both_sides(raw, fitted)
+    return Task(
+        queries=queries,
+        documents=documents,
+        train=Pairs.of(()),
+        valid=Pairs.of(()),
+        test=Pairs(rows[good], np.ones(int(good.sum()), np.float32), grades[good]),
+        exclude=sparse.csr_array((len(queries), len(documents)), dtype=np.bool_),
+        key=artefact.key,
+        not_relevant=rows[~good],
+        path=artefact.path,
+    )
 
 
 def open_judged(task: Task, path: Path, seed: int) -> Task:

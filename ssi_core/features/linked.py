@@ -143,7 +143,10 @@ def read_linked(source: Path | Mates, relevant: str | None = None) -> Linked:
     if made.kind == "clicks":
         return _clicks(source, made.key)
     if made.kind != "corpus":
-        raise BadInput(f"{source} is a {made.kind!r} artefact, expected a corpus or clicks.")
+        raise BadInput(
+            f"{source} is a {made.kind!r} artefact, expected a corpus, clicks or mates. Name what "
+            "'ssi ingest' wrote."
+        )
     own = _side(source, "title")
     return Linked("corpus", made.key, own, own, _links(source, own), np.empty((0, 2), np.int32))
 

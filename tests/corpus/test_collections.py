@@ -49,19 +49,21 @@ def table(made, name):
 
 
 def test_cranfield_counts_its_queries_and_grades_backwards(tmp_path):
-    """Query 2 of the judgements is the second of the file; code 1 is best, -1 is not relevant."""
+    """Query 2 of the judgements is the second of the file; code 1 is best, -1 is grade 0."""
     lines = "1 1 1 \r\n1 2 4\n1 10 -1\n2 2 2\n\n2 2 3\n2 77 1\n8 1 1\n"
     made = ingest_collection(write(tmp_path / "in", lines), tmp_path / "out")
-    assert table(made, "judgements").rows() == [("1", "1", 4), ("1", "2", 1), ("7", "2", 3)]
+    assert table(made, "judgements").rows() == [
+        ("1", "1", 4), ("1", "2", 1), ("1", "10", 0), ("7", "2", 3),
+    ]  # fmt: skip
     assert table(made, "queries").rows() == [
         ("1", "what laws"), ("7", "which wings"), ("9", "unjudged"),
     ]  # fmt: skip
     assert made.counts == {
         "documents": 3, "links": 0, "queries": 3, "judged_queries": 2,
-        "judgements": 3, "judgements_found": 7,
+        "judgements": 4, "judgements_not_relevant": 1, "judgements_found": 7,
     }  # fmt: skip
     assert dict(made.skipped) == {
-        "judgement_not_relevant": 1, "judgement_duplicate": 1, "judgement_of_unknown_document": 1,
+        "judgement_duplicate": 1, "judgement_of_unknown_document": 1,
         "judgement_of_unknown_query": 1, "field_B": 1, "field_X": 1,
     }  # fmt: skip
     dropped = sum(n for name, n in made.skipped.items() if name.startswith("judgement"))
@@ -149,4 +151,5 @@ def test_the_published_collections(
     found = made.counts
     assert found["documents"] == documents
     assert (found["queries"], found["judged_queries"]) == (queries, judged)
-    assert (found["judgements_found"], found["judgements"]) == (judgements, relevant)
+    assert found["judgements_found"] == found["judgements"] == judgements
+    assert found["judgements"] - found["judgements_not_relevant"] == relevant

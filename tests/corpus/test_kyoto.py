@@ -49,6 +49,22 @@ def test_a_small_release(tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+def test_articles_of_some_categories(tmp_path):
+    source = release(tmp_path / "in")
+    whole = ingest_kyoto(source, tmp_path / "all")
+    labels = pl.read_parquet(whole.path / "en" / "labels" / "*.parquet")
+    categories = ("building", "culture", "culture")
+    assert labels.rows() == [(i, "category", c) for i, c in zip(IDS, categories, strict=True)]
+    made = ingest_kyoto(source, tmp_path / "culture", categories=["culture"])
+    assert open_mates(made.path).pairs["query"].to_list() == IDS[1:]
+    assert made.skipped["article_of_other_category"] == 3
+    # Titles of articles that are left out are mentioned, and lead nowhere.
+    assert open_corpus(made.path / "en").links.collect().rows() == [("CLT00003", "CLT00002")]
+    assert made.key != whole.key
+    with pytest.raises(BadInput, match="no category 'tea'; there are: Buddhism, building"):
+        ingest_kyoto(source, tmp_path / "tea", categories=["tea"])
+
+
 def test_a_lexicon_in_which_not_every_row_is_an_entry(tmp_path):
     rows = '"j","e",\n"茶","tea",\n"茶","tea",\n"水","",\n"城","castle","was: a castle",\n'
     made = ingest_kyoto(release(tmp_path / "in", lexicon=rows), tmp_path / "out")

@@ -2,6 +2,7 @@ import gzip
 import io
 import tarfile
 
+import polars as pl
 import pytest
 
 from ssi_core.corpus.tables import open_corpus
@@ -48,6 +49,24 @@ def test_a_small_release(tmp_path):
         "link_missing_page": 1, "link_from_missing_page": 1,
     }  # fmt: skip
     assert ingest_wikispeedia(tmp_path / "in", tmp_path / "out") == made
+
+
+def test_categories_are_labels_of_what_is_a_document(tmp_path):
+    source = release(tmp_path / "in")
+    lines = "# comment\n\nA\tsubject.Art.Painters\nA\tsubject.Art\nA\tsubject.Everyday_life.X\n"
+    with gzip.open(source / "categories.tsv.gz", "wt") as file:
+        file.write(lines + "Donation\tsubject.Art\n")  # which has no text
+    made = ingest_wikispeedia(source, tmp_path / "out")
+    labels = pl.read_parquet(made.path / "labels" / "*.parquet")
+    assert labels.rows() == [("A", "category", "Art"), ("A", "category", "Everyday life")]
+    # Without the file there are none, and the corpus is another one.
+    (source / "categories.tsv.gz").unlink()
+    assert ingest_wikispeedia(source, tmp_path / "plain").key != made.key
+    assert not (tmp_path / "plain" / "labels").exists()
+    with gzip.open(source / "categories.tsv.gz", "wt") as file:
+        file.write("A\tArt\n")
+    with pytest.raises(BadInput, match="'Art' does not begin with 'subject"):
+        ingest_wikispeedia(source, tmp_path / "bad")
 
 
 @pytest.mark.parametrize(

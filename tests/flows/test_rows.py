@@ -61,6 +61,9 @@ def test_a_row_on_folds_reports_every_query_once(tmp_path, capsys):
         where = ["--out", str(tmp_path / "trec")] if verb[0] == "export-trec" else []
         assert ssi(cli, [*verb, *where, "--fold", "6"]) == 3
         assert "folds are 1 to 5" in capsys.readouterr().err
+    # Most queries of the collection are ones that each model has learnt from.
+    assert ssi(cli, ["evaluate", run, "--on", str(tmp_path / "corpus")]) == 3
+    assert f"has learnt from its judgements. 'ssi evaluate {run} --task" in capsys.readouterr().err
     # A directory holds the model of one fold, and does not say of which.
     directory = str(tracking.model_directory(run))
     assert ssi(cli, ["evaluate", directory, "--task", str(tmp_path / "task")]) == 3

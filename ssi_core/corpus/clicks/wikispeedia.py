@@ -18,7 +18,14 @@ from ssi_core import store
 from ssi_core.corpus import inputs, tables
 from ssi_core.corpus.clicks.artefact import IMPRESSIONS, KIND, PAIRS, Split
 from ssi_core.corpus.tables import PartWriter
-from ssi_core.corpus.wikispeedia import ARTICLES, LINKS, TEXTS, ingest_wikispeedia, rows_of
+from ssi_core.corpus.wikispeedia import (
+    ARTICLES,
+    CATEGORIES,
+    LINKS,
+    TEXTS,
+    ingest_wikispeedia,
+    rows_of,
+)
 from ssi_core.store import Artefact, Building
 from ssi_core.types import Progress
 
@@ -70,7 +77,8 @@ def ingest_wikispeedia_clicks(
     out, force : see `wikispeedia.ingest_wikispeedia`, as for what is raised
     """
     directory = Path(directory)
-    names = (TEXTS, ARTICLES, LINKS, FINISHED, UNFINISHED)
+    names = [TEXTS, ARTICLES, LINKS, FINISHED, UNFINISHED]
+    names += [CATEGORIES] if (directory / CATEGORIES).exists() else []
     parents = inputs.digest_inputs([directory / name for name in names], progress=progress)
     settings = {"source": "wikispeedia", "clicks": "all", "split": split}
     make = partial(_build, directory=directory, progress=progress)

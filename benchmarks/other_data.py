@@ -1,0 +1,116 @@
+"""Make the matrix of models and other data: what each model says of data it was not trained on.
+
+A cell has measures, or the reason why the command refuses it. ``docs/other-data.md`` shows the
+table and the commands that make its models and data.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flows.commands.search import directory_of
+from flows.frozen import texts_for
+from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.models import load_model
+from ssi_core.serving.searcher import model_in
+from ssi_core.store import read, write_json
+from ssi_core.types import BadInput, Fitted
+
+COMPARISON = "other-data"
+MEASURES = ("rank_loss", "map", "mrr", "ndcg_at_10")
+
+
+def cell(fitted: Fitted, place: Path, queries: int) -> dict[str, Any]:
+    """Measure a model on one data set, as `ssi evaluate MODEL --on PLACE`; or say why not."""
+    relevant = "mate" if read(place).kind == "mates" else None
+    try:
+        task, unknown = texts_for(fitted, place, queries=queries, relevant=relevant)
+    except BadInput as error:
+        return {"refused": str(error).removeprefix(f"{place}: ")}
+    report = evaluate(fitted, task, queries=queries, tuples=0)
+    measured = {name: {"mean": report.means[name], "se": report.errors[name]} for name in MEASURES}
+    counts = {"queries": len(report.per_query), "candidates": report.candidates}
+    return {**counts, "unknown_words": unknown, "measures": measured}
+
+
+def matrix(
+    models: Mapping[str, str],
+    data: Mapping[str, Path],
+    queries: int,
+    without: Collection[tuple[str, str]] = (),
+) -> list[dict[str, Any]]:
+    """Return a row for each model and data set.
+
+    Parameters
+    ----------
+    models : label -> model, as the command takes it
+    data : label -> directory
+    queries : those that are drawn at most
+    without : cells that are left out, such as data of which the model has seen the answers
+    """
+    rows = []
+    for label, model in models.items():
+        fitted = load_model(model_in(directory_of(model)))
+        for name, place in data.items():
+            if (label, name) in without:
+                continue
+            rows.append({"model": label, "data": name, **cell(fitted, place, queries)})
+            print(label, "|", name, "|", rows[-1].get("refused") or rows[-1]["measures"])
+    return rows
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return lines of Markdown: each learned model beside the TF-IDF of its words, cell by cell.
+
+    A model is named "DATA, MODEL"; the one whose name begins with TF-IDF is what others of the same
+    data are beside.
+    """
+    cells = {(row["model"], row["data"]): row for row in rows}
+    plain = {
+        label.partition(", ")[0]: label
+        for label, _ in cells
+        if label.split(", ")[1][:6] == "TF-IDF"
+    }
+    lines = []
+    for (label, data), row in cells.items():
+        source, _, model = label.partition(", ")
+        if label == plain[source] or "refused" in row:
+            continue
+        beside = cells[plain[source], data]
+        unknown = "{queries:.0%}, {documents:.0%}".format(**row["unknown_words"])
+        values = (
+            " ± ".join(f"{scale * one['measures'][name][part]:{form}}" for part in ("mean", "se"))
+            for name, scale, form in (("rank_loss", 100, ".2f"), ("map", 1, ".3f"))
+            for one in (beside, row)
+        )
+        parts = (source, model, data, unknown, str(row["queries"]), *values)
+        lines.append(f"| {' | '.join(parts)} |".replace(" 0.", " ."))
+    return lines
+
+
+def _named(value: str) -> tuple[str, str]:
+    label, _, rest = value.partition("=")
+    return label, rest
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.other_data", description=__doc__)
+    for name in ("model", "data"):
+        how = {"metavar": "LABEL=PLACE", "required": True}
+        parser.add_argument(f"--{name}", type=_named, action="append", **how)
+    parser.add_argument("--without", type=_named, action="append", default=[], metavar="MODEL=DATA")
+    parser.add_argument("--queries", type=int, default=500)
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args()
+    data = {label: Path(place) for label, place in given.data}
+    rows = matrix(dict(given.model), data, given.queries, given.without)
+    write_json(
+        given.out, {"comparison": COMPARISON, "queries_at_most": given.queries, "rows": rows}
+    )
+
+
+if __name__ == "__main__":
+    main()

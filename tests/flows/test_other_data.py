@@ -1,0 +1,174 @@
+"""A model on data that it was not trained on: figures that mean something, or a refusal."""
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+from benchmarks.other_data import matrix
+from flows.cli import cli
+from flows.command import run
+from flows.frozen import texts_for
+from ssi_core.corpus.clicks.build import ingest_clicks
+from ssi_core.corpus.clicks.rules import Rules
+from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.features.task import build_clicks_task, build_mates_task, build_task, open_task
+from ssi_core.models.tfidf import TfIdf
+from ssi_core.types import BadInput
+from tests.corpora import topical, write_collection, write_corpus, write_mates
+from tests.corpus.clicks import logs
+from tests.seals import reseal
+
+pytestmark = pytest.mark.usefixtures("own_root")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Data of each kind, two of which are in a language that the others are not in."""
+    place = tmp_path_factory.mktemp("data")
+    write_corpus(place / "corpus", *topical())
+    write_corpus(place / "foreign", *topical(), language="de")
+    write_corpus(place / "unlinked", topical()[0], [])
+    write_collection(place / "collection")
+    write_mates(place / "mates")
+    for name, seed in (("clicks", 0), ("later", 1)):
+        log = logs.write_csv(place / f"{name}.csv", logs.rows(900, seed))
+        ingest_clicks([log], logs.form(), place / name, rules=Rules("all"))
+    return place
+
+
+@pytest.fixture(scope="module")
+def models(data):
+    """TF-IDF of a corpus, of clicks, of mates whose queries are translated, of a collection."""
+    build_task(data / "corpus", data / "corpus-task")
+    build_clicks_task(data / "clicks", data / "clicks-task")
+    from ssi_core.corpus.mates import open_mates
+
+    how = {"relevant": "mate", "views": ("raw", "dictionary.raw")}
+    build_mates_task(open_mates(data / "mates"), data / "mates-task", **how)
+    build_task(data / "collection", data / "collection-task", split="queries")
+    places = {}
+    for name, view in (
+        ("corpus", "raw"),
+        ("clicks", "raw"),
+        ("mates", "dictionary.raw"),
+        ("collection", "raw"),
+    ):
+        opened = open_task(data / f"{name}-task")
+        places[name] = data / f"{name}-model"
+        TfIdf(view=view).fit(opened, np.random.default_rng(0)).save(places[name])
+    return places
+
+
+SENSIBLE = {
+    ("corpus", "corpus"), ("corpus", "collection"),
+    ("collection", "corpus"), ("collection", "collection"),
+    ("clicks", "clicks"), ("clicks", "later"),
+    ("mates", "mates"),
+}  # fmt: skip
+REFUSED = {
+    ("corpus", "foreign"): "documents|queries are in 'de'",
+    ("corpus", "unlinked"): "none of its 0 links",
+    ("corpus", "mates"): "queries are in 'eo', and this model reads queries in 'en'",
+    ("corpus", "clicks"): "of the words of the (queries|documents) are unknown",
+    ("clicks", "corpus"): "of the words of the (queries|documents) are unknown",
+    ("clicks", "mates"): "queries are in 'eo'",
+    ("mates", "corpus"): "queries are in 'en', and this model reads queries in 'eo'",
+    ("mates", "clicks"): "queries are in 'en'",
+    ("mates", "collection"): "queries are in 'en'",
+    ("collection", "mates"): "queries are in 'eo'",
+}
+
+
+def test_each_cell_has_sensible_figures_or_a_refusal_with_a_remedy(data, models):
+    names = ("corpus", "foreign", "unlinked", "collection", "clicks", "later", "mates")
+    places = {name: data / name for name in names}
+    rows = matrix({name: str(place) for name, place in models.items()}, places, 100)
+    cells = {(row["model"], row["data"]): row for row in rows}
+    assert len(cells) == len(models) * len(names)
+    for cell in SENSIBLE:
+        # Chance is one half; pages and ads of these logs share no word, so that TF-IDF is chance.
+        least = 0.52 if cell[0] == "clicks" else 0.4
+        assert cells[cell]["measures"]["rank_loss"]["mean"] < least, cell
+        # What the dictionary of the mates lacks is two words of five.
+        assert max(cells[cell]["unknown_words"].values()) < 0.6
+    for cell, message in REFUSED.items():
+        assert re.search(message, cells[cell]["refused"]), cell
+    assert all("refused" in row for cell, row in cells.items() if cell not in SENSIBLE)
+
+
+def test_by_language_and_by_a_column_of_documents(data, models, ssi, capsys):
+    how = ("evaluate", models["mates"], "--on", data / "mates", "--relevant", "mate")
+    code, value, _ = ssi(*how, "--by", "language")
+    assert code == 0
+    assert value["by"]["column"] == "language"
+    (own,) = value["by"]["values"].values()
+    metrics = value["metrics"]
+    for name in ("rank_loss", "map", "mrr", "ndcg_at_10"):
+        assert own[name] == pytest.approx(metrics[f"test/{name}"])
+        assert own[f"{name}_se"] == pytest.approx(metrics[f"test/{name}_se"])
+    assert set(value["unknown_words"]) == {"queries", "documents"}
+    # The mates of a query of which one is relevant, all others are candidates.
+    assert own["candidates"] == 200
+
+    code, value, _ = ssi(*how, "--by", "colour")
+    assert code == 3
+    assert "it has: language, document.language" in value["error"]["message"]
+
+
+def test_a_table_of_values_fits_a_terminal(data, models, tmp_path, capsys):
+    corpus = write_corpus(tmp_path / "corpus", *topical())
+    rows = [(f"d{i}", "category", f"{'a long category' * 3} {i % 8}") for i in range(200)]
+    (corpus / "labels").mkdir()
+    labels = pl.DataFrame(rows, schema=["id", "column", "value"], orient="row")
+    labels.write_parquet(corpus / "labels" / "part-00000.parquet")
+    reseal(corpus)
+    arguments = ["evaluate", models["corpus"], "--on", corpus, "--by", "category"]
+    assert run(cli, list(map(str, arguments))) == 0
+    printed = capsys.readouterr().out
+    table = printed[printed.index("by category") :].splitlines()
+    assert sum("±" in line for line in table) == 8
+    assert max(map(len, table)) <= 80
+
+
+def test_where_most_words_are_unknown_a_warning_says_so(data, models, tmp_path, ssi):
+    texts, links = topical()
+    mixed = [f"{text} " + " ".join(["unheard"] * 100) for text in texts]
+    code, value, log = ssi("evaluate", models["corpus"], "--on",
+                           write_corpus(tmp_path / "mixed", mixed, links))  # fmt: skip
+    assert code == 0
+    assert 0.5 < value["unknown_words"]["queries"] < 0.9
+    assert "of the words of the queries are unknown to this model" in log
+
+
+def test_what_is_looked_for_is_of_mates(data, models, ssi):
+    how = ("evaluate", models["corpus"], "--on", data / "corpus", "--relevant", "link")
+    code, value, _ = ssi(*how)
+    assert code == 3
+    assert "--relevant link is of mates" in value["error"]["message"]
+    with pytest.raises(BadInput, match="'task' artefact"):
+        texts_for(None, data / "corpus-task")
+
+
+def test_a_collection_writes_every_judgement(data, models, tmp_path, ssi):
+    how = ("--on", data / "collection", "--out", tmp_path / "trec")
+    code, value, _ = ssi("evaluate", models["corpus"], *how)
+    assert code == 0
+    assert value["candidates"] == "all 200 documents"
+    judgements = pl.read_parquet(data / "collection" / "judgements" / "*.parquet")
+    lines = (tmp_path / "trec" / "qrels.trec").read_text().splitlines()
+    assert len(lines) == len(judgements)
+    assert len((tmp_path / "trec" / "run.trec").read_text().splitlines()) == 24 * 200
+
+
+def test_the_other_half_of_what_a_model_was_trained_on_is_as_easy(data, models):
+    """A task of the same data and its raw texts give the same test pairs and the same measures."""
+    from ssi_core.models import load_model
+
+    fitted = load_model(models["corpus"])
+    task, _ = texts_for(fitted, data / "corpus", queries=10**6)
+    whole = evaluate(fitted, open_task(data / "corpus-task"), queries=10**6, tuples=0)
+    assert evaluate(fitted, task, queries=10**6, tuples=0).means["map"] == pytest.approx(
+        whole.means["map"], rel=1e-6
+    )

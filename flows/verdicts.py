@@ -105,17 +105,19 @@ _SHOWN = 20
 """Pairs of rows whose claims a terminal shows."""
 
 
+_ROOM = 36
+"""Columns that the rows of a claim need beside its verdicts; with fewer they have lines."""
+
+_COLOURS = {"reversed": "red", "not decided": "yellow"}
+
+
 def show_claims(
     claims: Sequence[Mapping[str, Any]], titles: Mapping[str, str], console: Console
 ) -> None:
     """Print why claims are counted apart, then those that do not hold, reversed ones first."""
-    from rich import box
-    from rich.table import Table
-
-    colours = {"reversed": "red", "not decided": "yellow"}
     open_claims = sorted(
-        (claim for claim in claims if claim["verdict"] in colours),
-        key=lambda claim: list(colours).index(claim["verdict"]),
+        (claim for claim in claims if claim["verdict"] in _COLOURS),
+        key=lambda claim: list(_COLOURS).index(claim["verdict"]),
     )
     _show_apart(claims, console)
     if any(map(stand_ins, claims)):
@@ -124,16 +126,41 @@ def show_claims(
         return
     head, lines = claims_cells(open_claims, titles)
     head[0] = "claims that do not hold"
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
-    for n, name in enumerate(head):
-        table.add_column(name, no_wrap=n > 0, overflow="fold")
-    for line in lines[:_SHOWN]:
-        styles = [colours.get(cell.split(",")[0], "") for cell in line]
-        table.add_row(*(styled(c, s) for c, s in zip(line, styles, strict=True)))
-    console.print(table)
+    shown = lines[:_SHOWN]
+    verdicts = sum(max(map(len, column)) + 2 for column in list(zip(head, *shown, strict=True))[1:])
+    if console.width - verdicts < _ROOM:
+        _show_lines(head, shown, console)
+    else:
+        _show_table(head, shown, console)
     more = f"{len(lines) - _SHOWN} more pairs of rows; all " if len(lines) > _SHOWN else "All "
     said = f"{more}claims: --json, and comparison.md of the summary in MLflow."
     console.print(styled(said, "dim"))
+
+
+def _show_table(head: Sequence[str], lines: Sequence[Sequence[str]], console: Console) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    for n, name in enumerate(head):
+        table.add_column(name, no_wrap=n > 0, overflow="fold")
+    for line in lines:
+        table.add_row(*(styled(cell, _colour(cell)) for cell in line))
+    console.print(table)
+
+
+def _show_lines(head: Sequence[str], lines: Sequence[Sequence[str]], console: Console) -> None:
+    """Print a claim a line, and its verdicts below it: there is no room beside it."""
+    console.print(f"{head[0]}:")
+    for pair, *cells in lines:
+        console.print(styled(pair, ""))
+        said = [f"{name} {cell}" for name, cell in zip(head[1:], cells, strict=True) if cell]
+        worst = next((c for v, c in _COLOURS.items() if any(f" {v}," in one for one in said)), "")
+        console.print(styled(f"  {'; '.join(said)}", worst))
+
+
+def _colour(cell: str) -> str:
+    return _COLOURS.get(cell.split(",")[0], "")
 
 
 def _show_apart(claims: Sequence[Mapping[str, Any]], console: Console) -> None:

@@ -178,6 +178,18 @@ def test_a_terminal_shows_the_claims_that_do_not_hold_and_where_the_others_are(f
     assert "do not hold" not in text
 
 
+def test_a_narrow_terminal_has_the_verdicts_of_a_claim_below_it(found):
+    (one,) = (c for c in found["claims"] if c["verdict"] == "reversed")
+    claims = [{**one, "measure": name} for name in ("map", "rank_loss", "p_at_10")]
+    file = io.StringIO()
+    compare.render({**found, "claims": claims}, Console(file=file, width=80, highlight=False))
+    lines = file.getvalue().splitlines()
+    at = lines.index("TF-IDF above U'V + I")
+    said = "rank loss reversed, p < .001; MAP reversed, p < .001; P@10 reversed, p < .001"
+    assert lines[at + 1].strip() == said
+    assert max(map(len, lines)) <= 80
+
+
 def test_the_footnotes_name_the_candidates_once(found):
     summary = [{**row, "candidates": "all 11,426 documents"} for row in found["summary"]]
     lines = report.footnotes({**found, "summary": summary})

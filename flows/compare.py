@@ -20,7 +20,7 @@ from flows.verdicts import claims_line
 from ssi_core.evaluation.claims import average_seeds, twins
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.experiment import PrintedRow, Published, Row, Table
-from ssi_core.types import BadInput, Report
+from ssi_core.types import BadInput, Float64, Report
 
 __all__ = ["Loaded", "best_row", "compare", "load", "render", "results", "summarise"]
 
@@ -90,7 +90,8 @@ def results(loaded: Loaded) -> dict[str, Any]:
     the measures of each slice, and the row that it is the twin of (``same_as``). ``printed``: rows
     that only the paper has. ``tests``: every row against the baseline, and the pairs of the claims;
     ``difference`` is mean of a minus mean of b, ``p_adjusted`` is by Holm over its family, and
-    ``bound`` says that both p are upper bounds. ``claims``: verdicts of the randomisation test;
+    ``bound`` says that both p are upper bounds. ``claims``: verdicts of the randomisation test on
+    ``rows``, which are those of the claim or stand in their places (``like`` of the summary);
     ``systems`` are the first rows that have the same values, so that claims with the same ones and
     measure are one. ``missing``: labels without a finished run, ``reasons``: why runs
     failed, by label.
@@ -159,6 +160,7 @@ def _summary(loaded: Loaded, row: Row, same: str) -> dict[str, Any]:
         "measures": measures,
         "paper": _written(row.paper),
         "note": row.note,
+        "like": row.like,
         "same_as": None if same == row.label else same,
         "chosen": dict(next(run.chosen for run in loaded.runs if run.label == row.label)),
         "slices": slices.of_reports(reports),
@@ -214,7 +216,7 @@ def summarise(
     if panels := _learning(loaded, curves):
         figures["plots/learning.png"] = plots.learning_curves(panels)
     for number, (label, against) in enumerate(_scattered(loaded, best_row(found), base), 1):
-        x, y = (loaded.means[one]["map"].to_numpy() for one in (against, label))
+        x, y = (_drawn(loaded.means[one]["map"].to_numpy()) for one in (against, label))
         figures[f"plots/average_precision_{number}.png"] = plots.scatter(x, y, against, label)
     page = markdown(found)
     return tracking.log_summary(
@@ -257,6 +259,17 @@ def _scattered(loaded: Loaded, best: str, base: str) -> list[tuple[str, str]]:
         and {label, against} <= set(frames)
         and frames[label]["id"].equals(frames[against]["id"])
     ]
+
+
+_QUERIES_DRAWN = 500
+"""Queries of a scatter plot, as many as in Figure 1 of Bai et al. (2010)."""
+
+
+def _drawn(values: Float64) -> Float64:
+    """Return the values of 500 queries, the same ones for every row; of all if there are fewer."""
+    if len(values) <= _QUERIES_DRAWN:
+        return values
+    return values[np.random.default_rng(0).permutation(len(values))[:_QUERIES_DRAWN]]
 
 
 def _number(value: float | None) -> float:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from flows.slices import tables as slice_tables
 from flows.text import count, styled
-from flows.verdicts import LIKE_WITH_LIKE, apart, claims_cells, claims_line, show_claims
+from flows.verdicts import (
+    LIKE_WITH_LIKE,
+    STAND_INS,
+    apart,
+    claims_cells,
+    claims_line,
+    show_claims,
+    stand_ins,
+)
 from ssi_core.evaluation.claims import APART
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
 
@@ -252,6 +260,8 @@ def markdown(comparison: Mapping[str, Any]) -> str:
         parts.append(f"### {claims_line(comparison['claims'])}")
         if counted:
             parts.append(_markdown_table(*claims_cells(counted, _TITLES)))
+        if any(map(stand_ins, counted)):
+            parts.append(STAND_INS)
         if reasons := apart(comparison["claims"]):
             listed = ("- " + _escaped(f"{why}: {'; '.join(rows)}") for why, rows in reasons)
             parts += ["Claims that are counted apart:", "\n".join(listed), LIKE_WITH_LIKE]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from ssi_core.evaluation.claims import TestName, Verdict, judge
+from ssi_core.evaluation.claims import Claim, TestName, Verdict, judge
 from ssi_core.evaluation.significance import (
     at_floor,
     holm,
@@ -23,15 +23,24 @@ from ssi_core.types import Float64, Report
 
 
 def judged(table: Table, reports: Mapping[str, Sequence[Report]], test: TestName) -> list[Verdict]:
-    """Judge the claims of a table whose rows are there; `claims.judge` says what can go wrong."""
-    claims = [claim for claim in table.claims if {claim.above, claim.below} <= set(reports)]
-    if not claims:
-        return []
-    from ssi_core.experiment.likeness import unlikeness  # loads the models
+    """Judge the claims of a table on rows that are there, like with like where it has such rows.
 
-    pairs = dict.fromkeys((claim.above, claim.below) for claim in claims)
-    reasons = {pair: unlikeness(table.row(pair[0]), table.row(pair[1])) for pair in pairs}
-    return judge(claims, reports, unlike=reasons, test=test)
+    `likeness.compared` chooses them, and `claims.judge` says what can go wrong.
+    """
+    if not table.claims:
+        return []
+    from ssi_core.experiment.likeness import compared, unlikeness  # loads the models
+
+    rows = [row for row in table.rows if row.label in reports]
+    pairs = {pair: compared(*pair, rows) for pair in {(c.above, c.below) for c in table.claims}}
+    tested = {
+        claim: Claim(pair[0].label, pair[1].label, claim.measure)
+        for claim in table.claims
+        if (pair := pairs[claim.above, claim.below])
+    }
+    reasons = {(a.label, b.label): unlikeness(a, b) for a, b in filter(None, pairs.values())}
+    verdicts = judge(list(tested.values()), reports, unlike=reasons, test=test)
+    return [replace(verdict, claim=claim) for claim, verdict in zip(tested, verdicts, strict=True)]
 
 
 def baseline_of(table: Table, rows: Sequence[Row], row: Row) -> Row:
@@ -106,8 +115,8 @@ def _family(
 def test_of(verdict: Verdict) -> dict[str, Any]:
     """Return the test of a claim as a JSON object."""
     return {
-        "a": verdict.claim.above,
-        "b": verdict.claim.below,
+        "a": verdict.rows[0],
+        "b": verdict.rows[1],
         "metric": f"test/{verdict.claim.measure}",
         "difference": verdict.difference,
         "p": verdict.p,
@@ -127,6 +136,7 @@ def object_of(verdict: Verdict) -> dict[str, Any]:
         "p": verdict.p,
         "p_adjusted": verdict.p_adjusted,
         "bound": verdict.bound,
+        "rows": list(verdict.rows),
         "systems": list(verdict.systems),
         "reason": verdict.reason,
         **asdict(verdict.claim),

@@ -18,6 +18,11 @@ LIKE_WITH_LIKE = (
 )
 """Rule of `ssi_core.experiment.likeness`, as a page says it."""
 
+STAND_INS = (
+    'A claim "on" a row was tested on it: the same model, on the words that the other row reads.'
+)
+"""What `likeness.compared` does, as a page says it."""
+
 
 def claims_line(claims: Sequence[Mapping[str, Any]]) -> str:
     """Say how many claims hold, of how many distinct ones, and how many are counted apart."""
@@ -30,8 +35,15 @@ def claims_line(claims: Sequence[Mapping[str, Any]]) -> str:
         if number := _count(counted, verdict):
             parts.append(f"{number} {verdict}")
     line = ", ".join(parts)
+    if number := sum(1 for claim in counted if stand_ins(claim)):
+        line += f" ({number} on stand-ins)"
     apart = [f"{number} {verdict}" for verdict in APART if (number := _count(claims, verdict))]
     return f"{line}; apart: {', '.join(apart)}" if apart else line
+
+
+def stand_ins(claim: Mapping[str, Any]) -> list[str]:
+    """Return the rows that a claim was tested on in place of its own."""
+    return [row for row in claim["rows"] if row not in (claim["above"], claim["below"])]
 
 
 def _count(claims: Sequence[Mapping[str, Any]], verdict: str) -> int:
@@ -53,16 +65,18 @@ def claims_cells(
     """
     names = [n for n in titles if any(c["measure"] == n for c in claims)]
     names += sorted({c["measure"] for c in claims} - set(names))
-    pairs: dict[tuple[str, str], dict[str, str]] = {}
+    pairs: dict[str, dict[str, str]] = {}
     for claim in claims:
         verdict = f"{claim['verdict']}, {probability(claim['p_adjusted'], claim['bound'])}"
-        pairs.setdefault((claim["above"], claim["below"]), {})[claim["measure"]] = verdict
+        pairs.setdefault(_pair(claim), {})[claim["measure"]] = verdict
     head = ["claim", *(titles.get(n, n).removesuffix(" %") for n in names)]
-    lines = [
-        [f"{above} above {below}", *(cells.get(n, "") for n in names)]
-        for (above, below), cells in pairs.items()
-    ]
-    return head, lines
+    return head, [[pair, *(cells.get(n, "") for n in names)] for pair, cells in pairs.items()]
+
+
+def _pair(claim: Mapping[str, Any]) -> str:
+    """Write the rows of a claim, and those that it was tested on in their place."""
+    said = f"{claim['above']} above {claim['below']}"
+    return f"{said}, on {', '.join(rows)}" if (rows := stand_ins(claim)) else said
 
 
 def apart(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
@@ -70,7 +84,7 @@ def apart(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
     groups: dict[tuple[str, str], list[str]] = {}
     for claim in claims:
         if claim["verdict"] in APART:
-            pair = ", ".join(sorted((claim["above"], claim["below"])))
+            pair = ", ".join(sorted(claim["rows"]))
             groups.setdefault((claim["verdict"], claim["reason"]), []).append(pair)
     return [
         (f"{len(pairs)} {verdict}: {reason}", list(dict.fromkeys(pairs)))
@@ -91,33 +105,62 @@ _SHOWN = 20
 """Pairs of rows whose claims a terminal shows."""
 
 
+_ROOM = 36
+"""Columns that the rows of a claim need beside its verdicts; with fewer they have lines."""
+
+_COLOURS = {"reversed": "red", "not decided": "yellow"}
+
+
 def show_claims(
     claims: Sequence[Mapping[str, Any]], titles: Mapping[str, str], console: Console
 ) -> None:
     """Print why claims are counted apart, then those that do not hold, reversed ones first."""
-    from rich import box
-    from rich.table import Table
-
-    colours = {"reversed": "red", "not decided": "yellow"}
     open_claims = sorted(
-        (claim for claim in claims if claim["verdict"] in colours),
-        key=lambda claim: list(colours).index(claim["verdict"]),
+        (claim for claim in claims if claim["verdict"] in _COLOURS),
+        key=lambda claim: list(_COLOURS).index(claim["verdict"]),
     )
     _show_apart(claims, console)
+    if any(map(stand_ins, claims)):
+        console.print(styled(STAND_INS, "dim"))
     if not open_claims:
         return
     head, lines = claims_cells(open_claims, titles)
     head[0] = "claims that do not hold"
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
-    for n, name in enumerate(head):
-        table.add_column(name, no_wrap=n > 0, overflow="fold")
-    for line in lines[:_SHOWN]:
-        styles = [colours.get(cell.split(",")[0], "") for cell in line]
-        table.add_row(*(styled(c, s) for c, s in zip(line, styles, strict=True)))
-    console.print(table)
+    shown = lines[:_SHOWN]
+    verdicts = sum(max(map(len, column)) + 2 for column in list(zip(head, *shown, strict=True))[1:])
+    if console.width - verdicts < _ROOM:
+        _show_lines(head, shown, console)
+    else:
+        _show_table(head, shown, console)
     more = f"{len(lines) - _SHOWN} more pairs of rows; all " if len(lines) > _SHOWN else "All "
     said = f"{more}claims: --json, and comparison.md of the summary in MLflow."
     console.print(styled(said, "dim"))
+
+
+def _show_table(head: Sequence[str], lines: Sequence[Sequence[str]], console: Console) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    for n, name in enumerate(head):
+        table.add_column(name, no_wrap=n > 0, overflow="fold")
+    for line in lines:
+        table.add_row(*(styled(cell, _colour(cell)) for cell in line))
+    console.print(table)
+
+
+def _show_lines(head: Sequence[str], lines: Sequence[Sequence[str]], console: Console) -> None:
+    """Print a claim a line, and its verdicts below it: there is no room beside it."""
+    console.print(f"{head[0]}:")
+    for pair, *cells in lines:
+        console.print(styled(pair, ""))
+        said = [f"{name} {cell}" for name, cell in zip(head[1:], cells, strict=True) if cell]
+        worst = next((c for v, c in _COLOURS.items() if any(f" {v}," in one for one in said)), "")
+        console.print(styled(f"  {'; '.join(said)}", worst))
+
+
+def _colour(cell: str) -> str:
+    return _COLOURS.get(cell.split(",")[0], "")
 
 
 def _show_apart(claims: Sequence[Mapping[str, Any]], console: Console) -> None:

@@ -63,7 +63,8 @@ class Verdict:
     bound : p is the smallest that the randomisation gives, so that both are upper bounds
     test : "randomisation" or "t"
     n : queries
-    systems : labels of the first rows with the values of ``above`` and ``below``
+    rows : labels of the rows that were tested; `judge` tests those of the claim
+    systems : labels of the first rows with their values
     reason : why the claim is apart; "" if it is not
     """
 
@@ -75,6 +76,7 @@ class Verdict:
     bound: bool
     test: TestName
     n: int
+    rows: tuple[str, str]
     systems: tuple[str, str]
     reason: str = ""
 
@@ -183,6 +185,7 @@ def judge(
                 test == "randomisation" and at_floor(alone[key], rounds),
                 test,
                 len(above),
+                (claim.above, claim.below),
                 systems[claim],
                 reason,
             )

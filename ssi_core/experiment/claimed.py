@@ -58,14 +58,18 @@ def printed_claims(rows: Sequence[Row]) -> tuple[Claim, ...]:
     """Return every order that the printed numbers claim: ``claims = "printed"``.
 
     Two rows of one task differ where their values do by more than two combined standard errors
-    (one that is not printed is taken from the other row), or, where neither is printed, as with
-    rank loss, by more than 5 % of the smaller value.
+    (one that is not printed is taken from the other row, or is the largest of the task where that
+    has none), or, where none is printed for the task, as with rank loss, by more than 5 % of the
+    smaller value.
     """
     found = []
     for measure in MEASURES:
+        largest = _largest_errors(rows, measure)
         for first, second in combinations(rows, 2):
             values = first.paper.measure(measure), second.paper.measure(measure)
-            if first.task != second.task or None in values or not _differ(first, second, measure):
+            if first.task != second.task or None in values:
+                continue
+            if not _differ(first, second, measure, largest.get(first.task)):
                 continue
             lower_first = values[0] < values[1]  # type: ignore[operator]
             better = lower_first == (measure in LOWER_IS_BETTER)
@@ -74,13 +78,22 @@ def printed_claims(rows: Sequence[Row]) -> tuple[Claim, ...]:
     return tuple(found)
 
 
-def _differ(first: Row, second: Row, measure: str) -> bool:
+def _largest_errors(rows: Sequence[Row], measure: str) -> dict[str, float]:
+    """Return task -> largest standard error that is printed for a measure."""
+    largest: dict[str, float] = {}
+    for row in rows:
+        if (error := row.paper.measure(f"{measure}_se")) is not None:
+            largest[row.task] = max(error, largest.get(row.task, 0.0))
+    return largest
+
+
+def _differ(first: Row, second: Row, measure: str, largest: float | None) -> bool:
     a, b = (row.paper.measure(measure) or 0.0 for row in (first, second))
-    errors = [row.paper.measure(f"{measure}_se") for row in (first, second)]
-    known = [error for error in errors if error is not None]
-    if not known:
+    if largest is None:
         return abs(a - b) > 0.05 * min(a, b)
-    return abs(a - b) > 2 * hypot(*(known[0] if e is None else e for e in errors))
+    one, other = (row.paper.measure(f"{measure}_se") for row in (first, second))
+    one, other = one or other or largest, other or one or largest
+    return abs(a - b) > 2 * hypot(one, other)
 
 
 def _each_measure(claim: Mapping[str, Any]) -> list[dict[str, Any]]:

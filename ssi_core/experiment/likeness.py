@@ -8,11 +8,17 @@ A claim is about models. It is not like with like
   claim would be about the view as much as about the hashing.
 
 How counts are weighted, and into what language a query was rewritten, belong to the models.
+
+A table may have a row once more on other words (`Row.like`). A claim that is not like with like is
+then tested on such rows: a dense W, which reads 100 words of a text, against the ``U'V + I`` that
+reads the same 100.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, product
 
 from ssi_core.experiment.tables import Row
 from ssi_core.features.hashing import Hashing, parse_view
@@ -52,6 +58,26 @@ def unlikeness(first: Row, second: Row) -> str:
         if one != other:
             return f"hashed words are added to one, and their models read {one} and {other}"
     return ""
+
+
+def compared(above: str, below: str, rows: Sequence[Row]) -> tuple[Row, Row] | None:
+    """Choose the rows that a claim is tested on: its own, or those that stand in their places.
+
+    Of the pairs that are like with like it is the one with the fewest stand-ins, then the first of
+    the table; where there is no such pair, the claim's own rows. None: these are not there either.
+
+    Parameters
+    ----------
+    above, below : labels that the claim names
+    rows : those of the table to choose from
+    """
+    one, other = ([r for r in rows if label in (r.label, r.like)] for label in (above, below))
+    pairs = sorted(
+        ((a, b) for a, b in product(one, other) if a is not b),
+        key=lambda pair: (pair[0].label != above) + (pair[1].label != below),
+    )
+    own = [(a, b) for a, b in pairs if (a.label, b.label) == (above, below)]
+    return next(chain((pair for pair in pairs if not unlikeness(*pair)), own), None)
 
 
 def _words(ranker: Model) -> Words:

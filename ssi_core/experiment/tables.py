@@ -113,6 +113,9 @@ class Row:
     task : name in the table's tasks
     seeds : number of seeds; None: the table's, or what the caller asks for
     start : label of the row whose model, of the same seed, gives the first values
+    like : label of the row that this one is on other words: it has the model and the settings of
+        that row where it does not say otherwise, and stands in its place in claims against rows
+        that read these words (`likeness.compared`)
     parameters : hyper-parameters, as written
     paper : the printed numbers
     note : what a reader must know about the row
@@ -123,6 +126,7 @@ class Row:
     task: str
     seeds: int | None = None
     start: str | None = None
+    like: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     paper: Published = Published()
     note: str | None = None
@@ -236,7 +240,11 @@ class Table:
             raise BadInput(f"table {self.name!r}: no row is selected; name at least one.")
         chosen = [self.row(label) for label in labels]
         wanted = {one.label for row in chosen for one in (*self.chain(row), row)}
-        rows = tuple(row for row in self.rows if row.label in wanted)
+        rows = tuple(
+            row if row.like in wanted else replace(row, like=None)
+            for row in self.rows
+            if row.label in wanted
+        )
         claims = tuple(c for c in self.claims if {c.above, c.below} <= wanted)
         baseline = self.baseline if self.baseline in wanted else rows[0].label
         scatter = tuple(pair for pair in self.scatter if {*pair} <= wanted)
@@ -297,7 +305,7 @@ def _written(value: Any, *names: str) -> dict[str, Any]:
 
 
 def _written_row(row: Row) -> dict[str, Any]:
-    said = _written(row, "label", "model", "task", "seeds", "start", "note")
+    said = _written(row, "label", "model", "task", "seeds", "start", "like", "note")
     said |= {k: list(v) if isinstance(v, tuple) else v for k, v in row.parameters.items()}
     if paper := _written(row.paper):
         said["paper"] = paper

@@ -106,7 +106,7 @@ def parse_table(said: Mapping[str, Any], where: str = "table") -> Table:
     """Check a table as TOML gives it; ``where`` begins every error message."""
     said = dict(said)
     defaults = mapping(said.pop("defaults", {}), f"{where}: [defaults]")
-    rows = tables(said.pop("rows", []), f"{where}: [[rows]]")
+    rows = _with_likes(tables(said.pop("rows", []), f"{where}: [[rows]]"), where)
     claims = said.pop("claims", [])
     tasks = mapping(said.pop("tasks", {"default": {}}), f"{where}: [tasks]")
     if not rows:
@@ -147,7 +147,25 @@ def _parts(row: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     return tables(row.get("parts", []), f"{where}: [[rows.parts]]")
 
 
-_OF_ROW = ("label", "model", "task", "seeds", "start", "note", "paper")
+_OF_ROW = ("label", "model", "task", "seeds", "start", "like", "note", "paper")
+_NOT_OF_LIKE = ("label", "start", "like", "note", "paper")
+"""Keys that a row does not have from the row that it is like."""
+
+
+def _with_likes(rows: Sequence[dict[str, Any]], where: str) -> list[dict[str, Any]]:
+    """Return rows with what they leave to the row that they are like: ``like = LABEL``."""
+    labels = {str(row.get("label")): row for row in rows}
+    made = []
+    for row in rows:
+        other: Mapping[str, Any] = {}
+        if "like" in row:
+            at, like = f"{where}: row {row.get('label')!r}: like", str(row["like"])
+            if like not in labels:
+                raise BadInput(f"{at}: no row {instead(like, labels)}")
+            if "like" in (other := labels[like]):
+                raise BadInput(f"{at}: {like!r} is like another row itself; name that one.")
+        made.append({**{k: v for k, v in other.items() if k not in _NOT_OF_LIKE}, **row})
+    return made
 
 
 def _row(
@@ -200,6 +218,7 @@ def _check(table: Table, where: str) -> None:
         if row.seeds is not None:
             _check_seeds(row.seeds, row.where)
         _check_start(table, row, labels)
+        _check_like(table, row)
     _check_seeds(table.seeds, where)
     if table.baseline not in labels:
         raise BadInput(f"{where}: baseline: no row {instead(table.baseline, labels)}")
@@ -246,3 +265,19 @@ def _check_start(table: Table, row: Row, labels: Sequence[str]) -> None:
             )
         seen.append(at.start)
         at = before
+
+
+def _check_like(table: Table, row: Row) -> None:
+    # The row that this one stands in for.
+    if row.like is None:
+        return
+    other = table.row(row.like)
+    if (other.model, other.task) != (row.model, row.task):
+        raise BadInput(
+            f"{row.where}: like: {row.like!r} has another model or task; this row stands in its "
+            "place in claims, so they differ in the words alone."
+        )
+    if row.paper.any_measure:
+        raise BadInput(
+            f"{row.where}: paper: what is printed is that of {row.like!r}; leave it there."
+        )

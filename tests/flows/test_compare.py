@@ -13,8 +13,8 @@ from rich.console import Console
 from flows import compare, report, tracking
 from flows import verdicts as verdicts_page
 from ssi_core.evaluation.claims import Claim
-from ssi_core.evaluation.significance import holm, paired_t
-from ssi_core.experiment import PrintedRow, Published
+from ssi_core.evaluation.significance import holm, paired_randomisation, paired_t
+from ssi_core.experiment import PrintedRow, Published, Row
 from ssi_core.types import BadInput
 from tests.flows import comparisons
 
@@ -176,6 +176,18 @@ def test_a_terminal_shows_the_claims_that_do_not_hold_and_where_the_others_are(f
     text = printed({**found, "claims": [c for c in found["claims"] if c["verdict"] == "holds"]})
     assert "2 of 2 claims of order hold" in text
     assert "do not hold" not in text
+
+
+def test_a_narrow_terminal_has_the_verdicts_of_a_claim_below_it(found):
+    (one,) = (c for c in found["claims"] if c["verdict"] == "reversed")
+    claims = [{**one, "measure": name} for name in ("map", "rank_loss", "p_at_10")]
+    file = io.StringIO()
+    compare.render({**found, "claims": claims}, Console(file=file, width=80, highlight=False))
+    lines = file.getvalue().splitlines()
+    at = lines.index("TF-IDF above U'V + I")
+    said = "rank loss reversed, p < .001; MAP reversed, p < .001; P@10 reversed, p < .001"
+    assert lines[at + 1].strip() == said
+    assert max(map(len, lines)) <= 80
 
 
 def test_the_footnotes_name_the_candidates_once(found):
@@ -398,6 +410,44 @@ def test_a_claim_between_rows_that_read_other_words_is_listed_apart(rows):
     assert "one row reads all words, the other the 100 heaviest of all words" in text
     assert verdicts_page.LIKE_WITH_LIKE in text
     assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_a_claim_is_tested_on_a_stand_in_that_reads_what_the_other_row_reads(rows):
+    loaded = compare.load(EXPERIMENT, "first")
+    own = {row.label: row for row in loaded.table.rows}
+    own["U'V + I"] = dataclasses.replace(own["U'V + I"], parameters={"view": "raw:100"})
+    own["BM25"] = Row("BM25", "tfidf", "default", like="TF-IDF", parameters={"view": "raw:100"})
+    table = dataclasses.replace(loaded.table, rows=tuple(own.values()))
+    found = compare.results(dataclasses.replace(loaded, table=table))
+    claims = {(c["claim"]): c for c in found["claims"]}
+    one = claims["U'V + I above TF-IDF in map"]
+    assert one["rows"] == ["U'V + I", "BM25"]
+    assert (one["above"], one["below"]) == ("U'V + I", "TF-IDF")
+    ours, theirs = (loaded.means[label]["map"].to_numpy() for label in one["rows"])
+    assert one["p"] == paired_randomisation(ours, theirs)
+    assert [row["like"] for row in found["summary"]] == [None, "TF-IDF", None]
+    # A claim about the stand-in itself is not moved: it pits whole texts against 100 words.
+    assert claims["BM25 above TF-IDF in map"]["verdict"] == "not like with like"
+    tests = {(t["a"], t["b"], t["metric"]) for t in found["tests"] if t["family"] == "claims"}
+    assert ("U'V + I", "BM25", "test/map") in tests
+    text = " ".join(printed(found).split())
+    assert "2 of 3 claims of order hold, 1 reversed (3 on stand-ins); apart: 1 not like" in text
+    assert "TF-IDF above U'V + I, on BM25" in text
+    assert verdicts_page.STAND_INS in text
+    page = report.markdown(found)
+    assert "| U'V + I above TF-IDF, on BM25 |" in page
+    assert verdicts_page.STAND_INS in page
+    assert verdicts_page.STAND_INS not in report.markdown(compare.results(loaded))
+
+
+def test_a_scatter_plot_shows_500_queries_the_same_ones_for_every_row():
+    values = np.arange(1000.0)
+    drawn = compare._drawn(values)
+    assert len(drawn) == len(set(drawn)) == 500
+    assert drawn.tolist() == (compare._drawn(values + 1) - 1).tolist()
+    # Not the first ones, which are those of the smallest ids: about half come from each half.
+    assert 200 < (drawn < 500).sum() < 300
+    assert compare._drawn(values[:60]).tolist() == values[:60].tolist()
 
 
 def test_a_row_that_only_the_paper_has_is_shown_with_its_values_alone(rows):

@@ -24,12 +24,12 @@ from ssi_core.types import Float64, Report
 
 def judged(table: Table, reports: Mapping[str, Sequence[Report]], test: TestName) -> list[Verdict]:
     """Judge the claims of a table whose rows are there; `claims.judge` says what can go wrong."""
-    claims = [claim for claim in table.claims if {claim.above, claim.below} <= set(reports)]
+    claims = [claim for claim in table.claims if {*claim.rows} <= set(reports)]
     if not claims:
         return []
     from ssi_core.experiment.likeness import unlikeness  # loads the models
 
-    pairs = dict.fromkeys((claim.above, claim.below) for claim in claims)
+    pairs = dict.fromkeys(claim.rows for claim in claims)
     reasons = {pair: unlikeness(table.row(pair[0]), table.row(pair[1])) for pair in pairs}
     return judge(claims, reports, unlike=reasons, test=test)
 
@@ -124,6 +124,7 @@ def object_of(verdict: Verdict) -> dict[str, Any]:
     return {
         "claim": str(verdict.claim),
         "verdict": verdict.verdict,
+        "difference": verdict.difference,
         "p": verdict.p,
         "p_adjusted": verdict.p_adjusted,
         "bound": verdict.bound,

@@ -1,4 +1,7 @@
-"""Claims of a comparison for a person: how many hold, which do not, and which are counted apart."""
+"""Claims of a comparison for a person: how many hold, which do not, and which are counted apart.
+
+A claim with a margin is one of no difference; see `ssi_core.evaluation.claims.Claim`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ LIKE_WITH_LIKE = (
 def claims_line(claims: Sequence[Mapping[str, Any]]) -> str:
     """Say how many claims hold, of how many distinct ones, and how many are counted apart."""
     counted = [claim for claim in claims if claim["verdict"] not in APART]
-    parts = [f"{_count(counted, 'holds')} of {len(counted)} claims of order hold"]
+    kind = "claims" if any(_margin(claim) for claim in counted) else "claims of order"
+    parts = [f"{_count(counted, 'holds')} of {len(counted)} {kind} hold"]
     if len(_distinct(counted)) < len(counted):
         holds = len(_distinct(c for c in counted if c["verdict"] == "holds"))
         parts[0] += f" ({holds} of {len(_distinct(counted))} distinct ones)"
@@ -39,7 +43,12 @@ def _count(claims: Sequence[Mapping[str, Any]], verdict: str) -> int:
 
 
 def _distinct(claims: Iterable[Mapping[str, Any]]) -> set[tuple[str, ...]]:
-    return {(*claim["systems"], claim["measure"]) for claim in claims}
+    return {(*claim["systems"], claim["measure"], _margin(claim)) for claim in claims}
+
+
+def _margin(claim: Mapping[str, Any]) -> str:
+    """Write the margin of a claim of no difference; "" for one of order."""
+    return f"±{claim['margin']:g}" if claim.get("margin") is not None else ""
 
 
 def claims_cells(
@@ -53,15 +62,17 @@ def claims_cells(
     """
     names = [n for n in titles if any(c["measure"] == n for c in claims)]
     names += sorted({c["measure"] for c in claims} - set(names))
-    pairs: dict[tuple[str, str], dict[str, str]] = {}
+    lines_of: dict[str, dict[str, str]] = {}
     for claim in claims:
         verdict = f"{claim['verdict']}, {probability(claim['p_adjusted'], claim['bound'])}"
-        pairs.setdefault((claim["above"], claim["below"]), {})[claim["measure"]] = verdict
+        relation = "above"
+        if margin := _margin(claim):
+            relation = "no different from"
+            verdict += f" ({claim['difference']:+.4f} of {margin})"
+        line = f"{claim['above']} {relation} {claim['below']}"
+        lines_of.setdefault(line, {})[claim["measure"]] = verdict
     head = ["claim", *(titles.get(n, n).removesuffix(" %") for n in names)]
-    lines = [
-        [f"{above} above {below}", *(cells.get(n, "") for n in names)]
-        for (above, below), cells in pairs.items()
-    ]
+    lines = [[line, *(cells.get(n, "") for n in names)] for line, cells in lines_of.items()]
     return head, lines
 
 

@@ -373,7 +373,7 @@ def open_mates_task(task: Task, path: Path) -> Task:
     return replace(task, also=also)
 
 
-def _themselves(rows: Int32, queries: int) -> sparse.csr_array:
+def _themselves(rows: NDArray[np.integer], queries: int) -> sparse.csr_array:
     """Bar the query that each document is, given their rows, ascending."""
     ones, columns = np.ones(len(rows), np.bool_), np.arange(len(rows))
     return sparse.csr_array((ones, (rows, columns)), shape=(queries, len(rows)))

@@ -332,6 +332,10 @@ def test_a_corpus_without_its_parts_is_refused(tmp_path):
         ({"words": 0}, "words=0"),
         ({"split": "lines"}, "links, documents"),
         ({"pool": -1}, "pool=-1"),
+        ({"held_out": "once"}, "split, both"),
+        ({"held_out": "both", "cold": 0.2}, "none of them cold"),
+        ({"held_out": "both", "split": "queries"}, "expected split='links' or 'documents'"),
+        ({"held_out": "both", "query_words": 3}, "queries that are documents"),
         ({"views": ("tfidf",)}, "counts, raw, sublinear, binary"),
     ],
 )

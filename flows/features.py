@@ -67,6 +67,11 @@ class FeaturesSettings(BaseModel):
     goal: bool = Field(
         default=False, description="Of clicks: a query is a page and what its visitor looks for"
     )
+    held_out: Literal["split", "both"] = Field(
+        default="split",
+        description="both: tested are links that a split by links and one by documents hold out, "
+        "so that models of the two splits answer the same queries",
+    )
     views: list[str] = Field(
         default_factory=lambda: ["counts", "raw", "sublinear"],
         min_length=1,

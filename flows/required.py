@@ -61,6 +61,7 @@ _DEFAULTS: dict[str, Any] = {
     "cold": 0.0,
     "query_words": None,
     "query_draws": 20,
+    "held_out": "split",
     "relevant": None,
     "vocabularies": "one",
     "goal": False,

@@ -32,11 +32,11 @@ def judged(table: Table, reports: Mapping[str, Sequence[Report]], test: TestName
     from ssi_core.experiment.likeness import compared, unlikeness  # loads the models
 
     rows = [row for row in table.rows if row.label in reports]
-    pairs = {pair: compared(*pair, rows) for pair in {(c.above, c.below) for c in table.claims}}
+    pairs = {pair: compared(*pair, rows) for pair in {claim.rows for claim in table.claims}}
     tested = {
-        claim: Claim(pair[0].label, pair[1].label, claim.measure)
+        claim: replace(claim, above=pair[0].label, below=pair[1].label)
         for claim in table.claims
-        if (pair := pairs[claim.above, claim.below])
+        if (pair := pairs[claim.rows])
     }
     reasons = {(a.label, b.label): unlikeness(a, b) for a, b in filter(None, pairs.values())}
     verdicts = judge(list(tested.values()), reports, unlike=reasons, test=test)
@@ -133,6 +133,7 @@ def object_of(verdict: Verdict) -> dict[str, Any]:
     return {
         "claim": str(verdict.claim),
         "verdict": verdict.verdict,
+        "difference": verdict.difference,
         "p": verdict.p,
         "p_adjusted": verdict.p_adjusted,
         "bound": verdict.bound,

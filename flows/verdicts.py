@@ -1,4 +1,7 @@
-"""Claims of a comparison for a person: how many hold, which do not, and which are counted apart."""
+"""Claims of a comparison for a person: how many hold, which do not, and which are counted apart.
+
+A claim with a margin is one of no difference; see `ssi_core.evaluation.claims.Claim`.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ STAND_INS = (
 def claims_line(claims: Sequence[Mapping[str, Any]]) -> str:
     """Say how many claims hold, of how many distinct ones, and how many are counted apart."""
     counted = [claim for claim in claims if claim["verdict"] not in APART]
-    parts = [f"{_count(counted, 'holds')} of {len(counted)} claims of order hold"]
+    kind = "claims" if any(_margin(claim) for claim in counted) else "claims of order"
+    parts = [f"{_count(counted, 'holds')} of {len(counted)} {kind} hold"]
     if len(_distinct(counted)) < len(counted):
         holds = len(_distinct(c for c in counted if c["verdict"] == "holds"))
         parts[0] += f" ({holds} of {len(_distinct(counted))} distinct ones)"
@@ -51,7 +55,12 @@ def _count(claims: Sequence[Mapping[str, Any]], verdict: str) -> int:
 
 
 def _distinct(claims: Iterable[Mapping[str, Any]]) -> set[tuple[str, ...]]:
-    return {(*claim["systems"], claim["measure"]) for claim in claims}
+    return {(*claim["systems"], claim["measure"], _margin(claim)) for claim in claims}
+
+
+def _margin(claim: Mapping[str, Any]) -> str:
+    """Write the margin of a claim of no difference; "" for one of order."""
+    return f"±{claim['margin']:g}" if claim.get("margin") is not None else ""
 
 
 def claims_cells(
@@ -68,6 +77,8 @@ def claims_cells(
     pairs: dict[str, dict[str, str]] = {}
     for claim in claims:
         verdict = f"{claim['verdict']}, {probability(claim['p_adjusted'], claim['bound'])}"
+        if margin := _margin(claim):
+            verdict += f" ({claim['difference']:+.4f} of {margin})"
         pairs.setdefault(_pair(claim), {})[claim["measure"]] = verdict
     head = ["claim", *(titles.get(n, n).removesuffix(" %") for n in names)]
     return head, [[pair, *(cells.get(n, "") for n in names)] for pair, cells in pairs.items()]
@@ -75,8 +86,9 @@ def claims_cells(
 
 def _pair(claim: Mapping[str, Any]) -> str:
     """Write the rows of a claim, and those that it was tested on in their place."""
-    said = f"{claim['above']} above {claim['below']}"
-    return f"{said}, on {', '.join(rows)}" if (rows := stand_ins(claim)) else said
+    relation = "no different from" if _margin(claim) else "above"
+    pair = f"{claim['above']} {relation} {claim['below']}"
+    return f"{pair}, on {', '.join(rows)}" if (rows := stand_ins(claim)) else pair
 
 
 def apart(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:

@@ -136,7 +136,7 @@ def write_mates(path: Path, documents: int = 200, *, dictionary: bool = True) ->
         f"{foreign(text)} " + " ".join(f"titulo{b}x" for b in mentioned[i])
         for i, text in enumerate(texts)
     ]
-    queries = write_corpus(path.with_name(f"{path.name}-eo"), asked, [], language="eo")
+    queries = write_corpus(path.with_name(f"{path.name}-eo"), asked, links, language="eo")
     for part in (queries / "documents").iterdir():
         rows = pl.col("id").str.strip_prefix("d")
         titles = pl.concat_str(pl.lit("titulo"), rows, pl.lit("x"))

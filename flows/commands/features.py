@@ -92,6 +92,13 @@ def _views(context: click.Context, option: click.Parameter, value: str) -> list[
     help="With --query-words: queries drawn of a document for training.",
 )
 @click.option(
+    "--held-out",
+    type=click.Choice(["split", "both"]),
+    default="split",
+    help="Tested is what the split holds out, or what a split by links and one by documents both "
+    "hold out: the same queries, candidates and answers for both.",
+)
+@click.option(
     "--relevant",
     type=click.Choice(["link", "mate"]),
     help="CORPUS is of mates: answers are what the mate links to, or the mate.",
@@ -126,6 +133,7 @@ def features(
     cold: float,
     query_words: int | None,
     query_draws: int,
+    held_out: str,
     relevant: str | None,
     translated: Path | None,
     vocabularies: str,
@@ -155,8 +163,8 @@ def features(
     pooled = {} if pool is None else {"pool": pool}
     if _is_of_clicks(corpus):
         _refuse(
-            "a directory of clicks", "cold", "query_words", "query_draws", "relevant",
-            "translated",
+            "a directory of clicks", "cold", "query_words", "query_draws", "held_out",
+            "relevant", "translated",
         )  # fmt: skip
         said: dict[str, Any] = {"words": words, "views": views, "split_seed": split_seed}
         said |= pooled
@@ -179,6 +187,7 @@ def features(
         "cold": cold,
         "query_words": query_words,
         "query_draws": query_draws,
+        "held_out": held_out,
         **pooled,
     }
     with progress("features") as tell:
@@ -197,7 +206,7 @@ def _refuse_settings_of_a_corpus(relevant: str | None) -> None:
     """Refuse options that a task of mates has no place for."""
     if relevant is None:
         raise click.UsageError("--translated needs --relevant.")
-    _refuse("--relevant", "split", "cold", "query_words", "query_draws")
+    _refuse("--relevant", "split", "cold", "query_words", "query_draws", "held_out")
 
 
 def _refuse(what: str, *names: str) -> None:

@@ -1,4 +1,4 @@
-"""Verdicts on claims of order: is one row above another, by a paired test over queries.
+"""Verdicts on claims: is one row above another, or no different, by a paired test over queries.
 
 Rows with the same values on every query are one system: a query expansion that chose to add nothing
 is TF-IDF. Claims about the same two systems are one test, and one member of the family that Holm
@@ -19,6 +19,8 @@ from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.evaluation.significance import (
     at_floor,
     holm,
+    paired_beyond,
+    paired_equivalence,
     paired_randomisation,
     paired_t,
     rounds_of,
@@ -37,31 +39,51 @@ APART: tuple[Outcome, ...] = ("same system", "not like with like")
 
 @dataclass(frozen=True)
 class Claim:
-    """Row ``above`` is better than row ``below`` in ``measure``; rows are named by their labels."""
+    """Row ``above`` is better than row ``below`` in ``measure``; rows are named by their labels.
+
+    With a ``margin`` the claim is that of no difference: the means of the two differ by less. The
+    margin is in the unit of the measure, and is fixed before anything is measured.
+    """
 
     above: str
     below: str
     measure: str
+    margin: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a margin that is none."""
+        if self.margin is not None and not 0 < self.margin < np.inf:
+            raise ValueError(f"margin={self.margin}, expected a number above 0")
+
+    @property
+    def rows(self) -> tuple[str, str]:
+        """Labels of both rows."""
+        return self.above, self.below
 
     def __str__(self) -> str:
+        if self.margin is not None:
+            within = f"within {self.margin:g} in {self.measure}"
+            return f"{self.above} no different from {self.below} {within}"
         return f"{self.above} above {self.below} in {self.measure}"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a two-sided paired test says of a claim.
+    """What a two-sided paired test, or one of no difference, says of a claim.
 
     Attributes
     ----------
     claim : `Claim`
     verdict : "holds" or "reversed" where the adjusted p is below the level, else "not decided"; the
-        two of `APART` for claims that are counted apart
+        two of `APART` for claims that are counted apart. A claim of no difference is reversed where
+        the difference is larger than its margin
     difference : mean of ``above`` minus mean of ``below``, in the measure's own sense: a rank loss
         that is lower, and so better, has a negative difference
     p : of this test alone
     p_adjusted : by Holm over the distinct claims of the table; None for a claim that is apart
     bound : p is the smallest that the randomisation gives, so that both are upper bounds
-    test : "randomisation" or "t"
+    test : "randomisation" or "t"; of no difference "tost", two one-sided t tests, or the opposite
+        of them where the difference is not below the margin
     n : queries
     rows : labels of the rows that were tested; `judge` tests those of the claim
     systems : labels of the first rows with their values
@@ -74,7 +96,7 @@ class Verdict:
     p: float
     p_adjusted: float | None
     bound: bool
-    test: TestName
+    test: TestName | Literal["tost"]
     n: int
     rows: tuple[str, str]
     systems: tuple[str, str]
@@ -144,7 +166,7 @@ def judge(
     claims : `Claim`; their measure is one of `PER_QUERY`
     rows : label -> the reports of its seeds
     unlike : (above, below) -> why a claim about these rows is not like with like
-    test : "randomisation" (of `rounds_of` the family rounds) or "t"
+    test : of claims of order: "randomisation" (of `rounds_of` the family rounds) or "t"
     level : of the adjusted p
     seed : of the randomisation
 
@@ -158,20 +180,25 @@ def judge(
     first = twins(means)
     systems = {c: (first[c.above], first[c.below]) for c in claims}
     reasons = {c: _apart(c, systems[c], unlike) for c in claims}
-    family = list(dict.fromkeys((*systems[c], c.measure) for c in claims if not reasons[c]))
+    keys = {c: (*systems[c], c.measure, c.margin) for c in claims}
+    family = list(dict.fromkeys(keys[c] for c in claims if not reasons[c]))
     rounds = rounds_of(len(family))
 
-    def p_of(above: str, below: str, measure: str) -> float:
+    def p_of(above: str, below: str, measure: str, margin: float | None) -> float:
         a, b = (means[label][measure].to_numpy() for label in (above, below))
+        if margin is not None:
+            near = abs(float(np.mean(a - b))) < margin
+            return paired_equivalence(a, b, margin) if near else paired_beyond(a, b, margin)
         return (
             paired_t(a, b) if test == "t" else paired_randomisation(a, b, rounds=rounds, seed=seed)
         )
 
-    alone = {key: p_of(*key) for key in dict.fromkeys((*systems[c], c.measure) for c in claims)}
+    alone = {key: p_of(*key) for key in dict.fromkeys(keys.values())}
     adjusted = dict(zip(family, holm([alone[key] for key in family]).tolist(), strict=True))
     verdicts = []
     for claim in claims:
-        key = (*systems[claim], claim.measure)
+        key = keys[claim]
+        by: TestName | Literal["tost"] = test if claim.margin is None else "tost"
         above, below = (means[label][claim.measure].to_numpy() for label in systems[claim])
         difference = float(np.mean(above - below))
         outcome, reason = reasons[claim] or (_outcome(claim, difference, adjusted[key], level), "")
@@ -182,8 +209,8 @@ def judge(
                 difference,
                 alone[key],
                 None if reason else adjusted[key],
-                test == "randomisation" and at_floor(alone[key], rounds),
-                test,
+                by == "randomisation" and at_floor(alone[key], rounds),
+                by,
                 len(above),
                 (claim.above, claim.below),
                 systems[claim],
@@ -197,12 +224,12 @@ def _means(
     claims: Sequence[Claim], rows: Mapping[str, Sequence[Report]]
 ) -> dict[str, pl.DataFrame]:
     """Return the means of the rows that claims name, in the order of the rows."""
-    named = {label for claim in claims for label in (claim.above, claim.below)}
+    named = {label for claim in claims for label in claim.rows}
     means = {label: average_seeds(own) for label, own in rows.items() if label in named}
     for claim in claims:
         if claim.measure not in PER_QUERY:
             raise ValueError(f"measure={claim.measure!r}, expected one of {', '.join(PER_QUERY)}")
-        for label in (claim.above, claim.below):
+        for label in claim.rows:
             if label not in rows:
                 raise ValueError(f"{claim}: row {label!r} is not there; it has: {', '.join(rows)}")
         if not means[claim.above]["id"].equals(means[claim.below]["id"]):
@@ -216,7 +243,7 @@ def _apart(
     """Return outcome and reason of a claim that is counted apart; None for all others."""
     if systems[0] == systems[1]:
         return "same system", "both rows have the same values on every query"
-    if reason := unlike.get((claim.above, claim.below)):
+    if reason := unlike.get(claim.rows):
         return "not like with like", reason
     return None
 
@@ -224,5 +251,7 @@ def _apart(
 def _outcome(claim: Claim, difference: float, p_adjusted: float, level: float) -> Outcome:
     if not p_adjusted < level:
         return "not decided"
+    if claim.margin is not None:
+        return "holds" if abs(difference) < claim.margin else "reversed"
     gain = -difference if claim.measure in LOWER_IS_BETTER else difference
     return "holds" if gain > 0 else "reversed"

@@ -87,6 +87,45 @@ def paired_t(a: ArrayLike, b: ArrayLike, *, alternative: Alternative = "two-side
     return float(stats.t.sf(t if alternative == "greater" else -t, n - 1))
 
 
+def paired_equivalence(a: ArrayLike, b: ArrayLike, margin: float) -> float:
+    """Return p of two one-sided paired t tests (Schuirmann 1987): no difference but for a margin.
+
+    The null hypothesis is ``|mean(a - b)| >= margin``; with the standard error s of the mean d,
+
+        p = max(P(T > (d + margin) / s), P(T < (d - margin) / s)),   T of n - 1 degrees.
+
+    p is below alpha where the interval of confidence ``1 - 2 alpha`` lies inside of the margin.
+
+    Parameters
+    ----------
+    a, b : a value per query, the same queries in the same order
+    margin : the largest difference that is none, fixed before the values are seen
+    """
+    left = _with_margin(a, margin)
+    return max(
+        paired_t(left + margin, b, alternative="greater"),
+        paired_t(left - margin, b, alternative="less"),
+    )
+
+
+def paired_beyond(a: ArrayLike, b: ArrayLike, margin: float) -> float:
+    """Return p of the opposite of `paired_equivalence`: a difference of more than the margin.
+
+    The null hypothesis is ``|mean(a - b)| <= margin``: twice the smaller p of a one-sided paired t
+    test on each side.
+    """
+    left = _with_margin(a, margin)
+    above = paired_t(left - margin, b, alternative="greater")
+    below = paired_t(left + margin, b, alternative="less")
+    return min(1.0, 2 * min(above, below))
+
+
+def _with_margin(a: ArrayLike, margin: float) -> Float64:
+    if not 0 < margin < np.inf:
+        raise ValueError(f"margin={margin}, expected a number above 0")
+    return np.asarray(a, dtype=np.float64)
+
+
 def holm(p_values: ArrayLike) -> Float64:
     """Return p-values adjusted for their number (Holm 1979), in the given order.
 

@@ -11,6 +11,7 @@ from ssi_core.evaluation.claims import Claim
 from ssi_core.evaluation.measures import LOWER_IS_BETTER, MEASURES
 from ssi_core.experiment.strict import read, tables
 from ssi_core.experiment.tables import Row
+from ssi_core.types import BadInput
 
 PRINTED = "printed"
 """Word for every order that the print makes, alone or as a member of the list of claims."""
@@ -25,22 +26,22 @@ def read_claims(said: Any, rows: Sequence[Row], where: str) -> tuple[Claim, ...]
     rows : those of the table
     where : begins every error message
     """
-    print_too, written = _divided(said)
+    print_too, others = _divided(said)
     claims = tuple(
         read(Claim, one, f"{where}: claim {n}")
-        for n, claim in enumerate(tables(written, f"{where}: [[claims]]"), 1)
-        for one in _each_measure(claim)
+        for n, claim in enumerate(tables(others, f"{where}: [[claims]]"), 1)
+        for one in _each_measure(_of_two(claim, f"{where}: claim {n}"))
     )
     return (*printed_claims(rows), *claims) if print_too else claims
 
 
 def without(said: Any, labels: Collection[str], where: str) -> Any:
     """Return claims as TOML gives them, less those about rows of these labels."""
-    print_too, written = _divided(said)
+    print_too, others = _divided(said)
     kept = [
         claim
-        for claim in tables(written, f"{where}: [[claims]]")
-        if not {str(claim.get("above")), str(claim.get("below"))} & {*labels}
+        for claim in tables(others, f"{where}: [[claims]]")
+        if not {str(_of_two(claim, where).get(end)) for end in ("above", "below")} & {*labels}
     ]
     return [PRINTED, *kept] if print_too else kept
 
@@ -94,6 +95,19 @@ def _differ(first: Row, second: Row, measure: str, largest: float | None) -> boo
     one, other = (row.paper.measure(f"{measure}_se") for row in (first, second))
     one, other = one or other or largest, other or one or largest
     return abs(a - b) > 2 * hypot(one, other)
+
+
+def _of_two(claim: Mapping[str, Any], where: str) -> dict[str, Any]:
+    # equal = [one, other] with a margin is a claim of no difference.
+    if ("equal" in claim) != ("margin" in claim):
+        raise BadInput(f"{where}: a claim of no difference has equal = [ROW, ROW] and a margin.")
+    if "equal" not in claim:
+        return dict(claim)
+    values = dict(claim)
+    rows = values.pop("equal")
+    if not isinstance(rows, list) or len(rows) != 2:
+        raise BadInput(f"{where}: equal: {rows!r} is of the wrong kind, expected two labels.")
+    return {"above": rows[0], "below": rows[1], **values}
 
 
 def _each_measure(claim: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -63,6 +63,8 @@ class TaskSpec:
         query's mate links to, or "mate", the mate itself; articles are on the sides of the split,
         ``words`` are those of each side, and of the other settings split_seed and pool hold
     vocabularies, goal : of a task of clicks; see `features.settings.ClicksSettings`
+    held_out : "both": what a split by links and one by documents both hold out is tested; see
+        `features.settings.Settings`
     """
 
     words: int | Literal["all"] = 30_000
@@ -75,6 +77,7 @@ class TaskSpec:
     relevant: Literal["link", "mate"] | None = None
     vocabularies: Literal["one", "two"] = "one"
     goal: bool = False
+    held_out: Literal["split", "both"] = "split"
 
     def __post_init__(self) -> None:
         if self.pool is not None and self.pool < 0:
@@ -91,6 +94,14 @@ class TaskSpec:
             raise ValueError(f"split={self.split!r}: vocabularies and goal are of tasks of clicks")
         if of_clicks and (self.cold, self.query_words) != (0.0, None):
             raise ValueError(f"split={self.split!r}: a task of clicks has no cold, no query_words")
+        if self.held_out == "both" and self.split not in ("links", "documents"):
+            raise ValueError("held_out='both': expected split='links' or 'documents'")
+
+    def tests_as(self, other: TaskSpec) -> bool:
+        """Tell whether both tasks test the same queries, candidates and answers."""
+        shared = self.held_out == other.held_out == "both"
+        same = (self.split_seed, self.pool) == (other.split_seed, other.pool)
+        return self == other or (shared and same)
 
     @property
     def needs(self) -> Literal["links", "mates", "clicks", "judgements"]:
@@ -191,7 +202,7 @@ class Table:
     name : name of the experiment in MLflow
     tasks : name -> how the task is made
     rows : in printed order, labels are unique
-    claims : orders that the source claims, tested together
+    claims : what the source claims, orders and no differences, tested together
     baseline : label that every other row is tested against; the first row unless said
     seeds : number of seeds of a row that does not say its own
     source, note : citation, and what a reader must know
@@ -245,7 +256,7 @@ class Table:
             for row in self.rows
             if row.label in wanted
         )
-        claims = tuple(c for c in self.claims if {c.above, c.below} <= wanted)
+        claims = tuple(c for c in self.claims if {*c.rows} <= wanted)
         baseline = self.baseline if self.baseline in wanted else rows[0].label
         scatter = tuple(pair for pair in self.scatter if {*pair} <= wanted)
         return replace(self, rows=rows, claims=claims, baseline=baseline, scatter=scatter)
@@ -285,7 +296,7 @@ class Table:
             "rows": [_written_row(row) for row in self.rows],
         }
         if self.claims:
-            written["claims"] = [_written(claim) for claim in self.claims]
+            written["claims"] = [_written_claim(claim) for claim in self.claims]
         if self.measures != Table.measures:
             written["measures"] = list(self.measures)
         if self.scatter:
@@ -302,6 +313,13 @@ def _written(value: Any, *names: str) -> dict[str, Any]:
     names = names or tuple(f.name for f in fields(value))
     said = {name: getattr(value, name) for name in names}
     return {name: one for name, one in said.items() if one is not None}
+
+
+def _written_claim(claim: Claim) -> dict[str, Any]:
+    said = _written(claim)
+    if claim.margin is None:
+        return said
+    return {"equal": [said.pop("above"), said.pop("below")], **said}
 
 
 def _written_row(row: Row) -> dict[str, Any]:

@@ -226,13 +226,18 @@ def _check(table: Table, where: str) -> None:
         raise BadInput(f"{where}: scatter: no row {instead(label, labels)}")
     for number, claim in enumerate(table.claims, 1):
         at = f"{where}: claim {number}"
-        for label in (claim.above, claim.below):
+        for label in claim.rows:
             if label not in labels:
                 raise BadInput(f"{at}: no row {instead(label, labels)}")
         if claim.measure not in PER_QUERY:
             raise BadInput(f"{at}: no measure {instead(claim.measure, PER_QUERY)}")
-        if table.row(claim.above).task != table.row(claim.below).task:
-            raise BadInput(f"{at}: its rows are on different tasks, so queries cannot be paired.")
+        above, below = (table.tasks[table.row(label).task] for label in claim.rows)
+        if not above.tests_as(below):
+            raise BadInput(
+                f"{at}: its rows are on different tasks, so queries cannot be paired. Splits by "
+                "links and by documents test the same with held_out = 'both', one split_seed and "
+                "one pool."
+            )
 
 
 _MOST_SEEDS = 10_000

@@ -19,11 +19,18 @@ from ssi_core.features.hashing import Hashing, parse_view
 from ssi_core.features.judged import write_judged
 from ssi_core.features.keywords import write_keyword_queries
 from ssi_core.features.layout import COLD, DOCUMENTS, MATRICES, PAIRS, POOL, VALID_POOL, VIEW
-from ssi_core.features.pairs import candidates, link_rows, sides_of_pairs, write_pairs
+from ssi_core.features.pairs import (
+    candidates,
+    held_out_twice,
+    link_rows,
+    sides_of_pairs,
+    write_pairs,
+)
 from ssi_core.features.queries import MATRICES as QUERY_MATRICES
+from ssi_core.features.queries import write_exclude
 from ssi_core.features.reading import INGEST, language_of, parts_of, texts_of
 from ssi_core.features.settings import Settings, pool_size
-from ssi_core.features.split import NO_SIDE, SIDES, TEST, Sides, side_of_documents
+from ssi_core.features.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_documents
 from ssi_core.features.tfidf import COUNTS, Weighting
 from ssi_core.features.views import TextView
 from ssi_core.types import BadInput, Progress
@@ -41,6 +48,7 @@ def build_task(
     cold: float = 0.0,
     query_words: int | None = None,
     query_draws: int = 20,
+    held_out: str = "split",
     frozen: Sequence[Path] = (),
     force: bool = False,
     progress: Progress | None = None,
@@ -62,7 +70,7 @@ def build_task(
     """
     pool = pool_size(pool, split)
     settings = Settings(
-        words, split, tuple(views), split_seed, pool, cold, query_words, query_draws
+        words, split, tuple(views), split_seed, pool, cold, query_words, query_draws, held_out
     )
     source = store.read(Path(corpus), "corpus")
     parents = {"corpus": source.key}
@@ -109,12 +117,12 @@ def _write_task(
         )
     texts.select("id", "title").write_parquet(path / DOCUMENTS)
     counts["documents"] = len(texts)
-    sides = None
-    if settings.split == "documents":
-        sides = side_of_documents(texts["title"], seed=settings.split_seed)
+    of_documents = side_of_documents(texts["title"], seed=settings.split_seed)
+    sides = of_documents if settings.split == "documents" else None
+    tested = of_documents if settings.held_out == "both" else sides
     if settings.split != "queries":
-        _write_pairs(corpus, texts, sides, settings, building, frozen)
-    _write_pools(path, sides, len(texts), settings)
+        _write_pairs(corpus, texts, sides, tested, settings, building, frozen)
+    _write_pools(path, sides, tested, len(texts), settings)
     fitting = np.ones(len(texts), np.bool_) if sides is None else sides != TEST
     words, idf, facts = write_counts(
         path / MATRICES,
@@ -178,6 +186,7 @@ def _write_pairs(
     corpus: Path,
     texts: pl.DataFrame,
     sides: Sides | None,
+    tested: Sides | None,
     settings: Settings,
     building: store.Building,
     frozen: Sequence[Path],
@@ -202,6 +211,18 @@ def _write_pairs(
         np.save(building.path / COLD, unseen)
         of_pairs[np.isin(rows, unseen).any(axis=1)] = TEST
         building.counts["cold_documents"] = len(unseen)
+    across = int(np.count_nonzero(of_pairs < 0)) - building.skipped.get("frozen_links", 0)
+    building.skipped["links_across_the_split"] = across
+    if settings.held_out == "both":
+        assert tested is not None
+        twice = held_out_twice(rows, texts["title"], tested, seed=settings.split_seed)
+        once = (of_pairs == TEST) & (twice != TEST)
+        of_pairs[once] = NO_SIDE
+        building.skipped["links_held_out_once"] = int(np.count_nonzero(once))
+        # What the split by links has seen is no candidate, whichever of the two this is.
+        unasked = rows[np.isin(twice, (TRAIN, VALID)) & (of_pairs == NO_SIDE)]
+        themselves = np.repeat(np.arange(len(texts)), 2).reshape(-1, 2)
+        write_exclude(building.path, np.vstack([themselves, unasked]), len(texts), len(texts))
     pairs = write_pairs(building.path / PAIRS, rows, of_pairs)
     missing = [name for name, n in pairs.items() if n == 0]
     if missing:
@@ -214,16 +235,18 @@ def _write_pairs(
     building.counts["queries"] = {
         name: len(np.unique(rows[of_pairs == side, 0])) for side, name in enumerate(SIDES)
     }
-    across = int(np.count_nonzero(of_pairs < 0)) - building.skipped.get("frozen_links", 0)
-    building.skipped["links_across_the_split"] = across
 
 
-def _write_pools(path: Path, sides: Sides | None, texts: int, settings: Settings) -> None:
-    """Candidates of the test and of validation: with a split by documents, those of the side."""
+def _write_pools(
+    path: Path, sides: Sides | None, tested: Sides | None, texts: int, settings: Settings
+) -> None:
+    """Candidates of the test and of validation: with sides of documents, those of the side."""
     everything = np.arange(texts, dtype=np.int32)
     test, valid = everything, everything
+    if tested is not None:
+        test = everything[tested == TEST]
     if sides is not None:
-        test, valid = everything[sides == TEST], everything[sides != TEST]
+        valid = everything[sides != TEST]
     for name, rows in ((POOL, test), (VALID_POOL, valid)):
         chosen = candidates(rows, settings.pool, texts, seed=settings.split_seed)
         if chosen is not None:

@@ -6,8 +6,10 @@ title of the document: a query is on that of its mates, the last of train, valid
 differ, and nothing of a query on the test side is seen in training. Every document can be a
 candidate. Vocabulary and idf of each side are those of the articles that are not on the test side.
 
-A task has two further ones, on the same documents: ``mates``, query -> mate, and ``monolingual``,
-where the documents are queries and what they link to is relevant, with the same sides.
+A task has three further ones, with the same sides: ``mates``, query -> mate; ``monolingual``,
+where the documents are queries and what they link to is relevant; and ``monolingual_queries``,
+where what a query links to in its own language is relevant, and the documents are the queries on
+the training side.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ from ssi_core.features.tfidf import COUNTS, Weighting
 from ssi_core.features.views import TextView
 from ssi_core.types import BadInput, Int32, Progress, Task
 
-MATES, MONOLINGUAL = "mates", "monolingual"
+MATES, MONOLINGUAL, MONOLINGUAL_QUERIES = "mates", "monolingual", "monolingual_queries"
+_ROWS = "documents.npy"
 
 Mask = NDArray[np.bool_]
 
@@ -149,6 +152,7 @@ class _Making:
         if self.frozen:
             self._bar(mates, of_queries, sides, self.asked["title"].filter(kept))
         self._write_pairs(mates, of_queries, sides)
+        self._write_query_pairs(kept, of_queries)
         everything = np.arange(len(sides), dtype=np.int32)
         for name in (POOL, VALID_POOL):
             pool = candidates(
@@ -202,10 +206,7 @@ class _Making:
         self.building.skipped["frozen_queries"] = int(np.count_nonzero(queries))
 
     def _write_pairs(self, mates: Int32, of_queries: Sides, sides: Sides) -> None:
-        corpus = self.mates.documents
-        parts = parts_of(corpus, "links")
-        tables = (files.read_strings([part], "source", "target", remedy=INGEST) for part in parts)
-        links = link_rows(tables, self.documents["id"], corpus / "links")
+        links = _links(self.mates.documents, self.documents)
         found = {MATES: (mates, of_queries), MONOLINGUAL: (links, sides)}
         if self.settings.relevant == "link":
             linked = np.unique(follow(mates[:, 0], mates[:, 1], links), axis=0)
@@ -226,6 +227,21 @@ class _Making:
                     "or split otherwise (--split-seed)."
                 )
             counts[f"{name}_pairs" if name else "pairs"] = pairs
+
+    def _write_query_pairs(self, kept: Mask, of_queries: Sides) -> None:
+        """Write links of queries to queries of training, and which these are."""
+        links = _links(self.mates.queries, self.asked)
+        between = kept[links].all(axis=1)
+        self.building.skipped["query_links_without_mate"] = int(np.count_nonzero(~between))
+        links = (np.cumsum(kept) - 1)[links[between]]
+        trained = of_queries == TRAIN
+        links = links[trained[links[:, 1]]]
+        rows = np.column_stack([links[:, 0], (np.cumsum(trained) - 1)[links[:, 1]]])
+        where = self.path / MONOLINGUAL_QUERIES
+        where.mkdir()
+        np.save(where / _ROWS, np.flatnonzero(trained).astype(np.int32))
+        pairs = write_pairs(where / PAIRS, rows.astype(np.int32), of_queries[links[:, 0]])
+        self.building.counts[f"{MONOLINGUAL_QUERIES}_pairs"] = pairs
 
     def _write_side(
         self,
@@ -316,27 +332,51 @@ class _Making:
 
 def open_mates_task(task: Task, path: Path) -> Task:
     """Complete an opened task with its further ones."""
+    queries, documents = task.queries, task.documents
+    trained = store.load_array(path / MONOLINGUAL_QUERIES / _ROWS)
+    if len(trained) and not 0 <= trained.min() <= trained.max() < len(queries):
+        raise BadInput(
+            f"{path / MONOLINGUAL_QUERIES}: its documents are not rows of {len(queries)} queries. "
+            f"{files.MAKE_AGAIN}"
+        )
+    further = {
+        MONOLINGUAL: replace(
+            task, queries=documents, exclude=_themselves(np.arange(len(documents)), len(documents))
+        ),
+        MONOLINGUAL_QUERIES: replace(
+            task,
+            documents=queries.take(trained),
+            exclude=_themselves(trained, len(queries)),
+            pool=None,
+            valid_pool=None,
+        ),
+    }
+    if (path / MATES).exists():
+        nothing = sparse.csr_array((len(queries), len(documents)), dtype=np.bool_)
+        further[MATES] = replace(task, exclude=nothing)
     also = {}
-    n = len(task.documents)
-    rows = np.arange(n + 1, dtype=np.int32)
-    own = sparse.csr_array((np.ones(n, np.bool_), rows[:-1], rows), shape=(n, n))
-    nothing = sparse.csr_array((len(task.queries), n), dtype=np.bool_)
-    for name, queries, exclude in (
-        (MATES, task.queries, nothing),
-        (MONOLINGUAL, task.documents, own),
-    ):
-        if (path / name).exists():
-            pairs = [load_pairs(path / name / PAIRS, side) for side in SIDES]
-            also[name] = replace(
-                task,
-                queries=queries,
-                train=pairs[TRAIN],
-                valid=pairs[VALID],
-                test=pairs[TEST],
-                exclude=exclude,
-                key=f"{task.key} {name}",
-            )
+    for name, one in further.items():
+        pairs = [load_pairs(path / name / PAIRS, side) for side in SIDES]
+        also[name] = replace(
+            one,
+            train=pairs[TRAIN],
+            valid=pairs[VALID],
+            test=pairs[TEST],
+            key=f"{task.key} {name}",
+        )
     return replace(task, also=also)
+
+
+def _themselves(rows: NDArray[np.integer], queries: int) -> sparse.csr_array:
+    """Bar the query that each document is, given their rows, ascending."""
+    ones, columns = np.ones(len(rows), np.bool_), np.arange(len(rows))
+    return sparse.csr_array((ones, (rows, columns)), shape=(queries, len(rows)))
+
+
+def _links(corpus: Path, texts: pl.DataFrame) -> Int32:
+    parts = parts_of(corpus, "links")
+    tables = (files.read_strings([part], "source", "target", remedy=INGEST) for part in parts)
+    return link_rows(tables, texts["id"], corpus / "links")
 
 
 def _read(corpus: Path) -> pl.DataFrame:

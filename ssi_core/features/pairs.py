@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core import store
-from ssi_core.features.split import SIDES, TEST, TRAIN, VALID, Sides, side_of_rows
+from ssi_core.features.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_rows
 from ssi_core.types import BadInput, Int32, Int64, Pairs
 
 
@@ -60,6 +60,16 @@ def sides_of_pairs(rows: Int32, titles: pl.Series, documents: Sides | None, *, s
     sides[(source == VALID) & (target != TEST)] = VALID
     sides[(source == TEST) & (target == TEST)] = TEST
     return sides
+
+
+def held_out_twice(rows: Int32, titles: pl.Series, documents: Sides, *, seed: int) -> Sides:
+    """Side of each pair between test documents by a split by links; -1 for every other pair.
+
+    The pairs on the test side are held out by a split by documents and by a split by links: two
+    models that learn from the one and from the other can be asked for the same pairs.
+    """
+    between = (documents[rows] == TEST).all(axis=1)
+    return np.where(between, side_of_rows(titles, rows, seed=seed), NO_SIDE).astype(np.int8)
 
 
 def write_pairs(directory: Path, rows: Int32, sides: Sides) -> dict[str, int]:

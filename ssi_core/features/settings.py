@@ -10,6 +10,7 @@ from ssi_core.features.rewriting import Rewriting
 from ssi_core.features.tfidf import COUNTS, Weighting
 
 SPLITS = ("links", "documents", "queries")
+HELD_OUT = ("split", "both")
 RELEVANT = ("link", "mate")
 CLICK_SPLITS = ("pairs", "sessions", "time")
 VOCABULARIES = ("one", "two")
@@ -49,6 +50,10 @@ class Settings:
         With split "links"
     query_words : a query is so many random words of its document; None: all of it
     query_draws : with ``query_words``: queries that are drawn of a document for training
+    held_out : "split": what the split holds out is tested. "both": of the links between test
+        documents of a split by documents, those that a split by links holds out, too; the other
+        links between two test documents are no candidates. Both splits, of one seed, then test the
+        same queries with the same candidates and answers, and train as they do by themselves
     """
 
     words: int | None
@@ -59,6 +64,7 @@ class Settings:
     cold: float
     query_words: int | None
     query_draws: int
+    held_out: str = "split"
 
     def __post_init__(self) -> None:
         if self.words is not None and self.words < 1:
@@ -72,6 +78,14 @@ class Settings:
         if self.cold and (self.split != "links" or self.query_words is not None):
             raise ValueError(
                 f"cold={self.cold}: expected split='links' and queries that are documents"
+            )
+        if self.held_out not in HELD_OUT:
+            raise ValueError(f"held_out={self.held_out!r}: expected one of {', '.join(HELD_OUT)}")
+        plain = self.split != "queries" and not self.cold and self.query_words is None
+        if self.held_out == "both" and not plain:
+            raise ValueError(
+                "held_out='both': expected split='links' or 'documents', and queries that are "
+                "documents, none of them cold"
             )
         if self.query_words is not None and self.query_words < 1:
             raise ValueError(f"query_words={self.query_words}: expected a number >= 1, or None")

@@ -13,7 +13,9 @@ from ssi_core.types import BadInput, Int32, Int64, Task
 
 def check_sizes(task: Task, where: Path) -> None:
     """Refuse a task whose files do not fit together: kernels would read past their ends."""
-    for side in (task.queries, task.documents):
+    # Rows that are taken from other texts, when they are asked for, are not asked for here.
+    texts = (task.queries, task.documents)
+    for side in (one for one in texts if isinstance(one.matrices, dict)):
         for name, view in side.views.items():
             rows, columns = side.matrices[name].shape
             words = len(view.words) if isinstance(view, TextView) else columns

@@ -1,4 +1,4 @@
-"""Two sweeps in turn: a step of the one, then a step of the other."""
+"""Sweeps in turn: a step of the first, then a step of the next, to the last one."""
 
 from __future__ import annotations
 
@@ -6,23 +6,43 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ssi_core.kernels import jit
+from ssi_core.kernels import jit, part
 
 
 @cache
-def alternating(first: Callable[..., Any], second: Callable[..., Any]) -> Callable[..., None]:
-    """Return ``sweep(one, other, steps)`` of two sweeps of `kernels.sweep.sweep_of`.
+def alternating(*sweeps: Callable[..., Any]) -> Callable[..., None]:
+    """Return ``sweep(arguments, steps)`` of sweeps of `kernels.sweep.sweep_of`.
 
-    ``one`` and ``other`` are their arguments but for the steps; see there. What the two share, such
-    as an array of their parameters, each finds as the other has left it.
+    ``arguments`` is a tuple with the arguments of each sweep but for the steps; see there. What
+    some of them share, such as an array of their parameters, each finds as the one before has left
+    it.
     """
+    one_of_each = _one_of_each(sweeps)
 
     @jit
-    def sweep(one: Any, other: Any, steps: int) -> None:
-        parameters, data, work, n_documents, state, settings, totals = one
-        further, others, scratch, n_others, other_state, other_settings, sums = other
+    def sweep(arguments: Any, steps: int) -> None:
         for _ in range(steps):
-            first(parameters, data, work, n_documents, state, settings, 1, totals)
-            second(further, others, scratch, n_others, other_state, other_settings, 1, sums)
+            one_of_each(arguments)
 
     return sweep
+
+
+def _one_of_each(sweeps: tuple[Callable[..., Any], ...]) -> Callable[..., Any]:
+    """Return ``step(arguments)``: a step of each sweep; numba knows the type of each at compile."""
+    first, rest = sweeps[0], sweeps[1:]
+
+    @part
+    def last(arguments: Any) -> None:
+        parameters, data, work, n_documents, state, settings, totals = arguments[0]
+        first(parameters, data, work, n_documents, state, settings, 1, totals)
+
+    if not rest:
+        return last
+    others = _one_of_each(rest)
+
+    @part
+    def step(arguments: Any) -> None:
+        last(arguments)
+        others(arguments[1:])
+
+    return step

@@ -70,6 +70,14 @@ def _(model: Term, task: Task, threads: int = 1) -> Cost:
     return Cost(3 * size + scratch + (3 if model.curves else 2) * ranking, 4 * size)
 
 
+@fit_cost.register
+def _(model: MultiTask, task: Task, threads: int = 1) -> Cost:
+    # Texts of a further task may be rows of the task's, which are copied.
+    copies = 8 * max(texts.matrix(model.view).nnz for texts in (task.queries, task.documents))
+    one = fit_cost.dispatch(Term)(model, task, threads)
+    return Cost(one.memory + copies * len(model.beside), one.disk)
+
+
 @singledispatch
 def _parameters(model: Term, task: Task) -> int:
     return 0
@@ -86,8 +94,13 @@ def _(model: Bilinear, task: Task) -> int:
 
 @_parameters.register
 def _(model: MultiTask, task: Task) -> int:
-    sides = (task.queries, task.documents, *(() if model.symmetric else (task.documents,)))
-    return 4 * padded(model.dimensions) * sum(_words(texts, model.view) for texts in sides)
+    # A further task that is not there is refused by the fit.
+    words = {
+        name: _words(texts, model.view)
+        for objective in model.objectives()
+        for name, texts in objective.sides(task.also.get(objective.task, task))
+    }
+    return 4 * padded(model.dimensions) * sum(words.values())
 
 
 @_parameters.register

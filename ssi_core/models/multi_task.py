@@ -1,18 +1,20 @@
-"""``U_F' V_E`` learnt beside retrieval in the documents' own language (journal paper, 2.4.2).
+"""``U_F' V_E`` learnt beside retrieval within each of the two languages (journal paper, 2.4.2).
 
 A step for a query in another language, ``f(q_F, d_E) = q_F' (U_F' V_E) d_E`` (equation 9), then a
-step for a document as a query, which shares ``V_E``::
+step of each further objective, which shares an array with it by its name::
 
-    f(q_E, d_E) = q_E' (V_E' V_E) d_E      equation 10
+    f(q_E, d_E) = q_E' (V_E' V_E) d_E      equation 10, on the links of the documents
     f(q_E, d_E) = q_E' (U_E' V_E) d_E      its other form
+    f(q_F, d_F) = q_F' (U_F' U_F) d_F      the same for U_F, on the links of the queries
+    f(q_F, d_F) = q_F' (U_F' V_F) d_F      its other form
 
-so that the documents' latent space is a good one although few queries in the other language are
-known. Queries are ranked by the first; ``U_E`` is not kept.
+so that both languages have a good latent space although few queries are known with their answers.
+Queries are ranked by the first; ``U_E`` and ``V_F`` are not kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -23,7 +25,7 @@ from ssi_core.features.mates import MONOLINGUAL
 from ssi_core.kernels.forms import Parameters
 from ssi_core.models.base import FittedModel, fitted
 from ssi_core.models.bilinear import Bilinear, further
-from ssi_core.models.bounds import Positive
+from ssi_core.models.objectives import Maps, Objective, widths
 from ssi_core.models.term import TermTraining
 from ssi_core.training import fitting
 from ssi_core.training.alternate import Alternating
@@ -32,27 +34,32 @@ from ssi_core.training.fitting import several
 from ssi_core.training.sgd import Sgd, training_data
 from ssi_core.types import Task, Watch
 
+OWN = Objective("", Maps("U_F", "V_E"))
+"""Equation 9, the objective that queries are ranked by."""
+
 
 @dataclass(frozen=True)
 class MultiTask(Bilinear):
-    """``U_F' V_E`` and a second objective that shares ``V_E``.
+    """``U_F' V_E`` and further objectives that share ``V_E``, ``U_F`` or both.
 
     Parameters
     ----------
-    beside : name of the further task (``task.also``) of the second objective
-    symmetric : ``V_E' V_E`` for it; off, ``U_E' V_E``
-    weight : of the second objective: its rate as a multiple of the first's
-    others : see `Bilinear`; ``pairs`` is a share of the first objective's alone
+    beside : the further objectives, each a step after that of the model's own: ``task``, the name
+        of a further task (``task.also``); ``query`` and ``document``, the names of the maps of its
+        term, where ``U_F`` and ``V_E`` are those of the model and any other name is a map that
+        only these objectives share; ``weight``, its rate as a multiple of the first's, 1 unless
+        said
+    others : see `Bilinear`; ``pairs`` is a share of the model's own objective alone
     """
 
     name: ClassVar[str] = "multi_task"
     diagonal: Literal["none", "identity", "alpha", "learned"] = "none"
-    beside: str = MONOLINGUAL
-    symmetric: bool = True
-    weight: Positive = 1.0
+    beside: tuple[Mapping[str, Any], ...] = (
+        {"task": MONOLINGUAL, "query": "V_E", "document": "V_E"},
+    )
 
     def __post_init__(self) -> None:
-        """Refuse what has no ``V_E`` of its own."""
+        """Refuse what has no ``V_E`` of its own, and objectives that are none."""
         super().__post_init__()
         plain = (self.form, self.tied, self.diagonal) == ("low_rank", False, "none")
         if not plain or self.adagrad or self.learn_first or self.learn_on:
@@ -60,6 +67,13 @@ class MultiTask(Bilinear):
                 "multi_task has U and V and nothing else: form='low_rank', diagonal='none'; not "
                 "tied, adagrad, learn_first or learn_on"
             )
+        tasks = [objective.task for objective in self.objectives()]
+        if len(tasks) < 2 or len(set(tasks)) < len(tasks):
+            raise ValueError("beside: expected at least one objective, each on another task")
+
+    def objectives(self) -> tuple[Objective, ...]:
+        """Return all objectives, the model's own first."""
+        return (OWN, *(Objective.of(one) for one in self.beside))
 
     def fit(
         self,
@@ -75,47 +89,55 @@ class MultiTask(Bilinear):
 
         Training is on one thread, and makes the same bits from the same ``rng``.
         """
-        self.check(task)
-        other = further(task, "beside", self.beside)
-        self.check(other)
-        training = _Training(self, task, other, int(rng.integers(2**63)))
+        others = [further(task, "beside", one.task) for one in self.objectives()[1:]]
+        for one in (task, *others):
+            self.check(one)
+        training = _Training(self, task, others, int(rng.integers(2**63)))
         grid = {name: several(getattr(self, name)) for name in ("init_std", "margin")}
         found, facts = fitting.fit(
-            self, grid, training.begin, training.both_errors, watch=watch, checkpoint=checkpoint
+            self, grid, training.begin, training.first_errors, watch=watch, checkpoint=checkpoint
         )
         facts["threads"] = 1
         return fitted(self, task, self.arrays(found.first.parameters), facts)
 
 
 class _Training(TermTraining[MultiTask]):
-    """One fit of U_F and V_E, with U_E where there is one."""
+    """One fit of all maps."""
 
-    def __init__(self, model: MultiTask, task: Task, other: Task, seed: int) -> None:
+    def __init__(self, model: MultiTask, task: Task, others: Sequence[Task], seed: int) -> None:
         super().__init__(model, task, seed, None, 1)
-        self._other = other
-        self._other_data = training_data(other, model.view, model.view)
+        self._others = others
+        self._words = widths(model.objectives(), [task, *others], model.view)
+        self._other_data = [training_data(one, model.view, model.view) for one in others]
 
     def begin(self, settings: Mapping[str, Any]) -> Alternating:
         """Return a training at its start."""
-        model, rng = self.model, np.random.default_rng([self.seed, 1])
-        widths = [t.matrix(model.view).shape[1] for t in (self.task.queries, self.task.documents)]
-        std = settings["init_std"]
-        U, V = (normal(width, model.dimensions, std, rng) for width in widths)
-        own = V if model.symmetric else normal(widths[1], model.dimensions, std, rng)
-        first = self.sgd("low_rank", Parameters(U, V, np.ones(1, np.float32)), settings)
-        second = Sgd(
-            self.sweep("low_rank", "none"),
-            Parameters(own, V, np.ones(1, np.float32)),
-            self._other_data,
-            self.numbers({**settings, "rate": settings["rate"] * model.weight}),
-            n_documents=len(self._other.documents),
-            words=self.words,
-            seed=self.seed + 1,
-            threads=1,
-            judge=self.valid,
-        )
-        return Alternating(first, second)
+        rng, std = np.random.default_rng([self.seed, 1]), settings["init_std"]
+        maps = {n: normal(w, self.model.dimensions, std, rng) for n, w in self._words.items()}
 
-    def both_errors(self, training: Alternating) -> tuple[float, float]:
-        """Training and validation rank loss of the first task as it stands."""
+        def parameters(objective: Objective) -> Parameters:
+            names = objective.term
+            return Parameters(maps[names.query], maps[names.document], np.ones(1, np.float32))
+
+        own, *beside = self.model.objectives()
+        others = {
+            objective.task: Sgd(
+                self.sweep("low_rank", "none"),
+                parameters(objective),
+                data,
+                self.numbers({**settings, "rate": settings["rate"] * objective.weight}),
+                n_documents=len(task.documents),
+                words=max(self._words.values()),
+                seed=self.seed + number,
+                threads=1,
+                judge=self.valid,
+            )
+            for number, (objective, task, data) in enumerate(
+                zip(beside, self._others, self._other_data, strict=True), 1
+            )
+        }
+        return Alternating(self.sgd("low_rank", parameters(own), settings), others)
+
+    def first_errors(self, training: Alternating) -> tuple[float, float]:
+        """Training and validation rank loss of the model's own objective as it stands."""
         return self.errors(training.first)

@@ -1,4 +1,4 @@
-"""Descent on two objectives in turn (journal paper, section 2.4.2)."""
+"""Descent on several objectives in turn (journal paper, section 2.4.2)."""
 
 from __future__ import annotations
 
@@ -14,44 +14,47 @@ from ssi_core.training.sgd import Sgd
 
 
 class Alternating:
-    """A step of one training, then a step of another, whose parameters may share arrays.
+    """A step of each training in turn; their parameters may share arrays (a `descend.Trainee`).
 
-    Both are of one thread; what is judged is the first (a `descend.Trainee`).
+    Parameters
+    ----------
+    first : the training that is judged
+    others : name -> training; the name begins those of its arrays and measures
+
+    All are of one thread.
     """
 
-    def __init__(self, first: Sgd, second: Sgd) -> None:
-        self.first, self.second = first, second
-        self._sweep = alternating(first._sweep, second._sweep)
+    def __init__(self, first: Sgd, others: Mapping[str, Sgd]) -> None:
+        self.first, self.others = first, others
+        self._all = {"": first} | {f"{name}_": sgd for name, sgd in others.items()}
+        self._sweep = alternating(*(sgd._sweep for sgd in self._all.values()))
 
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """Live arrays of both; what they share is there once."""
-        arrays = dict(self.first.arrays)
-        shared = [id(array) for array in arrays.values()]
-        for name, array in self.second.arrays.items():
-            if id(array) not in shared:
-                arrays[f"second_{name}"] = array
+        """Live arrays of all; what they share is there once."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for prefix, sgd in self._all.items():
+            shared = {id(array) for array in arrays.values()}
+            new = {name: array for name, array in sgd.arrays.items() if id(array) not in shared}
+            arrays |= {f"{prefix}{name}": array for name, array in new.items()}
         return arrays
 
     def reseed(self, triples: int) -> None:
-        """Seed both samplers anew."""
-        self.first.reseed(triples)
-        self.second.reseed(triples)
+        """Seed all samplers anew."""
+        for sgd in self._all.values():
+            sgd.reseed(triples)
 
     def sweep(self, triples: int) -> Mapping[str, float]:
-        """Draw so many triples of each; mean hinge and share of violated ones of both."""
-        totals = np.zeros((2, 8))
-        self._sweep(_arguments(self.first, totals[0]), _arguments(self.second, totals[1]), triples)
-        drawn = np.maximum(1, totals[:, kernel.TRIPLES])
-        hinge = totals[:, kernel.HINGE] / drawn
-        violated = totals[:, kernel.VIOLATED] / drawn
-        return {
-            "train/hinge": float(hinge[0]),
-            "train/violated": float(violated[0]),
-            "train/skipped": float(totals[0, kernel.SKIPPED]),
-            "train/second_hinge": float(hinge[1]),
-            "train/second_violated": float(violated[1]),
-        }
+        """Draw so many triples of each; mean hinge and share of violated ones of each."""
+        totals = np.zeros((len(self._all), 8))
+        arguments = zip(self._all.values(), totals, strict=True)
+        self._sweep(tuple(_arguments(sgd, row) for sgd, row in arguments), triples)
+        measures = {"train/skipped": float(totals[0, kernel.SKIPPED])}
+        for prefix, row in zip(self._all, totals, strict=True):
+            drawn = max(1.0, row[kernel.TRIPLES])
+            measures[f"train/{prefix}hinge"] = float(row[kernel.HINGE] / drawn)
+            measures[f"train/{prefix}violated"] = float(row[kernel.VIOLATED] / drawn)
+        return measures
 
     def error(self) -> float:
         """Validation error of the first."""

@@ -3,7 +3,12 @@ import polars as pl
 import pytest
 
 from ssi_core.evaluation.claims import Claim, average_seeds, judge, twins
-from ssi_core.evaluation.significance import paired_randomisation, paired_t
+from ssi_core.evaluation.significance import (
+    paired_beyond,
+    paired_equivalence,
+    paired_randomisation,
+    paired_t,
+)
 from ssi_core.types import Report
 
 
@@ -137,3 +142,29 @@ def test_a_large_family_gets_the_rounds_that_it_needs(rows):
 
 def test_no_claims_no_verdicts(rows):
     assert judge([], rows) == []
+
+
+def test_a_claim_of_no_difference_is_judged_by_its_margin(rows):
+    claims = [
+        Claim("plain", "same", "map", margin=0.03),
+        Claim("good", "plain", "map", margin=0.03),
+        Claim("good", "plain", "map", margin=0.1),
+        Claim("good", "plain", "map"),
+    ]
+    verdicts = judge(claims, rows)
+    outcomes = ["holds", "reversed", "not decided", "holds"]
+    assert [verdict.verdict for verdict in verdicts] == outcomes
+    assert [verdict.test for verdict in verdicts] == ["tost", "tost", "tost", "randomisation"]
+    values = {k: rows[k][0].per_query["map"].to_numpy() for k in rows}
+    assert verdicts[0].p == paired_equivalence(values["plain"], values["same"], 0.03)
+    assert verdicts[1].p == paired_beyond(values["good"], values["plain"], 0.03)
+    # One family: none of the four is the same test.
+    assert verdicts[1].p_adjusted == pytest.approx(min(4 * verdicts[1].p, 1), abs=1e-12)
+    assert not verdicts[0].bound
+    assert str(claims[0]) == "plain no different from same within 0.03 in map"
+
+
+def test_a_margin_is_above_zero():
+    for margin in (0.0, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="margin"):
+            Claim("good", "plain", "map", margin=margin)

@@ -9,6 +9,8 @@ from scipy import stats
 from ssi_core.evaluation.significance import (
     at_floor,
     holm,
+    paired_beyond,
+    paired_equivalence,
     paired_randomisation,
     paired_t,
     rounds_of,
@@ -96,3 +98,53 @@ def test_rounds_grow_with_the_family_and_the_smallest_p_is_a_bound():
     assert at_floor(paired_randomisation(a, a - 0.1, rounds=999), 999)
     assert not at_floor(paired_randomisation(a, a, rounds=999), 999)
     assert not at_floor(2 / 1000, 999)
+
+
+def test_no_difference_by_hand():
+    """Mean .005, standard error sqrt(.0005 / 3) / 2: t is 5.42 and -sqrt(15), of 3 degrees.
+
+    Student of 3 degrees at t: 1/2 + (u / (1 + u^2) + arctan u) / pi, where u = t / sqrt 3.
+    """
+    a, b = np.array([0.51, 0.49, 0.52, 0.5]), np.full(4, 0.5)
+    u = np.sqrt(5)
+    p = 0.5 - (u / 6 + np.arctan(u)) / np.pi
+    assert p == pytest.approx(0.01523, abs=1e-5)
+    assert paired_equivalence(a, b, 0.03) == pytest.approx(p)
+    assert paired_equivalence(b, a, 0.03) == pytest.approx(p)
+    assert paired_beyond(a, b, 0.03) == 1
+    # The other way round: the same distance from the margin, on its other side.
+    assert paired_beyond(a + 0.05, b, 0.03) == pytest.approx(2 * p)
+    assert paired_beyond(b, a + 0.05, 0.03) == pytest.approx(2 * p)
+    assert paired_equivalence(a + 0.05, b, 0.03) == pytest.approx(1 - p)
+
+
+@pytest.mark.parametrize("margin", [0.01, 0.02, 0.05, 0.1])
+def test_no_difference_holds_where_the_interval_is_inside_the_margin(margin):
+    a, b = np.random.default_rng(3).normal([[0.01], [0.0]], 0.1, (2, 200))
+    low, high = stats.ttest_rel(a, b).confidence_interval(0.9)
+    assert (paired_equivalence(a, b, margin) < 0.05) == (-margin < low and high < margin)
+
+
+@pytest.mark.parametrize("true", [0.03, -0.03])
+def test_at_the_margin_no_difference_is_found_as_often_as_the_level_allows(true):
+    """4,000 pairs of rankers whose true difference is the margin: alpha = .05 and its error."""
+    rng = np.random.default_rng(11)
+    # Most queries are alike, as with average precision.
+    differences = true + rng.normal(0, 0.2, (4000, 300)) * (rng.random((4000, 300)) < 0.5)
+    nothing = np.zeros(300)
+    wrong = np.mean([paired_equivalence(d, nothing, 0.03) < 0.05 for d in differences])
+    beyond = np.mean([paired_beyond(d, nothing, 0.03) < 0.05 for d in differences])
+    limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / 4000)
+    assert 0.035 < wrong < limit
+    assert beyond < limit
+    # With no true difference it is found nearly always.
+    found = np.mean([paired_equivalence(d - true, nothing, 0.03) < 0.05 for d in differences[:500]])
+    assert found > 0.85
+
+
+def test_one_query_says_nothing_of_a_difference_and_a_margin_is_above_zero():
+    assert paired_equivalence([0.5], [0.5], 0.1) == 1
+    assert paired_equivalence([0.5, 0.6], [0.5, 0.6], 0.1) == 0
+    for margin in (0, -1, np.nan, np.inf):
+        with pytest.raises(ValueError, match="margin="):
+            paired_equivalence([0.5, 0.6], [0.5, 0.6], margin)

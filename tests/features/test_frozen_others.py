@@ -157,6 +157,10 @@ def test_articles_of_a_frozen_set_are_barred_from_training(mates, tmp_path):
         for side in ("train", "valid"):
             before, after = (titles(task, getattr(task, side).rows) for task in tasks)
             assert after == {pair for pair in before if pair[0] not in out} != before
+    among = barred.also["monolingual_queries"]
+    assert not asked & (
+        set(among.documents.titles) | {pair[0] for pair in titles(among, among.train.rows)}
+    )
     assert 0 < made.skipped["frozen_queries"] <= len(asked)
     own = {**how, "split_seed": 0}
     same = build_mates_task(mates, tmp_path / "same", frozen=[tmp_path / "frozen"], **own)

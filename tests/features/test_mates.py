@@ -40,7 +40,7 @@ def test_the_mate_of_a_query_is_its_answer(tasks):
     assert task.exclude.nnz == 0
     assert task.exclude.shape == (197, 200)
     assert task.pool is None
-    assert set(task.also) == {"monolingual"}
+    assert set(task.also) == {"monolingual", "monolingual_queries"}
 
 
 def test_what_the_mate_links_to_is_the_answer_and_the_mate_never(tasks):
@@ -64,6 +64,23 @@ def test_further_tasks_are_on_the_sides_of_the_articles(tasks):
     total = sum(len(pairs) for pairs in (other.train, other.valid, other.test))
     assert total == len(topical()[1])
     np.testing.assert_array_equal(other.exclude.toarray(), np.eye(200, dtype=bool))
+
+
+def test_the_queries_own_links_lead_to_queries_of_training(tasks):
+    for task in tasks.values():
+        own = task.also["monolingual_queries"]
+        sides = sides_of(task)[:197]
+        trained = np.flatnonzero(sides == TRAIN)
+        assert own.queries is task.queries
+        assert own.documents.ids.to_list() == [f"d{i}" for i in trained]
+        for pairs, side in ((own.train, TRAIN), (own.valid, VALID), (own.test, TEST)):
+            rows = np.column_stack([pairs.rows[:, 0], trained[pairs.rows[:, 1]]]).tolist()
+            links = [(a, b) for a, b in topical()[1] if max(a, b) < 197 and sides[b] == TRAIN]
+            assert list(map(tuple, rows)) == sorted((a, b) for a, b in links if sides[a] == side)
+        barred = own.exclude.toarray()
+        assert barred.shape == (197, len(trained))
+        np.testing.assert_array_equal(np.argwhere(barred)[:, 0], trained)
+        np.testing.assert_array_equal(np.argwhere(barred)[:, 1], np.arange(len(trained)))
 
 
 def test_a_query_with_two_mates_is_on_the_later_side(tmp_path):
@@ -165,6 +182,8 @@ def test_counts_and_what_is_left_out(mates_task_dirs):
     assert said.counts["documents"] == 200
     assert said.counts["query_texts"]["documents"] == 197
     assert said.skipped["queries_without_mate"] == 3
+    without = sum(max(a, b) >= 197 for a, b in topical()[1])
+    assert said.skipped["query_links_without_mate"] == without > 0
     assert sum(said.counts["mates_pairs"].values()) == 197
     assert said.counts["pairs"]["test"] > 0
 

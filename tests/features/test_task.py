@@ -8,7 +8,9 @@ import polars as pl
 import pytest
 
 from ssi_core import store
+from ssi_core.evaluation.candidates import candidates
 from ssi_core.features.csr_writer import CsrWriter
+from ssi_core.features.frozen import freeze
 from ssi_core.features.split import TEST, TRAIN, VALID, side_of_documents, side_of_links
 from ssi_core.features.task import build_task, open_task
 from ssi_core.types import BadInput, Refused
@@ -133,6 +135,54 @@ def test_documents_on_two_sides_have_no_training_link(by_document, corpus_dir):
     assert crossing + sum(artefact.counts["pairs"].values()) == len(rows_of_links(corpus_dir))
 
 
+def test_both_splits_can_be_asked_for_what_neither_has_seen(
+    corpus_dir, task, by_document, tmp_path
+):
+    both = {}
+    for split in ("links", "documents"):
+        made = build_task(corpus_dir, tmp_path / split, split=split, held_out="both")
+        both[split] = open_task(tmp_path / split)
+        assert made.skipped["links_held_out_once"] > 0
+    # Each is trained, and stopped, as it is by itself.
+    for split, alone in (("links", task), ("documents", by_document)):
+        for side in ("train", "valid"):
+            one, other = (getattr(t, side).rows for t in (both[split], alone))
+            np.testing.assert_array_equal(one, other)
+        one, other = (candidates(t, "valid", None, 0) for t in (both[split], alone))
+        np.testing.assert_array_equal(one.barred.items, other.barred.items)
+        np.testing.assert_array_equal(one.relevant.items, other.relevant.items)
+    documents = side_of_documents(task.documents.titles, seed=0)
+    held_out = {tuple(pair) for pair in task.test.rows.tolist()}
+    expected = {pair for pair in held_out if all(documents[row] == TEST for row in pair)}
+    seen = {tuple(p) for side in (task.train, task.valid) for p in side.rows.tolist()}
+    assert expected
+    for one in both.values():
+        assert {tuple(pair) for pair in one.test.rows.tolist()} == expected
+        asked = candidates(one, "test", None, 0)
+        assert set(documents[asked.documents]) == {TEST}
+        assert len(asked.outside) == 0
+        for place, query in enumerate(asked.queries.tolist()):
+            barred = {query} | {b for a, b in seen if a == query and documents[b] == TEST}
+            assert {int(asked.documents[c]) for c in asked.barred.of(place)} == barred
+    # No model has learned from a pair that either is tested on.
+    learned = {tuple(p) for one in both.values() for p in one.train.rows.tolist()}
+    assert not learned & expected
+
+
+def test_a_frozen_link_is_no_candidate_of_either_split(corpus_dir, tmp_path):
+    freeze(corpus_dir, tmp_path / "frozen", queries=20, pool=60, split_seed=3)
+    asked = []
+    for split in ("links", "documents"):
+        how = {"split": split, "held_out": "both", "frozen": [tmp_path / "frozen"]}
+        build_task(corpus_dir, tmp_path / split, **how)
+        asked.append(candidates(open_task(tmp_path / split), "test", None, 0))
+    np.testing.assert_array_equal(asked[0].queries, asked[1].queries)
+    for name in ("barred", "relevant"):
+        one, other = (getattr(lists, name) for lists in asked)
+        np.testing.assert_array_equal(one.start, other.start)
+        np.testing.assert_array_equal(one.items, other.items)
+
+
 def test_test_documents_tell_nothing_about_words(tmp_path):
     texts, links = topical()
     titles = pl.Series([f"Page {i}" for i in range(len(texts))])
@@ -181,6 +231,7 @@ def test_every_setting_is_in_the_key(corpus_dir, tmp_path):
         {"pool": 5},
         {"query_words": 3},
         {"query_words": 3, "query_draws": 2},
+        {"held_out": "both"},
     ]
     keys = {build_task(corpus_dir, tmp_path / str(i), **one).key for i, one in enumerate(settings)}
     assert len(keys) == len(settings)
@@ -281,6 +332,10 @@ def test_a_corpus_without_its_parts_is_refused(tmp_path):
         ({"words": 0}, "words=0"),
         ({"split": "lines"}, "links, documents"),
         ({"pool": -1}, "pool=-1"),
+        ({"held_out": "once"}, "split, both"),
+        ({"held_out": "both", "cold": 0.2}, "none of them cold"),
+        ({"held_out": "both", "split": "queries"}, "expected split='links' or 'documents'"),
+        ({"held_out": "both", "query_words": 3}, "queries that are documents"),
         ({"views": ("tfidf",)}, "counts, raw, sublinear, binary"),
     ],
 )

@@ -293,6 +293,20 @@ def test_a_measure_of_popularity_is_the_better_the_lower(found, name, title, sho
     assert f"* {shown(row['measures'][name]['mean'])}" in line
 
 
+def test_a_claim_of_no_difference_shows_its_margin_and_the_difference():
+    said = {"above": "A", "below": "B", "bound": False, "p_adjusted": 0.01, "systems": ["A", "B"]}
+    equal = {**said, "measure": "map", "margin": 0.031, "difference": -0.0042, "verdict": "holds"}
+    order = {**said, "measure": "map", "margin": None, "difference": -0.0042, "verdict": "reversed"}
+    assert verdicts_page.claims_line([equal, order]) == "1 of 2 claims hold, 1 reversed"
+    assert verdicts_page.claims_line([order]) == "0 of 1 claims of order hold, 1 reversed"
+    head, lines = verdicts_page.claims_cells([equal, order], {"map": "MAP"})
+    assert head == ["claim", "MAP"]
+    assert lines == [
+        ["A no different from B", "holds, p = .010 (-0.0042 of ±0.031)"],
+        ["A above B", "reversed, p = .010"],
+    ]
+
+
 def test_a_terminal_gets_colours(found):
     assert "\x1b[" in printed(found, force_terminal=True)
 

@@ -24,18 +24,28 @@ from ssi_core.models.multi_task import _Training
 from ssi_core.models.softmax import loss_and_gradients
 from ssi_core.models.term import TermTraining
 from ssi_core.serving.searcher import texts_of
+from ssi_core.training.sgd import barred
 from ssi_core.types import BadInput, Pairs
+from tests.kernels.test_sweep import naive_splitmix
 
 pytestmark = pytest.mark.trains
 
 SMALL = dict(dimensions=8, rates=(0.1,), epoch=500, budget=3000, margin=0.3, diagonal="none")
 SOFTMAX = dict(dimensions=8, batch=32, rates=(0.01,), epoch=500, budget=2000)
 
+BESIDE = {
+    "V_E'V_E": {"task": "monolingual", "query": "V_E", "document": "V_E"},
+    "U_E'V_E": {"task": "monolingual", "query": "U_E", "document": "V_E"},
+    "U_F'U_F": {"task": "monolingual_queries", "query": "U_F", "document": "U_F"},
+    "U_F'V_F": {"task": "monolingual_queries", "query": "U_F", "document": "V_F", "weight": 0.5},
+}
+
 # What any model of the kind reaches here, by far.
 ROWS = {
     "bilinear": Bilinear(**SMALL),
     "multi_task": MultiTask(**SMALL),
-    "multi_task U_E": MultiTask(**SMALL, symmetric=False),
+    "multi_task U_E": MultiTask(**SMALL, beside=(BESIDE["U_E'V_E"],)),
+    "multi_task of three": MultiTask(**SMALL, beside=(BESIDE["V_E'V_E"], BESIDE["U_F'U_F"])),
     "cl_lsi": ClLsi(dimensions=8),
     "cl_lsi dot": ClLsi(dimensions=(4, 8), measure="dot"),
     "softmax": Softmax(**SOFTMAX),
@@ -202,42 +212,112 @@ def test_values_that_no_softmax_could_follow(wrong, said):
 # --- multi-task ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("symmetric", [True, False])
-def test_the_two_objectives_take_turns_and_share_v(symmetric, link):
-    model = MultiTask(**SMALL, symmetric=symmetric)
+THREE = [("V_E'V_E",), ("U_E'V_E",), ("V_E'V_E", "U_F'U_F"), ("U_E'V_E", "U_F'V_F")]
+
+
+def begun(link, beside):
+    model = MultiTask(**SMALL, beside=tuple(BESIDE[name] for name in beside))
+    others = [link.also[one.task] for one in model.objectives()[1:]]
     settings = {"rate": 0.1, "margin": 0.3, "init_std": 0.1}
+    return model, [link, *others], _Training(model, link, others, 5).begin(settings)
 
-    def begun():
-        return _Training(model, link, link.also["monolingual"], 5).begin(settings)
 
-    together, apart = begun(), begun()
-    V = together.first.parameters.V
-    assert together.second.parameters.V is V
-    assert (together.second.parameters.U is V) == symmetric
-    found = together.sweep(40)
+@pytest.mark.parametrize("beside", THREE, ids=" ".join)
+def test_objectives_take_turns_and_share_arrays_by_name(beside, link):
+    (model, _, together), (_, _, apart) = begun(link, beside), begun(link, beside)
+    arrays = {}
+    trainings = [together.first, *together.others.values()]
+    for objective, sgd in zip(model.objectives(), trainings, strict=True):
+        for name, array in zip(objective.term, (sgd.parameters.U, sgd.parameters.V), strict=True):
+            assert arrays.setdefault(name, array) is array
+    assert len({id(array) for array in arrays.values()}) == len(arrays)
+    measures = together.sweep(40)
     for _ in range(40):
-        apart.first.sweep(1)
-        apart.second.sweep(1)
+        for sgd in (apart.first, *apart.others.values()):
+            sgd.sweep(1)
     for name, array in apart.arrays.items():
         np.testing.assert_array_equal(array, together.arrays[name])
-    assert found["train/hinge"] > 0
-    assert found["train/second_hinge"] > 0
+    for name in ("", *(f"{task}_" for task in together.others)):
+        assert measures[f"train/{name}hinge"] > 0
 
 
-def test_the_other_language_helps_where_pairs_are_few(link):
+@pytest.mark.parametrize("beside", THREE, ids=" ".join)
+def test_steps_agree_with_the_naive_twin(beside, link):
+    """Equations 9 and 10 with dense float64 matrices: a step of each objective in its turn."""
+    model, tasks, training = begun(link, beside)
+    trainings = [training.first, *training.others.values()]
+    maps, naive = {}, []
+    for objective, task, sgd in zip(model.objectives(), tasks, trainings, strict=True):
+        for name, array in zip(objective.term, (sgd.parameters.U, sgd.parameters.V), strict=True):
+            maps.setdefault(name, np.array(array[:, :8], np.float64))
+        texts = [
+            t.matrix("raw").toarray().astype(np.float64) for t in (task.queries, task.documents)
+        ]
+        never = barred(task).toarray()
+        naive.append([objective, task.train.rows, never, *texts, int(sgd._states[0, 0])])
+    training.sweep(30)
+    steps = 0
+    for _ in range(30):
+        for one in naive:
+            objective, pairs, never, queries, documents, state = one
+            state, z = naive_splitmix(state)
+            q, p = pairs[((z >> 32) * len(pairs)) >> 32]
+            while True:
+                state, z = naive_splitmix(state)
+                n = ((z >> 32) * len(documents)) >> 32
+                if not never[q, n]:
+                    break
+            one[-1] = state
+            A, B = (maps[name] for name in objective.term)
+            a, b = A.T @ queries[q], B.T @ (documents[p] - documents[n])
+            if 0.3 - a @ b > 0:
+                rate = 0.1 * objective.weight
+                old = np.outer(queries[q], b), np.outer(documents[p] - documents[n], a)
+                A += rate * old[0]
+                B += rate * old[1]
+                steps += 1
+    assert steps > 20 * len(naive)
+    for objective, sgd in zip(model.objectives(), trainings, strict=True):
+        for name, array in zip(objective.term, (sgd.parameters.U, sgd.parameters.V), strict=True):
+            np.testing.assert_allclose(array[:, :8], maps[name], atol=1e-4)
+
+
+def test_links_within_the_languages_help_where_pairs_are_few(link):
     few = SMALL | {"pairs": 0.03, "budget": 6000}
-    alone = Bilinear(**few).fit(link, np.random.default_rng(0))
-    beside = MultiTask(**few).fit(link, np.random.default_rng(0))
-    losses = [evaluate(fit, link, tuples=0).means["rank_loss"] for fit in (alone, beside)]
+    three = MultiTask(**few, beside=(BESIDE["V_E'V_E"], BESIDE["U_F'U_F"]))
+    fits = [
+        model.fit(link, np.random.default_rng(0))
+        for model in (Bilinear(**few), MultiTask(**few), three)
+    ]
+    losses = [evaluate(fit, link, tuples=0).means["rank_loss"] for fit in fits]
     assert losses[1] < 0.8 * losses[0]
+    assert losses[2] < 0.8 * losses[0]
 
 
-def test_what_multi_task_has_no_place_for_is_refused(link):
-    for wrong in ({"diagonal": "identity"}, {"tied": True}, {"weight": 0.0}):
-        with pytest.raises(ValueError, match=r"multi_task has U and V|weight"):
-            MultiTask(**SMALL | wrong)
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"diagonal": "identity"}, "multi_task has U and V"),
+        ({"tied": True}, "multi_task has U and V"),
+        ({"beside": ()}, "at least one objective"),
+        ({"beside": (BESIDE["V_E'V_E"], BESIDE["U_E'V_E"])}, "each on another task"),
+        ({"beside": ({**BESIDE["V_E'V_E"], "weight": 0.0},)}, "weight=0.0"),
+        ({"beside": ({**BESIDE["V_E'V_E"], "words": 3},)}, "an objective has task, query"),
+        ({"beside": ({"task": "monolingual"},)}, "an objective has task, query"),
+    ],
+)
+def test_what_multi_task_has_no_place_for_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        MultiTask(**SMALL | wrong)
+
+
+def test_objectives_that_a_task_cannot_have_are_refused(link):
+    english = MultiTask(**SMALL, beside=({**BESIDE["V_E'V_E"], "task": "english"},))
     with pytest.raises(BadInput, match=r"beside='english'.*mates, monolingual"):
-        MultiTask(**SMALL, beside="english").fit(link, np.random.default_rng(0))
+        english.fit(link, np.random.default_rng(0))
+    crossed = MultiTask(**SMALL, beside=({**BESIDE["V_E'V_E"], "query": "U_F"},))
+    with pytest.raises(BadInput, match="lets 'U_F' read other words"):
+        crossed.fit(link, np.random.default_rng(0))
 
 
 def test_learnt_on_another_task_it_is_that_tasks_model(link):

@@ -18,13 +18,14 @@ from ssi_core.models.word_pairs import WordPairs
 pytestmark = pytest.mark.trains
 
 SHORT = {"rates": (0.1,), "budget": 40, "epoch": 20, "search_budget": 10}
+OTHER_FORM = {"task": "monolingual", "query": "U_E", "document": "V_E"}
 
 MODELS = [
     Bilinear(dimensions=200, **SHORT),
     Bilinear(dimensions=500, tied=True, diagonal="learned", **SHORT),
     Bilinear(dimensions=200, adagrad=True, diagonal="none", **SHORT),
     HalfTransductive(dimensions=500, functional_budget=20, **SHORT),
-    MultiTask(dimensions=500, symmetric=False, **SHORT),
+    MultiTask(dimensions=500, beside=(OTHER_FORM,), **SHORT),
     Softmax(dimensions=150, **SHORT),
     WordPairs(buckets=500_000, **SHORT),
     WordPairs(form="dense", diagonal="none", **SHORT),

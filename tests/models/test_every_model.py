@@ -42,7 +42,13 @@ ROWS = {
     "cl_lsi": {"dimensions": (4, 8)},
     "cl_lsi dot": {"dimensions": 8, "measure": "dot"},
     "multi_task": SMALL,
-    "multi_task U_E": SMALL | {"symmetric": False, "weight": 0.5},
+    "multi_task U_E": SMALL
+    | {
+        "beside": (
+            {"task": "monolingual", "query": "U_E", "document": "V_E", "weight": 0.5},
+            {"task": "monolingual_queries", "query": "U_F", "document": "U_F"},
+        )
+    },
     "softmax": {"dimensions": 8, "batch": 32, "rates": (0.01,), "epoch": 500, "budget": 1000},
     "mixture": {
         "parts": (
@@ -71,8 +77,9 @@ def build(row):
 @pytest.fixture(scope="module")
 def task(task_dir):
     opened = open_task(task_dir)
-    # Documents are queries here: the second objective is the first once more.
-    return dataclasses.replace(opened, also={"monolingual": opened})
+    # Documents are queries here: the further objectives are the first once more.
+    also = dict.fromkeys(("monolingual", "monolingual_queries"), opened)
+    return dataclasses.replace(opened, also=also)
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from flows import slices, tracking
 from flows.comparisons import latest
 from flows.measured import measured
 from flows.report import markdown, render
+from flows.saved import settings_digest
 from flows.tested import against_baseline, baseline_of, judged, object_of, test_of
 from flows.verdicts import claims_line
 from ssi_core.evaluation.claims import average_seeds, twins
@@ -93,8 +94,9 @@ def results(loaded: Loaded) -> dict[str, Any]:
     ``bound`` says that both p are upper bounds. ``claims``: verdicts of the randomisation test on
     ``rows``, which are those of the claim or stand in their places (``like`` of the summary);
     ``systems`` are the first rows that have the same values, so that claims with the same ones and
-    measure are one. ``missing``: labels without a finished run, ``reasons``: why runs
-    failed, by label.
+    measure are one. ``settings``: digest of what the table computes. ``data``: keys of its tasks
+    and their corpora. ``missing``: labels without a finished run; ``reasons``: why runs failed, by
+    label.
     """
     table = loaded.table
     there = set(loaded.reports)
@@ -107,6 +109,8 @@ def results(loaded: Loaded) -> dict[str, Any]:
     return {
         "experiment": loaded.experiment,
         "comparison": loaded.comparison,
+        "settings": settings_digest(table),
+        "data": {table.row(run.label).task: dict(run.data) for run in loaded.runs},
         "title": table.title,
         "measures": list(table.measures),
         "source": table.source,

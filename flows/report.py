@@ -25,7 +25,7 @@ from ssi_core.evaluation.measures import LOWER_IS_BETTER
 if TYPE_CHECKING:
     from rich.console import Console
 
-_TITLES = {
+TITLES = {
     "rank_loss": "rank loss %",
     "map": "MAP",
     "mrr": "MRR",
@@ -41,6 +41,7 @@ _TITLES = {
     "slate_p_at_1": "slate P@1",
     "slate_ndcg_at_10": "slate nDCG",
 }
+"""Measure -> heading of its column."""
 _LEVEL = 0.05
 
 
@@ -63,7 +64,7 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
     if comparison["claims"]:
         say("")
         say(claims_line(comparison["claims"]), "bold")
-        show_claims(comparison["claims"], _TITLES, console)
+        show_claims(comparison["claims"], TITLES, console)
     for title, head, lines in slice_tables(comparison) if slices else ():
         say(f"\n{title}", "bold")
         console.print(plain_table(head, lines))
@@ -149,13 +150,13 @@ def cells(
     printed = {n for n in shown if any(n in row["paper"] for row in everything)}
     head = ["row"]
     for name in shown:
-        title = _TITLES[name]
+        title = TITLES[name]
         head += [title, "paper"] if name in printed else [title]
     spent = {"triples": _count, "seconds": _minutes} if costs else {}
     spent = {k: say for k, say in spent.items() if any(row[k] is not None for row in summary)}
     head += ["min" if name == "seconds" else name for name in spent]
     notes = note_numbers(comparison)
-    better = _better_than_baseline(comparison)
+    better = better_than_baseline(comparison)
     lines = []
     for row in everything:
         mark = f" [{notes[row['label']]}]" if row["label"] in notes else ""
@@ -163,11 +164,11 @@ def cells(
         for name in shown:
             measured = row["measures"][name] if "measures" in row else _NOT_MEASURED
             sign = better.get((row["label"], name), "")
-            line.append(sign + _value(name, measured["mean"], measured["se"]))
+            line.append(sign + value_text(name, measured["mean"], measured["se"]))
             if name in printed:
                 paper = row["paper"]
                 error = paper.get(f"{name}_se") if printed_errors else None
-                line.append(_value(name, paper.get(name), error))
+                line.append(value_text(name, paper.get(name), error))
         lines.append(line + [say(row.get(name)) for name, say in spent.items()])
     return head, lines
 
@@ -203,7 +204,7 @@ def footnotes(comparison: Mapping[str, Any]) -> list[str]:
     summary = comparison["summary"]
     queries = max(row["queries"] for row in summary)
     lines = [
-        f"± standard error over {queries} queries. * better, ° worse than {_baselines(comparison)} "
+        f"± standard error over {queries} queries. * better, ° worse than {baselines(comparison)} "
         f"(paired randomisation test, Holm, p < {_LEVEL:g})."
     ]
     bound = comparison["bounds"].get("p_at_10") if "p_at_10" in comparison["measures"] else None
@@ -227,7 +228,8 @@ def footnotes(comparison: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _baselines(comparison: Mapping[str, Any]) -> str:
+def baselines(comparison: Mapping[str, Any]) -> str:
+    """Name the rows that the others are tested against."""
     tested = [test["b"] for test in comparison["tests"] if test["family"] == "baseline"]
     labels = list(dict.fromkeys(tested)) or [comparison["baseline"]]
     return labels[0] if len(labels) == 1 else f"the baseline of its task: {', '.join(labels)}"
@@ -259,7 +261,7 @@ def markdown(comparison: Mapping[str, Any]) -> str:
         counted = [claim for claim in comparison["claims"] if claim["verdict"] not in APART]
         parts.append(f"### {claims_line(comparison['claims'])}")
         if counted:
-            parts.append(_markdown_table(*claims_cells(counted, _TITLES)))
+            parts.append(_markdown_table(*claims_cells(counted, TITLES)))
         if any(map(stand_ins, counted)):
             parts.append(STAND_INS)
         if reasons := apart(comparison["claims"]):
@@ -282,17 +284,25 @@ def _escaped(text: str) -> str:
     return text
 
 
-def _value(name: str, mean: float | None, error: float | None) -> str:
-    # A rank loss in per cent, with more decimals where it is tiny; all else with three decimals.
+def value_text(name: str, mean: float | None, error: float | None = None) -> str:
+    """Write a value and its error; a rank loss in per cent, without the sign."""
     if mean is None:
         return ""
-    per_cent, places = "rank_loss" in name, 4 if 0 < mean < 0.0005 else 2
-    text = f"{100 * mean:.{places}f}" if per_cent else f"{mean:.3f}"
+    text = digits(name, mean, like=mean)
     if error is None:
         return text
     # ±.010: the zero before the point would cost the width that labels need.
-    spread = f"{100 * error:.{places}f}" if per_cent else f"{error:.3f}"
-    return f"{text} ±{spread.removeprefix('0')}"
+    return f"{text} ±{digits(name, error, like=mean).removeprefix('0')}"
+
+
+def digits(name: str, number: float, *, like: float) -> str:
+    """Write a number of a measure with as many decimals as its value ``like`` has.
+
+    They are three, or two of a rank loss in per cent, and four of one that is tiny.
+    """
+    if "rank_loss" not in name:
+        return f"{number:.3f}"
+    return f"{100 * number:.{4 if 0 < like < 0.0005 else 2}f}"
 
 
 def _minutes(seconds: float | None) -> str:
@@ -309,15 +319,15 @@ def _count(number: float | None) -> str:
 def _spread(row: Mapping[str, Any], head: Sequence[str]) -> list[str]:
     # The sd over seeds, under the values.
     own = {
-        title: _value(name, row["measures"][name]["sd_seeds"], None)
-        for name, title in _TITLES.items()
+        title: digits(name, row["measures"][name]["sd_seeds"], like=row["measures"][name]["mean"])
+        for name, title in TITLES.items()
         if name in row["measures"]
     }
     return [f"  sd, {row['seeds']} seeds", *(own.get(title, "") for title in head[1:])]
 
 
 def _column(title: str) -> str:
-    return next((name for name, shown in _TITLES.items() if shown == title), "")
+    return next((name for name, shown in TITLES.items() if shown == title), "")
 
 
 def _best(comparison: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -331,8 +341,8 @@ def _best(comparison: Mapping[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def _better_than_baseline(comparison: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    # (label, measure) -> sign; none beside a value that is printed like that of the baseline.
+def better_than_baseline(comparison: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    """Return (label, measure) -> sign; none beside a value that is printed like the baseline's."""
     found = {}
     values = {row["label"]: row["measures"] for row in comparison["summary"]}
     for test in comparison["tests"]:
@@ -341,7 +351,9 @@ def _better_than_baseline(comparison: Mapping[str, Any]) -> dict[tuple[str, str]
         name = test["metric"].removeprefix("test/")
         gain = -test["difference"] if name in LOWER_IS_BETTER else test["difference"]
         ours, theirs = (
-            _value(name, values[test[side]][name]["mean"], None) if test[side] in values else side
+            value_text(name, values[test[side]][name]["mean"], None)
+            if test[side] in values
+            else side
             for side in ("a", "b")
         )
         if test["p_adjusted"] < _LEVEL and ours != theirs:

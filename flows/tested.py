@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ssi_core.evaluation.claims import Claim, TestName, Verdict, judge
+from ssi_core.evaluation.claims import TestName, Verdict, judge
 from ssi_core.evaluation.significance import (
     at_floor,
     holm,

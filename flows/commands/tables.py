@@ -234,6 +234,7 @@ def _listed(tables: list[Any]) -> Outcome:
         "ssi compare demo --slices",
         "ssi compare --list",
         "ssi compare demo --comparison ID --json",
+        "ssi compare wikispeedia-table4 --save docs/results/wikispeedia-table4.json",
     ),
 )
 @click.argument("experiment", required=False)
@@ -246,21 +247,33 @@ def _listed(tables: list[Any]) -> Outcome:
     is_flag=True,
     help="Also by what training saw of a document, links back, frequency, words of the query.",
 )
-def compare(experiment: str | None, listing: bool, comparison: str | None, slices: bool) -> Outcome:
+@click.option("--save", type=ABSOLUTE, metavar="FILE", help="Write the file that pages quote.")
+def compare(
+    experiment: str | None,
+    listing: bool,
+    comparison: str | None,
+    slices: bool,
+    save: Path | None,
+) -> Outcome:
     """Compare the rows of a table.
 
     Paired tests, the printed numbers beside ours, the claims of order with their verdicts. Without
     --comparison it is the newest comparison of the table that is finished, and no retraining.
     """
     if listing:
-        if comparison or slices:
+        if comparison or slices or save:
             raise click.UsageError("--list goes with EXPERIMENT alone, or without it.")
         return _comparisons(experiment)
     if experiment is None:
         raise click.UsageError("Give EXPERIMENT, the name of a table; --list lists them.")
     from flows.compare import compare as compared
 
-    return comparison_outcome(compared(experiment, comparison), slices=slices)
+    found = compared(experiment, comparison)
+    if save is not None:
+        from flows.saved import save as write
+
+        write(found, save)
+    return comparison_outcome(found, slices=slices)
 
 
 def _comparisons(experiment: str | None) -> Outcome:

@@ -34,13 +34,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FinishedRow:
-    """A finished run of a row, as MLflow has it; ``chosen``: settings that its training chose."""
+    """A finished run of a row, as MLflow has it.
+
+    Attributes
+    ----------
+    chosen : settings that its training chose
+    data : keys of the task and of the corpus that it is made of
+    """
 
     label: str
     seed: int
     run_id: str
     metrics: Mapping[str, float]
     chosen: Mapping[str, str]
+    data: Mapping[str, str]
 
 
 def new_comparison_id(table: Table) -> str:
@@ -68,7 +75,8 @@ def finished_rows(experiment: str, comparison: str) -> list[FinishedRow]:
             for name, value in run.data.params.items()
             if name.startswith("chosen_")
         }
-        row = FinishedRow(label, seed, run.info.run_id, dict(run.data.metrics), chosen)
+        data = {kind: run.data.tags[kind] for kind in ("task", "corpus") if kind in run.data.tags}
+        row = FinishedRow(label, seed, run.info.run_id, dict(run.data.metrics), chosen, data)
         found.setdefault((label, seed), row)
     return list(found.values())
 

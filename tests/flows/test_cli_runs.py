@@ -12,6 +12,7 @@ import threading
 import httpx
 import pytest
 
+from flows import saved
 from flows.cli import cli
 from flows.command import run
 from flows.server import free_port
@@ -47,6 +48,12 @@ def test_train_compare_export_and_search_a_run(project, tiny, tmp_path, capsys):
     assert run(cli, ["compare", "tiny", "--slices"]) == 0
     assert "by what training saw of the document" in capsys.readouterr().out
     assert ssi("compare", "tiny", "--comparison", "once")["rows"] == compared["rows"]
+    assert ssi("compare", "tiny", "--save", tmp_path / "tiny.json") == compared
+    kept = saved.load(tmp_path / "tiny.json")
+    assert kept["data"] == compared["data"]
+    assert [set(keys) for keys in kept["data"].values()] == [{"task", "corpus"}]
+    assert run(cli, ["compare", "--list", "--save", str(tmp_path / "tiny.json")]) == 2
+    capsys.readouterr()
 
     found = ssi("search", trained["run_id"], "moon", "-k", 3)
     assert found == ssi("search", project / "tfidf", "moon", "-k", 3)

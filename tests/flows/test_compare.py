@@ -218,7 +218,7 @@ def test_no_sign_stands_beside_a_value_that_is_printed_like_the_baseline(found):
     test = {**found["tests"][0], "a": "BM25", "metric": "test/map", "p_adjusted": 0.001}
     test |= {"family": "baseline", "test": "randomisation"}
     base, other = (row["measures"]["map"]["mean"] for row in found["summary"][:2])
-    assert report._value("map", base, None) != report._value("map", other, None)
+    assert report.value_text("map", base) != report.value_text("map", other)
     sign = "* " if other > base else "° "
     signed = {**found, "tests": [{**test, "difference": other - base}]}
     assert report.cells(signed)[1][1][head_of(signed, "MAP")].startswith(sign)

@@ -1,0 +1,117 @@
+"""A comparison as a small file, which is kept with the pages that quote it.
+
+It holds what `flows.report` reads, with six digits, and no run ids, curves or tests by t. The same
+comparison gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ssi_core import store
+from ssi_core.experiment import Table
+from ssi_core.files import read_object, writing
+from ssi_core.types import BadInput
+
+_TOP = (
+    "experiment",
+    "comparison",
+    "settings",
+    "data",
+    "title",
+    "measures",
+    "source",
+    "note",
+    "baseline",
+    "bounds",
+    "missing",
+    "summary",
+    "printed",
+)
+_LEFT_OUT = ("claim", "reason")
+"""Words of a claim that follow from its rows and its verdict."""
+_WIDTH = 240
+
+
+def settings_digest(table: Table) -> str:
+    """Return 16 digits that tell tables apart by what they compute and claim, not by their words.
+
+    Notes, titles and sources do not count; tasks, rows, seeds and claims do, and so do the printed
+    numbers as far as claims come from them.
+    """
+    written = table.to_dict()
+    rows = [{k: v for k, v in row.items() if k not in ("note", "paper")} for row in written["rows"]]
+    settings = {name: written.get(name) for name in ("tasks", "seeds", "baseline", "claims")}
+    return store.key_of("settings", {**settings, "rows": rows}, {})[:16]
+
+
+def saved(comparison: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is kept of a comparison, which is that of `flows.compare.results`."""
+    kept = {name: comparison[name] for name in _TOP}
+    kept["claims"] = [
+        {name: value for name, value in claim.items() if name not in _LEFT_OUT}
+        for claim in comparison["claims"]
+    ]
+    kept["tests"] = [
+        test
+        for test in comparison["tests"]
+        if test["family"] == "baseline" and test["test"] == "randomisation"
+    ]
+    return dict(_rounded(kept))
+
+
+def save(comparison: Mapping[str, Any], path: Path) -> None:
+    """Write the result file of a comparison.
+
+    Raises
+    ------
+    BadInput
+        Its directory is not there.
+    """
+    if not path.parent.is_dir():
+        raise BadInput(f"{path}: there is no directory {path.parent}; make it first.")
+    with writing(path.parent):
+        path.write_text(_text(saved(comparison)) + "\n", encoding="utf-8")
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read a result file.
+
+    Raises
+    ------
+    BadInput
+        It is missing, damaged, or of an earlier version.
+    """
+    name = path.stem
+    remedy = f"Make it: ssi reproduce {name}, then ssi compare {name} --save {path}"
+    if not path.exists():
+        raise BadInput(f"{path} is missing. {remedy}")
+    result = read_object(path, remedy)
+    if lacking := [key for key in (*_TOP, "claims", "tests") if key not in result]:
+        raise BadInput(f"{path} lacks {', '.join(lacking)}. {remedy}")
+    return result
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, Mapping):
+        return {name: _rounded(one) for name, one in value.items()}
+    return [_rounded(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _text(value: Any, indent: int = 0) -> str:
+    """Write JSON with sorted keys; what fits stands on one line, so that changes show as lines."""
+    line = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    if len(line) + indent <= _WIDTH or not isinstance(value, dict | list):
+        return line
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(k)}: {_text(v, indent + 1)}" for k, v in sorted(value.items())]
+    else:
+        parts = [_text(one, indent + 1) for one in value]
+    left, right = "{}" if isinstance(value, dict) else "[]"
+    inner = ",\n".join(" " * (indent + 1) + part for part in parts)
+    return f"{left}\n{inner}\n{' ' * indent}{right}"

@@ -1,0 +1,34 @@
+"""``python -m tests.docs`` fills the figures of the pages in from ``docs/results``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.docs.figures import RESULTS, MissingResult, Results
+from tests.docs.markers import filled
+from tests.docs.pages import ROOT, pages
+
+
+def main() -> int:
+    """Fill in what can be had; say what cannot, and why."""
+    results, problems = Results(ROOT / RESULTS), []
+    missing: set[str] = set()
+    for page in pages():
+        path = ROOT / page
+        text = path.read_text(encoding="utf-8")
+        done = filled(page, text, results)
+        if done.text != text:
+            path.write_text(done.text, encoding="utf-8")
+            print(f"{page}: filled in")
+        problems += done.problems
+        missing |= {*done.missing}
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    for name in sorted(missing):
+        print(MissingResult(Path(f"{name}.json")), file=sys.stderr)
+    return 1 if problems or missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

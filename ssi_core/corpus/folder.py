@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 import polars as pl
-import yaml
+import yaml  # type: ignore[import-untyped]
 from lxml import etree, html
 from markdown_it import MarkdownIt
 

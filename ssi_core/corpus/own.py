@@ -113,7 +113,7 @@ def _write_documents(
     building.skipped.update(sorted(skipped.items()))
     every = pl.concat(frame for frames in named for frame in frames)
     known = every.drop_nulls().unique("name", keep="first", maintain_order=True)
-    return known.with_columns(pl.lit(seen["id"]).get(pl.col("row")).alias("id"))
+    return known.with_columns(id=seen["id"].gather(known["row"]))
 
 
 def _kept(block: pl.DataFrame, seen: pl.DataFrame, skipped: Counter[str]) -> pl.DataFrame:
@@ -171,7 +171,7 @@ def _write_links(
     missing: dict[str, None] = {}
     found = 0
     pairs: list[np.ndarray[tuple[int], np.dtype[np.int64]]] = []
-    n = int(known["row"].max() or 0) + 1 if len(known) else 1  # type: ignore[arg-type]
+    n = int(building.counts["documents"])
     names = known.select("name", "row")
     for block in links:
         found += len(block)
@@ -206,8 +206,8 @@ def _write_links(
             "by URL or title; say which columns have the two ends."
         )
     if shown:
-        lost = skipped["link_source_is_no_document"] + skipped["link_target_is_no_document"]
-        _log.warning("%s: %d links lead to no document, such as %s", where, lost, shown)
+        ends_lost = skipped["link_source_is_no_document"] + skipped["link_target_is_no_document"]
+        _log.warning("%s: %d links lead to no document, such as %s", where, ends_lost, shown)
     building.counts["links"] = len(once)
     building.counts["links_found"] = found
     building.skipped.update(sorted((skipped + Counter()).items()))

@@ -191,6 +191,10 @@ def header_of(path: Path) -> list[str]:
     kind = kind_of(path, LogForm())
     if not path.is_file():
         raise BadInput(f"{path}: there is no such file. Check the path.")
+    if not kind:
+        raise BadInput(
+            f"{path}: its name does not say what it is. Name it .jsonl, .csv, .tsv or .parquet."
+        )
     with files.reading(path, "Restore the file."):
         if kind == "parquet":
             return pl.scan_parquet(path, glob=False).collect_schema().names()
@@ -216,6 +220,8 @@ def _keys(path: Path, text: io.TextIOWrapper) -> list[str]:
         objects = [_object(line) for line in lines]
     for one in objects:
         names |= dict.fromkeys(one if isinstance(one, dict) else ())
+    if not start:
+        raise BadInput(f"{path}: the file is empty. Give a table with a row.")
     if not names:
         raise BadInput(f"{path}: its first lines are no JSON objects. Write one on each line.")
     return list(names)

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from ssi_core.corpus.clicks.columns import LogForm
+from ssi_core.corpus.zstd import open_zstd
 from ssi_core.types import BadInput
 
 BLOCK_BYTES = 1 << 23
@@ -24,7 +25,12 @@ The texts of a page and of an ad stand in a line at most, and a page of MediaWik
 takes about ten times its length while it is read.
 """
 _KEPT_OF_LINE = 200
-OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+OPENERS: dict[str, Callable[..., Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": open_zstd,
+}
 
 PROBLEMS = {
     "encoding": "bytes that are no {encoding}; if the whole log is of another encoding, say so "
@@ -54,7 +60,8 @@ def decoded_lines(
     """
     opened: BinaryIO = OPENERS.get(path.suffix, open)(path, "rb")
     with opened as file:
-        file.seek(after.bytes)
+        if after.bytes:
+            file.seek(after.bytes)
         number = after.lines + 1
         for block, long in _whole_lines(file):
             lines, wrong = _decoded(block, path, encoding, number == 1)

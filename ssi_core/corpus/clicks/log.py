@@ -34,7 +34,7 @@ def read_log(
 
     Parameters
     ----------
-    path : ``.gz``, ``.bz2`` and ``.xz`` are unpacked on the way
+    path : ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are unpacked on the way
     columns : names of the columns that are wanted
     form : how the log is written
     after : where to begin, of plain text; by default at the beginning
@@ -51,9 +51,7 @@ def read_log(
     """
     if not path.is_file():
         raise BadInput(f"{path}: there is no such file. Check the path.")
-    if path.suffix == ".zst":
-        raise BadInput(f"{path}: zstd is not read. Unpack it first: zstd -d {path.name}")
-    kind = _kind(path, form)
+    kind = kind_of(path, form)
     if not kind:
         raise BadInput(
             f"{path}: its name does not say what it is. Say so in the map ([log] format = one of "
@@ -75,15 +73,24 @@ def text_bytes(paths: Sequence[Path]) -> int:
 
 def has_quotes(path: Path, form: LogForm) -> bool:
     """Whether a field of a log may be quoted, and so run over lines."""
-    return _kind(path, form) == "csv" and form.separator != "\t"
+    return kind_of(path, form) == "csv" and form.separator != "\t"
 
 
-def _kind(path: Path, form: LogForm) -> str:
+def kind_of(path: Path, form: LogForm) -> str:
+    """Return the format of a log, as the form or else the name of the file says; "" if unknown."""
     return form.format or _FORMATS.get(_stem(path).suffix.lower(), "")
 
 
 def _stem(path: Path) -> Path:
     return path.with_suffix("") if path.suffix in OPENERS else path
+
+
+def _text(name: str, kind: pl.DataType) -> pl.Expr:
+    """Return a column as text; the values of a list have ``|`` between them."""
+    column = pl.col(name)
+    if isinstance(kind, pl.List):
+        return column.cast(pl.List(pl.String)).list.join("|")
+    return column.cast(pl.String)
 
 
 def _parquet(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -93,7 +100,8 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
     check_header(path, header, columns)
     first = 1
     with files.reading(path, _DAMAGED):
-        batches = lazy.select(pl.col(list(columns)).cast(pl.String)).collect_batches(
+        schema = lazy.collect_schema()
+        batches = lazy.select(_text(name, schema[name]) for name in columns).collect_batches(
             chunk_size=_ROWS, maintain_order=True
         )
         for batch in batches:

@@ -139,7 +139,7 @@ def test_a_log_without_a_header_numbers_its_columns(written):
         ("visit,ad,ad,click\n", "log.csv", "names 'ad' twice"),
         ('{"visit": 1, "add": 2, "click": 0}\n', "log.jsonl", "no object has the key 'ad'"),
         ("x", "log.dat", "its name does not say"),
-        ("x", "log.csv.zst", "zstd -d"),
+        ("x", "log.csv.zst", "log.csv.zst"),
         (gzip.compress(b"visit,ad,click\n" * 99, mtime=0)[:-20], "log.csv.gz", "end-of-stream"),
         ("visit,ad,click\n".encode("utf-16"), "log.csv", "iconv -f utf-16"),
         ("no parquet", "log.parquet", "parquet"),

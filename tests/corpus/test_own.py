@@ -1,0 +1,408 @@
+"""A user's own texts: tables, folders, BEIR and TREC."""
+
+import gzip
+import json
+
+import polars as pl
+import pytest
+import zstandard
+
+from ssi_core.corpus import tables
+from ssi_core.corpus.beir import ingest_beir
+from ssi_core.corpus.collections import ingest_collection
+from ssi_core.corpus.folder import ingest_folder, read_page
+from ssi_core.corpus.table import ingest_table
+from ssi_core.corpus.trec import ingest_trec, read_topics
+from ssi_core.types import BadInput
+from tests.corpus.test_collections import write
+
+DOCUMENTS = [
+    {"docno": "a", "headline": "Cars", "body": "an old car", "section": "x", "links": ["b", "z"]},
+    {"docno": "b", "headline": "", "body": "the moon and the stars", "section": None},
+    {"docno": "c", "headline": "Bread", "body": "flour, water", "section": "y", "links": []},
+    {"docno": "d", "headline": "Nothing", "body": "  "},
+    {"docno": "a", "headline": "Again", "body": "another text"},
+    {"headline": "No name", "body": "words"},
+]
+
+
+def write_lines(path, objects):
+    path.write_text("".join(json.dumps(one) + "\n" for one in objects), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def articles(tmp_path):
+    return write_lines(tmp_path / "articles.jsonl", DOCUMENTS)
+
+
+@pytest.fixture
+def links(tmp_path):
+    path = tmp_path / "links.csv"
+    path.write_text("from,to\na,b\na,c\na,c\nc,c\nb,nowhere\nBread,a\n")
+    return path
+
+
+def read(artefact):
+    corpus = tables.open_corpus(artefact.path)
+    return corpus.documents.collect(), set(corpus.links.collect().rows())
+
+
+def test_every_document_and_every_link_is_accounted_for(articles, links, tmp_path):
+    artefact = ingest_table([articles], tmp_path / "out", links=[links], labels=["section"])
+    documents, ends = read(artefact)
+    assert documents["id"].to_list() == ["a", "b", "c"]
+    assert documents["title"].to_list() == ["Cars", "the moon and the stars", "Bread"]
+    assert documents["text"].to_list()[0] == "an old car"
+    assert documents["language"].unique().to_list() == ["en"]
+    # A link may name a document by its title; a document's own links count, too.
+    assert ends == {("a", "b"), ("a", "c"), ("c", "a")}
+    counts, skipped = artefact.counts, artefact.skipped
+    assert counts["columns"] == {
+        "id": "docno", "title": "headline", "text": "body", "links": "links",
+    }  # fmt: skip
+    assert counts["link_columns"] == {"source": "from", "target": "to"}
+    assert (counts["documents"], counts["documents_found"]) == (3, 6)
+    assert skipped["document_without_text"] == 1
+    assert skipped["document_id_repeated"] == 1
+    assert skipped["document_without_id"] == 1
+    lost = sum(n for name, n in skipped.items() if name.startswith("link_"))
+    assert counts["links"] + lost == counts["links_found"] == 8
+    assert skipped["link_target_is_no_document"] == 2
+    assert skipped["link_to_itself"] == 1
+    assert skipped["link_repeated"] == 2
+    labels = pl.read_parquet(artefact.path / "labels")
+    assert labels.rows() == [("a", "section", "x"), ("c", "section", "y")]
+
+
+def test_all_formats_are_the_same_corpus(articles, links, tmp_path):
+    rows = [one for one in DOCUMENTS if "docno" in one]
+    frame = pl.DataFrame([{k: one.get(k) for k in ("docno", "headline", "body")} for one in rows])
+    frame.write_csv(tmp_path / "articles.csv")
+    frame.write_csv(tmp_path / "articles.tsv", separator="\t")
+    frame.write_parquet(tmp_path / "articles.parquet")
+    text = (tmp_path / "articles.csv").read_bytes()
+    (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(text))
+    (tmp_path / "packed.csv.zst").write_bytes(zstandard.compress(text))
+    names = ["articles.csv", "articles.tsv", "articles.parquet", "packed.csv.gz", "packed.csv.zst"]
+    results = [
+        read(ingest_table([tmp_path / name], tmp_path / f"out-{name}", links=[links]))
+        for name in names
+    ]
+    for documents, ends in results:
+        assert documents.equals(results[0][0])
+        assert ends == results[0][1] == {("a", "b"), ("a", "c"), ("c", "a")}
+
+
+@pytest.mark.parametrize("cut", [1, 40])
+def test_a_packed_file_that_is_cut_off_is_an_error(tmp_path, cut):
+    text = "id,text\n" + "".join(f"{n},words {n * n}\n" for n in range(5000))
+    data = zstandard.compress(text.encode())
+    (tmp_path / "a.csv.zst").write_bytes(data + data[:-cut])
+    with pytest.raises(BadInput, match=r"a\.csv\.zst: .*within a frame"):
+        ingest_table([tmp_path / "a.csv.zst"], tmp_path / "out")
+    # Frames may follow each other.
+    (tmp_path / "a.csv.zst").write_bytes(data + zstandard.compress(b"5001,more\n"))
+    artefact = ingest_table([tmp_path / "a.csv.zst"], tmp_path / "out")
+    assert artefact.counts["documents"] == 5001
+
+
+def test_lists_of_links_in_parquet_are_read(tmp_path):
+    frame = pl.DataFrame(
+        {"id": [1, 2, 3], "text": ["one", "two", "three"], "links": [[2, 3], [], None]}
+    )
+    frame.write_parquet(tmp_path / "a.parquet")
+    _, ends = read(ingest_table([tmp_path / "a.parquet"], tmp_path / "out"))
+    assert ends == {("1", "2"), ("1", "3")}
+
+
+def test_columns_are_declared_where_the_guess_is_wrong(tmp_path):
+    path = write_lines(tmp_path / "a.jsonl", [{"nr": 7, "words": "one"}, {"nr": 8, "words": "two"}])
+    with pytest.raises(BadInput, match=r"which column is the text\? Its columns are: nr, words"):
+        ingest_table([path], tmp_path / "out")
+    with pytest.raises(BadInput, match="there is no column 'word' for 'text'"):
+        ingest_table([path], tmp_path / "out", columns={"text": "word"})
+    artefact = ingest_table([path], tmp_path / "out", columns={"text": "words", "id": "nr"})
+    assert read(artefact)[0]["id"].to_list() == ["7", "8"]
+    # Without a name of its own a document has that of its line.
+    artefact = ingest_table([path], tmp_path / "lines", columns={"text": "words"})
+    assert read(artefact)[0]["id"].to_list() == ["1", "2"]
+
+
+def test_a_year_is_a_document_like_another(tmp_path):
+    path = write_lines(
+        tmp_path / "a.jsonl", [{"id": "1984", "text": "a novel"}, {"id": "x", "text": "b"}]
+    )
+    (tmp_path / "links.csv").write_text("x,1984\nx,1984\n")
+    artefact = ingest_table([path], tmp_path / "out", links=[tmp_path / "links.csv"], columns={})
+    assert read(artefact)[1] == {("x", "1984")}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.jsonl", "", "empty"),
+        ("a.jsonl", "no json\n", "no JSON objects"),
+        ("a.csv", "id,text\n,\n", "no document has an id and a text"),
+        ("a.doc", "x", "does not say what it is"),
+    ],
+)
+def test_bad_tables_are_named(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(BadInput, match=message) as caught:
+        ingest_table([tmp_path / name], tmp_path / "out")
+    assert name in str(caught.value)
+
+
+def test_links_that_lead_nowhere_are_an_error(articles, tmp_path):
+    (tmp_path / "links.csv").write_text("from,to\nq,r\n")
+    plain = write_lines(tmp_path / "plain.jsonl", [{"id": "a", "text": "b"}])
+    with pytest.raises(BadInput, match=r"none of its 1 links is between two documents.*'q'"):
+        ingest_table([plain], tmp_path / "out", links=[tmp_path / "links.csv"])
+    (tmp_path / "three.csv").write_text("a,b,c\nq,r,s\n")
+    with pytest.raises(BadInput, match="which columns are the two ends"):
+        ingest_table([plain], tmp_path / "out", links=[tmp_path / "three.csv"])
+
+
+def test_a_row_that_is_none_is_counted(tmp_path, caplog):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": 1, "text": "one"}\nbroken\n{"id": 2, "text": "two"}\n')
+    artefact = ingest_table([path], tmp_path / "out")
+    assert artefact.skipped["row_json"] == 1
+    assert "line 2 is no row" in caplog.text
+
+
+def test_the_language_is_guessed_from_the_script(tmp_path):
+    texts = ["一座古老的城市在河边", "月亮和星星都很亮"]
+    path = write_lines(tmp_path / "a.jsonl", [{"text": text} for text in texts])
+    artefact = ingest_table([path], tmp_path / "out")
+    assert read(artefact)[0]["language"].to_list() == ["zh", "zh"]
+    assert artefact.counts["language"].startswith("zh (guessed")
+
+
+# --- folders ---
+
+PAGES = {
+    "index.md": "# Home\n\nSee [cars](cars/old.md), [[moon]] and [the site](https://example.org).\n",
+    "cars/old.md": "---\ntitle: Old cars\ndate: 2020-01-02T03:04:05Z\n---\n"
+    "A *car* is [home](../).\n[gone](gone.md) [here](#top) [moon](/moon.html)\n",
+    "moon.html": "<html><head><title>Site | Moon</title><script>var x</script></head><body><nav>"
+    "<a href='index.html'>menu</a></nav><main><h1>The Moon</h1><p>It <b>shine</b>s.</p>"
+    "<a href='cars/old/'>cars</a><a href='mailto:x'>m</a></main><footer>legal</footer></body>",
+    "notes.txt": "plain words",
+    ".hidden/x.md": "hidden",
+    "logo.png": "x",
+}
+
+
+@pytest.fixture
+def site(tmp_path):
+    for name, text in PAGES.items():
+        path = tmp_path / "site" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "site"
+
+
+def test_a_folder_gives_pages_and_the_links_between_them(site, tmp_path):
+    artefact = ingest_folder(site, tmp_path / "out")
+    documents, ends = read(artefact)
+    found = {row["id"]: row for row in documents.iter_rows(named=True)}
+    assert set(found) == {"index.md", "cars/old.md", "moon.html", "notes.txt"}
+    titles = {name: row["title"] for name, row in found.items()}
+    assert titles == {
+        "index.md": "Home",
+        "cars/old.md": "Old cars",
+        "moon.html": "The Moon",
+        "notes.txt": "notes",
+    }
+    assert found["moon.html"]["text"] == "The Moon\nIt shines.\ncarsm"
+    assert found["cars/old.md"]["timestamp"].year == 2020
+    assert ends == {
+        ("index.md", "cars/old.md"),
+        ("index.md", "moon.html"),
+        ("cars/old.md", "index.md"),
+        ("cars/old.md", "moon.html"),
+        ("moon.html", "cars/old.md"),
+    }
+    skipped = artefact.skipped
+    assert skipped["link_to_another_site"] == 2
+    assert skipped["link_to_no_page"] == 1
+    assert skipped["link_within_the_page"] == 1
+    assert skipped["file_png"] == 1
+    lost = sum(n for name, n in skipped.items() if name.startswith("link_"))
+    assert artefact.counts["links"] + lost == artefact.counts["links_found"]
+
+
+def test_another_byte_is_another_corpus(site, tmp_path):
+    first = ingest_folder(site, tmp_path / "one")
+    assert ingest_folder(site, tmp_path / "two").key == first.key
+    (site / "notes.txt").write_text("other words")
+    assert ingest_folder(site, tmp_path / "three").key != first.key
+
+
+def test_a_page_in_another_encoding_says_so(tmp_path):
+    (tmp_path / "a.html").write_bytes(
+        '<html><head><meta charset="latin-1"></head><body><p>café</p></body></html>'.encode(
+            "latin-1"
+        )
+    )
+    (tmp_path / "a.md").write_bytes("café".encode("latin-1"))
+    assert read_page(tmp_path / "a.html").text == "café"
+    assert read_page(tmp_path / "a.md") is None
+
+
+def test_what_is_no_folder_of_pages_is_named(tmp_path):
+    with pytest.raises(BadInput, match="no such folder"):
+        ingest_folder(tmp_path / "absent", tmp_path / "out")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput, match="no page is in it"):
+        ingest_folder(tmp_path / "empty", tmp_path / "out")
+
+
+def test_a_folder_and_a_table_of_the_same_pages_are_the_same_documents(tmp_path):
+    names = [f"page-{n}" for n in range(40)]
+    near = [(n, (n * 7 + k) % 40) for n in range(40) for k in (1, 2) if (n * 7 + k) % 40 != n]
+    site = tmp_path / "site"
+    site.mkdir()
+    for n, name in enumerate(names):
+        linked = " ".join(f"[{names[to]}]({names[to]}.md)" for source, to in near if source == n)
+        (site / f"{name}.md").write_text(f"# {name}\n\nwords of page {n} {linked}\n")
+    folder_documents, folder_links = read(ingest_folder(site, tmp_path / "a"))
+    rows = folder_documents.select("id", "title", "text").to_dicts()
+    write_lines(tmp_path / "pages.jsonl", rows)
+    ends = pl.DataFrame([(f"{names[a]}.md", f"{names[b]}.md") for a, b in near], orient="row")
+    ends.write_csv(tmp_path / "ends.csv")
+    table = ingest_table([tmp_path / "pages.jsonl"], tmp_path / "b", links=[tmp_path / "ends.csv"])
+    documents, links = read(table)
+    assert documents.drop("timestamp").equals(folder_documents.drop("timestamp"))
+    assert links == folder_links
+    assert len(links) == len(set(near))
+
+
+# --- judged collections ---
+
+
+@pytest.fixture
+def cranfield(tmp_path):
+    lines = "1 1 1\n1 2 4\n1 10 -1\n2 2 2\n"
+    return ingest_collection(write(tmp_path / "cranfield", lines), tmp_path / "smart")
+
+
+def as_beir(artefact, directory):
+    """Write a collection in the format of BEIR."""
+    documents = pl.read_parquet(artefact.path / "documents")
+    (directory / "qrels").mkdir(parents=True)
+    write_lines(
+        directory / "corpus.jsonl",
+        [{"_id": row["id"], "title": "", "text": row["text"]} for row in documents.to_dicts()],
+    )
+    queries = pl.read_parquet(artefact.path / "queries")
+    write_lines(
+        directory / "queries.jsonl",
+        [{"_id": row["id"], "text": row["text"]} for row in queries.to_dicts()],
+    )
+    judgements = pl.read_parquet(artefact.path / "judgements")
+    judgements.select(
+        pl.col("query").alias("query-id"), pl.col("document").alias("corpus-id"), score="grade"
+    ).write_csv(directory / "qrels" / "test.tsv", separator="\t")
+    return directory
+
+
+def test_beir_has_the_queries_and_judgements_of_the_collection(cranfield, tmp_path):
+    beir = ingest_beir(as_beir(cranfield, tmp_path / "beir"), tmp_path / "out")
+    for table in ("queries", "judgements"):
+        own, theirs = (pl.read_parquet(one.path / table) for one in (beir, cranfield))
+        columns = theirs.columns
+        assert own.select(columns).sort(columns).equals(theirs.sort(columns))
+    assert read(beir)[0]["text"].to_list() == read(cranfield)[0]["text"].to_list()
+    assert pl.read_parquet(beir.path / "judgements")["side"].unique().to_list() == ["test"]
+
+
+def test_what_is_missing_of_beir_is_named(cranfield, tmp_path):
+    directory = as_beir(cranfield, tmp_path / "beir")
+    (directory / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\t2\tgood\n")
+    with pytest.raises(BadInput, match=r"line 2: the score is 'good'"):
+        ingest_beir(directory, tmp_path / "out")
+    (directory / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td\t1\n")
+    with pytest.raises(BadInput, match="Do the ids of the three files belong together"):
+        ingest_beir(directory, tmp_path / "out")
+    (directory / "qrels" / "test.tsv").unlink()
+    with pytest.raises(BadInput, match="no judgements"):
+        ingest_beir(directory, tmp_path / "out")
+    (directory / "queries.jsonl").unlink()
+    with pytest.raises(BadInput, match=r"queries\.jsonl: there is no such file"):
+        ingest_beir(directory, tmp_path / "out")
+
+
+TREC = """<DOC>
+<DOCNO> FT911-3 </DOCNO>
+<HEADLINE>An old &amp; fast car</HEADLINE>
+<DATE>1991</DATE>
+<TEXT>
+The engine
+runs.
+</TEXT>
+</DOC>
+<DOC>
+<DOCNO> FT911-4 </DOCNO>
+<TEXT>The moon.</TEXT>
+</DOC>
+"""
+TOPICS = """<top>
+<num> Number: 051
+<title> Topic: old cars
+
+<desc> Description:
+Cars that are old.
+<narr> Narrative:
+None.
+</top>
+<top>
+<num> Number: 052
+<title> moon
+<desc> Description: The moon.
+</top>
+"""
+
+
+@pytest.fixture
+def trec(tmp_path):
+    (tmp_path / "docs.gz").write_bytes(gzip.compress(TREC.encode()))
+    (tmp_path / "topics").write_text(TOPICS)
+    (tmp_path / "qrels").write_text(
+        "51 0 FT911-3 2\n51 0 FT911-4 0\n52 0 FT911-4 1\n52 0 FT911-3 -1\n53 0 FT911-3 1\n"
+    )
+    return tmp_path
+
+
+def test_files_of_trec(trec):
+    artefact = ingest_trec(
+        [trec / "docs.gz"], trec / "topics", trec / "qrels", trec / "out", fields=("title", "desc")
+    )
+    documents, _ = read(artefact)
+    assert documents.select("id", "title", "text").rows() == [
+        ("FT911-3", "An old & fast car", "An old & fast car\nThe engine\nruns."),
+        ("FT911-4", "The moon.", "The moon."),
+    ]
+    queries = pl.read_parquet(artefact.path / "queries")
+    assert queries.rows() == [("51", "old cars Cars that are old."), ("52", "moon The moon.")]
+    judgements = pl.read_parquet(artefact.path / "judgements")
+    assert judgements.rows() == [
+        ("51", "FT911-3", 2), ("51", "FT911-4", 0), ("52", "FT911-4", 1),
+    ]  # fmt: skip
+    assert artefact.skipped == {"judgement_negative": 1, "judgement_unknown_query": 1}
+
+
+def test_topics_may_be_lines(tmp_path):
+    (tmp_path / "t").write_text("7\told cars\n08\tmoon\n")
+    assert list(read_topics(tmp_path / "t")) == [("7", "old cars"), ("8", "moon")]
+    (tmp_path / "t").write_text("no tab\n")
+    with pytest.raises(BadInput, match="line 1"):
+        list(read_topics(tmp_path / "t"))
+
+
+def test_a_document_that_does_not_end_is_named(trec):
+    (trec / "docs.gz").write_bytes(gzip.compress(TREC.replace("</DOC>", "").encode()))
+    with pytest.raises(BadInput, match="line 10 begins a document within another"):
+        ingest_trec([trec / "docs.gz"], trec / "topics", trec / "qrels", trec / "out")

@@ -230,10 +230,10 @@ def open_frozen(frozen: Path, fitted: Fitted, source: Path | Mates | None = None
         later = read_linked(source, relevant).between(queries["name"], documents["name"])
         later = later[np.isin(later[:, 0], rows[answer, 0])]
         seen = np.vstack([seen, later[~np.isin(keys(later), keys(rows[answer]))]])
-    texts = _texts(documents, fitted.document_views)
+    texts = in_views(documents, fitted.document_views)
     one = queries is documents and fitted.query_views is fitted.document_views
     return Task(
-        queries=texts if one else _texts(queries, fitted.query_views),
+        queries=texts if one else in_views(queries, fitted.query_views),
         documents=texts,
         train=Pairs.of(seen),
         valid=Pairs.of(()),
@@ -268,7 +268,8 @@ def _exclude(
     return sparse.csr_array((ones, (rows[:, 0], rows[:, 1])), shape=(queries, documents))
 
 
-def _texts(documents: pl.DataFrame, views: Mapping[str, View]) -> Texts:
+def in_views(documents: pl.DataFrame, views: Mapping[str, View]) -> Texts:
+    """Read texts into views; ``documents`` has the columns id, title and text."""
     raw = documents["text"].to_list()
     matrices = {name: view.transform(raw) for name, view in views.items()}
     return Texts(documents["id"], documents["title"], matrices, views)

@@ -239,13 +239,26 @@ def match(
     return Outcome(value, show)
 
 
-_FAR = 0.1
-"""Mean weight, but for chance 1, that is worth a word."""
+_ESTIMATE = """Estimate from a click log how often a model's order would be clicked.
+
+\b
+Expected clicks a visit, with 95 % intervals, beside what the log itself has:
+  ips    clicks where model and log agree, over how often the log does so
+  snips  the same, over the sum of the weights: less noise
+  dr     a model of relevance and positions, its errors corrected by ips
+  pbm    clicks wherever the ad was shown, by how often positions are looked at
+
+An estimator is left out where the log never shows what the model would; where none is left,
+the command stops and says which share that is.
+"""
+_FAR, _FEW = 0.1, 30
+"""Distance of the mean weight from 1, and effective visits, that are worth a word."""
 _TABLE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.command(
     cls=Verb,
+    help=_ESTIMATE,
     examples=(
         "ssi estimate models:/ssi@champion --clicks tuesday",
         "ssi estimate runs/abc --clicks tuesday --candidates shown --json",
@@ -285,18 +298,7 @@ def estimate(
     rounds: int,
     seed: int,
 ) -> Outcome:
-    r"""Estimate from a click log how often a model's order would be clicked.
-
-    \b
-    Expected clicks a visit, with 95 % intervals, beside what the log itself has:
-      ips    clicks where model and log agree, over how often the log does so
-      snips  the same, over the sum of the weights: less noise
-      dr     a model of relevance and positions, its errors corrected by ips
-      pbm    clicks wherever the ad was shown, by how often positions are looked at
-
-    An estimator is left out where the log never shows what the model would; where none is left,
-    the command stops and says which share that is.
-    """
+    """Estimate from a click log how often a model's order would be clicked."""
     from flows.report import plain_table
     from ssi_core.corpus.clicks.visits import read_policy, read_propensities, read_visits
     from ssi_core.evaluation.click_log import read_log
@@ -328,10 +330,12 @@ def estimate(
     def show(console: Console) -> None:
         head = ["estimator", "clicks a visit", "95 %", "gain, 95 %", "visits", "never shown"]
         console.print(plain_table(head, [_cells(name, one) for name, one in found.items()]))
-        weights = [one.mean_weight for one in found.values() if one is not None]
-        if max(abs(weight - 1) for weight in weights) > _FAR:
+        estimates = [one for one in found.values() if one is not None]
+        if max(abs(one.mean_weight - 1) for one in estimates) > _FAR:
             console.print("The weights do not average 1: the policy is not that of the log, or the "
                           "log is short.")  # fmt: skip
+        if min(one.visits for one in estimates) < _FEW:
+            console.print(f"Intervals by fewer than {_FEW} effective visits are too narrow.")
 
     return Outcome(value, show)
 

@@ -11,6 +11,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -41,11 +42,13 @@ PAIRS = {
 }
 """Label -> ``--clicks``, and whether weights are divided by how often training draws d- there."""
 MODELS = {
+    "`U'V` against random, before": ("before", "random"),
+    "`U'V` against shown, before": ("before", "shown"),
     "`U'V` against random, `weighted`": ("weighted", "random"),
     "`U'V` against shown, `weighted`": ("weighted", "shown"),
     "`U'V` against shown, `inverse`": ("inverse", "shown"),
 }
-"""Label -> ``--clicks``, and ``against``."""
+"""Label -> ``--clicks``, and ``against``. Before: sums alone, and d- that were not clicked."""
 
 
 def of_pairs(task: Task, divided: bool, truth: np.ndarray) -> float:
@@ -91,6 +94,7 @@ def rows(work: Path) -> Iterator[tuple[str, str, float]]:
             ingest_clicks([log], FORM, clicks, rules=Rules(clicks=rule))
             build_clicks_task(clicks, task, split="sessions", vocabularies="two")
             tasks[rule] = open_task(task)
+        tasks["before"] = replace(tasks["inverse"], weights="clicks", shown=tasks["all"].shown)
         for label, (rule, divided) in PAIRS.items():
             yield label, policy, of_pairs(tasks[rule], divided, truth)
         for label, (rule, against) in MODELS.items():

@@ -160,7 +160,7 @@ class OffPolicy:
         """
         theta = self._examination(counts)
         weighed = self.weigh(counts, theta)
-        visits = counts.visits.sum()
+        visits = float(counts.visits.sum())
         clicks, shown = (_at(x, self._of["cell"]) for x in (counts.clicks, counts.shown))
         looked = _at(theta, self._of["k"])
         pair_clicks, relevance = self._pairs(counts, theta)

@@ -75,6 +75,7 @@ for _verb in (
     runs.export_trec,
     search.search,
     clicks.match,
+    clicks.estimate,
     search.neighbours,
     search.explain,
     search.index,

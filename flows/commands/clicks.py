@@ -1,4 +1,4 @@
-"""Verbs of click logs: ingest clicks, wikispeedia-clicks and farm-ads; match."""
+"""Verbs of click logs: ingest clicks, wikispeedia-clicks and farm-ads; match, estimate."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flows.command import Outcome, Verb, progress
+from flows.command import Outcome, Verb, progress, settings
 from flows.commands.data import FORCE, OUT, artefact_outcome
-from flows.commands.search import INDEX, K, _searcher
+from flows.commands.search import INDEX, K, _searcher, directory_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ssi_core.evaluation.off_policy import Estimate
     from ssi_core.serving.live import Document
 
 _HELP = """Read logs of clicks, counts or judgements: CSV, TSV, JSON or parquet, plain or packed.
@@ -263,6 +264,120 @@ def match(
             console.print(plain_table(["id", "ad", "score"], rows, left=2))
 
     return Outcome(value, show)
+
+
+_ESTIMATE = """Estimate from a click log how often a model's order would be clicked.
+
+\b
+Expected clicks a visit, with 95 % intervals, beside what the log itself has:
+  ips    clicks where model and log agree, over how often the log does so
+  snips  the same, over the sum of the weights: less noise
+  dr     a model of relevance and positions, its errors corrected by ips
+  pbm    clicks wherever the ad was shown, by how often positions are looked at
+
+An estimator is left out where the log never shows what the model would; where none is left,
+the command stops and says which share that is.
+"""
+_FAR, _FEW = 0.1, 30
+"""Distance of the mean weight from 1, and effective visits, that are worth a word."""
+_TABLE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+@click.command(
+    cls=Verb,
+    help=_ESTIMATE,
+    examples=(
+        "ssi estimate models:/ssi@champion --clicks tuesday",
+        "ssi estimate runs/abc --clicks tuesday --candidates shown --json",
+        "ssi estimate runs/abc --clicks tuesday --policy policy.csv",
+    ),
+)
+@click.argument("model")
+@click.option(
+    "--clicks",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    required=True,
+    help="Clicks that the model has not learned from, of 'ssi ingest clicks --clicks weighted'.",
+)
+@click.option(
+    "--candidates",
+    type=click.Choice(["all", "shown"]),
+    default="all",
+    show_default=True,
+    help="What the model ranks for a page: all ads, or those that the log shows there.",
+)
+@click.option("--policy", type=_TABLE, help="Columns page, ad, position, probability: how likely "
+              "a visit to the page showed the ad there. Else the log's frequencies.")  # fmt: skip
+@click.option("--propensities", type=_TABLE, help="Columns position, propensity. Else those that "
+              "the clicks were ingested with, estimated anew in each resample.")  # fmt: skip
+@click.option("--most-unseen", type=click.FloatRange(0, 1), default=0.0, show_default=True,
+              help="Share of the model's places that the log may say nothing of.")  # fmt: skip
+@click.option("--rounds", type=click.IntRange(min=2), default=1000, show_default=True,
+              help="Resamples of the sessions.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the resamples.")
+def estimate(
+    model: str,
+    clicks: Path,
+    candidates: str,
+    policy: Path | None,
+    propensities: Path | None,
+    most_unseen: float,
+    rounds: int,
+    seed: int,
+) -> Outcome:
+    """Estimate from a click log how often a model's order would be clicked."""
+    from flows.report import plain_table
+    from ssi_core.corpus.clicks.visits import read_policy, read_propensities, read_visits
+    from ssi_core.evaluation.click_log import read_log
+    from ssi_core.evaluation.off_policy import OffPolicy, estimate_clicks
+    from ssi_core.evaluation.rankings import ranking_of
+    from ssi_core.models import load_model
+    from ssi_core.serving.searcher import model_in
+    from ssi_core.types import BadInput
+
+    log = read_log(read_visits(clicks))
+    fitted = load_model(model_in(directory_of(model)))
+    threads = settings().threads or 1
+    ranking = ranking_of(fitted, clicks, log.cells, among=candidates, threads=threads)  # type: ignore[arg-type]
+    try:
+        problem = OffPolicy(
+            log,
+            ranking,
+            read_propensities(propensities or clicks),
+            policy=None if policy is None else read_policy(policy),
+            known_propensities=propensities is not None,
+        )
+        found = estimate_clicks(problem, rounds=rounds, seed=seed, most_unseen=most_unseen)
+    except BadInput as error:
+        raise BadInput(f"{policy or clicks}: {error}") from error
+    value: dict[str, object] = {"model": model, "clicks": str(clicks), "sessions": log.sessions}
+    value |= {"candidates": candidates, "rounds": rounds, "seed": seed}
+    value["estimates"] = {name: one and asdict(one) for name, one in found.items()}
+
+    def show(console: Console) -> None:
+        head = ["estimator", "clicks a visit", "95 %", "gain, 95 %", "visits", "never shown"]
+        console.print(plain_table(head, [_cells(name, one) for name, one in found.items()]))
+        estimates = [one for one in found.values() if one is not None]
+        if max(abs(one.mean_weight - 1) for one in estimates) > _FAR:
+            console.print("The weights do not average 1: the policy is not that of the log, or the "
+                          "log is short.")  # fmt: skip
+        if min(one.visits for one in estimates) < _FEW:
+            console.print(f"Intervals by fewer than {_FEW} effective visits are too narrow.")
+
+    return Outcome(value, show)
+
+
+def _cells(name: str, one: Estimate | None) -> list[str]:
+    if one is None:
+        return [name, "no support", *[""] * 4]
+    return [
+        name,
+        f"{one.value:.4f}",
+        f"{one.low:.4f} .. {one.high:.4f}",
+        "" if name == "logged" else f"{one.gain_low:+.4f} .. {one.gain_high:+.4f}",
+        f"{one.visits:,.0f}",
+        f"{one.never_shown:.1%}",
+    ]
 
 
 def _read_ads(path: Path) -> list[Document]:

@@ -77,7 +77,9 @@ def test_every_document_and_every_link_is_accounted_for(articles, links, tmp_pat
 
 def test_all_formats_are_the_same_corpus(articles, links, tmp_path):
     rows = [one for one in DOCUMENTS if "docno" in one]
-    frame = pl.DataFrame([{k: one.get(k) for k in ("docno", "headline", "body")} for one in rows])
+    frame = pl.DataFrame(
+        [{k: one.get(k) or None for k in ("docno", "headline", "body")} for one in rows]
+    )
     frame.write_csv(tmp_path / "articles.csv")
     frame.write_csv(tmp_path / "articles.tsv", separator="\t")
     frame.write_parquet(tmp_path / "articles.parquet")

@@ -135,6 +135,48 @@ def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_pat
     assert (code, "no page has the title" in said) == (3, True)
 
 
+@pytest.mark.trains
+def test_a_model_is_estimated_from_a_log(ssi, place, tmp_path, capsys):
+    names = tmp_path / "map.toml"
+    columns = "".join(f'{role} = "{column}"\n' for role, column in logs.COLUMNS.items())
+    names.write_text(f"[columns]\n{columns}")
+    for day, rule in (("monday", "weighted"), ("tuesday", "weighted"), ("wednesday", "all")):
+        log = logs.write_csv(tmp_path / f"{day}.csv", logs.rows(1400, seed=len(day)))
+        how = ("--map", names, "--clicks", rule, "--split", "sessions", "--out", tmp_path / day)
+        assert ssi("ingest", "clicks", log, *how)[0] == 0
+    task = tmp_path / "task"
+    two = ("--vocabularies", "two", "--out", task)
+    assert ssi("features", tmp_path / "monday", *two)[0] == 0
+    (tmp_path / "table.toml").write_text(TABLE.replace("rates", 'diagonal = "none"\nrates'))
+    train = ("train", tmp_path / "table.toml", "--task", task, "--row", "against the slate")
+    code, trained, said = ssi(*train)
+    assert code == 0, said
+
+    call = ["estimate", trained["run_id"], "--clicks", tmp_path / "tuesday", "--rounds", "40"]
+    code, found, said = ssi(*call, "--candidates", "shown")
+    assert code == 0, said
+    estimates = found["estimates"]
+    assert found["sessions"] == 1400
+    # Slates are in random order, so that any other order that knows the pages has more clicks.
+    for name in ("ips", "snips", "dr", "pbm"):
+        one = estimates[name]
+        assert 0 < one["gain_low"] < one["gain"] < one["gain_high"]
+        assert one["low"] < one["value"] < one["high"]
+    assert run(cli, [*map(str, call), "--candidates", "shown"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].split()[0] == "estimator"
+    shown = {line.split()[0]: line.split()[1] for line in printed[-5:]}
+    assert shown == {name: f"{one['value']:.4f}" for name, one in estimates.items()}
+
+    code, _, said = ssi(*call)
+    assert (code, "no weight makes up for what a log never tried" in said) == (3, True)
+    code, _, said = ssi(*call[:3], tmp_path / "wednesday")
+    assert (code, "--clicks weighted" in said) == (3, True)
+    (tmp_path / "policy.csv").write_text("page,ad,position,probability\np0,a0,1,1\n")
+    code, _, said = ssi(*call, "--candidates", "shown", "--policy", tmp_path / "policy.csv")
+    assert (code, "policy.csv: policy:" in said) == (3, True)
+
+
 @pytest.mark.flow
 def test_lines_that_were_read_are_not_read_again(ssi, prefect_server, tmp_path):
     rows = logs.rows(60)

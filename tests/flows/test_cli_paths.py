@@ -55,6 +55,8 @@ def place(tmp_path_factory):
     (there / "sample").glob("*langlinks.sql.gz").__next__().rename(there / "links.sql.gz")
     ingest_mates("langlinks", there / "links.sql.gz", there / "ja", there / "en", there / "mates")
     ingest_clicks([there / "log 1.csv"], logs.form(), there / "clicks", rules=Rules("all"))
+    ingest_clicks([there / "log 1.csv"], logs.form(), there / "visits", rules=Rules("weighted"))
+    (there / "looks.csv").write_text("position,propensity\n1,1\n2,0.5\n3,0.33\n4,0.25\n")
     build_clicks_task(there / "clicks", there / "of clicks")
     task = open_task(there / "of clicks")
     fitted = Lsi(dimensions=3).fit(task, np.random.default_rng(0))
@@ -101,6 +103,8 @@ CALLS = {
     "approximate": f"search|{IN}/model|moon|--approximate",
     "match": f"match|{IN}/ads|{IN}/page.txt|--new-ads|{IN}/new ads.tsv",
     "match a title": f"match|{IN}/ads|p1|--pages|{IN}/clicks",
+    "estimate": f"estimate|{IN}/ads|--clicks|{IN}/visits|--candidates|shown|--most-unseen|1"
+    f"|--propensities|{IN}/looks.csv|--rounds|3",
     "neighbours": f"neighbours|{IN}/model|moon",
     "dice": f"neighbours|{IN}/task|moon|--dice",
     "explain": f"explain|{IN}/model|moon|Page 1",

@@ -24,7 +24,8 @@ import polars as pl
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from ssi_core.types import BadInput, Float64
+from ssi_core.kernels.examination import fit_examination
+from ssi_core.types import BadInput, Float64, Int32, Int64
 
 _ROUNDS, _CLOSE = 10_000, 1e-9
 
@@ -59,15 +60,12 @@ def estimate_propensities(shown: pl.DataFrame, where: str = "the log") -> pl.Dat
             "clicked was shown at the first position and at another. Give a longer log, or use "
             "the clicks of the first position (--clicks first)."
         )
+    useful = useful.sort("pair", "position")
     row = useful["pair"].to_numpy()
-    column = np.searchsorted(positions, useful["position"].to_numpy())
-    size = (int(row.max()) + 1, len(positions))
-    number, clicks = (
-        sparse.csr_array((useful[name].to_numpy().astype(np.float64), (row, column)), shape=size)
-        for name in ("shown", "clicks")
-    )
-    theta = _theta(number, clicks)
-    theta[~_joined(number)] = np.nan
+    column = np.searchsorted(positions, useful["position"].to_numpy()).astype(np.int32)
+    theta = _theta(useful, row, column)
+    size = (int(row[-1]) + 1, len(positions))
+    theta[~_joined(sparse.csr_array((np.ones(len(row)), (row, column)), shape=size))] = np.nan
     found = pl.DataFrame(
         {
             "position": positions.astype(np.int32),
@@ -84,26 +82,19 @@ def estimate_propensities(shown: pl.DataFrame, where: str = "the log") -> pl.Dat
     )
 
 
-def _theta(number: sparse.csr_array, clicks: sparse.csr_array) -> Float64:
-    """Go round the two equations until theta stands still."""
-    of_pair, of_position = (np.asarray(clicks.sum(axis=axis)).ravel() for axis in (1, 0))
-    theta = np.ones(number.shape[1])
-    if of_position[0] == 0:
+def _theta(useful: pl.DataFrame, row: Int64, column: Int32) -> Float64:
+    """Fit theta to cells that are sorted by pair; NaN where no click is in the first position."""
+    shown, clicks = (np.array(useful[name], np.float64) for name in ("shown", "clicks"))
+    theta = np.ones(int(column.max()) + 1)
+    if not clicks[column == 0].any():
         return np.full(len(theta), np.nan)
-    for _ in range(_ROUNDS):
-        gamma = of_pair / np.maximum(number @ theta, 1e-300)
-        new = of_position / np.maximum(number.T @ gamma, 1e-300)
-        new /= new[0]
-        done = np.max(np.abs(new - theta)) < _CLOSE
-        theta = new
-        if done:
-            break
+    start = np.searchsorted(row, np.arange(int(row[-1]) + 2))
+    fit_examination(shown, clicks, start, column, theta, _ROUNDS, _CLOSE)
     return theta
 
 
-def _joined(number: sparse.csr_array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _joined(pattern: sparse.csr_array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Tell the positions that a chain of pairs leads to from the first."""
-    pattern = number.astype(bool).astype(np.float64)
     _, component = connected_components(pattern.T @ pattern, directed=False)
     joined: np.ndarray[tuple[int], np.dtype[np.bool_]] = component == component[0]
     return joined

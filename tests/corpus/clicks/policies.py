@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import polars as pl
 
@@ -21,8 +23,23 @@ def relevance_of(pages: int, seed: int = 0) -> np.ndarray:
     return 0.02 + 0.5 * np.random.default_rng(seed).random((pages, ADS)) ** 2
 
 
-def log_of(policy: str, truth: np.ndarray, visits: int, seed: int = 1) -> pl.DataFrame:
-    """Simulate visits, a row for each ad that is shown.
+class Visits(NamedTuple):
+    """Simulated visits: page (visits,), and the ads and clicks of each, (visits, `SHOWN`)."""
+
+    page: np.ndarray
+    ads: np.ndarray
+    clicked: np.ndarray
+
+
+def order_of(policy: str, truth: np.ndarray, bids: np.ndarray) -> np.ndarray:
+    """Return the fixed order of each page's ads, (pages, `ADS`)."""
+    return np.argsort(truth if policy == "worst first" else bids, axis=1)
+
+
+def visits_of(
+    policy: str, truth: np.ndarray, visits: int, seed: int = 1, bids: np.ndarray | None = None
+) -> Visits:
+    """Simulate visits.
 
     "uniform": eight of the page's ads in random order. Elsewhere one visit in five is such a trial,
     and the others see eight ads in a fixed order: "truncated" and "cascade" that of bids, which say
@@ -32,8 +49,8 @@ def log_of(policy: str, truth: np.ndarray, visits: int, seed: int = 1) -> pl.Dat
     """
     rng = np.random.default_rng(seed)
     page = rng.integers(len(truth), size=visits)
-    bids = rng.random(truth.shape)
-    fixed = np.argsort(truth if policy == "worst first" else bids, axis=1)[page]
+    drawn_bids = rng.random(truth.shape)
+    fixed = order_of(policy, truth, drawn_bids if bids is None else bids)[page]
     drawn = np.argsort(rng.random((visits, ADS)), axis=1)
     trial = rng.random(visits) < (1 if policy == "uniform" else TRIALS)
     ads = np.where(trial[:, None], drawn, fixed)[:, :SHOWN]
@@ -43,7 +60,12 @@ def log_of(policy: str, truth: np.ndarray, visits: int, seed: int = 1) -> pl.Dat
         looks = np.cumprod(np.roll(goes_on, 1, axis=1) | (np.arange(SHOWN) == 0), axis=1)
     else:
         looks = rng.random(ads.shape) < EXAMINATION
-    clicked = likes & looks.astype(bool)
+    return Visits(page, ads, likes & looks.astype(bool))
+
+
+def log_of(policy: str, truth: np.ndarray, visits: int, seed: int = 1) -> pl.DataFrame:
+    """Simulate visits as rows of a log, a row for each ad that is shown."""
+    page, ads, clicked = visits_of(policy, truth, visits, seed)
     rows = np.repeat(page, SHOWN)
     return pl.DataFrame(
         {

@@ -1,0 +1,110 @@
+"""Rank ads for the pages of a click log by a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from ssi_core.evaluation.evaluate import blocks
+from ssi_core.evaluation.scorer import Scorer, length, refuse_nan, score_pairs, take
+from ssi_core.features.unseen import texts_in_views
+from ssi_core.features.linked import Side, number_of, read_linked, texts_at
+from ssi_core.kernels.topk import top_k
+from ssi_core.types import Fitted, Float32, Int32, Int64, Vectors
+
+Among: TypeAlias = Literal["all", "shown"]
+
+
+def ranking_of(
+    fitted: Fitted, clicks: Path, cells: pl.DataFrame, *, among: Among = "all", threads: int = 1
+) -> pl.DataFrame:
+    """Fill the places of each page of a log as a model would, the best ad first.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        It reads the texts in its own views.
+    clicks : Path
+        Directory of the clicks, with the texts.
+    cells : frame of page, ad, position
+        What the log has shown where.
+    among : "all" or "shown"
+        Ads that are ranked: all of the clicks, or those that the log shows on the page. Equal
+        scores are ordered by the row of the ad.
+
+    Returns
+    -------
+    frame of page, ad, position, share
+        A row for each place; ``share`` is 1.
+    """
+    linked = read_linked(clicks)
+    names = cells["page"].unique().sort()
+    pages, asked = np.unique(number_of(names, linked.queries.names), return_inverse=True)
+    queries = _vectors(fitted, linked.queries, pages, "query")
+    places = cells.select("page", "position").unique().sort("page", "position")
+    places = places.with_columns(rank=pl.col("position").rank("dense").over("page").cast(pl.Int64))
+    if among == "all":
+        rows = np.arange(len(linked.documents))
+        documents = _vectors(fitted, linked.documents, rows, "document")
+        most = int(places["rank"].to_numpy().max())
+        best: Int64 = _best(queries, documents, most, threads)[asked].astype(np.int64)
+    else:
+        best = _best_shown(fitted, linked.documents, queries, asked, names, cells, threads)
+    page = np.repeat(np.arange(len(best)), best.shape[1])
+    ranked = pl.DataFrame(
+        {
+            "page": names[page],
+            "row": best.ravel(),
+            "rank": np.tile(np.arange(1, best.shape[1] + 1), len(best)),
+        }
+    ).filter(pl.col("row") >= 0)
+    filled = places.join(ranked, on=["page", "rank"], maintain_order="left")
+    ads = linked.documents.names[filled["row"].to_numpy()]
+    return filled.select("page", ads.alias("ad"), "position", share=pl.lit(1.0))
+
+
+def _best(queries: Vectors, documents: Vectors, k: int, threads: int) -> Int32:
+    """Return the rows of the k best documents of each query, (queries, k)."""
+    scorer = Scorer(documents, threads=threads)
+    k = min(k, scorer.documents)
+    best = np.empty((length(queries), k), np.int32)
+    value = np.empty(best.shape, np.float32)
+    for first, last in blocks(len(best), scorer.documents):
+        scores = scorer.score(take(queries, slice(first, last)))
+        top_k(scores, best[first:last], value[first:last])
+    return best
+
+
+def _best_shown(
+    fitted: Fitted,
+    ads: Side,
+    queries: Vectors,
+    asked: Int64,
+    names: pl.Series,
+    cells: pl.DataFrame,
+    threads: int,
+) -> Int64:
+    """Return the rows of the ads that each page shows, best first, then -1."""
+    pairs = cells.select("page", "ad").unique().sort("page", "ad")
+    page = number_of(pairs["page"], names)
+    rows, ad = np.unique(number_of(pairs["ad"], ads.names), return_inverse=True)
+    documents = _vectors(fitted, ads, rows, "document")
+    ends = np.column_stack([asked[page], ad]).astype(np.int32)
+    scores: Float32 = score_pairs(queries, documents, ends, threads=threads)
+    order = np.lexsort((rows[ad], -scores, page))
+    page, own = page[order], rows[ad[order]]
+    rank = np.arange(len(page)) - np.searchsorted(page, page)
+    best = np.full((len(names), int(rank.max()) + 1), -1, np.int64)
+    best[page, rank] = own
+    return best
+
+
+def _vectors(fitted: Fitted, side: Side, rows: Int64, which: str) -> Vectors:
+    """Read some texts of a side, ascending rows, into vectors of a model."""
+    texts = side.texts[rows].with_columns(texts_at(side.corpus, rows).alias("text"))
+    if which == "query":
+        return refuse_nan(fitted.embed_queries(texts_in_views(texts, fitted.query_views)), which)
+    return refuse_nan(fitted.embed_documents(texts_in_views(texts, fitted.document_views)), which)

@@ -19,6 +19,7 @@ from ssi_core.features.task import build_task, open_task
 from ssi_core.models import MODELS
 from ssi_core.types import BadInput
 from tests.corpora import write_collection
+from tests.seals import reseal
 
 TABLE = """
 name = "tuned"
@@ -109,16 +110,19 @@ def test_a_try_is_the_row_with_other_settings_measured_on_validation(table, task
 
 
 @pytest.mark.trains
-@pytest.mark.parametrize("test_side", ["without the file", "with other pairs"])
+@pytest.mark.parametrize("test_side", ["of no pairs", "of other pairs"])
 def test_the_test_side_is_never_opened(table, task_dir, tmp_path, test_side):
     clear = tune.tune(table, "U'V + I", task_dir, GRID)
     shutil.copytree(task_dir, tmp_path / "task")
     pairs = tmp_path / "task" / "pairs" / "test.npy"
-    if test_side == "without the file":
-        pairs.unlink()
+    if test_side == "of no pairs":
+        np.save(pairs, np.zeros((2, 3)))
     else:
-        # As if all validation pairs, which are to be found, were test pairs.
-        shutil.copy(pairs.with_name("valid.npy"), pairs)
+        np.save(pairs, np.load(pairs.with_name("valid.npy")))
+    reseal(tmp_path / "task")
+    if test_side == "of no pairs":
+        with pytest.raises(BadInput, match="'test'"):
+            open_task(tmp_path / "task")
     assert values(tune.tune(table, "U'V + I", tmp_path / "task", GRID)) == values(clear)
 
 

@@ -27,6 +27,7 @@ from flows.commands import (
     services,
     store,
     tables,
+    tune,
 )
 from flows.signals import end_at_once
 
@@ -69,6 +70,7 @@ for _verb in (
     features.features,
     tables.pipeline,
     tables.reproduce,
+    tune.tune,
     runs.train,
     runs.evaluate,
     tables.compare,

@@ -30,7 +30,7 @@ def dataset_of(name: str, artefact: store.Artefact) -> Dataset:
         digest=artefact.key[:32],  # MLflow has room for 36 characters
         source_type="local",
         source=json.dumps({"uri": str(place)}),
-        schema=json.dumps({"mlflow_colspec": schema_of(open_task(place)).to_dict()}),
+        schema=json.dumps({"mlflow_colspec": schema_of(open_task(place, tested=False)).to_dict()}),
         profile=json.dumps(dict(artefact.counts)),
     )
 

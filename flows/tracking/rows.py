@@ -16,7 +16,7 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run
 
@@ -52,7 +52,8 @@ _CHOICES = frozenset(
 class RowRun:
     """The run of one row with one seed, while it is written."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, *, plotted: bool = True) -> None:
+        self._plotted = plotted
         self.run_id = str(run.info.run_id)
         self._experiment = run.info.experiment_id
         self._name = str(run.info.run_name)
@@ -118,6 +119,10 @@ class RowRun:
             save_report(report, Path(folder))
             client().log_artifacts(self.run_id, folder, "report")
 
+    def validated(self, means: Mapping[str, float]) -> None:
+        """Record measures on validation: ``valid/NAME``."""
+        self._add({f"valid/{name}": value for name, value in means.items()})
+
     def _add(self, metrics: Mapping[str, float], step: int = 0) -> None:
         now = int(time.time() * 1000)
         self._buffer += [
@@ -135,7 +140,7 @@ class RowRun:
         self._add({"usage/row_seconds": time.monotonic() - self._began})
         self._add({"usage/peak_memory_mib": _peak_memory(self._memory_from_here)})
         self._send()
-        if self._curve:
+        if self._curve and self._plotted:
             # Drawing takes a second to load, which rows without a training need not wait for.
             from flows import plots
 
@@ -144,7 +149,14 @@ class RowRun:
 
 
 @contextmanager
-def row_run(table: Table, row: Row, seed: int, comparison: str, task: Path) -> Iterator[RowRun]:
+def row_run(
+    table: Table,
+    row: Row,
+    seed: int,
+    comparison: str,
+    task: Path,
+    kind: Literal["row", "try"] = "row",
+) -> Iterator[RowRun]:
     """Open the run of a row; it ends FINISHED, FAILED on an error, or KILLED on a signal.
 
     Parameters
@@ -152,6 +164,8 @@ def row_run(table: Table, row: Row, seed: int, comparison: str, task: Path) -> I
     table, row, seed : what is computed
     comparison : groups the runs of one table
     task : directory of the task
+    kind : "try" in a search of settings: the tag ``search_id`` groups its runs, comparisons do not
+        see them, and their curves are metrics without a plot
     """
     experiment = experiment_id(table.name)
     describe(experiment, table)
@@ -159,8 +173,8 @@ def row_run(table: Table, row: Row, seed: int, comparison: str, task: Path) -> I
     made = store.read(task, "task")
     name = row.label if seed == 0 else f"{row.label}, seed {seed}"
     tags = {
-        "comparison_id": comparison,
-        "kind": "row",
+        "comparison_id" if kind == "row" else "search_id": comparison,
+        "kind": kind,
         "table": table.name,
         "row": row.label,
         "seed": str(seed),
@@ -175,7 +189,7 @@ def row_run(table: Table, row: Row, seed: int, comparison: str, task: Path) -> I
         "mlflow.note.content": _note(table, row),
     }
     created = client().create_run(experiment, run_name=name, tags=tags)
-    run = RowRun(created)
+    run = RowRun(created, plotted=kind == "row")
     try:
         with _terminable():
             _describe(run.run_id, table, row, seed, made)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ssi_core import files, store
+from ssi_core.features.blind import without_test
 from ssi_core.features.build import build_task
 from ssi_core.features.clicks import build_clicks_task
 from ssi_core.features.correlated import hashed_path
@@ -27,8 +28,17 @@ from ssi_core.types import Int32, Pairs, Task, Texts, View
 __all__ = ["build_clicks_task", "build_mates_task", "build_task", "open_task"]
 
 
-def open_task(path: Path) -> Task:
-    """Open a task directory; its matrices are memory mapped and read when they are used."""
+def open_task(path: Path, *, tested: bool = True) -> Task:
+    """Open a task directory; its matrices are memory mapped and read when they are used.
+
+    Parameters
+    ----------
+    path : Path
+        Task directory.
+    tested : bool
+        False: without its test side (`blind.without_test`). The test pairs of links and of clicks
+        are then not read at all.
+    """
     artefact = store.read(Path(path), "task")
     path = artefact.path
     texts = files.read_strings([path / DOCUMENTS], "id", "title")
@@ -48,7 +58,14 @@ def open_task(path: Path) -> Task:
     )
     none = [Pairs.of(())] * 3
     load = load_weighted_pairs if clicked else load_pairs
-    pairs = none if judged_queries else [load(path / PAIRS, side) for side in SIDES]
+    pairs = (
+        none
+        if judged_queries
+        else [
+            load(path / PAIRS, side) if tested or side != SIDES[TEST] else Pairs.of(())
+            for side in SIDES
+        ]
+    )
     task = Task(
         queries=load_queries(path, documents),
         documents=documents,
@@ -71,7 +88,7 @@ def open_task(path: Path) -> Task:
         task = open_mates_task(task, path)
     for one in (task, *task.also.values()):
         check_sizes(one, path)
-    return task
+    return task if tested else without_test(task)
 
 
 def _plain(view: str) -> str:

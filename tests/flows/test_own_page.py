@@ -1,0 +1,75 @@
+"""The commands of docs/own-texts.md, as they are printed."""
+
+import gzip
+import json
+import re
+import shlex
+
+import pytest
+
+from flows.cli import cli
+from flows.command import run
+from ssi_core.corpus.table import ROLES
+from tests.corpus.test_own import TOPICS, TREC
+from tests.flows.pages import REPOSITORY
+
+PAGE = REPOSITORY / "docs" / "own-texts.md"
+COMMANDS = re.findall(r"^    (ssi .*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+WORDS = ["car engine wheel road", "moon rocket star orbit", "bread flour oven yeast"]
+DOCUMENTS = 120
+
+
+def write_files(place):
+    """Write the files that the commands name."""
+    texts = [f"{WORDS[n % 3]} {WORDS[n % 3].split()[n % 4]} text {n}" for n in range(DOCUMENTS)]
+    ends = [(n, (n + 3 * k) % DOCUMENTS) for n in range(DOCUMENTS) for k in (1, 2, 5)]
+    rows = [{"id": n, "title": f"Page {n}", "text": text} for n, text in enumerate(texts)]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (place / "articles.jsonl").write_text(lines)
+    (place / "links.csv").write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in ends))
+    table = "".join(f"{n},{text},{n % 2}\n" for n, text in enumerate(texts))
+    (place / "articles.csv").write_text("nr,words,section\n" + table)
+    (place / "site").mkdir()
+    for n, text in enumerate(texts):
+        linked = " ".join(f"[{b}]({b}.md)" for a, b in ends if a == n)
+        (place / "site" / f"{n}.md").write_text(f"# Page {n}\n\n{text}\n{linked}\n")
+    (place / "scifact" / "qrels").mkdir(parents=True)
+    beir = [{"_id": str(n), "title": "", "text": text} for n, text in enumerate(texts)]
+    (place / "scifact/corpus.jsonl").write_text("".join(json.dumps(one) + "\n" for one in beir))
+    (place / "scifact/queries.jsonl").write_text('{"_id": "q", "text": "moon"}\n')
+    (place / "scifact/qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\t1\t2\n")
+    (place / "docs.sgml.gz").write_bytes(gzip.compress(TREC.encode()))
+    (place / "topics.txt").write_text(TOPICS)
+    (place / "qrels.txt").write_text("51 0 FT911-3 2\n")
+
+
+@pytest.fixture
+def place(own_root, tmp_path, monkeypatch):
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_what_is_ingested_as_printed(place, capsys):
+    commands = [command for command in COMMANDS if command.startswith("ssi ingest")]
+    assert len(commands) == 5
+    made = []
+    for command in commands:
+        assert run(cli, [*shlex.split(command)[1:], "--json"]) == 0
+        made.append(json.loads(capsys.readouterr().out)["counts"])
+    table, labelled, folder, beir, trec = made
+    assert table["documents"] == folder["documents"] == labelled["documents"] == DOCUMENTS
+    assert table["links"] == folder["links"] == 3 * DOCUMENTS
+    assert (beir["judgements"], trec["judgements"]) == (1, 1)
+
+
+@pytest.mark.slow
+def test_the_page_from_its_beginning_to_its_end(place):
+    for command in COMMANDS:
+        assert run(cli, shlex.split(command)[1:]) == 0
+
+
+def test_the_page_lists_the_names_of_columns():
+    text = PAGE.read_text(encoding="utf-8")
+    for role, names in ROLES.items():
+        assert f"| `{role}` | {', '.join(names)}" in text

@@ -29,10 +29,11 @@ class FeaturesSettings(BaseModel):
     words: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
         default=30_000, description="Size of the vocabulary (the most frequent words), or all"
     )
-    split: Literal["links", "documents", "queries", "pairs", "sessions", "time"] = Field(
+    split: Literal["links", "documents", "queries", "given", "pairs", "sessions", "time"] = Field(
         default="links",
         description="links: each link is on a side by itself; documents: with its pages; "
-        "queries: those of a collection are in five folds; of clicks: pairs, sessions (users, if "
+        "queries: those of a collection are in five folds; given: on the sides that their "
+        "publisher has fixed; of clicks: pairs, sessions (users, if "
         "they are known), time",
     )
     split_seed: int = Field(default=0, ge=0, description="Seed of the split")

@@ -53,9 +53,10 @@ def _views(context: click.Context, option: click.Parameter, value: str) -> list[
 @OUT
 @click.option(
     "--split",
-    type=click.Choice(["links", "documents", "queries", "pairs", "sessions", "time"]),
+    type=click.Choice(["links", "documents", "queries", "given", "pairs", "sessions", "time"]),
     default="links",
-    help="By link, by document, or the judged queries of a collection in five folds; of clicks by "
+    help="By link, by document; the judged queries of a collection in five folds, or on the "
+    "sides given with them; of clicks by "
     "pair, by user (else session) or by time, if not as they were ingested for.",
 )
 @click.option("--words", default="30000", callback=_words, help="A number, or all.")

@@ -19,6 +19,7 @@ from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.clicks.log import read_log
 from ssi_core.corpus.judgements import write_judgements
 from ssi_core.corpus.own import write_own
+from ssi_core.corpus.table import header_of
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -102,9 +103,11 @@ def _build(
 
 
 def _documents(path: Path) -> Iterator[pl.DataFrame]:
-    for block in _whole(path, ["_id", "title", "text"]):
-        text = pl.concat_str(["title", "text"], separator="\n", ignore_nulls=True).str.strip_chars()
-        yield block.select(id="_id", title="title", text=text)
+    names = [name for name in ("title", "text") if name in header_of(path)]
+    for block in _whole(path, ["_id", *names]):
+        text = pl.concat_str(names, separator="\n", ignore_nulls=True).str.strip_chars()
+        title = pl.col("title") if "title" in names else pl.lit(None, pl.String)
+        yield block.select(id="_id", title=title, text=text)
 
 
 def _whole(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:

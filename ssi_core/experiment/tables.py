@@ -68,7 +68,7 @@ class TaskSpec:
     """
 
     words: int | Literal["all"] = 30_000
-    split: Literal["links", "documents", "queries", "pairs", "sessions", "time"] = "links"
+    split: Literal["links", "documents", "queries", "given", "pairs", "sessions", "time"] = "links"
     split_seed: int = 0
     pool: int | None = None
     cold: float = 0.0
@@ -108,7 +108,7 @@ class TaskSpec:
         """What says which documents are relevant to a query."""
         if self.relevant is not None:
             return "mates"
-        if self.split == "queries":
+        if self.split in ("queries", "given"):
             return "judgements"
         return "clicks" if self.split in ("pairs", "sessions", "time") else "links"
 

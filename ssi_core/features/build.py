@@ -29,7 +29,7 @@ from ssi_core.features.pairs import (
 from ssi_core.features.queries import MATRICES as QUERY_MATRICES
 from ssi_core.features.queries import write_exclude
 from ssi_core.features.reading import INGEST, language_of, parts_of, texts_of
-from ssi_core.features.settings import Settings, pool_size
+from ssi_core.features.settings import JUDGED_SPLITS, Settings, pool_size
 from ssi_core.features.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_documents
 from ssi_core.features.tfidf import COUNTS, Weighting
 from ssi_core.features.views import TextView
@@ -110,7 +110,8 @@ def _write_task(
     if texts.is_empty():
         raise BadInput(f"{corpus}: the corpus has no documents. Ingest one that has.")
     language = language_of(corpus, texts["language"])
-    if settings.split == "queries" and not (corpus / "queries").exists():
+    judged = settings.split in JUDGED_SPLITS
+    if judged and not (corpus / "queries").exists():
         raise BadInput(
             f"{corpus}: it has no queries with judgements to split by; a collection has. Ingest "
             "one, or split by links or documents (--split)."
@@ -120,7 +121,7 @@ def _write_task(
     of_documents = side_of_documents(texts["title"], seed=settings.split_seed)
     sides = of_documents if settings.split == "documents" else None
     tested = of_documents if settings.held_out == "both" else sides
-    if settings.split != "queries":
+    if not judged:
         _write_pairs(corpus, texts, sides, tested, settings, building, frozen)
     _write_pools(path, sides, tested, len(texts), settings)
     fitting = np.ones(len(texts), np.bool_) if sides is None else sides != TEST
@@ -146,7 +147,7 @@ def _write_task(
     weightings = [one for one in parsed if isinstance(one, Weighting)]
     nonzeros = write_views(path / MATRICES, idf, weightings, progress)
     counts["nonzeros"] = {COUNTS: facts["nonzeros"], **nonzeros}
-    if settings.split == "queries":
+    if judged:
         counts["judged"] = write_judged(
             path,
             files.read_strings(parts_of(corpus, "queries"), "id", "text", remedy=INGEST),
@@ -155,6 +156,7 @@ def _write_task(
             view,
             [Weighting(COUNTS), *weightings],
             seed=settings.split_seed,
+            given=settings.split == "given",
             where=corpus,
         )
     if settings.query_words is not None:

@@ -32,6 +32,8 @@ from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Fitted, Int32, Pairs, Task, Texts
 
 FOLDS = 5
+GIVEN = {"test": 0, "valid": 1, "train": 2}
+"""Folds of the sides that a publisher has fixed; there is no rotation."""
 TITLES = "titles"
 
 _PAIRS, _GRADES, _FOLDS = "judged.npy", "grades.npy", "folds.npy"
@@ -49,6 +51,48 @@ def folds_of(ids: pl.Series, seed: int) -> NDArray[np.int8]:
     return folds
 
 
+def given_folds(
+    ids: pl.Series, judgements: pl.DataFrame, seed: int, where: Path
+) -> NDArray[np.int8]:
+    """Fold of each query by the side that its publisher gave it, int8: `GIVEN` names them.
+
+    Where no query is for validation, every tenth of the training queries is, by a keyed hash.
+
+    Raises
+    ------
+    BadInput
+        No side is given, a query is on two, or no query is for training or for the test.
+    """
+    if "side" not in judgements.columns:
+        raise BadInput(
+            f"{where}: its judgements have no given sides. Divide the queries into folds (--split "
+            "queries)."
+        )
+    sides = judgements.group_by("query").agg(pl.col("side").unique())
+    if len(twice := sides.filter(pl.col("side").list.len() > 1)):
+        raise BadInput(
+            f"{where}: the query {twice['query'][0]!r} is on two given sides. Leave it in one file "
+            "of judgements, or divide the queries into folds (--split queries)."
+        )
+    by_query = sides.select("query", pl.col("side").list.first())
+    named = pl.DataFrame({"query": ids}).join(
+        by_query, on="query", maintain_order="left", how="left"
+    )
+    folds = named["side"].replace_strict(GIVEN, return_dtype=pl.Int8).to_numpy().copy()
+    train = np.flatnonzero(folds == GIVEN["train"])
+    if not (folds == GIVEN["valid"]).any():
+        order = np.argsort(hash_titles(ids, seed, b"fold", "ids")[train], kind="stable")
+        folds[train[order[: max(1, len(train) // 10)]]] = GIVEN["valid"]
+    missing = [side for side, fold in GIVEN.items() if not (folds == fold).any()]
+    if missing:
+        raise BadInput(
+            f"{where}: of its {len(ids)} judged queries none is given for {', '.join(missing)}. "
+            "Divide them into folds (--split queries), or measure a model that learnt elsewhere "
+            "('ssi evaluate MODEL --on')."
+        )
+    return folds
+
+
 def write_judged(
     path: Path,
     queries: pl.DataFrame,
@@ -58,6 +102,7 @@ def write_judged(
     weightings: Sequence[Weighting],
     *,
     seed: int,
+    given: bool = False,
     where: Path,
 ) -> dict[str, Any]:
     """Write the queries of a collection, their judgements and folds, and its titles.
@@ -70,6 +115,7 @@ def write_judged(
     documents : id and title
     view : of the documents
     seed : of the folds
+    given : queries are on the sides of ``judgements["side"]``, and not in folds
     where : corpus, for messages
 
     Returns
@@ -91,7 +137,7 @@ def write_judged(
             f"{where}: {len(judgements) - len(numbered)} judgements have no query or document, or "
             "one that is there twice. Ingest the collection again."
         )
-    if len(asked) < FOLDS:
+    if not given and len(asked) < FOLDS:
         raise BadInput(
             f"{where}: {len(asked)} of its queries are judged, and {FOLDS} folds need as many."
         )
@@ -100,7 +146,8 @@ def write_judged(
     (path / "pairs").mkdir()
     np.save(path / "pairs" / _PAIRS, rows)
     np.save(path / "pairs" / _GRADES, numbered["grade"].to_numpy().astype(np.int8))
-    np.save(path / "pairs" / _FOLDS, folds_of(asked["id"], seed))
+    folds = given_folds(asked["id"], judgements, seed, where) if given else None
+    np.save(path / "pairs" / _FOLDS, folds_of(asked["id"], seed) if folds is None else folds)
     write_exclude(path, rows[:0], len(asked), len(documents))
     # The corpus shows the number of a document that has no title.
     untitled = documents["title"] == documents["id"]
@@ -181,8 +228,11 @@ def open_collection(corpus: Path, raw: Raw, fitted: Fitted) -> Task:
     )
 
 
-def open_judged(task: Task, path: Path, seed: int) -> Task:
-    """Complete an opened task with its pairs: the first fold, all ``folds``, and ``titles``."""
+def open_judged(task: Task, path: Path, seed: int, *, given: bool = False) -> Task:
+    """Complete an opened task with its pairs: the first fold, all ``folds``, and ``titles``.
+
+    With ``given`` sides there are no folds.
+    """
     place = path / "pairs"
     rows, grades, fold = (store.load_array(place / n) for n in (_PAIRS, _GRADES, _FOLDS))
     also = {TITLES: _titles(task, path / TITLES, seed)}
@@ -203,6 +253,8 @@ def open_judged(task: Task, path: Path, seed: int) -> Task:
             key=f"{task.key} fold {test}",
         )
 
+    if given:
+        return replace(sides(GIVEN["test"]), key=task.key)
     folds = tuple(sides(test) for test in range(FOLDS))
     return replace(folds[0], key=task.key, folds=folds)
 

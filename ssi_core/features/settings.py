@@ -9,7 +9,8 @@ from ssi_core.features.hashing import Hashing, parse_view
 from ssi_core.features.rewriting import Rewriting
 from ssi_core.features.tfidf import COUNTS, Weighting
 
-SPLITS = ("links", "documents", "queries")
+JUDGED_SPLITS = ("queries", "given")
+SPLITS = ("links", "documents", *JUDGED_SPLITS)
 HELD_OUT = ("split", "both")
 RELEVANT = ("link", "mate")
 CLICK_SPLITS = ("pairs", "sessions", "time")
@@ -25,11 +26,11 @@ def pool_size(pool: int | None, split: str) -> int:
     Parameters
     ----------
     pool : what was asked for; None: `DRAWN` for links, mates and clicks, 0 for judgements
-    split : of the task; "queries" is that of judgements
+    split : of the task; those of `JUDGED_SPLITS` are of judgements
     """
     if pool is not None:
         return pool
-    return 0 if split == "queries" else DRAWN
+    return 0 if split in JUDGED_SPLITS else DRAWN
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Settings:
     split : "links": each link is on a side of its own. "documents": each document is; test queries
         and their candidates are test documents, no link of theirs is trained on, and vocabulary
         and idf come from the others. "queries": the judged queries of a collection are in five
-        folds; see `judged`
+        folds. "given": they are on the sides that the publisher has fixed; see `judged`
     views : names, `Weighting` or `Hashing`; "counts" is added
     split_seed : key of the hash that gives the sides
     pool : documents drawn as candidates of every query, if there are more; 0: all documents
@@ -81,7 +82,7 @@ class Settings:
             )
         if self.held_out not in HELD_OUT:
             raise ValueError(f"held_out={self.held_out!r}: expected one of {', '.join(HELD_OUT)}")
-        plain = self.split != "queries" and not self.cold and self.query_words is None
+        plain = self.split not in JUDGED_SPLITS and not self.cold and self.query_words is None
         if self.held_out == "both" and not plain:
             raise ValueError(
                 "held_out='both': expected split='links' or 'documents', and queries that are "
@@ -91,13 +92,16 @@ class Settings:
             raise ValueError(f"query_words={self.query_words}: expected a number >= 1, or None")
         if self.query_draws < 1:
             raise ValueError(f"query_draws={self.query_draws}: expected a number >= 1")
-        if self.split == "queries" and self.query_words is not None:
-            raise ValueError(f"query_words={self.query_words}: split='queries' has its own")
+        judged = self.split in JUDGED_SPLITS
+        if judged and self.query_words is not None:
+            raise ValueError(f"query_words={self.query_words}: split={self.split!r} has its own")
         parsed = [parse_view(name) for name in self.views]
         if any(isinstance(view, Rewriting) for view in parsed):
             raise ValueError("views: only queries in another language are rewritten (--mates)")
-        if self.split == "queries" and any(isinstance(view, Hashing) for view in parsed):
-            raise ValueError("views: with split='queries' they are of words, and none is hashed")
+        if judged and any(isinstance(view, Hashing) for view in parsed):
+            raise ValueError(
+                f"views: with split={self.split!r} they are of words, and none is hashed"
+            )
         names = {str(view) for view in parsed} - {COUNTS}
         object.__setattr__(self, "views", (COUNTS, *sorted(names)))
 

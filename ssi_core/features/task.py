@@ -17,7 +17,7 @@ from ssi_core.features.mates import build_mates_task, open_mates_task
 from ssi_core.features.pairs import load_pairs
 from ssi_core.features.queries import load_exclude, load_queries
 from ssi_core.features.rewriting import Rewriting
-from ssi_core.features.settings import CLICK_SPLITS
+from ssi_core.features.settings import CLICK_SPLITS, JUDGED_SPLITS
 from ssi_core.features.sizes import check_sizes
 from ssi_core.features.slates import load_shown, load_slates, load_weighted_pairs
 from ssi_core.features.split import SIDES, TEST, TRAIN, VALID
@@ -45,9 +45,10 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
     base = load_text_view(path / VIEW)
     with files.reading(path / store.MANIFEST):
         names = [str(name) for name in artefact.configuration["views"] if parse_view(name)]
-        judged_queries = artefact.configuration["split"] == "queries"
-        across = artefact.configuration["split"] == "articles"
-        clicked = artefact.configuration["split"] in CLICK_SPLITS
+        split = str(artefact.configuration["split"])
+        judged_queries, given = split in JUDGED_SPLITS, split == "given"
+        across = split == "articles"
+        clicked = split in CLICK_SPLITS
         weights = artefact.configuration.get("weights", "clicks")
         split_seed = int(artefact.configuration["split_seed"])
     documents = Texts(
@@ -83,7 +84,7 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
         path=path,
     )
     if judged_queries:
-        task = open_judged(task, path, split_seed)
+        task = open_judged(task, path, split_seed, given=given)
     if across:
         task = open_mates_task(task, path)
     for one in (task, *task.also.values()):

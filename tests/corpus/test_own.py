@@ -13,6 +13,7 @@ from ssi_core.corpus.collections import ingest_collection
 from ssi_core.corpus.folder import ingest_folder, read_page
 from ssi_core.corpus.table import ingest_table
 from ssi_core.corpus.trec import ingest_trec, read_topics
+from ssi_core.features.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpus.test_collections import write
 
@@ -408,3 +409,44 @@ def test_a_document_that_does_not_end_is_named(trec):
     (trec / "docs.gz").write_bytes(gzip.compress(TREC.replace("</DOC>", "").encode()))
     with pytest.raises(BadInput, match="line 10 begins a document within another"):
         ingest_trec([trec / "docs.gz"], trec / "topics", trec / "qrels", trec / "out")
+
+
+def test_the_given_sides_are_those_of_the_task(tmp_path):
+    texts = [f"word{n} shared{n % 3} common" for n in range(30)]
+    directory = tmp_path / "beir"
+    (directory / "qrels").mkdir(parents=True)
+    write_lines(
+        directory / "corpus.jsonl", [{"_id": f"d{n}", "text": t} for n, t in enumerate(texts)]
+    )
+    write_lines(
+        directory / "queries.jsonl", [{"_id": f"q{n}", "text": f"word{n}"} for n in range(30)]
+    )
+    head = "query-id\tcorpus-id\tscore\n"
+
+    def judge(side, numbers):
+        rows = "".join(f"q{n}\td{n}\t{1 + n % 2}\n" for n in numbers)
+        (directory / "qrels" / f"{side}.tsv").write_text(head + rows)
+
+    def asked(task, pairs):
+        return {task.queries.ids[int(q)] for q in pairs.rows[:, 0]}
+
+    judge("test", range(5))
+    corpus = ingest_beir(directory, tmp_path / "test-only")
+    with pytest.raises(BadInput, match="none is given for valid, train"):
+        build_task(corpus.path, tmp_path / "none", words=None, split="given")
+    judge("train", range(5, 30))
+    corpus = ingest_beir(directory, tmp_path / "corpus")
+    path = build_task(corpus.path, tmp_path / "task", words=None, split="given").path
+    task = open_task(path)
+    assert asked(task, task.test) == {f"q{n}" for n in range(5)}
+    valid = asked(task, task.valid)
+    assert len(valid) == 2
+    assert asked(task, task.train) | valid == {f"q{n}" for n in range(5, 30)}
+    assert not asked(task, task.train) & valid
+    assert not task.folds
+    assert sorted(task.test.grade.tolist()) == [1, 1, 1, 2, 2]
+    judge("dev", range(5, 8))
+    judge("train", range(8, 30))
+    corpus = ingest_beir(directory, tmp_path / "three")
+    task = open_task(build_task(corpus.path, tmp_path / "t3", words=None, split="given").path)
+    assert asked(task, task.valid) == {"q5", "q6", "q7"}

@@ -37,7 +37,7 @@ from ssi_core.features.pairs import candidates
 from ssi_core.features.queries import MATRICES as QUERY_MATRICES
 from ssi_core.features.queries import QUERY_VIEW, TEXTS, write_exclude
 from ssi_core.features.reading import INGEST, language_of, parts_of, texts_of
-from ssi_core.features.settings import ClicksSettings
+from ssi_core.features.settings import ClicksSettings, pool_size
 from ssi_core.features.slates import (
     write_exposed,
     write_pairs_of,
@@ -61,7 +61,7 @@ def build_clicks_task(
     split: str | None = None,
     views: Sequence[str] = ("counts", "raw", "sublinear"),
     split_seed: int = 0,
-    pool: int = 10_000,
+    pool: int | None = None,
     vocabularies: str = "one",
     goal: bool = False,
     frozen: Sequence[Path] = (),
@@ -89,7 +89,8 @@ def build_clicks_task(
     clicks = Path(clicks)
     source = store.read(clicks, "clicks")
     split = split or str(source.configuration.get("split", "pairs"))
-    settings = ClicksSettings(words, split, tuple(views), split_seed, pool, vocabularies, goal)
+    drawn = pool_size(pool, split)
+    settings = ClicksSettings(words, split, tuple(views), split_seed, drawn, vocabularies, goal)
     rule = str(source.configuration.get("clicks", "all"))
     weights = WEIGHTS.get(rule, "clicks")
     configuration = settings.configuration() | {"weights": weights}

@@ -295,6 +295,7 @@ def test_a_measure_of_popularity_is_the_better_the_lower(found, name, title, sho
 
 def test_a_claim_of_no_difference_shows_its_margin_and_the_difference():
     said = {"above": "A", "below": "B", "bound": False, "p_adjusted": 0.01, "systems": ["A", "B"]}
+    said["rows"] = ["A", "B"]
     equal = {**said, "measure": "map", "margin": 0.031, "difference": -0.0042, "verdict": "holds"}
     order = {**said, "measure": "map", "margin": None, "difference": -0.0042, "verdict": "reversed"}
     assert verdicts_page.claims_line([equal, order]) == "1 of 2 claims hold, 1 reversed"

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flows.report import _value
+from flows.report import value_text
 from ssi_core.features.task import open_task
 from ssi_core.models import Bilinear
 from ssi_core.types import BadInput
@@ -78,7 +78,7 @@ def test_what_does_not_go_together_is_told(ssi, mates, tmp_path):
 
 
 def test_a_tiny_rank_loss_has_more_decimals():
-    shown = [_value("rank_loss", mean, 0.00001) for mean in (0.000011, 0.011, 0.0)]
+    shown = [value_text("rank_loss", mean, 0.00001) for mean in (0.000011, 0.011, 0.0)]
     assert shown == ["0.0011 ±.0010", "1.10 ±.00", "0.00 ±.00"]
 
 

@@ -146,7 +146,7 @@ def test_single_steps(prefect_server, dump, tiny, tmp_path):
 def test_an_error_of_a_task_keeps_its_type(prefect_server, tmp_path):
     from flows.pipeline import PipelineSettings, pipeline
 
-    with pytest.raises(BadInput, match=r"absent\.xml is not there"):
+    with pytest.raises(BadInput, match=r"absent\.xml: there is no such file"):
         pipeline(PipelineSettings(dumps=[str(tmp_path / "absent.xml")]))
 
 

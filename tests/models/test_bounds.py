@@ -12,7 +12,8 @@ from ssi_core.models.base import parse
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.types import BadInput
 
-NEEDED = {"mixture": {"parts": ({"model": "tfidf"}, {"model": "bm25"})}}
+_PARTS = {"parts": ({"model": "tfidf"}, {"model": "bm25"})}
+NEEDED = {"mixture": _PARTS, "best_of": _PARTS}
 ABSURD = {
     float: (math.nan, math.inf, -math.inf, -1.0, 1e300),
     int: (-1, 0, 10**12, 10**300, math.nan, 1.5),

@@ -24,6 +24,7 @@ from tests.docs.prose import allowed, unaccounted
 from tests.flows import comparisons
 
 FILES = sorted((ROOT / RESULTS).glob("*.json"))
+COMPARISONS = [path for path in FILES if "experiment" in json.loads(path.read_text("utf-8"))]
 
 
 def text_of(page):
@@ -56,7 +57,7 @@ def test_pages_with_reasons_are_there():
     assert all(reason for phrases in allowed().values() for reason in phrases.values())
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", COMPARISONS, ids=lambda path: path.stem)
 def test_a_result_is_of_the_table_as_it_is_today(path):
     result = saved.load(path)
     name = result["experiment"]
@@ -80,6 +81,46 @@ def test_what_measured_a_figure_is_there(page):
             there = all(place.exists() or place.with_suffix(".py").exists() for place in places)
             assert there, f"{page}:{marker.line}: {marker.said} names what is not there"
             assert paths or marker.said.startswith(("ssi ", "make ")), f"{page}:{marker.line}"
+
+
+def numbers_in(value):
+    """All numbers inside a value of JSON; those inside its texts, too."""
+    if isinstance(value, dict | list):
+        inner = value.values() if isinstance(value, dict) else value
+        return {number for one in inner for number in numbers_in(one)}
+    if isinstance(value, str):
+        return {float(number) for number in re.findall(r"-?\d*\.?\d+(?:e-?\d+)?", value)}
+    return {float(value)} if isinstance(value, int | float) else set()
+
+
+def foreign(text, known):
+    """Decimals of a text that are no number of a result, as it is or in percent, rounded."""
+    shown = re.findall(r"(?<![\w.])\d*\.\d+(?![\d.]|\w)", text)
+    digits = {len(number.partition(".")[2]) for number in shown}
+    rounded = {
+        f"{abs(scale * number):.{places}f}".removeprefix("0")
+        for places in digits
+        for number in known
+        for scale in (1, 100)
+    }
+    return [number for number in shown if number.removeprefix("0") not in rounded]
+
+
+@pytest.mark.parametrize("page", pages())
+def test_what_names_a_result_file_shows_its_numbers(page):
+    text = text_of(page)
+    for marker in markers(text):
+        names = re.findall(r"docs/results/\S+\.json", marker.said)
+        if marker.kind == "measured" and names:
+            known = set().union(*(numbers_in(json.loads(text_of(name))) for name in names))
+            found = foreign(re.sub(r"`[^`]*`", "", text[slice(*marker.body)]), known)
+            assert not found, f"{page}:{marker.line}: {', '.join(found)} are not in {names}"
+
+
+def test_a_number_that_a_result_lacks_is_seen():
+    known = numbers_in({"a": [0.0226, "12 to 13.5"], "b": {"c": 1.131}})
+    assert foreign("2.26 % and 1.13, .023, 13.5", known) == []
+    assert foreign("2.27 % and 1.14", known) == ["2.27", "1.14"]
 
 
 # A made-up result.

@@ -95,7 +95,7 @@ def _build(
     judged: Mapping[str, Path],
     language: str | None,
 ) -> None:
-    write_own(building, _documents(documents), (), where=documents, language=language)
+    write_own(building, _documents(documents), (), where=documents, language=language, empty=True)
     asked = pl.concat(_whole(queries, ["_id", "text"])).select(id="_id", text="text")
     write_judgements(
         building, asked, pl.concat(map(_judgements, judged, judged.values())), documents.parent

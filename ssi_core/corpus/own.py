@@ -23,6 +23,7 @@ _TITLE = 60  # characters of a text that stand for a title
 _SAMPLE = 1000  # texts that the language is guessed from
 _AT_ONCE = 1_000_000  # links of a part
 _SHOWN = 3
+_NEEDED = ("id", "text")
 _log = logging.getLogger(__name__)
 
 
@@ -35,6 +36,7 @@ def write_own(
     language: str | None = None,
     labels: Sequence[str] = (),
     names: Sequence[str] = ("id",),
+    empty: bool = False,
 ) -> None:
     """Write documents and links as they come; memory holds the ids and the pairs of row numbers.
 
@@ -58,6 +60,8 @@ def write_own(
         the script of the first texts.
     labels : sequence of str
         Columns that are kept as labels of a document.
+    empty : bool
+        Keep documents without a text, as a judged collection does: they are candidates.
     names : sequence of str
         Columns by which a link may name a document, the first one that does.
 
@@ -66,7 +70,7 @@ def write_own(
     BadInput
         No document is left, or links were found and none is kept.
     """
-    known = _write_documents(building, documents, where, language, labels, names)
+    known = _write_documents(building, documents, where, language, labels, names, empty)
     _write_links(building, links, known, where)
 
 
@@ -77,6 +81,7 @@ def _write_documents(
     language: str | None,
     labels: Sequence[str],
     names: Sequence[str],
+    empty: bool,
 ) -> pl.DataFrame:
     """Write the documents; return the ``name`` of each by every column of ``names`` and its row."""
     skipped: Counter[str] = Counter()
@@ -91,7 +96,8 @@ def _write_documents(
     with tables.document_writer(building.path) as writer:
         labelled = _Labels(building.path, labels)
         for block in chain([] if first is None else [first], blocks):
-            kept = _kept(block, seen, skipped)
+            text = pl.col("text").fill_null("") if empty else pl.col("text")
+            kept = _kept(block.with_columns(text), seen, skipped, ["id"] if empty else _NEEDED)
             seen = pl.concat([seen, kept.select("id")])
             texts.append(kept["text"].hash())
             for place, name in enumerate(names):
@@ -116,12 +122,14 @@ def _write_documents(
     return known.with_columns(id=seen["id"].gather(known["row"]))
 
 
-def _kept(block: pl.DataFrame, seen: pl.DataFrame, skipped: Counter[str]) -> pl.DataFrame:
+def _kept(
+    block: pl.DataFrame, seen: pl.DataFrame, skipped: Counter[str], needed: Sequence[str]
+) -> pl.DataFrame:
     """Return the documents of a block that are kept, and count the others by the reason."""
     missing = block.with_columns(pl.col("id").str.strip_chars())
-    for column, reason in (("id", "document_without_id"), ("text", "document_without_text")):
+    for column in needed:
         whole = missing.filter((pl.col(column).str.strip_chars() != "").fill_null(False))
-        skipped[reason] += len(missing) - len(whole)
+        skipped[f"document_without_{column}"] += len(missing) - len(whole)
         missing = whole
     once = missing.unique("id", keep="first", maintain_order=True)
     once = once.join(seen, on="id", how="anti", maintain_order="left")

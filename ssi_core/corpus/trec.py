@@ -110,7 +110,14 @@ def _build(
     language: str | None,
     progress: Progress | None,
 ) -> None:
-    write_own(building, _blocks(documents, progress), (), where=documents[0], language=language)
+    write_own(
+        building,
+        _blocks(documents, progress),
+        (),
+        where=documents[0],
+        language=language,
+        empty=True,
+    )
     queries = pl.DataFrame(
         list(read_topics(topics, fields)),
         schema={"id": pl.String, "text": pl.String},

@@ -15,6 +15,7 @@ from ssi_core.corpus.table import ingest_table
 from ssi_core.corpus.trec import ingest_trec, read_topics
 from ssi_core.features.task import build_task, open_task
 from ssi_core.types import BadInput
+from tests.corpus.dumps import real_data
 from tests.corpus.test_collections import write
 
 DOCUMENTS = [
@@ -320,6 +321,18 @@ def test_beir_has_the_queries_and_judgements_of_the_collection(cranfield, tmp_pa
         assert own.select(columns).sort(columns).equals(theirs.sort(columns))
     assert read(beir)[0]["text"].to_list() == read(cranfield)[0]["text"].to_list()
     assert pl.read_parquet(beir.path / "judgements")["side"].unique().to_list() == ["test"]
+
+
+def test_cranfield_in_the_format_of_beir_is_cranfield(tmp_path):
+    published = real_data("ir-test-collections/cranfield")
+    smart = ingest_collection(published, tmp_path / "smart")
+    beir = ingest_beir(as_beir(smart, tmp_path / "beir"), tmp_path / "out")
+    columns = ["id", "text"]
+    documents, theirs = (read(one)[0].select(columns) for one in (beir, smart))
+    assert documents.equals(theirs)
+    assert len(documents) == 1400
+    judged, also = (pl.read_parquet(one.path / "judgements") for one in (beir, smart))
+    assert judged.drop("side").equals(also)
 
 
 def test_what_is_missing_of_beir_is_named(cranfield, tmp_path):

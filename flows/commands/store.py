@@ -136,15 +136,15 @@ def _show(console: Console, listed: list[Entry]) -> None:
         (
             one.stored.kind,
             one.stored.path.name[:12],
-            _settings(one.stored.configuration) or one.stored.problem,
             ", ".join(one.users) or "nobody",
+            _settings(one.stored.configuration) or one.stored.problem,
             _FOUND[one.stored.current],
             f"{one.stored.made:%d %b %H:%M}",
             f"{one.stored.size / 1e6:,.1f}",
         )
         for one in listed
     ]
-    head = ["kind", "place", "settings", "used by", "found", "made", "MB"]
+    head = ["kind", "place", "used by", "settings", "found", "made", "MB"]
     console.print(plain_table(head, rows, left=4))
     total = sum(one.stored.size for one in listed)
     console.print(f"{len(listed)} artefacts, {total / 1e6:,.1f} MB")
@@ -154,6 +154,8 @@ def _settings(configuration: Mapping[str, object]) -> str:
     """Return the settings that tell an artefact from others, in a few words."""
     shown = ("source", "language", "documents", "seed", "split", "relevant", "words", "views")
     parts = []
+    if "words" in configuration:
+        configuration = {**configuration, "words": configuration["words"] or "all"}
     for name in shown:
         value = configuration.get(name)
         if value is not None:

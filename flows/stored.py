@@ -1,4 +1,4 @@
-"""What the store holds, who uses it, and what may be removed."""
+"""List the store with the users of each artefact, and remove what nobody needs."""
 
 from __future__ import annotations
 

@@ -185,8 +185,8 @@ def _train(
     try:
         for number, part in enumerate(judge.parts):
             rng = np.random.default_rng([seed])
-            told = watch if number == 0 else None
-            models.append(row.ranker().fit(part, rng, watch=told, threads=threads))
+            watcher = watch if number == 0 else None
+            models.append(row.ranker().fit(part, rng, watch=watcher, threads=threads))
     except Diverged as error:
         log.warning("%s: %s", name, error)
         return _Result(run.run_id, None)

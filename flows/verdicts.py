@@ -24,7 +24,7 @@ LIKE_WITH_LIKE = (
 STAND_INS = (
     'A claim "on" a row was tested on it: the same model, on the words that the other row reads.'
 )
-"""What `likeness.compared` does, as a page says it."""
+"""Sentence of a page about claims that are tested on stand-ins (`likeness.compared`)."""
 
 
 def claims_line(claims: Sequence[Mapping[str, Any]]) -> str:
@@ -145,8 +145,8 @@ def show_claims(
     else:
         _show_table(head, shown, console)
     more = f"{len(lines) - _SHOWN} more pairs of rows; all " if len(lines) > _SHOWN else "All "
-    said = f"{more}claims: --json, and comparison.md of the summary in MLflow."
-    console.print(styled(said, "dim"))
+    footer = f"{more}claims: --json, and comparison.md of the summary in MLflow."
+    console.print(styled(footer, "dim"))
 
 
 def _show_table(head: Sequence[str], lines: Sequence[Sequence[str]], console: Console) -> None:
@@ -166,9 +166,9 @@ def _show_lines(head: Sequence[str], lines: Sequence[Sequence[str]], console: Co
     console.print(f"{head[0]}:")
     for pair, *cells in lines:
         console.print(styled(pair, ""))
-        said = [f"{name} {cell}" for name, cell in zip(head[1:], cells, strict=True) if cell]
-        worst = next((c for v, c in _COLOURS.items() if any(f" {v}," in one for one in said)), "")
-        console.print(styled(f"  {'; '.join(said)}", worst))
+        shown = [f"{name} {cell}" for name, cell in zip(head[1:], cells, strict=True) if cell]
+        worst = next((c for v, c in _COLOURS.items() if any(f" {v}," in one for one in shown)), "")
+        console.print(styled(f"  {'; '.join(shown)}", worst))
 
 
 def _colour(cell: str) -> str:

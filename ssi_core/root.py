@@ -1,4 +1,4 @@
-"""Where things lie: the root of the working tree, and what can be rebuilt inside it."""
+"""Find the root of the working tree, and the place of what can be rebuilt inside it."""
 
 from __future__ import annotations
 

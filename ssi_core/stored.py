@@ -63,7 +63,7 @@ def _unfinished(place: Path) -> bool:
 
 
 def _stored(path: Path) -> Stored:
-    made = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    finished = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     try:
         facts = integrity.read_manifest(path, MANIFEST, "Remove it and make it again.")
         size = sum(size for size, _ in facts["files"].values())
@@ -72,8 +72,8 @@ def _stored(path: Path) -> Stored:
         current = _is_current(facts["code"])
     except (BadInput, KeyError, OSError, TypeError) as error:
         size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-        return Stored(path, path.parent.name, "", size, made, {}, {}, False, str(error))
-    return Stored(path, kind, key, size, made, configuration, parents, current)
+        return Stored(path, path.parent.name, "", size, finished, {}, {}, False, str(error))
+    return Stored(path, kind, key, size, finished, configuration, parents, current)
 
 
 def _is_current(code: Mapping[str, str]) -> bool | None:

@@ -213,8 +213,8 @@ def _listed(tables: list[Any]) -> Outcome:
         for needs, commands in _NEEDS.items():
             group = [one for one in found if one["needs"] == needs]
             group.sort(key=lambda one: not one["for_new_data"])
-            own = f"; for data of your own: {NEW_DATA[needs]}" if needs in NEW_DATA else ""
-            console.print(commands + own, style="bold")
+            hint = f"; for data of your own: {NEW_DATA[needs]}" if needs in NEW_DATA else ""
+            console.print(commands + hint, style="bold")
             lines = [[str(one[column] or "-") for column in head] for one in group]
             console.print(plain_table(head, lines, left=2))
             console.print()
@@ -268,12 +268,12 @@ def compare(
         raise click.UsageError("Give EXPERIMENT, the name of a table; --list lists them.")
     from flows.compare import compare as compared
 
-    found = compared(experiment, comparison)
+    results = compared(experiment, comparison)
     if save is not None:
         from flows.saved import save as write
 
-        write(found, save)
-    return comparison_outcome(found, slices=slices)
+        write(results, save)
+    return comparison_outcome(results, slices=slices)
 
 
 def _comparisons(experiment: str | None) -> Outcome:

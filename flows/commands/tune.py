@@ -79,11 +79,11 @@ def tune(
 
     tracking.ready()
     with shown_board():
-        found = search(
+        search_result = search(
             table, row, task, grid, seed=seed, threads=settings().threads or 1, budget=budget
         )
-    value = {**asdict(found), "chosen": dict(found.chosen)}
-    return Outcome(value, lambda console: _show(console, found))
+    value = {**asdict(search_result), "chosen": dict(search_result.chosen)}
+    return Outcome(value, lambda console: _show(console, search_result))
 
 
 def _show(console: Console, found: Search) -> None:

@@ -96,9 +96,9 @@ def _build(
     language: str | None,
 ) -> None:
     write_own(building, _documents(documents), (), where=documents, language=language, empty=True)
-    asked = pl.concat(_whole(queries, ["_id", "text"])).select(id="_id", text="text")
+    texts = pl.concat(_whole(queries, ["_id", "text"])).select(id="_id", text="text")
     write_judgements(
-        building, asked, pl.concat(map(_judgements, judged, judged.values())), documents.parent
+        building, texts, pl.concat(map(_judgements, judged, judged.values())), documents.parent
     )
 
 

@@ -20,19 +20,10 @@ import polars as pl
 
 from ssi_core import store
 from ssi_core.corpus import inputs, tables
+from ssi_core.corpus.judgements import JUDGEMENTS, QUERIES
 from ssi_core.corpus.tables import PartWriter
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
-
-QUERIES: Mapping[str, pl.DataType] = {"id": pl.String(), "text": pl.String()}
-"""Schema of ``queries/part-*.parquet``."""
-JUDGEMENTS: Mapping[str, pl.DataType] = {
-    "query": pl.String(),
-    "document": pl.String(),
-    "grade": pl.Int8(),
-}
-"""Schema of ``judgements/part-*.parquet``: distinct pairs, the grade is higher for the better, 0
-for what was judged and is not relevant."""
 
 FIELDS = ("T", "A", "W", "K")
 """What the text of a record is made of, in this order: title, authors, text, key words."""

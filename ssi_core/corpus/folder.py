@@ -162,8 +162,8 @@ def _build(
         yield pl.DataFrame(links, schema={"source": pl.String, "target": pl.String}, orient="row")
 
     write_own(building, documents(), ends(), where=directory, language=language)
-    found = sum(n for name, n in skipped.items() if name.startswith("link_"))
-    building.counts["links_found"] += found
+    left_out = sum(n for name, n in skipped.items() if name.startswith("link_"))
+    building.counts["links_found"] += left_out
     building.skipped.update(sorted(skipped.items()))
 
 

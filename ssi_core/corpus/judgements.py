@@ -52,15 +52,15 @@ def write_judgements(
         No judgement is left.
     """
     skipped: Counter[str] = Counter()
-    asked = queries.filter(pl.col("text").str.strip_chars() != "").unique(
+    worded = queries.filter(pl.col("text").str.strip_chars() != "").unique(
         "id", keep="first", maintain_order=True
     )
-    skipped["query_without_text_or_repeated"] = len(queries) - len(asked)
+    skipped["query_without_text_or_repeated"] = len(queries) - len(worded)
     parts = files.parts_in(building.path / "documents")
     ids = pl.read_parquet(parts, columns=["id"], glob=False)
     rows = judgements
     for reason, kept in (
-        ("unknown_query", pl.col("query").is_in(asked["id"].implode())),
+        ("unknown_query", pl.col("query").is_in(worded["id"].implode())),
         ("unknown_document", pl.col("document").is_in(ids["id"].implode())),
         ("negative", pl.col("grade") >= 0),
     ):
@@ -78,11 +78,11 @@ def write_judgements(
             "together?"
         )
     with PartWriter(building.path / "queries", QUERIES) as writer:
-        writer.write(asked)
+        writer.write(worded)
     with PartWriter(building.path / "judgements", _schema(once)) as writer:
         writer.write(once)
     building.counts.update(
-        queries=len(asked),
+        queries=len(worded),
         judged_queries=relevant["query"].n_unique(),
         judgements=len(once),
         judgements_not_relevant=len(once) - len(relevant),

@@ -177,12 +177,12 @@ def _write_links(
 ) -> None:
     skipped: Counter[str] = Counter()
     missing: dict[str, None] = {}
-    found = 0
+    seen = 0
     pairs: list[np.ndarray[tuple[int], np.dtype[np.int64]]] = []
     n = int(building.counts["documents"])
     names = known.select("name", "row")
     for block in links:
-        found += len(block)
+        seen += len(block)
         rows = block
         for side in ("source", "target"):
             own = names.rename({"name": side, "row": f"{side}_row"})
@@ -207,9 +207,9 @@ def _write_links(
             ends = {"source": ids.gather(part // n), "target": ids.gather(part % n)}
             writer.write(pl.DataFrame(ends))
     shown = ", ".join(repr(name) for name in list(missing)[:_SHOWN])
-    if found and not len(once):
+    if seen and not len(once):
         raise BadInput(
-            f"{where}: none of its {found:,} links is between two documents ({_told(skipped)}"
+            f"{where}: none of its {seen:,} links is between two documents ({_told(skipped)}"
             f"{'; such as ' + shown if shown else ''}). Links name documents by their id, or else "
             "by URL or title; say which columns have the two ends."
         )
@@ -217,7 +217,7 @@ def _write_links(
         ends_lost = skipped["link_source_is_no_document"] + skipped["link_target_is_no_document"]
         _log.warning("%s: %d links lead to no document, such as %s", where, ends_lost, shown)
     building.counts["links"] = len(once)
-    building.counts["links_found"] = found
+    building.counts["links_found"] = seen
     building.skipped.update(sorted((skipped + Counter()).items()))
 
 

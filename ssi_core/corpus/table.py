@@ -34,7 +34,7 @@ ROLES: Mapping[str, Sequence[str]] = {
     "timestamp": ("timestamp", "date", "updated", "modified", "published", "created"),
     "links": ("links", "outlinks", "references", "cites", "citations"),
 }  # fmt: skip
-"""What a column of documents may be, and names that it is known by; lower case."""
+"""Roles of the columns of documents, each with the names that it is known by, in lower case."""
 ENDS: Mapping[str, Sequence[str]] = {
     "source": ("source", "from", "src", "citing", "page", "query", "start", "tail"),
     "target": ("target", "to", "dst", "cited", "linked", "document", "end", "head"),

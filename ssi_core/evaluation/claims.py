@@ -69,7 +69,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a two-sided paired test, or one of no difference, says of a claim.
+    """Result of testing a claim, by a two-sided paired test or by one of no difference.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ from ssi_core.types import Float64, Int32, Int64
 
 
 class Counts(NamedTuple):
-    """What sessions add up to.
+    """Counts of a log, summed over its sessions.
 
     Attributes
     ----------

@@ -52,7 +52,7 @@ _SLACK = 1e-6
 
 @dataclass(frozen=True)
 class Estimate:
-    """What an estimator says of a ranker.
+    """Estimate of the clicks that a ranker would get.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Estimate:
 
 
 class Support(NamedTuple):
-    """How far a log speaks of a ranker: the last three values of an `Estimate`."""
+    """Support of a log for a ranker: the last three values of an `Estimate`."""
 
     visits: float
     never_shown: float

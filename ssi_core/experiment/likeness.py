@@ -76,8 +76,8 @@ def compared(above: str, below: str, rows: Sequence[Row]) -> tuple[Row, Row] | N
         ((a, b) for a, b in product(one, other) if a is not b),
         key=lambda pair: (pair[0].label != above) + (pair[1].label != below),
     )
-    own = [(a, b) for a, b in pairs if (a.label, b.label) == (above, below)]
-    return next(chain((pair for pair in pairs if not unlikeness(*pair)), own), None)
+    named = [(a, b) for a, b in pairs if (a.label, b.label) == (above, below)]
+    return next(chain((pair for pair in pairs if not unlikeness(*pair)), named), None)
 
 
 def _words(ranker: Model) -> Words:

@@ -105,7 +105,7 @@ class TaskSpec:
 
     @property
     def needs(self) -> Literal["links", "mates", "clicks", "judgements"]:
-        """What says which documents are relevant to a query."""
+        """Name the kind of data that says which documents are relevant to a query."""
         if self.relevant is not None:
             return "mates"
         if self.split in ("queries", "given"):
@@ -316,10 +316,10 @@ def _written(value: Any, *names: str) -> dict[str, Any]:
 
 
 def _written_claim(claim: Claim) -> dict[str, Any]:
-    said = _written(claim)
+    written = _written(claim)
     if claim.margin is None:
-        return said
-    return {"equal": [said.pop("above"), said.pop("below")], **said}
+        return written
+    return {"equal": [written.pop("above"), written.pop("below")], **written}
 
 
 def _written_row(row: Row) -> dict[str, Any]:

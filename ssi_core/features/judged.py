@@ -184,8 +184,8 @@ def raw_of(corpus: Path) -> Raw:
         parts_of(corpus, "documents"), "id", "title", "language", "text", remedy=INGEST
     )
     language = language_of(corpus, documents["language"])
-    asked = files.read_strings(parts_of(corpus, "queries"), "id", "text", remedy=INGEST)
-    queries = asked.with_columns(title=pl.col("text"), language=pl.lit(language))
+    texts = files.read_strings(parts_of(corpus, "queries"), "id", "text", remedy=INGEST)
+    queries = texts.with_columns(title=pl.col("text"), language=pl.lit(language))
     # What the corpus says of documents is not said of queries that have the same numbers.
     labels = {"query": languages_of(queries), "document": read_labels(corpus, documents)}
     return Raw(queries, documents, labels)

@@ -40,12 +40,12 @@ def read_labels(corpus: Path, texts: pl.DataFrame) -> pl.DataFrame:
     -------
     columns id, column, value
     """
-    own = languages_of(texts)
+    languages = languages_of(texts)
     parts = files.parts_in(corpus / "labels")
     if not parts:
-        return own
+        return languages
     kept = files.read_strings(parts, *SCHEMA, remedy=INGEST)
-    return pl.concat([own, kept.join(texts.select("id"), on="id", how="semi")])
+    return pl.concat([languages, kept.join(texts.select("id"), on="id", how="semi")])
 
 
 def marked_by(task: Task, labels: Mapping[str, pl.DataFrame], by: str, where: Path) -> Task:

@@ -116,11 +116,11 @@ def require_known(raw: Raw, fitted: Fitted, where: Path) -> dict[str, float]:
 
 
 def _require_language(languages: pl.Series, read: str, side: str, where: Path) -> None:
-    there = languages.unique().sort().to_list()
-    if read in _ANY_LANGUAGE or any(code == read or code in _ANY_LANGUAGE for code in there):
+    codes = languages.unique().sort().to_list()
+    if read in _ANY_LANGUAGE or any(code == read or code in _ANY_LANGUAGE for code in codes):
         return
     raise BadInput(
-        f"{where}: its {side} are in {', '.join(map(repr, there[:5]))}, and this model reads "
+        f"{where}: its {side} are in {', '.join(map(repr, codes[:5]))}, and this model reads "
         f"{side} in {read!r}. Take a model that was trained on such texts; for queries in one "
         "language and documents in another, one that was trained on mates ('ssi ingest mates', "
         "'ssi features MATES --relevant mate')."

@@ -1,4 +1,4 @@
-"""How often positions are looked at, and the counts of a log that is drawn again."""
+"""Estimate how often positions are looked at, and count a log that is drawn again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training goes through in turn: objectives, each on a task, with a term and a weight.
+"""Describe the objectives of a training: each on a task, with a term and a weight.
 
 A term here is ``f(q, d) = q' A' B d`` and names its two maps, A of queries and B of documents.
 Terms that use one name share the array.

@@ -78,7 +78,7 @@ def _counted(form: LogMap) -> list[Check]:
 
 
 def _graded(form: LogMap) -> pl.Expr:
-    """Whether a row has a grade, or needs none: where clicks tell of it, it may be empty."""
+    """Tell whether a row has a grade, or needs none: beside clicks it may be empty."""
     needed = not {"clicks", "clicked"} & form.columns.keys()
     known = grade(form).is_not_null()
     return known if needed else known | ~_there("grade")
@@ -104,7 +104,7 @@ def position(form: LogMap) -> pl.Expr:
 
 
 def clicked(form: LogMap) -> pl.Expr:
-    """Whether the row is a click, or has one."""
+    """Tell whether the row is a click, or has one."""
     if "clicks" in form.columns:
         return number("clicks") > 0
     if "clicked" in form.columns:

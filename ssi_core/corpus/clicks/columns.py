@@ -1,4 +1,4 @@
-"""What the columns of a log of clicks, counts or judgements are called: ``map.toml``.
+"""Read ``map.toml``, which names the columns of a log of clicks, counts or judgements.
 
 .. code-block:: toml
 
@@ -208,13 +208,13 @@ def _check_columns(columns: Mapping[str, Any], log: LogForm, where: str) -> None
         for side in ("page", "ad")
         if side not in columns and f"{side}_text" not in columns
     ]
-    told = [role for role in ("clicked", "clicks", "grade") if role in columns]
-    if not told and not log.all_clicked:
+    roles = [role for role in ("clicked", "clicks", "grade") if role in columns]
+    if not roles and not log.all_clicked:
         missing.append("clicked (or clicks, of counts; or grade, of judgements)")
     if missing:
         raise BadInput(
             f"{where}: {', '.join(missing)} missing. Say which column of the log it is."
-            + ("" if told else " Where every row is a click: all_clicked = true under [log].")
+            + ("" if roles else " Where every row is a click: all_clicked = true under [log].")
         )
     _check_kind(columns, log, where)
 

@@ -93,11 +93,11 @@ def _unfolded(text: Any, each: str) -> Iterator[tuple[dict[str, Any], str, str]]
         return
     around = {name: value for name, value in whole.items() if name != each}
     for one in inner:
-        own = json.dumps(one, ensure_ascii=False)
+        written = json.dumps(one, ensure_ascii=False)
         if isinstance(one, dict):
-            yield around | one, "", own
+            yield around | one, "", written
         else:
-            yield {}, PROBLEMS["json"], own
+            yield {}, PROBLEMS["json"], written
 
 
 def _object(text: Any) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.frozen import source_of, source_with_key
+from flows.frozen import source_with_key
 from flows.tracking import decisions
 from ssi_core.features.drift import Limits, Profile, changes, problems, profile
 
@@ -38,14 +38,14 @@ def look(source: str, before: decisions.Night | None, model: str | None, limits:
 
     Parameters
     ----------
-    source : directory of a corpus, of clicks or of mates
+    source : directory of a collection
     before : the last night that trained; None: there was none
     model : directory of the champion's model
     limits : what is too much
     """
     known = None if model is None else _words_of(Path(model))
     old = None if before is None else _profile_of(before, known)
-    new = profile(source_of(source), known, like=old)
+    new = profile(Path(source), known, like=old)
     return Look(new, _numbers(new, old), problems(new, old, limits))
 
 

@@ -1,4 +1,4 @@
-"""Flow ``ingest-clicks``: a click log, or a data set of clicks -> a directory of clicks."""
+"""Flow ``ingest-clicks``: a click log, or a data set of clicks -> a collection."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class ClicksSettings(BaseModel):
     columns: str | None = Field(
         default=None, description="Of logs: TOML file that names the columns"
     )
-    pages: str | None = Field(default=None, description="Corpus or table of the pages' texts")
-    ads: str | None = Field(default=None, description="Corpus or table of the ads' texts")
+    pages: str | None = Field(default=None, description="Collection or table of the pages' texts")
+    ads: str | None = Field(default=None, description="Collection or table of the ads' texts")
     language: str | None = Field(
         default=None,
         description="Of the texts of logs and tables, the code of a Wikipedia; empty: what the map "
@@ -53,9 +53,6 @@ class ClicksSettings(BaseModel):
     clip: float = Field(default=10.0, ge=1, description="Of inverse: the largest weight of a click")
     most_broken: float = Field(
         default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
-    )
-    split: Literal["pairs", "sessions", "time"] = Field(
-        default="pairs", description="How a task divides the clicks, unless it says otherwise"
     )
     out: str | None = Field(
         default=None, description="Directory to write; empty: one under .ssi/store"
@@ -74,7 +71,7 @@ def read_clicks(settings: ClicksSettings) -> str:
     if settings.source == "wikispeedia":
         from ssi_core.corpus.clicks.wikispeedia import ingest_wikispeedia_clicks
 
-        artefact = ingest_wikispeedia_clicks(paths[0], split=settings.split, **tell)
+        artefact = ingest_wikispeedia_clicks(paths[0], **tell)
     elif settings.source == "farm-ads":
         from ssi_core.corpus.clicks.farm_ads import ingest_farm_ads
 
@@ -84,7 +81,7 @@ def read_clicks(settings: ClicksSettings) -> str:
         from ssi_core.corpus.clicks.columns import load_map
         from ssi_core.corpus.clicks.rules import Rules
 
-        rules = Rules(settings.clicks, settings.clip, settings.most_broken, settings.split)
+        rules = Rules(settings.clicks, settings.clip, settings.most_broken)
         form = load_map(Path(settings.columns or ""))
         if settings.language:
             form = form.in_language(settings.language)
@@ -109,7 +106,7 @@ def since_clicks(settings: ClicksSettings, before: str) -> ClicksSettings:
     """Return the settings with earlier clicks as ``since``, where both are of logs."""
     if settings.since or settings.source != "log" or not (Path(before) / store.MANIFEST).is_file():
         return settings
-    if store.read(Path(before)).kind != "clicks" or not (Path(before) / LINES).exists():
+    if not (Path(before) / LINES).exists():
         return settings
     return settings.model_copy(update={"since": before})
 

@@ -116,9 +116,9 @@ def _search(
 
 def _says(corpus: Path, ids: Sequence[str], words: Sequence[str]) -> dict[str, list[str]]:
     """Which of some words each document says."""
-    from ssi_core.corpus.tables import open_corpus
+    from ssi_core.collection import open_collection
 
-    texts = open_corpus(corpus).documents.filter(pl.col("id").is_in(list(ids)))
+    texts = open_collection(corpus).documents.filter(pl.col("id").is_in(list(ids)))
     all_words = pl.col("text").str.to_lowercase().str.extract_all(r"\w+")
     found = texts.select("id", all_words.alias("words")).collect()
     return {

@@ -14,13 +14,11 @@ from typing import NamedTuple
 
 from flows import environment
 from ssi_core import store
-from ssi_core.corpus.mates import open_mates
+from ssi_core.collection import JUDGEMENT, open_collection
 from ssi_core.features import judged
 from ssi_core.features.frozen import KIND, drawn_at, freeze, open_frozen, raw_of
-from ssi_core.features.judged import is_collection, open_collection
 from ssi_core.features.labels import marked_by
-from ssi_core.features.linked import Mates
-from ssi_core.features.unseen import MOST_UNKNOWN, require_known, require_scores
+from ssi_core.features.unseen import MOST_UNKNOWN, Raw, require_known, require_scores
 from ssi_core.types import BadInput, Fitted, Task
 
 logger = logging.getLogger("flows.frozen")
@@ -31,16 +29,10 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def source_of(path: str | Path) -> Path | Mates:
-    """Open what a set is drawn from: mates are two corpora, all else is a directory."""
-    place = Path(path)
-    return open_mates(place) if store.read(place).kind == "mates" else place
-
-
-def source_with_key(path: str, key: str) -> Path | Mates | None:
-    """Open what a set is drawn from if it bears a key; None where it is gone, or another by now."""
+def source_with_key(path: str, key: str) -> Path | None:
+    """Return the place of a collection if it bears a key; None where it is gone, or another."""
     try:
-        return source_of(path) if store.read(Path(path)).key == key else None
+        return Path(path) if store.read(Path(path)).key == key else None
     except BadInput as error:
         logger.debug("%s", error)
         return None
@@ -74,12 +66,12 @@ def texts_for(
     fitted : Fitted
         Its own views read the texts.
     place : Path
-        A frozen set, or a judged collection, or a corpus, clicks or mates, of which a frozen set
-        is drawn and kept in the store.
+        A frozen set, or a collection: of one with judgements all are taken, of another a frozen
+        set is drawn and kept in the store.
     queries : int
         Queries that are drawn.
     relevant : str or None
-        Of mates: "link" or "mate".
+        What is relevant to a query; None: judgements, else see `linked.relevant_in`.
     by : str or None
         Column whose values are slices; see `labels.marked_by`.
 
@@ -89,18 +81,13 @@ def texts_for(
         The model does not read such texts (`unseen.require_known`), or has nothing to say of them;
         or there is no such column.
     """
-    kind = store.read(place).kind
-    if relevant is not None and kind != "mates":
-        raise BadInput(
-            f"{place}: --relevant {relevant} is of mates, and this is a {kind} artefact. Leave "
-            "--relevant out."
-        )
-    if kind == "corpus" and is_collection(place):
-        raw = judged.raw_of(place)
+    if _is_judged(place, relevant):
+        collection = open_collection(place)
+        raw = Raw.of(collection)
         unknown = require_known(raw, fitted, place)
-        task = open_collection(place, raw, fitted)
+        task = judged.open_collection(collection, raw, fitted)
     else:
-        frozen, source = _frozen_of(place, kind, queries, relevant)
+        frozen, source = _frozen_of(place, queries, relevant)
         raw = raw_of(frozen)
         unknown = require_known(raw, fitted, place)
         task = open_frozen(frozen, fitted, source)
@@ -114,14 +101,22 @@ def texts_for(
     return Unseen(task if by is None else marked_by(task, raw.labels, by, place), unknown)
 
 
-def _frozen_of(
-    place: Path, kind: str, queries: int, relevant: str | None
-) -> tuple[Path, Path | Mates | None]:
+def _is_judged(place: Path, relevant: str | None) -> bool:
+    """Tell whether the judgements of a collection are wanted, and there."""
+    if store.read(place).kind == KIND:
+        if relevant is not None:
+            raise BadInput(
+                f"{place} is a frozen set, whose answers are chosen. Leave --relevant out."
+            )
+        return False
+    return relevant in (None, JUDGEMENT) and JUDGEMENT in open_collection(place).relevant
+
+
+def _frozen_of(place: Path, queries: int, relevant: str | None) -> tuple[Path, Path | None]:
     """Return the frozen set of a place, and what it is drawn from; the set itself if it is one."""
-    if kind == KIND:
+    if store.read(place).kind == KIND:
         return place, None
-    source = source_of(place)
-    return freeze(source, queries=queries, relevant=relevant).path, source
+    return freeze(place, queries=queries, relevant=relevant).path, place
 
 
 def sets_of(name: str, named: Sequence[str]) -> list[str]:
@@ -158,14 +153,14 @@ def draw(
     Parameters
     ----------
     sets : those that there are, the newest first
-    source : directory of a corpus, of clicks or of mates
+    source : directory of a collection
     """
     own = _own(name)
     number = 1 + (int(own[-1].name) if own else 0)
     made = freeze(
-        source_of(source),
+        Path(source),
         environment.home() / "frozen" / name / f"{number:04d}",
-        since=_state_of(sets[0], store.read(Path(source)).kind) if sets else None,
+        since=_state_of(sets[0]) if sets else None,
         split_seed=split_seed,
         draw=len(sets),
         relevant=relevant,
@@ -179,11 +174,11 @@ def _own(name: str) -> list[Path]:
     return sorted((environment.home() / "frozen" / name).glob("[0-9][0-9][0-9][0-9]"))
 
 
-def _state_of(frozen: str, kind: str) -> Path | Mates | None:
+def _state_of(frozen: str) -> Path | None:
     """Open what a set was drawn from; None where that is gone, or another by now."""
     made = store.read(Path(frozen), KIND)
     place = str(made.configuration["source"])
-    found = source_with_key(place, made.parents.get(kind, ""))
+    found = source_with_key(place, made.parents.get("collection", ""))
     if found is None:
         logger.warning(
             "%s is no longer what %s was drawn from: no link counts as new", place, frozen

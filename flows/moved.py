@@ -46,8 +46,8 @@ _PREFECT: Mapping[str, Sequence[str]] = {
 }
 """Tables and columns that can hold a path, as it is or inside JSON."""
 
-_MANIFESTS = ("artefact.json", ".corpora.json")
-"""Files below a root that can hold a path: of frozen sets, and of mates."""
+_MANIFESTS = ("artefact.json",)
+"""Files below a root that can hold a path: of frozen sets."""
 
 
 @dataclass(frozen=True)
@@ -185,14 +185,9 @@ def _manifests() -> Iterator[Path]:
 
 
 def _rewrite_file(file: Path, move: Move) -> None:
-    from ssi_core import integrity, store
+    from ssi_core import integrity
 
     with suppress(OSError, ValueError):  # the reader of a damaged file has the clear message
-        if file.name != store.MANIFEST:
-            value = json.loads(file.read_text(encoding="utf-8"))
-            if move.of(value) != value:
-                store.write_json(file, move.of(value))
-            return
         facts = integrity.read_manifest(file.parent, file.name, "")
         if move.of(facts) != facts:
             integrity.write_manifest(file.parent, file.name, move.of(facts))

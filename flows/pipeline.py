@@ -49,7 +49,7 @@ class PipelineSettings(BaseModel):
         default="demo", description="Name of a shipped table, or path of a TOML file"
     )
     corpus: str | None = Field(
-        default=None, description="Directory that 'ingest' wrote, of mates for two languages"
+        default=None, description="Directory of a collection, which 'ingest' wrote"
     )
     dumps: list[str] = Field(default_factory=list, description="pages-articles dumps to ingest")
     task: str | None = Field(
@@ -175,13 +175,13 @@ def make_tasks(table: Table, settings: PipelineSettings) -> dict[str, str]:
                 "cannot stand for all. Give a corpus."
             )
         return {needed[0]: str(store.read(Path(settings.task), "task").path)}
-    across = any(table.tasks[name].relevant for name in needed)
+    across = any(table.tasks[name].across for name in needed)
     corpus = settings.corpus or _source(table, settings, across=across)
     return {name: make_task(features_of(table, name, corpus)) for name in needed}
 
 
 def _source(table: Table, settings: PipelineSettings, *, across: bool) -> str:
-    """Make the corpus, or the mates, of dumps or of the sample."""
+    """Make the collection of dumps or of the sample."""
     sample: dict[str, Any] = {"seed": settings.sample_seed, "processes": settings.threads}
     if across and settings.dumps:
         raise BadInput(

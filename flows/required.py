@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
 
 from ssi_core import store
 from ssi_core.experiment import Row, Table
-from ssi_core.features.settings import pool_size
+from ssi_core.features.spec import TaskSpec
 from ssi_core.types import BadInput, Task
 
 
@@ -38,41 +37,17 @@ def command(task: Path, views: list[str]) -> str:
     """
     artefact = store.read(task, "task")
     made, parents = artefact.configuration, artefact.parents
-    source = next((name for name in ("corpus", "mates", "clicks") if name in parents), "corpus")
     out = f"{task.name}-views"
-    given = ["ssi", "features", source.upper(), "--views", ",".join(views), "--out", out]
-    defaults = {**_DEFAULTS, "pool": pool_size(None, str(made.get("split")))}
-    for name, default in defaults.items():
-        value = made.get(name, default)
-        if value != default:
-            given += _option(name, value)
-    given += ["--translated", "FILE"] if made.get("translated") else []
+    given = ["ssi", "features", "COLLECTION", "--views", ",".join(views), "--out", out]
+    relevant = {"relevant": made["relevant"]}
+    default = TaskSpec(**relevant).configuration()
+    for name in TaskSpec.model_fields:
+        value = made.get(name)
+        if name != "views" and (name in relevant or value != default[name]):
+            given += [f"--{name.replace('_', '-')}", str(value)]
+    given += ["--translations", "FILE"] if made.get("translations") else []
     given += [part for name in parents if name.startswith("frozen_") for part in _FROZEN]
     return shlex.join(given)
 
 
 _FROZEN = ("--frozen", "FROZEN")
-
-
-_DEFAULTS: dict[str, Any] = {
-    "words": 30_000,
-    "split": "links",
-    "split_seed": 0,
-    "cold": 0.0,
-    "query_words": None,
-    "query_draws": 20,
-    "held_out": "split",
-    "relevant": None,
-    "vocabularies": "one",
-    "goal": False,
-}
-"""Defaults of `ssi features`; a task of mates is split by articles, which is no option."""
-
-
-def _option(name: str, value: Any) -> list[str]:
-    if (name, value) == ("split", "articles"):
-        return []
-    option = f"--{name.replace('_', '-')}"
-    if value is True:
-        return [option]
-    return [option, "all" if value is None else str(value)]

@@ -22,8 +22,8 @@ from flows.board import posted, row_name
 from flows.checks import PROFILE, Look, look
 from flows.clicks import ClicksSettings, clicks_source, since_clicks
 from flows.costs import require_rows
-from flows.features import features_of, kind_of, make_task
-from flows.frozen import draw, due, sets_of, source_of
+from flows.features import features_of, make_task
+from flows.frozen import draw, due, sets_of
 from flows.ingest import (
     IngestSettings,
     MatesSettings,
@@ -40,6 +40,7 @@ from flows.train import form_of
 from flows.workers import Workers
 from ssi_core import store
 from ssi_core.code import digest_of
+from ssi_core.collection import CLICK, JUDGEMENT, open_collection
 from ssi_core.evaluation.gate import Decision, Rule, best_so_far, decide
 from ssi_core.evaluation.report import load_report, save_report
 from ssi_core.experiment import TaskSpec
@@ -67,7 +68,7 @@ class RetrainSettings(BaseModel):
         default=None, description="Two corpora, for a row across languages"
     )
     corpus: str | None = Field(
-        default=None, description="Directory that 'ingest' wrote: a corpus, clicks or mates"
+        default=None, description="Directory of a collection, which 'ingest' wrote"
     )
     table: str = Field(
         default="demo", description="Name of a shipped table, or path of a TOML file"
@@ -175,17 +176,20 @@ def _spec(settings: RetrainSettings, corpus: str) -> TaskSpec:
     table = find_table(settings.table)
     name = table.row(settings.row).task
     spec = table.tasks[name]
-    wanted, came = kind_of(features_of(table, name, corpus)), store.read(Path(corpus)).kind
-    if came != wanted:
+    known = open_collection(Path(corpus)).relevant
+    if spec.relevant not in known or spec.relevant == JUDGEMENT:
+        there = ", ".join(map(repr, known)) or "no relation"
         raise BadInput(
-            f"{corpus}: these are {came}, and row {settings.row!r} of table {table.name!r} is "
-            f"trained on {wanted}. Name another row, or give {wanted}."
+            f"{corpus}: it has {there}, and row {settings.row!r} of table {table.name!r} is "
+            f"trained on {spec.relevant!r} pairs. Name another row, or give such a collection; "
+            "rows of judgements are not retrained."
         )
-    if wanted == "clicks" and (spec.split != "pairs" or spec.goal):
+    goals = spec.queries == "goals"
+    if spec.relevant == CLICK and (spec.division != "pairs" or goals):
         raise BadInput(
             f"row {settings.row!r} of table {table.name!r}: champions of clicks are judged by "
             f"pairs of a page and an ad that none has trained on, and task {name!r} is split by "
-            f"{spec.split}{', with goals' if spec.goal else ''}. Name a row whose task has split = "
+            f"{spec.division}{', with goals' if goals else ''}. Name a row whose task has split = "
             '"pairs" and no goals.'
         )
     return spec
@@ -303,7 +307,7 @@ def measured(run: str, frozen: str, corpus: str) -> Report:
         directory = tracking.model_directory(run)
         try_model(directory)
         fitted = load_model(directory)
-        opened = open_frozen(Path(frozen), fitted, source_of(corpus))
+        opened = open_frozen(Path(frozen), fitted, Path(corpus))
         report = evaluate(fitted, opened, queries=len(opened.queries), tuples=0)
         with store.create(
             place, kind="report", key=key, configuration={}, parents=parents

@@ -42,7 +42,7 @@ def shipped_tables() -> list[str]:
     return sorted(path.stem for path in TABLES.glob("*.toml"))
 
 
-NEW_DATA = {"links": "new-corpus", "clicks": "new-clicks", "judgements": "collections"}
+NEW_DATA = {"link": "new-corpus", "click": "new-clicks", "judgement": "collections"}
 """Tables whose settings are chosen on validation, so that they suit data that nobody has seen."""
 
 

@@ -77,13 +77,6 @@ shown on a page is neither good nor bad, and no weight can tell.
 With --since only lines that CLICKS has not read are read: new logs, and what the last one has
 grown by. The logs that it has read need not be there any more; the result is that of reading all.
 """
-SPLIT = click.option(
-    "--split",
-    type=click.Choice(["pairs", "sessions", "time"]),
-    default="pairs",
-    show_default=True,
-    help="How a task divides the clicks.",
-)
 _TEXTS = click.Path(path_type=Path, exists=True)
 
 
@@ -94,7 +87,7 @@ _TEXTS = click.Path(path_type=Path, exists=True)
     examples=(
         "ssi ingest clicks log.csv.gz --map map.toml --out clicks",
         "ssi ingest clicks clicks.tsv.gz --map map.toml --pages corpus --ads ads.tsv.gz",
-        "ssi ingest clicks log-*.jsonl --map map.toml --clicks weighted --split time",
+        "ssi ingest clicks log-*.jsonl --map map.toml --clicks weighted",
         "ssi ingest clicks queries.json --map map.toml --language pt",
         "ssi ingest clicks tuesday.csv --map map.toml --since clicks --out clicks-2",
     ),
@@ -107,8 +100,8 @@ _TEXTS = click.Path(path_type=Path, exists=True)
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="TOML file that names the columns.",
 )
-@click.option("--pages", type=_TEXTS, help="Corpus or table of the pages' texts.")
-@click.option("--ads", type=_TEXTS, help="Corpus or table of the ads' texts.")
+@click.option("--pages", type=_TEXTS, help="Collection or table of the pages' texts.")
+@click.option("--ads", type=_TEXTS, help="Collection or table of the ads' texts.")
 @click.option(
     "--language",
     metavar="CODE",
@@ -135,7 +128,6 @@ _TEXTS = click.Path(path_type=Path, exists=True)
     metavar="CLICKS",
     help="Clicks of earlier logs: only lines that they have not read are read.",
 )
-@SPLIT
 @OUT
 @FORCE
 def ingest_clicks(
@@ -148,7 +140,6 @@ def ingest_clicks(
     clip: float,
     most_broken: float,
     since: Path | None,
-    split: str,
     out: Path | None,
     force: bool,
 ) -> Outcome:
@@ -157,7 +148,7 @@ def ingest_clicks(
     from ssi_core.corpus.clicks.columns import load_map
     from ssi_core.corpus.clicks.rules import Rules
 
-    rules = Rules(clicks, clip, most_broken, split)  # type: ignore[arg-type]
+    rules = Rules(clicks, clip, most_broken)  # type: ignore[arg-type]
     form = load_map(map_file)
     if language is not None:
         form = form.in_language(language)
@@ -182,17 +173,14 @@ def ingest_clicks(
     examples=("ssi ingest wikispeedia-clicks wikispeedia_paths-and-graph --out clicks",),
 )
 @click.argument("directory", type=click.Path(path_type=Path))
-@SPLIT
 @OUT
 @FORCE
-def ingest_wikispeedia_clicks(
-    directory: Path, split: str, out: Path | None, force: bool
-) -> Outcome:
+def ingest_wikispeedia_clicks(directory: Path, out: Path | None, force: bool) -> Outcome:
     """Read the clicks of Wikispeedia's players, and the articles that they clicked in."""
     from ssi_core.corpus.clicks.wikispeedia import ingest_wikispeedia_clicks as read
 
     with progress("ingest") as tell:
-        artefact = read(directory, out, split=split, force=force, progress=tell)  # type: ignore[arg-type]
+        artefact = read(directory, out, force=force, progress=tell)
     return artefact_outcome(artefact)
 
 
@@ -228,7 +216,7 @@ def ingest_farm_ads(directory: Path, out: Path | None, force: bool) -> Outcome:
 @click.option(
     "--pages",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Corpus, or clicks, in which PAGE is a title or an id.",
+    help="Collection in which PAGE is a title or an id.",
 )
 @click.option(
     "--new-ads",

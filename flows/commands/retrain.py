@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         "ssi freeze corpus --out frozen",
         "ssi freeze new-corpus --since corpus --out frozen-2 --queries 2000",
         "ssi freeze clicks --out frozen",
-        "ssi freeze mates --relevant link --out frozen",
+        "ssi freeze kyoto --relevant translation --out frozen",
     ),
 )
 @click.argument("corpus", type=click.Path(path_type=Path))
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--relevant",
-    type=click.Choice(["link", "mate"]),
-    help="CORPUS is of mates: answers are what the mate links to (default), or the mate.",
+    type=click.Choice(["click", "translation > link", "translation", "link"]),
+    help="What answers a query; else the first of these that CORPUS has.",
 )
 @click.option("--queries", type=click.IntRange(min=1), default=1000, show_default=True)
 @click.option("--pool", type=click.IntRange(min=1), default=10_000, show_default=True)
@@ -55,20 +55,15 @@ def freeze(
     It holds raw text, titles and links on the test side of the split. Give it to 'ssi features'
     (--frozen) and 'ssi retrain': no link of it is ever trained on.
 
-    CORPUS may be of clicks: pages ask, and what was clicked on them answers; or of mates.
+    CORPUS is a collection: documents ask, and what they link to answers; or pages, and what was
+    clicked on them; or texts in another language.
     """
-    from flows.frozen import source_of
-    from ssi_core import store
     from ssi_core.features.frozen import freeze as draw
 
-    if store.read(corpus).kind == "mates":
-        relevant = relevant or "link"
-    elif relevant:
-        raise click.UsageError("--relevant is of mates.")
-    said: dict[str, Any] = {"queries": queries, "pool": pool, "split_seed": split_seed}
-    said |= {"relevant": relevant} if relevant else {}
-    before = None if since is None else source_of(since)
-    return artefact_outcome(draw(source_of(corpus), out, since=before, **said, force=force))
+    chosen: dict[str, Any] = {"queries": queries, "pool": pool, "split_seed": split_seed}
+    return artefact_outcome(
+        draw(corpus, out, since=since, relevant=relevant, **chosen, force=force)
+    )
 
 
 def _limits(
@@ -91,15 +86,13 @@ def _limits(
     examples=(
         "ssi retrain --dump enwiki-pages-articles.xml.bz2",
         'ssi retrain wikispeedia-table1 --corpus corpus --row "U\'V + I" --frozen frozen --warm',
-        'ssi retrain ssi2010-table11 --clicks clicks --row "(U\'V)_10k + I" --name ads',
-        'ssi retrain sample-table9 --mates mates --row "SSI Japanese-English" --name ja --renew',
+        'ssi retrain ssi2010-table11 --corpus clicks --row "(U\'V)_10k + I" --name ads',
+        'ssi retrain sample-table9 --corpus kyoto --row "SSI Japanese-English" --name ja --renew',
     ),
 )
 @click.argument("table", default="demo", callback=table_file)
 @click.option("--row", metavar="LABEL", default="U'V + I", show_default=True)
-@click.option("--corpus", type=ABSOLUTE, help="Directory of 'ssi ingest'.")
-@click.option("--clicks", type=ABSOLUTE, help="Of 'ssi ingest clicks'.")
-@click.option("--mates", type=ABSOLUTE, help="Of 'ssi ingest mates'.")
+@click.option("--corpus", type=ABSOLUTE, help="Directory of a collection.")
 @click.option("--dump", "dumps", type=ABSOLUTE, multiple=True, help="A dump.")
 @click.option(
     "--frozen",
@@ -153,8 +146,6 @@ def retrain(
     table: str,
     row: str,
     corpus: Path | None,
-    clicks: Path | None,
-    mates: Path | None,
     dumps: tuple[Path, ...],
     frozen: tuple[Path, ...],
     warm: bool,
@@ -171,18 +162,15 @@ def retrain(
     from flows.bars import shown_board
     from flows.retrain import run_retrain
 
-    given = [one for one in (corpus, clicks, mates) if one is not None]
-    if len(given) + bool(dumps) != 1:
-        raise click.UsageError(
-            "Give one of a corpus (--corpus), dumps (--dump), --clicks or --mates."
-        )
+    if (corpus is None) == (not dumps):
+        raise click.UsageError("Give a collection (--corpus) or dumps (--dump).")
     if dumps:
         said["ingest"] = {"source": "wikipedia", "paths": [str(dump) for dump in dumps]}
     with shown_board():
         found = run_retrain(
             table=table,
             row=row,
-            corpus=str(given[0]) if given else None,
+            corpus=str(corpus) if corpus else None,
             frozen=[str(path) for path in frozen],
             start="champion" if warm else "scratch",
             threads=settings().threads or 1,

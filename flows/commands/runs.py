@@ -80,7 +80,7 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
         "ssi evaluate models:/ssi@champion --task task",
         "ssi evaluate 0123abcd --task cranfield-task --fold 1",
         "ssi evaluate models:/ssi@champion --on other-corpus --out trec",
-        "ssi evaluate 0123abcd --on mates --relevant mate",
+        "ssi evaluate 0123abcd --on kyoto --relevant translation",
         "ssi evaluate 0123abcd --on corpus --by category",
     ),
 )
@@ -89,10 +89,13 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
 @click.option(
     "--on",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A corpus, a collection, clicks, mates or a frozen set, read with the model's own words.",
+    help="A collection or a frozen set, read with the model's own words.",
 )
 @click.option(
-    "--relevant", type=click.Choice(["link", "mate"]), help="With --on MATES: what is looked for."
+    "--relevant",
+    type=click.Choice(["click", "translation > link", "translation", "link", "judgement"]),
+    help="With --on: what is looked for; else the first of these that there is, judgements before "
+    "all.",
 )
 @click.option(
     "--by",
@@ -225,10 +228,12 @@ def _require_unseen_queries(model: str, on: Path) -> None:
     from flows.tracking import client
     from flows.tracking.models import logged_model
     from ssi_core import store
-    from ssi_core.features.judged import is_collection
+    from ssi_core.collection import JUDGEMENT, KIND, open_collection
     from ssi_core.types import BadInput
 
-    if Path(model).is_dir() or not is_collection(on):
+    if Path(model).is_dir() or store.read(on).kind != KIND:
+        return
+    if JUDGEMENT not in open_collection(on).relevant:
         return
     run = client().get_logged_model(logged_model(model)).source_run_id
     task = client().get_run(run).data.tags.get("task_path", "") if run else ""

@@ -31,7 +31,6 @@ def comparison_outcome(found: Mapping[str, Any], *, slices: bool = False) -> Out
 
 
 _INPUTS = ("corpus", "dumps", "task", "sample")
-_MADE_OF = ("corpus", "mates", "clicks")
 
 _OPTIONS = (
     click.option("--corpus", type=ABSOLUTE, help="Directory of 'ssi ingest'."),
@@ -84,6 +83,7 @@ def _compute(
         raise click.UsageError("Give one of --corpus, --dump, --task and --sample.")
     from flows.rows import find_table
     from ssi_core import store
+    from ssi_core.collection import open_collection
 
     labels = [label.strip() for label in rows.split(",")] if rows else []
     declared = find_table(table, budget)
@@ -91,9 +91,8 @@ def _compute(
         declared.select(labels)
     if task is not None:
         store.read(task, "task")
-    # Which kind a table is made of, its tasks say.
-    if corpus is not None and store.read(corpus).kind not in _MADE_OF:
-        store.read(corpus, _MADE_OF[0])
+    if corpus is not None:
+        open_collection(corpus)
     from flows.bars import shown_board
     from flows.pipeline import run_pipeline
 
@@ -182,10 +181,11 @@ def reproduce(name: str | None, **options: Any) -> Outcome:
 
 
 _NEEDS = {
-    "links": "links between documents: ssi ingest wikipedia | wikispeedia",
-    "clicks": "clicks on ads, results or links: ssi ingest clicks",
-    "mates": "documents of two languages: ssi ingest mates",
-    "judgements": "judged queries: ssi ingest collection",
+    "link": "links between documents: ssi ingest wikipedia | wikispeedia",
+    "click": "clicks on ads, results or links: ssi ingest clicks",
+    "translation": "texts and their translations: ssi ingest mates",
+    "translation > link": "translations, and links between them: ssi ingest mates",
+    "judgement": "judged queries: ssi ingest collection",
 }
 """Kinds of data that tables need, and the commands that read them."""
 
@@ -198,8 +198,8 @@ def _listed(tables: list[Any]) -> Outcome:
         {
             "name": table.name,
             "title": table.title,
-            "needs": table.needs,
-            "for_new_data": NEW_DATA.get(table.needs) == table.name,
+            "needs": table.relevant,
+            "for_new_data": NEW_DATA.get(table.relevant) == table.name,
             "rows": len(table.rows),
             "printed": sum(row.paper.any_measure for row in table.rows),
             "claims": len(table.claims),

@@ -181,7 +181,7 @@ def row_run(
         "model": row.model,
         "task": made.key,
         "task_path": str(Path(task).resolve()),
-        "corpus": str(made.parents.get("corpus", "")),
+        "corpus": str(made.parents.get("collection", "")),
         "code": code(),
         **origin(),
         _OWNER: own_name(),

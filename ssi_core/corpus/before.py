@@ -21,8 +21,7 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core import files, store
-from ssi_core.corpus import tables
+from ssi_core import collection, files, store
 from ssi_core.corpus.links import DOCUMENT
 from ssi_core.corpus.readings import PAGES_SCHEMA, digest_words
 from ssi_core.types import BadInput
@@ -129,7 +128,7 @@ class Before:
         rows = _read(self.path, "documents", number)
         rows = wanted.join(rows, on="id", how="inner", maintain_order="left")
         found = pl.Series([digest_words(text) for text in rows["text"]], dtype=pl.Binary)
-        return rows.filter(pl.col("digest") == found).select("place", *tables.DOCUMENTS)
+        return rows.filter(pl.col("digest") == found).select("place", *collection.DOCUMENTS)
 
 
 def open_before(path: Path, key: str) -> Before | str:
@@ -144,7 +143,7 @@ def open_before(path: Path, key: str) -> Before | str:
     BadInput
         There is no corpus of a Wikipedia, or it is damaged.
     """
-    found = store.read(path, tables.KIND)
+    found = store.read(path, collection.KIND)
     source = found.configuration.get("source")
     if source != "wikipedia":
         raise BadInput(
@@ -169,7 +168,7 @@ def keep_pages(corpus: Path, key: str, parts: Mapping[Path, int | None]) -> None
     parts : tables of the pieces, in order, each with the number of its part of documents
     """
     said = []
-    with tables.PartWriter(corpus / TABLE, PAGES_SCHEMA) as writer:
+    with collection.PartWriter(corpus / TABLE, PAGES_SCHEMA) as writer:
         for part, documents in parts.items():
             ids = pl.read_parquet(part, columns=["id"], glob=False)["id"]
             said.append([ids.min(), ids.max(), documents])
@@ -197,7 +196,7 @@ def _marks(corpus: Path) -> pl.DataFrame:
 
 def _read(corpus: Path, table: str, number: int) -> pl.DataFrame:
     part = corpus / table / f"part-{number:05d}.parquet"
-    schema = PAGES_SCHEMA if table == TABLE else tables.DOCUMENTS
+    schema = PAGES_SCHEMA if table == TABLE else collection.DOCUMENTS
     with files.reading(part, _REMEDY):
         rows = pl.read_parquet(part, columns=list(schema), glob=False)
         return rows.select(pl.col(name).cast(of) for name, of in schema.items())
@@ -212,4 +211,4 @@ def _no_pages() -> pl.DataFrame:
 
 
 def _no_texts() -> pl.DataFrame:
-    return pl.DataFrame(schema={"place": pl.Int64(), **tables.DOCUMENTS})
+    return pl.DataFrame(schema={"place": pl.Int64(), **collection.DOCUMENTS})

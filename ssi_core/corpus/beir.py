@@ -13,8 +13,8 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core import store
-from ssi_core.corpus import inputs, tables
+from ssi_core import collection, store
+from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.clicks.log import read_log
 from ssi_core.corpus.judgements import write_judgements
@@ -74,7 +74,7 @@ def ingest_beir(
     parents = inputs.digest_inputs([documents, queries, *judged.values()], progress=progress)
     make = partial(_build, documents=documents, queries=queries, judged=judged, language=language)
     settings = {"source": "beir", "language": language, "given": sorted(judged)}
-    return store.open_or_make(tables.KIND, settings, parents, make, out=out, force=force)
+    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
 
 
 def _found(path: Path) -> Path | None:

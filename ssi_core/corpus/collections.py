@@ -18,10 +18,9 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core import store
-from ssi_core.corpus import inputs, tables
-from ssi_core.corpus.judgements import JUDGEMENTS, QUERIES
-from ssi_core.corpus.tables import PartWriter
+from ssi_core import collection, store
+from ssi_core.corpus import inputs
+from ssi_core.corpus.judgements import write_queries, write_relation
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -159,7 +158,7 @@ def ingest_collection(
     parents = inputs.digest_inputs(files, progress=progress)
     make = partial(_build, layout=LAYOUTS[name], files=files)
     artefact = store.open_or_make(
-        tables.KIND, {"source": name}, parents, make, out=out, force=force
+        collection.KIND, {"source": name}, parents, make, out=out, force=force
     )
     if progress is not None:
         progress(1.0, f"{artefact.counts['judgements']:,} judgements")
@@ -194,33 +193,26 @@ def _build(building: Building, layout: Layout, files: list[Path]) -> None:
         return records
 
     documents, queries = read(files[0]), read(files[1])
-    with tables.document_writer(building.path) as writer:
-        writer.write(
-            pl.DataFrame(
-                {
-                    "id": [str(one.number) for one in documents],
-                    "title": [one.title for one in documents],
-                    "language": ["en"] * len(documents),
-                    "revision": pl.Series([None] * len(documents), dtype=pl.Int64),
-                    "timestamp": pl.Series([None] * len(documents), dtype=pl.Datetime("us", "UTC")),
-                    "text": [one.text for one in documents],
-                }
-            )
+    with collection.text_writer(building.path) as writer:
+        texts = pl.DataFrame(
+            {
+                "id": [str(one.number) for one in documents],
+                "title": [one.title for one in documents],
+                "language": ["en"] * len(documents),
+                "text": [one.text for one in documents],
+            }
         )
-    with tables.link_writer(building.path):
-        pass
-    with PartWriter(building.path / "queries", QUERIES) as writer:
-        texts = [(str(one.number), one.text) for one in queries]
-        writer.write(pl.DataFrame(texts, schema=dict(QUERIES), orient="row"))
+        writer.write(collection.timeless(texts))
+    asked = [(str(one.number), one.text) for one in queries]
+    write_queries(building.path, pl.DataFrame(asked, schema=["id", "text"], orient="row"))
     numbers = {i if layout.by_place else one.number: one.number for i, one in enumerate(queries, 1)}
     known = {one.number for one in documents}
     kept, skipped, found = _judge(files[2], layout, numbers, known)
-    with PartWriter(building.path / "judgements", JUDGEMENTS) as writer:
-        rows = [(str(query), str(document), grade) for (query, document), grade in kept.items()]
-        writer.write(pl.DataFrame(rows, schema=dict(JUDGEMENTS), orient="row"))
+    rows = [(str(query), str(document), grade) for (query, document), grade in kept.items()]
+    names = {"query": pl.String, "document": pl.String, "grade": pl.Int8}
+    write_relation(building.path, pl.DataFrame(rows, schema=names, orient="row"))
     building.counts.update(
         documents=len(documents),
-        links=0,
         queries=len(queries),
         judged_queries=len({query for (query, _), grade in kept.items() if grade > 0}),
         judgements=len(kept),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
+from ssi_core.collection import ENDS
 from ssi_core.corpus import packed
-from ssi_core.corpus.mates import DICTIONARY
 from ssi_core.types import BadInput
 
 
@@ -46,7 +46,7 @@ def read_dictionary(path: Path, skipped: Counter[str]) -> pl.DataFrame:
             entries[entry] = None
     if not entries:
         raise BadInput(f"{path}: no line has a translation. Write a term, a tab, its translation.")
-    return pl.DataFrame(list(entries), schema=dict(DICTIONARY), orient="row")
+    return pl.DataFrame(list(entries), schema=dict(ENDS), orient="row")
 
 
 def _entry(line: bytes, path: Path, number: int) -> tuple[str, str]:

@@ -17,8 +17,8 @@ import yaml  # type: ignore[import-untyped]
 from lxml import etree, html
 from markdown_it import MarkdownIt
 
-from ssi_core import store
-from ssi_core.corpus import inputs, tables
+from ssi_core import collection, store
+from ssi_core.corpus import inputs
 from ssi_core.corpus.own import write_own
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
@@ -105,7 +105,7 @@ def ingest_folder(
         progress=progress,
     )
     settings = {"source": "folder", "language": language}
-    return store.open_or_make(tables.KIND, settings, parents, make, out=out, force=force)
+    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
 
 
 def _pages(directory: Path, skipped: Counter[str]) -> Iterator[str]:

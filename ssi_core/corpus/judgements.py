@@ -1,29 +1,15 @@
-"""Queries and graded judgements beside the documents of a corpus."""
+"""Queries and graded judgements beside the documents of a collection."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 
-from ssi_core import files
-from ssi_core.corpus.tables import PartWriter
+from ssi_core import collection, files
 from ssi_core.store import Building
 from ssi_core.types import BadInput
-
-QUERIES: Mapping[str, pl.DataType] = {"id": pl.String(), "text": pl.String()}
-"""Schema of ``queries/part-*.parquet``."""
-JUDGEMENTS: Mapping[str, pl.DataType] = {
-    "query": pl.String(),
-    "document": pl.String(),
-    "grade": pl.Int8(),
-}
-"""Schema of ``judgements/part-*.parquet``: distinct pairs, the grade is higher for the better, 0
-for what was judged and is not relevant."""
-SIDE: Mapping[str, pl.DataType] = {"side": pl.String()}
-"""Further column of judgements where the publisher has fixed a split: train, valid or test."""
 
 
 def write_judgements(
@@ -38,7 +24,7 @@ def write_judgements(
     Parameters
     ----------
     building : Building
-        A corpus whose documents are written.
+        A collection whose documents are written.
     queries : DataFrame
         Columns ``id`` and ``text``.
     judgements : DataFrame
@@ -77,10 +63,8 @@ def write_judgements(
             f"{reasons or 'none has a grade above 0'}). Do the ids of the three files belong "
             "together?"
         )
-    with PartWriter(building.path / "queries", QUERIES) as writer:
-        writer.write(worded)
-    with PartWriter(building.path / "judgements", _schema(once)) as writer:
-        writer.write(once)
+    write_queries(building.path, worded)
+    write_relation(building.path, once)
     building.counts.update(
         queries=len(worded),
         judged_queries=relevant["query"].n_unique(),
@@ -91,5 +75,18 @@ def write_judgements(
     building.skipped.update({name: n for name, n in sorted(skipped.items()) if n})
 
 
-def _schema(judgements: pl.DataFrame) -> dict[str, pl.DataType]:
-    return {**JUDGEMENTS, **(SIDE if "side" in judgements.columns else {})}
+def write_queries(path: Path, queries: pl.DataFrame) -> None:
+    """Write queries (id, text), in the language of the documents; a text is its own title."""
+    parts = files.parts_in(path / "documents")
+    language = pl.read_parquet(parts[:1], columns=["language"], n_rows=1, glob=False)
+    with collection.text_writer(path, "queries") as writer:
+        code = language["language"].first()
+        texts = queries.with_columns(title=pl.col("text"), language=pl.lit(code))
+        writer.write(collection.timeless(texts))
+
+
+def write_relation(path: Path, judgements: pl.DataFrame) -> None:
+    """Write judgements (query, document, grade and perhaps side) as a relation."""
+    further = {**collection.JUDGED, **(collection.GIVEN if "side" in judgements.columns else {})}
+    with collection.relation_writer(path, collection.JUDGEMENT, further) as writer:
+        writer.write(judgements.rename({"query": "source", "document": "target"}))

@@ -15,7 +15,7 @@ import logging
 import re
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import polars as pl
 from lxml import etree
 
-from ssi_core import store
-from ssi_core.corpus import inputs, mates, tables
+from ssi_core import collection, store
+from ssi_core.corpus import inputs
 from ssi_core.corpus.packed import read_members
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
@@ -32,7 +32,7 @@ from ssi_core.types import BadInput, Progress
 ARTICLES = "articles_xml.tar.xz"
 LEXICON = "kyoto_lexicon.csv.gz"
 LANGUAGES = ("ja", "en")
-"""Languages of the queries and of the documents, and the names of their corpora."""
+"""Languages of the queries and of the documents."""
 LEAST_TITLE = 3
 """Characters of the shortest title whose mention is a link: shorter ones are common words."""
 CATEGORIES = {
@@ -204,7 +204,7 @@ def read_lexicon(path: Path, skipped: Counter[str]) -> pl.DataFrame:
                     entries[entry] = None
     except (OSError, EOFError, UnicodeDecodeError, zlib.error, csv.Error) as error:
         raise BadInput(f"{path}: {error}. Restore the published file.") from None
-    return pl.DataFrame(list(entries), schema=dict(mates.DICTIONARY), orient="row")
+    return pl.DataFrame(list(entries), schema=dict(collection.ENDS), orient="row")
 
 
 def ingest_kyoto(
@@ -215,17 +215,18 @@ def ingest_kyoto(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Artefact:
-    """Make mates of the Kyoto articles: corpora ``ja`` and ``en`` with equal ids, and a dictionary.
+    """Make a collection of the Kyoto articles: Japanese queries, English documents, a dictionary.
 
-    Both corpora hold the same links, the title mentions of the Japanese texts, and the label
-    ``category``. The manifest names each file that is no well-formed XML, with the line.
+    An article has one id on both sides. Both hold the same links, the title mentions of the
+    Japanese texts, and the label ``category``. The manifest names each file that is no well-formed
+    XML, with the line.
 
     Parameters
     ----------
     directory : has ``articles_xml.tar.xz`` and ``kyoto_lexicon.csv.gz``
-    out : directory of the mates; by default one of the store
+    out : directory of the collection; by default one of the store
     categories : values of `CATEGORIES` whose articles are taken; empty: all
-    force : replace mates made from something else
+    force : replace a collection made from something else
 
     Raises
     ------
@@ -240,59 +241,45 @@ def ingest_kyoto(
             f"{directory}: no category {unknown[0]!r}; there are: {', '.join(CATEGORIES.values())}."
         )
     raw = inputs.digest_inputs([directory / ARTICLES, directory / LEXICON], progress=progress)
-    code = store.code_of(_build)
-    source: dict[str, Any] = {"source": "kyoto"}
-    source |= {"categories": sorted(set(categories))} if categories else {}
-    keys = {
-        language: store.key_of(tables.KIND, {**source, "language": language}, raw, code["digest"])
-        for language in LANGUAGES
-    }
-    parents = raw | dict(zip(mates.SIDES, keys.values(), strict=True))
-    configuration = {**source, "title_characters": LEAST_TITLE}
-    make = partial(
-        _build,
-        directory=directory,
-        source=source,
-        categories=categories,
-        keys=keys,
-        raw=raw,
-        progress=progress,
-    )
-    artefact = store.open_or_make(mates.KIND, configuration, parents, make, out=out, force=force)
+    settings: dict[str, Any] = {"source": "kyoto", "title_characters": LEAST_TITLE}
+    settings |= {"categories": sorted(set(categories))} if categories else {}
+    make = partial(_build, directory=directory, categories=categories, progress=progress)
+    artefact = store.open_or_make(collection.KIND, settings, raw, make, out=out, force=force)
     if progress is not None:
-        progress(1.0, f"{artefact.counts['mates']:,} mates")
+        progress(1.0, f"{artefact.counts['translations']:,} translations")
     return artefact
 
 
 def _build(
-    building: Building,
-    directory: Path,
-    source: Mapping[str, Any],
-    categories: Collection[str],
-    keys: Mapping[str, str],
-    raw: Mapping[str, str],
-    progress: Progress | None,
+    building: Building, directory: Path, categories: Collection[str], progress: Progress | None
 ) -> None:
     skipped: Counter[str] = Counter()
     articles = _read(building, directory / ARTICLES, skipped, categories, progress)
-    links = title_mentions(_documents(articles, 0).select("id", "title", "text"))
-    for side, language in enumerate(LANGUAGES):
-        with store.create(
-            building.path / language,
-            kind=tables.KIND,
-            key=keys[language],
-            configuration={**source, "language": language},
-            parents=raw,
-            code=store.code_of(_build),
-        ) as corpus:
-            _write_corpus(corpus, _documents(articles, side), links)
     ids = [article.id for article in articles]
-    mates.write_pairs(building.path, pl.DataFrame({"query": ids, "document": ids}))
+    same = pl.DataFrame({"source": ids, "target": ids})
+    links = title_mentions(_texts(articles, 0).select("id", "title", "text"))
+    kinds = {"id": ids, "column": ["category"] * len(ids), "value": list(map(category_of, ids))}
+    labels = pl.DataFrame(kinds, schema=dict(collection.LABELS))
+    for number, side in enumerate(collection.SIDES):
+        with collection.text_writer(building.path, side) as writer:
+            writer.write(collection.timeless(_texts(articles, number)))
+        with collection.label_writer(building.path, side) as writer:
+            writer.write(labels)
+    for name, pairs in (
+        (collection.TRANSLATION, same),
+        (collection.LINK, links),
+        (collection.QUERY_LINK, links),
+    ):
+        with collection.relation_writer(building.path, name) as writer:
+            writer.write(pairs)
     entries = read_lexicon(directory / LEXICON, skipped)
-    mates.write_dictionary(building.path, entries)
-    mates.write_places(building.path, *(Path(language) for language in LANGUAGES))
+    collection.write_dictionary(building.path, entries)
     building.counts.update(
-        mates=len(ids), title_mentions=links.height, dictionary_entries=entries.height
+        queries=len(ids),
+        documents=len(ids),
+        translations=len(ids),
+        title_mentions=links.height,
+        dictionary_entries=entries.height,
     )
     building.skipped.update({name: n for name, n in sorted(skipped.items()) if n})
 
@@ -326,28 +313,13 @@ def _read(
     return list(articles.values())
 
 
-def _documents(articles: list[Article], side: int) -> pl.DataFrame:
-    """One side of the articles, in the schema of a corpus."""
-    n = len(articles)
+def _texts(articles: list[Article], side: int) -> pl.DataFrame:
+    """Return id, title, language and text of one side of the articles."""
     return pl.DataFrame(
         {
             "id": [article.id for article in articles],
             "title": [article.titles[side] for article in articles],
-            "language": [LANGUAGES[side]] * n,
-            "revision": pl.Series([None] * n, dtype=pl.Int64),
-            "timestamp": pl.Series([None] * n, dtype=pl.Datetime("us", "UTC")),
+            "language": [LANGUAGES[side]] * len(articles),
             "text": [article.texts[side] for article in articles],
         }
     )
-
-
-def _write_corpus(corpus: Building, documents: pl.DataFrame, links: pl.DataFrame) -> None:
-    with tables.document_writer(corpus.path) as writer:
-        writer.write(documents)
-    with tables.link_writer(corpus.path) as writer:
-        writer.write(links)
-    ids = documents["id"].to_list()
-    values = {"id": ids, "column": ["category"] * len(ids), "value": list(map(category_of, ids))}
-    with tables.label_writer(corpus.path) as writer:
-        writer.write(pl.DataFrame(values, schema=dict(tables.LABELS)))
-    corpus.counts.update(documents=documents.height, links=links.height)

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core import store
-from ssi_core.corpus import inputs, pool, stream, tables
+from ssi_core import collection, store
+from ssi_core.corpus import inputs, pool, stream
 from ssi_core.corpus.before import Before, compare, keep_pages, open_before
 from ssi_core.corpus.cost import LINKS_AT_ONCE, require_ingestion
 from ssi_core.corpus.dump import PIECE_BYTES, Piece, read_pieces, read_site
@@ -84,7 +84,7 @@ def _write_documents(
     numbers: dict[Path, int | None] = {}
     for piece, place in map(places_in, dropped):
         places.setdefault(piece, []).append(place)
-    with tables.document_writer(out) as documents:
+    with collection.text_writer(out) as documents:
         for number, count in enumerate(counts):
             part, next_part = read.part(TEXTS, number), documents.parts
             if number in places:
@@ -115,7 +115,7 @@ def _write_links(
     read: Pieces, out: Path, settled: Settled, counts: Sequence[Counter[str]]
 ) -> Counter[str]:
     categories: Counter[str] = Counter()
-    with tables.link_writer(out) as writer:
+    with collection.relation_writer(out, collection.LINK) as writer:
         for group in _groups(counts):
             parts = {number: read.part(PAGES, number) for number in group}
             resolved, found = resolve_links(read_targets(parts), settled)
@@ -244,6 +244,8 @@ def ingest_wikipedia(
         size=part_bytes,
         progress=tell,
     )
-    artefact = store.open_or_make(tables.KIND, configuration, parents, make, out=out, force=force)
+    artefact = store.open_or_make(
+        collection.KIND, configuration, parents, make, out=out, force=force
+    )
     tell(1.0, f"{artefact.counts['documents']:,} documents, {artefact.counts['links']:,} links")
     return artefact

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ssi_core.corpus import tables
+from ssi_core import collection
 from ssi_core.corpus.clicks.language import guess_language
 from ssi_core.store import Building
 from ssi_core.types import BadInput
@@ -93,7 +93,7 @@ def _write_documents(
     if first is not None and not language and "language" not in first.columns:
         language = guess_language(first["text"].drop_nulls().head(_SAMPLE))
         building.counts["language"] = f"{language} (guessed from the script of the texts)"
-    with tables.document_writer(building.path) as writer:
+    with collection.text_writer(building.path) as writer:
         labelled = _Labels(building.path, labels)
         for block in chain([] if first is None else [first], blocks):
             text = pl.col("text").fill_null("") if empty else pl.col("text")
@@ -158,7 +158,7 @@ class _Labels:
 
     def __init__(self, corpus: Path, columns: Sequence[str]) -> None:
         self._columns = columns
-        self._writer = tables.label_writer(corpus) if columns else None
+        self._writer = collection.label_writer(corpus) if columns else None
 
     def write(self, documents: pl.DataFrame) -> None:
         if self._writer is not None:
@@ -202,7 +202,7 @@ def _write_links(
     once = np.unique(every)
     skipped["link_repeated"] += len(every) - len(once)
     ids = known.unique("row", keep="first", maintain_order=True).sort("row")["id"]
-    with tables.link_writer(building.path) as writer:
+    with collection.relation_writer(building.path, collection.LINK) as writer:
         for part in _parts(once):
             ends = {"source": ids.gather(part // n), "target": ids.gather(part % n)}
             writer.write(pl.DataFrame(ends))

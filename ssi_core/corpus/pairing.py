@@ -1,4 +1,4 @@
-"""Mates of two corpora, from the links between their languages."""
+"""Two collections as one: texts of the first are queries, their translations documents."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core import store
+from ssi_core import collection, store
+from ssi_core.collection import SIDES, Collection, open_collection
 from ssi_core.corpus import dictionary as dictionaries
-from ssi_core.corpus import inputs, mates
+from ssi_core.corpus import inputs
 from ssi_core.corpus.languagelinks import SOURCES, LanguageLinks, Source
-from ssi_core.corpus.mates import SIDES
 from ssi_core.corpus.redirects import read_redirects
-from ssi_core.corpus.tables import Corpus, open_corpus
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -33,20 +32,22 @@ def ingest_mates(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Artefact:
-    """Find the mates of two corpora, each document in one pair at most.
+    """Make one collection of two: texts of the first are queries, those of the second documents.
+
+    A query and a document on the same subject are translations; each text is in one pair at most.
 
     A link's title is that of a document or of a redirect to it. Of several links to one document,
     one by its own title comes before one through a redirect, then the first one wins. The manifest
-    accounts for every link: ``mates`` + ``skipped[link_...]`` = ``links_found``.
+    accounts for every link: ``translations`` + ``skipped[link_...]`` = ``links_found``.
 
     Parameters
     ----------
     source : name of one of `SOURCES`, what kind of file ``path`` is
-    queries, documents : corpora, each of one language
-    out : directory of the mates; by default one of the store
+    queries, documents : collections of one language each
+    out : directory of the collection; by default one of the store
     dictionary : file of two columns, see `dictionary.read_dictionary`, to translate queries by
     processes : workers that read wikitext; by default one for each core
-    force : replace mates made from something else
+    force : replace a collection made from something else
 
     Raises
     ------
@@ -59,7 +60,7 @@ def ingest_mates(
     if source not in SOURCES:
         raise ValueError(f"source={source!r}; expected one of {', '.join(SOURCES)}")
     path = Path(path)
-    corpora = [open_corpus(Path(place)) for place in (queries, documents)]
+    corpora = [open_collection(Path(place)) for place in (queries, documents)]
     languages = (_language(corpora[0]), _language(corpora[1]))
     if languages[0] == languages[1]:
         raise BadInput(
@@ -79,22 +80,18 @@ def ingest_mates(
         corpora=corpora,
         dictionary=dictionary,
     )
-    artefact = store.open_or_make(mates.KIND, configuration, parents, make, out=out, force=force)
-    # The corpora may have been moved since.
-    mates.write_places(artefact.path, *_places(corpora))
-    tell(1.0, f"{artefact.counts['mates']:,} mates")
+    artefact = store.open_or_make(
+        collection.KIND, configuration, parents, make, out=out, force=force
+    )
+    tell(1.0, f"{artefact.counts['translations']:,} translations")
     return artefact
-
-
-def _places(corpora: Sequence[Corpus]) -> list[Path]:
-    return [corpus.path.resolve() for corpus in corpora]
 
 
 def _build(
     building: Building,
     source: str,
     file: Source,
-    corpora: Sequence[Corpus],
+    corpora: Sequence[Collection],
     dictionary: Path | None,
 ) -> None:
     links = SOURCES[source](file)
@@ -104,19 +101,34 @@ def _build(
         raise BadInput(_no_mates(file.path, file.languages, corpora, skipped))
     if dictionary is not None:
         entries = dictionaries.read_dictionary(Path(dictionary), skipped)
-        mates.write_dictionary(building.path, entries)
+        collection.write_dictionary(building.path, entries)
         counts["dictionary_entries"] = entries.height
-    mates.write_pairs(building.path, pairs)
-    mates.write_places(building.path, *_places(corpora))
+    for side, one in zip(SIDES, corpora, strict=True):
+        counts |= {side: _take_over(building.path, side, one)}
+    with collection.relation_writer(building.path, collection.TRANSLATION) as writer:
+        writer.write(pairs.rename({"query": "source", "document": "target"}))
     building.counts.update(counts)
     building.skipped.update({name: n for name, n in sorted(skipped.items()) if n})
+
+
+def _take_over(path: Path, side: collection.Side, texts: Collection) -> int:
+    """Take the texts, links and labels of a collection as one side; return how many texts."""
+    with collection.text_writer(path, side) as writer:
+        writer.link_all(texts.parts("documents"))
+    links = {"documents": collection.LINK, "queries": collection.QUERY_LINK}[side]
+    with collection.relation_writer(path, links) as ends:
+        ends.link_all(texts.relation(collection.LINK))
+    if labels := texts.labels("documents"):
+        with collection.label_writer(path, side) as kept:
+            kept.link_all(labels)
+    return writer.rows
 
 
 def _quiet(fraction: float, message: str) -> None:
     pass
 
 
-def _language(corpus: Corpus) -> str:
+def _language(corpus: Collection) -> str:
     found = corpus.documents.select(pl.col("language").unique()).collect()["language"].to_list()
     if len(found) != 1:
         raise BadInput(
@@ -127,7 +139,7 @@ def _language(corpus: Corpus) -> str:
 
 
 def pair_up(
-    links: LanguageLinks, queries: Corpus, documents: Corpus
+    links: LanguageLinks, queries: Collection, documents: Collection
 ) -> tuple[pl.DataFrame, dict[str, int], Counter[str]]:
     """Resolve links to documents and keep one for each.
 
@@ -162,9 +174,13 @@ def pair_up(
             taken[0][query], taken[1][document] = document, query
             kept.append((place, query, document))
             redirected += others > 0
-    schema = {"place": pl.UInt32(), **mates.PAIRS}
+    schema = {"place": pl.UInt32(), **dict.fromkeys(("query", "document"), pl.String())}
     pairs = pl.DataFrame(kept, schema=schema, orient="row").sort("place").drop("place")
-    counts = {"links_found": found.height, "mates": pairs.height, "through_redirects": redirected}
+    counts = {
+        "links_found": found.height,
+        "translations": pairs.height,
+        "through_redirects": redirected,
+    }
     return pairs, counts, skipped
 
 
@@ -174,12 +190,12 @@ def _missing(query: str | None, document: str | None) -> str:
     return "link_query_not_in_corpus" if query is None else "link_document_not_in_corpus"
 
 
-def _ids(corpus: Corpus) -> pl.DataFrame:
+def _ids(corpus: Collection) -> pl.DataFrame:
     """Documents by their own id."""
     return corpus.documents.select("id", key="id", other=pl.lit(0)).collect()
 
 
-def _titles(corpus: Corpus) -> pl.DataFrame:
+def _titles(corpus: Collection) -> pl.DataFrame:
     """Documents by their titles; ``other`` is 1 where it is not their own."""
     own = corpus.documents.select(key="title", id="id", other=pl.lit(0))
     other = read_redirects(corpus.path).select(key="title", id="id", other=pl.lit(1))
@@ -187,7 +203,7 @@ def _titles(corpus: Corpus) -> pl.DataFrame:
 
 
 def _no_mates(
-    path: Path, languages: tuple[str, str], corpora: Sequence[Corpus], skipped: Counter[str]
+    path: Path, languages: tuple[str, str], corpora: Sequence[Collection], skipped: Counter[str]
 ) -> str:
     lost = {name: n for name, n in skipped.items() if name.startswith("link_")}
     if not lost:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ssi_core import store
-from ssi_core.corpus import tables, titles
+from ssi_core import collection, store
+from ssi_core.corpus import titles
 from ssi_core.corpus.before import Before, Marks, mark_pages
 from ssi_core.corpus.dump import Piece
 from ssi_core.corpus.links import DOCUMENT, EMPTY, REDIRECT
@@ -128,7 +128,7 @@ class _Rows:
 
     def texts(self) -> pl.DataFrame:
         """Documents, and their places."""
-        return _frame(self.documents, {"place": pl.Int64(), **tables.DOCUMENTS})
+        return _frame(self.documents, {"place": pl.Int64(), **collection.DOCUMENTS})
 
     def readings(self) -> pl.DataFrame:
         """Pages in the schema of readings, and their places; no marks."""

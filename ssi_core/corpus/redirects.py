@@ -12,8 +12,8 @@ from pathlib import Path
 import polars as pl
 
 from ssi_core import files
+from ssi_core.collection import PartWriter
 from ssi_core.corpus.links import Settled
-from ssi_core.corpus.tables import PartWriter
 
 SCHEMA: Mapping[str, pl.DataType] = {"title": pl.String(), "id": pl.String()}
 """Schema of ``redirects/part-*.parquet``: distinct titles, ids of documents."""

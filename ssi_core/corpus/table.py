@@ -16,8 +16,8 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core import files, store
-from ssi_core.corpus import inputs, tables
+from ssi_core import collection, files, store
+from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.clicks.lines import OPENERS
 from ssi_core.corpus.clicks.log import kind_of, read_log
@@ -104,7 +104,7 @@ def ingest_table(
         language=language,
         progress=progress,
     )
-    return store.open_or_make(tables.KIND, settings, parents, make, out=out, force=force)
+    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
 
 
 def _build(

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core import store
-from ssi_core.corpus import inputs, tables
+from ssi_core import collection, store
+from ssi_core.corpus import inputs
 from ssi_core.corpus.judgements import write_judgements
 from ssi_core.corpus.own import write_own
 from ssi_core.corpus.packed import LARGEST_LINE, read_lines
@@ -98,7 +98,7 @@ def ingest_trec(
         "fields": list(fields),
         "language": language,
     }
-    return store.open_or_make(tables.KIND, settings, parents, make, out=out, force=force)
+    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
 
 
 def _build(

@@ -18,8 +18,8 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from ssi_core import store
-from ssi_core.corpus import inputs, tables
+from ssi_core import collection, store
+from ssi_core.corpus import inputs
 from ssi_core.corpus.links import DOCUMENT, resolve_links, settle_pages
 from ssi_core.corpus.packed import read_members
 from ssi_core.store import Artefact, Building
@@ -82,7 +82,7 @@ def title_of(name: str) -> str:
 
 
 def labels_of(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield the rows of `tables.LABELS`: the first level of each category is ``category``.
+    """Yield the rows of `collection.LABELS`: the first level of each category is ``category``.
 
     ``subject.History.British_History`` is History; an article may be in several.
     """
@@ -111,7 +111,8 @@ def _read_texts(directory: Path, listed: list[str], progress: Progress | None) -
     return texts
 
 
-def _build(building: Building, directory: Path, progress: Progress | None) -> None:
+def write_articles(building: Building, directory: Path, progress: Progress | None) -> None:
+    """Write articles, their links and categories, and account for them."""
     listed = [name for (name,) in rows_of(directory / ARTICLES, 1)]
     texts = _read_texts(directory, listed, progress)
     names = [name for name in dict.fromkeys(listed) if texts.get(name)]
@@ -137,25 +138,23 @@ def _build(building: Building, directory: Path, progress: Progress | None) -> No
             "id": kept,
             "title": [title_of(name) for name in kept],
             "language": ["en"] * len(kept),
-            "revision": pl.Series([None] * len(kept), dtype=pl.Int64),
-            "timestamp": pl.Series([None] * len(kept), dtype=pl.Datetime("us", "UTC")),
             "text": [texts[name] for name in kept],
         }
     )
-    with tables.document_writer(building.path) as writer:
-        writer.write(documents)
+    with collection.text_writer(building.path) as writer:
+        writer.write(collection.timeless(documents))
     if (directory / CATEGORIES).exists():
         labels = pl.DataFrame(
-            list(labels_of(directory / CATEGORIES)), schema=dict(tables.LABELS), orient="row"
+            list(labels_of(directory / CATEGORIES)), schema=dict(collection.LABELS), orient="row"
         )
-        with tables.label_writer(building.path) as writer:
+        with collection.label_writer(building.path) as writer:
             writer.write(labels.filter(pl.col("id").is_in(kept)).unique(maintain_order=True))
     rows = {name: row for row, name in enumerate(names)}
     pairs = Counter((source, target) for source, target in rows_of(directory / LINKS, 2))
     found = [(rows[s], t, n) for (s, t), n in pairs.items() if s in rows]
     schema = {"row": pl.Int64, "title": pl.String, "n": pl.UInt32}
     resolved, categories = resolve_links(pl.DataFrame(found, schema=schema, orient="row"), settled)
-    with tables.link_writer(building.path) as writer:
+    with collection.relation_writer(building.path, collection.LINK) as writer:
         writer.write(resolved)
     total = sum(pairs.values())
     building.counts.update(
@@ -198,9 +197,9 @@ def ingest_wikispeedia(
     files = [directory / name for name in (TEXTS, ARTICLES, LINKS)]
     files += [path for path in (directory / CATEGORIES,) if path.exists()]
     parents = inputs.digest_inputs(files, progress=progress)
-    make = partial(_build, directory=directory, progress=progress)
+    make = partial(write_articles, directory=directory, progress=progress)
     artefact = store.open_or_make(
-        tables.KIND, {"source": "wikispeedia"}, parents, make, out=out, force=force
+        collection.KIND, {"source": "wikispeedia"}, parents, make, out=out, force=force
     )
     if progress is not None:
         progress(1.0, f"{artefact.counts['documents']:,} documents")

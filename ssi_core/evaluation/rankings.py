@@ -8,9 +8,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
+from ssi_core.collection import CLICK
 from ssi_core.evaluation.evaluate import blocks
 from ssi_core.evaluation.scorer import Scorer, length, refuse_nan, score_pairs, take
-from ssi_core.features.linked import Side, number_of, read_linked, texts_at
+from ssi_core.features.linked import Side, number_of, read_linked
+from ssi_core.features.reading import texts_at
 from ssi_core.features.unseen import texts_in_views
 from ssi_core.kernels.topk import top_k
 from ssi_core.types import Fitted, Float32, Int32, Int64, Vectors
@@ -40,7 +42,7 @@ def ranking_of(
     frame of page, ad, position, share
         A row for each place; ``share`` is 1.
     """
-    linked = read_linked(clicks)
+    linked = read_linked(clicks, CLICK)
     names = cells["page"].unique().sort()
     pages, asked = np.unique(number_of(names, linked.queries.names), return_inverse=True)
     queries = _vectors(fitted, linked.queries, pages, "query")
@@ -104,7 +106,7 @@ def _best_shown(
 
 def _vectors(fitted: Fitted, side: Side, rows: Int64, which: str) -> Vectors:
     """Read some texts of a side, ascending rows, into vectors of a model."""
-    texts = side.texts[rows].with_columns(texts_at(side.corpus, rows).alias("text"))
+    texts = side.texts[rows].with_columns(texts_at(side.parts, rows).alias("text"))
     if which == "query":
         return refuse_nan(fitted.embed_queries(texts_in_views(texts, fitted.query_views)), which)
     return refuse_nan(fitted.embed_documents(texts_in_views(texts, fitted.document_views)), which)

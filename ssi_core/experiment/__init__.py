@@ -5,7 +5,8 @@ and the claims of order that they make. Strict means: an unknown key or a value 
 is an error that names the file, the key and what is known.
 """
 
-from ssi_core.experiment.tables import PrintedRow, Published, Row, Table, TaskSpec
+from ssi_core.experiment.tables import PrintedRow, Published, Row, Table
 from ssi_core.experiment.toml import load_table, parse_table
+from ssi_core.features.spec import TaskSpec
 
 __all__ = ["PrintedRow", "Published", "Row", "Table", "TaskSpec", "load_table", "parse_table"]

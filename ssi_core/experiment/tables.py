@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ssi_core.evaluation.claims import Claim
 from ssi_core.experiment.strict import instead, read, tables
+from ssi_core.features.spec import TaskSpec
 from ssi_core.types import BadInput
 
 if TYPE_CHECKING:
@@ -41,76 +42,6 @@ class Published:
     def any_measure(self) -> bool:
         """Whether a measure is printed."""
         return any(self.measure(f.name) is not None for f in fields(self))
-
-
-@dataclass(frozen=True)
-class TaskSpec:
-    """How a task directory is made from a corpus; the views follow from the rows.
-
-    Attributes
-    ----------
-    words : size of the vocabulary, the most frequent words; "all" of them
-    split : links fall on a side by themselves, or with their documents; the judged queries of a
-        collection are in five folds; of clicks, pairs, users ("sessions") or the time of the slate
-        decide
-    split_seed : seed of the keyed hash
-    pool : documents drawn as candidates of every query, beside its own relevant ones, when the
-        corpus has more; 0: all documents; None: see `features.settings.pool_size`
-    cold : share of the documents that training never sees
-    query_words : queries are so many random words of documents; None: the documents
-    query_draws : with ``query_words``: such queries of each document for training
-    relevant : of a task across languages, which is made of mates: "link", the documents that a
-        query's mate links to, or "mate", the mate itself; articles are on the sides of the split,
-        ``words`` are those of each side, and of the other settings split_seed and pool hold
-    vocabularies, goal : of a task of clicks; see `features.settings.ClicksSettings`
-    held_out : "both": what a split by links and one by documents both hold out is tested; see
-        `features.settings.Settings`
-    """
-
-    words: int | Literal["all"] = 30_000
-    split: Literal["links", "documents", "queries", "given", "pairs", "sessions", "time"] = "links"
-    split_seed: int = 0
-    pool: int | None = None
-    cold: float = 0.0
-    query_words: int | None = None
-    query_draws: int = 20
-    relevant: Literal["link", "mate"] | None = None
-    vocabularies: Literal["one", "two"] = "one"
-    goal: bool = False
-    held_out: Literal["split", "both"] = "split"
-
-    def __post_init__(self) -> None:
-        if self.pool is not None and self.pool < 0:
-            raise ValueError(f"pool={self.pool}: expected a number of documents, or 0 for all")
-        if self.relevant is not None:
-            same = TaskSpec(self.words, split_seed=self.split_seed, pool=self.pool)
-            if replace(self, relevant=None) != same:
-                raise ValueError(
-                    f"relevant={self.relevant!r}: a task across languages has words, split_seed "
-                    "and pool, and no other setting"
-                )
-        of_clicks = self.split in ("pairs", "sessions", "time")
-        if not of_clicks and (self.vocabularies, self.goal) != ("one", False):
-            raise ValueError(f"split={self.split!r}: vocabularies and goal are of tasks of clicks")
-        if of_clicks and (self.cold, self.query_words) != (0.0, None):
-            raise ValueError(f"split={self.split!r}: a task of clicks has no cold, no query_words")
-        if self.held_out == "both" and self.split not in ("links", "documents"):
-            raise ValueError("held_out='both': expected split='links' or 'documents'")
-
-    def tests_as(self, other: TaskSpec) -> bool:
-        """Tell whether both tasks test the same queries, candidates and answers."""
-        shared = self.held_out == other.held_out == "both"
-        same = (self.split_seed, self.pool) == (other.split_seed, other.pool)
-        return self == other or (shared and same)
-
-    @property
-    def needs(self) -> Literal["links", "mates", "clicks", "judgements"]:
-        """Name the kind of data that says which documents are relevant to a query."""
-        if self.relevant is not None:
-            return "mates"
-        if self.split in ("queries", "given"):
-            return "judgements"
-        return "clicks" if self.split in ("pairs", "sessions", "time") else "links"
 
 
 @dataclass(frozen=True)
@@ -262,9 +193,9 @@ class Table:
         return replace(self, rows=rows, claims=claims, baseline=baseline, scatter=scatter)
 
     @property
-    def needs(self) -> str:
-        """Kind of data that it is computed on, which is that of all its tasks."""
-        return next(iter(self.tasks.values())).needs
+    def relevant(self) -> str:
+        """What is relevant in its tasks, so that a collection must have it."""
+        return next(iter(self.tasks.values())).relevant
 
     def limited(self, budget: int) -> Table:
         """Return the table with no training, trial or phase of more than so many triples.

@@ -14,7 +14,8 @@ from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.experiment.claimed import read_claims, without
 from ssi_core.experiment.names import check_name
 from ssi_core.experiment.strict import instead, mapping, read, tables
-from ssi_core.experiment.tables import PrintedRow, Published, Row, Table, TaskSpec
+from ssi_core.experiment.tables import PrintedRow, Published, Row, Table
+from ssi_core.features.spec import TaskSpec, read_spec
 from ssi_core.types import BadInput
 
 
@@ -121,7 +122,7 @@ def parse_table(said: Mapping[str, Any], where: str = "table") -> Table:
             )
     made = tuple(_row(row, n, defaults, tuple(tasks), where) for n, row in enumerate(rows, 1))
     parsed = {
-        "tasks": {n: read(TaskSpec, spec, f"{where}: [tasks.{n}]") for n, spec in tasks.items()},
+        "tasks": {name: _task(spec, f"{where}: [tasks.{name}]") for name, spec in tasks.items()},
         "rows": made,
         "claims": read_claims(claims, made, where),
         "printed": _printed(tables(said.pop("printed", []), f"{where}: [[printed]]"), where),
@@ -166,6 +167,10 @@ def _with_likes(rows: Sequence[dict[str, Any]], where: str) -> list[dict[str, An
                 raise BadInput(f"{at}: {like!r} is like another row itself; name that one.")
         made.append({**{k: v for k, v in other.items() if k not in _NOT_OF_LIKE}, **row})
     return made
+
+
+def _task(fields: Any, where: str) -> TaskSpec:
+    return read_spec(mapping(fields, where), where)
 
 
 def _row(
@@ -257,7 +262,7 @@ def _check_start(table: Table, row: Row, labels: Sequence[str]) -> None:
             raise BadInput(f"{at.where}: start: no row {instead(at.start, labels)}")
         if at.start in seen:
             raise BadInput(f"{row.where}: start: {at.start!r} starts from this row itself.")
-        if table.tasks[at.task].split == "queries":
+        if table.tasks[at.task].division == "queries":
             raise BadInput(
                 f"{at.where}: start: the model of a row of split 'queries' is that of its first "
                 "fold, and has learnt from queries that other folds test."

@@ -1,255 +1,185 @@
-"""From a corpus directory to a task directory."""
+"""From a collection to a task directory: one builder for every kind of relevance."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-import polars as pl
-
-from ssi_core import files, store
-from ssi_core.features.cold import cold_documents
+from ssi_core import store
+from ssi_core.collection import Collection, open_collection
+from ssi_core.features import spec as kinds
+from ssi_core.features.clicks import counted_rows, weights_of, write_clicks
 from ssi_core.features.correlated import write_hashed_views
 from ssi_core.features.cost import require_features
-from ssi_core.features.counting import matrix_path, write_counts, write_views
-from ssi_core.features.frozen import KIND, barred_pairs
-from ssi_core.features.hashing import Hashing, parse_view
+from ssi_core.features.counting import matrix_path
+from ssi_core.features.frozen import KIND
+from ssi_core.features.goals import write_goals
 from ssi_core.features.judged import write_judged
 from ssi_core.features.keywords import write_keyword_queries
-from ssi_core.features.layout import COLD, DOCUMENTS, MATRICES, PAIRS, POOL, VALID_POOL, VIEW
-from ssi_core.features.pairs import (
-    candidates,
-    held_out_twice,
-    link_rows,
-    sides_of_pairs,
-    write_pairs,
-)
+from ssi_core.features.layout import MATRICES
+from ssi_core.features.links import write_links
+from ssi_core.features.making import Making, Reading
 from ssi_core.features.queries import MATRICES as QUERY_MATRICES
-from ssi_core.features.queries import write_exclude
-from ssi_core.features.reading import INGEST, language_of, parts_of, texts_of
-from ssi_core.features.settings import JUDGED_SPLITS, Settings, pool_size
-from ssi_core.features.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_documents
+from ssi_core.features.reading import texts_of
+from ssi_core.features.spec import TaskSpec
+from ssi_core.features.texts import write_texts
 from ssi_core.features.tfidf import COUNTS, Weighting
+from ssi_core.features.translations import write_rewritten, write_translations
 from ssi_core.features.views import TextView
 from ssi_core.types import BadInput, Progress
 
+_PAIRS: Mapping[str, Callable[[Making], Reading]] = {
+    kinds.LINK: write_links,
+    kinds.TRANSLATION: write_translations,
+    kinds.LINK_OF_TRANSLATION: write_translations,
+    kinds.CLICK: write_clicks,
+    kinds.JUDGEMENT: Reading.of_all,
+}
+"""What writes the pairs of each kind of relevance; those of judgements come after the texts."""
+
 
 def build_task(
-    corpus: Path,
+    place: Path,
     out: Path | None = None,
     *,
-    words: int | None = 30_000,
-    split: str = "links",
-    views: Sequence[str] = ("counts", "raw", "sublinear"),
-    split_seed: int = 0,
-    pool: int | None = None,
-    cold: float = 0.0,
-    query_words: int | None = None,
-    query_draws: int = 20,
-    held_out: str = "split",
+    spec: TaskSpec | None = None,
+    translations: Path | None = None,
     frozen: Sequence[Path] = (),
     force: bool = False,
     progress: Progress | None = None,
+    **fields: Any,
 ) -> store.Artefact:
-    """Make the task directory of a corpus, or find it up to date; see `Settings` and `pool_size`.
+    """Make the task directory of a collection, or find it up to date.
 
-    Links of the sets in ``frozen`` are on no side but that of the test (`frozen.barred_pairs`).
+    Parameters
+    ----------
+    place : Path
+        Directory of the collection.
+    out : Path or None
+        Directory of the task; None: one of the store.
+    spec : TaskSpec or None
+        What the task is; None: that of ``fields``.
+    translations : Path or None
+        Parquet of ``id`` and ``text``: queries in the language of the documents, for views
+        ``translated.WEIGHTING``.
+    frozen : sequence of Path
+        Frozen sets, whose answers are on no side but that of the test.
+    force : bool
+        Replace another artefact at ``out``.
+    progress : Progress or None
+        Told how far the work is.
+    **fields
+        Fields of `TaskSpec`.
 
     Raises
     ------
     BadInput
-        The corpus has no documents, too few links for three sides, or no word that tells its
-        documents apart.
+        The collection lacks what the spec names, has too few pairs for three sides, or no word
+        that tells its texts apart.
     Refused
         Another artefact is at ``out``, or another process is writing it; or memory or disk is too
         small.
     ValueError
-        A setting is none; the message lists what there is.
+        A field is none; the message lists what there is.
     """
-    pool = pool_size(pool, split)
-    settings = Settings(
-        words, split, tuple(views), split_seed, pool, cold, query_words, query_draws, held_out
-    )
-    source = store.read(Path(corpus), "corpus")
-    parents = {"corpus": source.key}
+    spec = TaskSpec(**fields) if spec is None else spec
+    collection = open_collection(place)
+    _require_relation(collection, spec)
+    settings = spec.configuration()
+    if spec.relevant == kinds.CLICK:
+        settings["weights"] = weights_of(collection)
+    if translations is not None:
+        settings["translations"] = store.digest_file(translations)
+    parents = {"collection": collection.key}
     parents |= {f"frozen_{n}": store.read(path, KIND).key for n, path in enumerate(frozen)}
     make = partial(
         _write_task,
-        source=source,
-        settings=settings,
+        collection=collection,
+        spec=spec,
+        translations=translations,
         frozen=frozen,
         progress=progress or _quiet,
     )
-    return store.open_or_make("task", settings.configuration(), parents, make, out=out, force=force)
+    return store.open_or_make("task", settings, parents, make, out=out, force=force)
 
 
 def _quiet(fraction: float, message: str) -> None:
     pass
 
 
+def _require_relation(collection: Collection, spec: TaskSpec) -> None:
+    if spec.relevant not in collection.relevant:
+        there = ", ".join(map(repr, collection.relevant)) or "no relation"
+        raise BadInput(
+            f"{collection.path}: nothing there says which documents are relevant by "
+            f"{spec.relevant!r}; it has {there}. Name one that it has (--relevant), or ingest "
+            "texts with such a relation."
+        )
+
+
 def _write_task(
     building: store.Building,
-    source: store.Artefact,
-    settings: Settings,
+    collection: Collection,
+    spec: TaskSpec,
+    translations: Path | None,
     frozen: Sequence[Path],
     progress: Progress,
 ) -> None:
-    corpus, path, counts = source.path, building.path, building.counts
+    manifest = collection.artefact.counts
+    clicked = spec.relevant == kinds.CLICK
     require_features(
-        parts_of(corpus, "documents"),
-        path.parent,
-        documents=source.counts.get("documents", 0),
-        links=source.counts.get("links", 0),
-        views=len(settings.views),
-        all_words=settings.words is None,
+        [part for side in collection.sides for part in collection.parts(side)],
+        building.path.parent,
+        documents=sum(manifest.get(side, 0) for side in collection.sides),
+        links=counted_rows(collection) if clicked else manifest.get("links", 0),
+        views=len(spec.views),
+        all_words=spec.words == "all",
     )
-    parts = parts_of(corpus, "documents")
-    texts = files.read_strings(parts, "id", "title", "language", remedy=INGEST)
-    if texts.is_empty():
-        raise BadInput(f"{corpus}: the corpus has no documents. Ingest one that has.")
-    language = language_of(corpus, texts["language"])
-    judged = settings.split in JUDGED_SPLITS
-    if judged and not (corpus / "queries").exists():
-        raise BadInput(
-            f"{corpus}: it has no queries with judgements to split by; a collection has. Ingest "
-            "one, or split by links or documents (--split)."
-        )
-    texts.select("id", "title").write_parquet(path / DOCUMENTS)
-    counts["documents"] = len(texts)
-    of_documents = side_of_documents(texts["title"], seed=settings.split_seed)
-    sides = of_documents if settings.split == "documents" else None
-    tested = of_documents if settings.held_out == "both" else sides
-    if not judged:
-        _write_pairs(corpus, texts, sides, tested, settings, building, frozen)
-    _write_pools(path, sides, tested, len(texts), settings)
-    fitting = np.ones(len(texts), np.bool_) if sides is None else sides != TEST
-    words, idf, facts = write_counts(
-        path / MATRICES,
-        texts_of(corpus),
-        language=language,
-        fitting=fitting,
-        words=settings.words,
-        work=building.work("bags"),
-        progress=progress,
-    )
-    counts.update(facts)
-    if not (idf > 0).any():
-        raise BadInput(
-            f"{corpus}: its documents have no word that is in some and not in all of them "
-            f"({len(words)} words), so nothing can be weighed. Take more words (--words), or "
-            "ingest a larger corpus."
-        )
-    view = TextView(language, words, idf, Weighting(COUNTS))
-    view.save(path / VIEW)
-    parsed = [parse_view(name) for name in settings.views if name != COUNTS]
-    weightings = [one for one in parsed if isinstance(one, Weighting)]
-    nonzeros = write_views(path / MATRICES, idf, weightings, progress)
-    counts["nonzeros"] = {COUNTS: facts["nonzeros"], **nonzeros}
-    if judged:
-        counts["judged"] = write_judged(
-            path,
-            files.read_strings(parts_of(corpus, "queries"), "id", "text", remedy=INGEST),
-            pl.read_parquet(parts_of(corpus, "judgements"), glob=False),
-            texts.select("id", "title"),
+    documents = collection.names("documents")
+    if documents.is_empty():
+        raise BadInput(f"{collection.path}: it has no documents. Ingest some that have a text.")
+    queries = documents
+    if collection.has_queries and spec.relevant != kinds.LINK:
+        queries = collection.names("queries")
+    making = Making(collection, spec, frozen, building, progress, documents, queries)
+    reading = _PAIRS[spec.relevant](making)
+    query_view, view = write_texts(making, reading)
+    _write_queries(making, reading, query_view, view, translations)
+    if spec.hashings:
+        making.counts["hashed"] = write_hashed_views(
+            making.path,
+            making.path / MATRICES,
+            spec.hashings,
             view,
-            [Weighting(COUNTS), *weightings],
-            seed=settings.split_seed,
-            given=settings.split == "given",
-            where=corpus,
-        )
-    if settings.query_words is not None:
-        counts["keywords"] = write_keyword_queries(
-            path,
-            texts.select("id", "title"),
-            store.load_csr(matrix_path(path / MATRICES, COUNTS)),
-            idf,
-            [Weighting(COUNTS), *weightings],
-            words=settings.query_words,
-            draws=settings.query_draws,
-            seed=settings.split_seed,
-        )
-    hashings = [one for one in parsed if isinstance(one, Hashing)]
-    if hashings:
-        counts["hashed"] = write_hashed_views(
-            path,
-            path / MATRICES,
-            hashings,
-            view,
-            texts=lambda: texts_of(corpus),
-            fitting=fitting,
-            queries=None if settings.query_words is None else path / QUERY_MATRICES,
+            texts=lambda: texts_of(collection),
+            fitting=reading.documents,
+            queries=None if spec.query_words is None else making.path / QUERY_MATRICES,
             progress=progress,
         )
 
 
-def _write_pairs(
-    corpus: Path,
-    texts: pl.DataFrame,
-    sides: Sides | None,
-    tested: Sides | None,
-    settings: Settings,
-    building: store.Building,
-    frozen: Sequence[Path],
+def _write_queries(
+    making: Making, reading: Reading, query_view: TextView, view: TextView, given: Path | None
 ) -> None:
-    parts = parts_of(corpus, "links")
-    links = (files.read_strings([part], "source", "target", remedy=INGEST) for part in parts)
-    rows = link_rows(links, texts["id"], corpus / "links")
-    if not len(rows):
-        raise BadInput(
-            f"{corpus}: it has no links, and without links there is nothing to learn from or to "
-            "test on. Ingest a dump whose pages link to each other, or, of a collection with "
-            "queries, split these (--split queries)."
+    """Write queries that are made of other texts, or are read in the words of the documents."""
+    spec, weightings = making.spec, [Weighting(COUNTS), *making.spec.weightings]
+    if spec.relevant == kinds.JUDGEMENT:
+        making.counts["judged"] = write_judged(making, view)
+    elif reading.goals is not None:
+        write_goals(making.path, making.documents, reading.goals, weightings)
+    elif spec.query_words is not None:
+        making.counts["keywords"] = write_keyword_queries(
+            making.path,
+            making.documents.select("id", "title"),
+            store.load_csr(matrix_path(making.path / MATRICES, COUNTS)),
+            view.idf,
+            weightings,
+            words=spec.query_words,
+            draws=spec.query_draws,
+            seed=spec.split_seed,
         )
-    of_pairs = sides_of_pairs(rows, texts["title"], sides, seed=settings.split_seed)
-    if frozen:
-        barred = barred_pairs(frozen, "corpus", texts["title"], texts["title"], rows)
-        barred &= (of_pairs != TEST) & (of_pairs >= 0)
-        of_pairs[barred] = NO_SIDE
-        building.skipped["frozen_links"] = int(np.count_nonzero(barred))
-    if settings.cold:
-        unseen = cold_documents(texts["title"], settings.cold, seed=settings.split_seed)
-        np.save(building.path / COLD, unseen)
-        of_pairs[np.isin(rows, unseen).any(axis=1)] = TEST
-        building.counts["cold_documents"] = len(unseen)
-    across = int(np.count_nonzero(of_pairs < 0)) - building.skipped.get("frozen_links", 0)
-    building.skipped["links_across_the_split"] = across
-    if settings.held_out == "both":
-        assert tested is not None
-        twice = held_out_twice(rows, texts["title"], tested, seed=settings.split_seed)
-        once = (of_pairs == TEST) & (twice != TEST)
-        of_pairs[once] = NO_SIDE
-        building.skipped["links_held_out_once"] = int(np.count_nonzero(once))
-        # What the split by links has seen is no candidate, whichever of the two this is.
-        unasked = rows[np.isin(twice, (TRAIN, VALID)) & (of_pairs == NO_SIDE)]
-        themselves = np.repeat(np.arange(len(texts)), 2).reshape(-1, 2)
-        write_exclude(building.path, np.vstack([themselves, unasked]), len(texts), len(texts))
-    pairs = write_pairs(building.path / PAIRS, rows, of_pairs)
-    missing = [name for name, n in pairs.items() if n == 0]
-    if missing:
-        raise BadInput(
-            f"{corpus}: of its {len(rows)} links none is left for {', '.join(missing)} when split "
-            f"by {settings.split}. Ingest a larger corpus, or split it otherwise (--split, "
-            "--split-seed)."
-        )
-    building.counts["pairs"] = pairs
-    building.counts["queries"] = {
-        name: len(np.unique(rows[of_pairs == side, 0])) for side, name in enumerate(SIDES)
-    }
-
-
-def _write_pools(
-    path: Path, sides: Sides | None, tested: Sides | None, texts: int, settings: Settings
-) -> None:
-    """Candidates of the test and of validation: with sides of documents, those of the side."""
-    everything = np.arange(texts, dtype=np.int32)
-    test, valid = everything, everything
-    if tested is not None:
-        test = everything[tested == TEST]
-    if sides is not None:
-        valid = everything[sides != TEST]
-    for name, rows in ((POOL, test), (VALID_POOL, valid)):
-        chosen = candidates(rows, settings.pool, texts, seed=settings.split_seed)
-        if chosen is not None:
-            np.save(path / name, chosen)
+    elif spec.rewritings:
+        assert reading.kept is not None
+        write_rewritten(making, reading.kept, query_view, view, given)

@@ -1,4 +1,4 @@
-"""Clicks per showing of a ``clicks`` artefact, in all and by the position on the slate.
+"""Clicks per showing of a collection, in all and by the position on the slate.
 
 The rate in all counts every row of the log that was believed. Positions are those of the slates
 that were clicked in, as no other is kept: where on them the clicks are.
@@ -16,7 +16,8 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core import files, store
+from ssi_core import files
+from ssi_core.collection import SHOWN, open_collection
 
 ALL = "click_rate"
 _REMEDY = "Ingest the clicks again."
@@ -64,17 +65,13 @@ class ClickRates:
         return new if same else self.rates
 
 
-def click_rates(clicks: Path) -> ClickRates:
-    """Return the rates of clicks.
-
-    Parameters
-    ----------
-    clicks : directory that ``ssi ingest clicks`` wrote
-    """
-    made = store.read(Path(clicks), "clicks")
+def click_rates(place: Path) -> ClickRates:
+    """Return the rates of the clicks in a collection."""
+    collection = open_collection(place)
+    made = collection.artefact
     shown, clicked = (int(made.counts.get(name, 0)) for name in ("impressions", "clicks"))
     # Where a page always shows the same, its impressions are the clicked ones alone.
-    if not shown or (made.path / "slates.parquet").exists():
+    if not shown or SHOWN in collection.relations:
         return ClickRates()
     whole = shown + int(made.skipped.get("row_of_slate_without_click", 0))
     with files.reading(made.path / "impressions", _REMEDY):

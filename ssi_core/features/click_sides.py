@@ -16,7 +16,7 @@ def with_sides(rows: pl.DataFrame, split: str, seed: int, where: Path) -> pl.Dat
     Parameters
     ----------
     rows : session, user, page_id, ad_id, q, time
-    split : "pairs", "sessions" or "time"
+    split : "pairs", "users" or "time"
     where : begins messages
     """
     if split != "pairs" and rows["session"].n_unique() < 2:

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ssi_core import files, store
+from ssi_core import files
+from ssi_core.collection import CLICK, INGEST, TRANSLATION, open_collection
 from ssi_core.features.click_rates import ClickRates, Rate, click_rates, jumps
-from ssi_core.features.linked import Mates, texts_in
-from ssi_core.features.reading import INGEST, parts_of
+from ssi_core.features.reading import texts_at
 from ssi_core.features.split import hash_titles
 from ssi_core.features.word_map import WordMap, distance, word_map
 from ssi_core.text.tokenizer import tokenize
@@ -29,12 +29,11 @@ SAMPLE = 2000
 
 @dataclass(frozen=True)
 class Profile:
-    """What is known of a corpus, of clicks or of mates without a model.
+    """What is known of a collection without a model.
 
     Attributes
     ----------
-    documents, links : counts; of clicks: of pages and ads, and of clicked pairs; of mates:
-        of both corpora, and of mates
+    documents, links : counts: texts of both sides, and clicked pairs, translations or links
     empty : share of the documents without a word, of the sample
     words : median of the words of a document, of the sample
     unknown : share of the words of the sample that a vocabulary lacks; None: none was given
@@ -102,7 +101,7 @@ class Limits:
 
 
 def profile(
-    source: Path | Mates,
+    place: Path,
     vocabulary: Sequence[str] | None = None,
     *,
     like: Profile | None = None,
@@ -113,29 +112,25 @@ def profile(
 
     Parameters
     ----------
-    source : directory of a corpus or of clicks, or opened mates
+    place : directory of a collection
     vocabulary : words that the champion knows
     like : the profile that this one is compared with: the map is of its words
     sample : documents whose words are counted
     seed : of the sample
     """
-    if isinstance(source, Path):
-        made = store.read(source)
-        clicked = made.kind == "clicks"
-        corpora = [made.path / side for side in ("pages", "ads")] if clicked else [made.path]
-        links = int(made.counts.get("pairs" if clicked else "links", 0))
-    else:
-        made, clicked, links = source.artefact, False, len(source.pairs)
-        corpora = [source.queries, source.documents]
-    parts = [part for one in corpora if one.exists() for part in parts_of(one, "documents")]
+    source = open_collection(place)
+    counted = {CLICK: "pairs", TRANSLATION: "translations"}
+    names = [name for relation, name in counted.items() if relation in source.relations]
+    links = int(source.artefact.counts.get((names or ["links"])[0], 0))
+    parts = [part for side in source.sides for part in source.parts(side)]
     texts = files.read_strings(parts, "id", "language", remedy=INGEST)
     languages, n = texts["language"].fill_null(""), len(texts)
     if n == 0:
-        raise BadInput(f"{source}: the corpus has no documents. {INGEST}")
+        raise BadInput(f"{source.path}: it has no documents. {INGEST}")
     chosen = np.sort(np.argsort(hash_titles(texts["id"], seed, b"sample", "ids"))[:sample])
     words = [
         tokenize(text, language)
-        for text, language in zip(texts_in(parts, chosen), languages.gather(chosen), strict=True)
+        for text, language in zip(texts_at(parts, chosen), languages.gather(chosen), strict=True)
     ]
     lengths = np.array([len(own) for own in words])
     shares = languages.value_counts(sort=True)
@@ -147,7 +142,7 @@ def profile(
         words=float(np.median(lengths)),
         unknown=None if vocabulary is None else _unknown(words, frozenset(vocabulary)),
         languages={str(code): count / n for code, count in shares.iter_rows()},
-        clicks=click_rates(made.path) if clicked else ClickRates(),
+        clicks=click_rates(place) if CLICK in source.relations else ClickRates(),
         together=word_map(words, same),
     )
 

@@ -17,7 +17,7 @@ from ssi_core.types import BadInput, Weights
 WEIGHTS: dict[str, Weights] = {"weighted": "relevance", "inverse": "shown"}
 """``--clicks`` of an ingestion -> what the weights of its pairs are; others: "clicks"."""
 _UNCLICKED, _PROPENSITIES = "unclicked", "propensities.parquet"
-_AGAIN = "Remove the clicks and ingest them again."
+_AGAIN = "Remove the collection and ingest it again."
 
 
 def count_exposure(

@@ -1,6 +1,6 @@
 """The frozen evaluation set: raw text, names and relevant pairs, read by each model in its views.
 
-It is drawn once from a corpus, from clicks or from mates (`linked`) and kept, so that models of
+It is drawn once from a collection (`linked`) and kept, so that models of
 different days, with vocabularies of their own, are measured on the same texts. Its answers are on
 the test side of the keyed hash; a task that is built with it trains on none of them, whatever its
 own split (`barred_pairs`, `barred_articles`).
@@ -19,24 +19,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core import files, store
-from ssi_core.features.labels import SCHEMA as LABELS
+from ssi_core.collection import LABELS, TRANSLATION
 from ssi_core.features.labels import languages_of, read_labels
-from ssi_core.features.linked import (
-    Linked,
-    Mates,
-    Side,
-    keys,
-    number_of,
-    read_linked,
-    texts_at,
-)
+from ssi_core.features.linked import Linked, Side, number_of, read_linked
+from ssi_core.features.pairs import keys
+from ssi_core.features.reading import texts_at
+from ssi_core.features.spec import LINK_OF_TRANSLATION
 from ssi_core.features.unseen import Raw, both_sides
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Fitted, Int32, Pairs, Task
 
 KIND = "frozen"
 _QUERIES, _DOCUMENTS, _PAIRS = "queries.parquet", "documents.parquet", "pairs.parquet"
-_MATES, _LABELS = "mates.parquet", "labels.parquet"
+_MATES, _LABELS = "translations.parquet", "labels.parquet"
+_ACROSS = (TRANSLATION, LINK_OF_TRANSLATION)
 _MARKS = ("newest", "new_document", "short_query", "long_query")
 _AGAIN = "Freeze it again, or take it from a copy."
 
@@ -44,10 +40,10 @@ Mask = NDArray[np.bool_]
 
 
 def freeze(
-    source: Path | Mates,
+    source: Path,
     out: Path | None = None,
     *,
-    since: Path | Mates | None = None,
+    since: Path | None = None,
     queries: int = 1000,
     pool: int = 10_000,
     split_seed: int = 0,
@@ -60,7 +56,7 @@ def freeze(
 
     Parameters
     ----------
-    source : directory of a corpus or of clicks, or opened mates
+    source : directory of a collection
     out : directory to write
     since : an earlier state of the source; pairs that it lacks are the slice ``newest``, those
         with an end that it lacks ``new_document``
@@ -69,7 +65,7 @@ def freeze(
     pool : candidates that are drawn beside queries and their answers
     split_seed : of the keyed hash, as that of the tasks that are trained on
     draw : number of the set: another one draws other queries
-    relevant : of mates: "link" or "mate"
+    relevant : what is relevant to a query; None: see `linked.relevant_in`
     now : when it is drawn, which is kept; None: now
 
     Raises
@@ -80,11 +76,11 @@ def freeze(
         Another artefact is at ``out``.
     """
     linked = read_linked(source, relevant)
-    before = None if since is None else read_linked(since, relevant)
-    said: dict[str, Any] = {"queries": queries, "pool": pool, "split_seed": split_seed}
-    said |= {"draw": draw, "of": linked.kind, "relevant": relevant}
-    parents = {linked.kind: linked.key} | ({} if before is None else {"since": before.key})
-    place = source.path if not isinstance(source, Path) else source
+    before = None if since is None else read_linked(since, linked.relevant)
+    settings: dict[str, Any] = {"queries": queries, "pool": pool, "split_seed": split_seed}
+    settings |= {"draw": draw, "relevant": linked.relevant}
+    parents = {"collection": linked.key} | ({} if before is None else {"since": before.key})
+    place = Path(source)
     # Facts of the day, which make no other set.
     facts = {"source": str(place.resolve()), "drawn": (now or datetime.now(UTC)).isoformat()}
 
@@ -93,14 +89,14 @@ def freeze(
         if not tested.any():
             raise BadInput(
                 f"{place}: none of its {len(linked.pairs)} links is on the test side, so that "
-                "nothing is relevant to anything. Take data with more links: a larger corpus, a "
-                "collection with judgements, clicks or mates."
+                "nothing is relevant to anything. Take a collection with more links, or with "
+                "judgements, clicks or translations."
             )
         rng = np.random.default_rng([split_seed, draw])
         _write(linked, before, tested, queries, pool, rng, building)
 
     return store.open_or_make(
-        KIND, said, parents, make, facts=facts, data=True, out=out, force=force
+        KIND, settings, parents, make, facts=facts, data=True, out=out, force=force
     )
 
 
@@ -127,7 +123,7 @@ def _write(
     of_asked = np.isin(rows[:, 0], asked)
     drawn = _draw(rng, np.arange(len(linked.documents)), pool)
     answers = tested & of_asked
-    mates = linked.mates[np.isin(linked.mates[:, 0], asked)]
+    mates = linked.translations[np.isin(linked.translations[:, 0], asked)]
     kept = np.unique(np.concatenate([rows[answers, 1], mates[:, 1], drawn]))
     if linked.same:
         kept = np.union1d(kept, asked)
@@ -158,11 +154,11 @@ def _write(
         asking.write_parquet(building.path / _QUERIES)
     sides = {"query": (linked.queries, asking), "document": (linked.documents, documents)}
     labels = [
-        read_labels(side.corpus, texts).with_columns(side=pl.lit(name))
+        read_labels(side.labels, texts).with_columns(side=pl.lit(name))
         for name, (side, texts) in sides.items()
     ]
     pl.concat(labels).write_parquet(building.path / _LABELS)
-    if linked.kind == "mates":
+    if len(linked.translations):
         found = pl.DataFrame(_ends(mates, numbers), schema=["query", "document"])
         found.write_parquet(building.path / _MATES)
     building.counts |= {
@@ -203,7 +199,7 @@ def _ends(rows: Int32, numbers: tuple[Int32, Int32]) -> Int32:
 def _texts_of(side: Side, kept: NDArray[Any], asked: NDArray[Any] | None) -> pl.DataFrame:
     """Texts that are kept; ``words``: distinct ones of what is asked, else null."""
     found = side.texts[kept].with_columns(
-        texts_at(side.corpus, kept).alias("text"), name=side.names[kept]
+        texts_at(side.parts, kept).alias("text"), name=side.names[kept]
     )
     is_asked = np.isin(kept, [] if asked is None else asked)
     words = [
@@ -213,7 +209,7 @@ def _texts_of(side: Side, kept: NDArray[Any], asked: NDArray[Any] | None) -> pl.
     return found.with_columns(pl.Series("words", words, dtype=pl.Int64))
 
 
-def open_frozen(frozen: Path, fitted: Fitted, source: Path | Mates | None = None) -> Task:
+def open_frozen(frozen: Path, fitted: Fitted, source: Path | None = None) -> Task:
     """Open a frozen set as a task with a test side only, in the views of a model.
 
     What else its queries link to is neither answer nor candidate: by what it was drawn from, and by
@@ -269,7 +265,7 @@ def _exclude(
     if same:
         return sparse.csr_array(sparse.eye_array(documents, dtype=np.bool_))
     rows = np.empty((0, 2), np.int32)
-    if artefact.configuration.get("relevant") == "link":
+    if artefact.configuration.get("relevant") == LINK_OF_TRANSLATION:
         with files.reading(artefact.path, _AGAIN):
             rows = pl.read_parquet(artefact.path / _MATES, glob=False).to_numpy()
     ones = np.ones(len(rows), np.bool_)
@@ -304,7 +300,7 @@ def barred_pairs(
 
     Parameters
     ----------
-    of : kind of what the task is made of, "corpus" or "clicks"
+    of : what is relevant in the task, "link" or "click"
     queries, documents : names, as `linked.Side` has them
     rows : (n, 2) both ends of each pair
     """
@@ -321,14 +317,14 @@ def barred_pairs(
 def barred_articles(
     frozen: Sequence[Path], queries: pl.Series, documents: pl.Series
 ) -> tuple[Mask, Mask]:
-    """Tell which queries of mates are of a frozen set, and which documents are mates of such.
+    """Tell which queries are of a frozen set, and which documents are translations of such.
 
     Parameters
     ----------
     queries, documents : titles
     """
     barred = np.zeros(len(queries), bool), np.zeros(len(documents), bool)
-    for artefact in _opened(frozen, "mates"):
+    for artefact in _opened(frozen, *_ACROSS):
         asked, there, _ = _read(artefact)
         with files.reading(artefact.path, _AGAIN):
             mates = pl.read_parquet(artefact.path / _MATES, glob=False)["document"].to_numpy()
@@ -337,13 +333,13 @@ def barred_articles(
     return barred
 
 
-def _opened(frozen: Sequence[Path], of: str) -> Iterator[store.Artefact]:
+def _opened(frozen: Sequence[Path], *of: str) -> Iterator[store.Artefact]:
     for path in frozen:
         artefact = store.read(Path(path), KIND)
-        drawn_from = artefact.configuration.get("of")
-        if drawn_from != of:
+        drawn_from = artefact.configuration.get("relevant")
+        if drawn_from not in of:
             raise BadInput(
-                f"{path} is a frozen set of {drawn_from}, and the task is made of {of}. Freeze one "
-                f"of {of} ('ssi freeze')."
+                f"{path} is a frozen set of {drawn_from!r} pairs, and the task is of "
+                f"{' or '.join(map(repr, of))}. Freeze one of these ('ssi freeze --relevant')."
             )
         yield artefact

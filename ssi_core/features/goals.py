@@ -15,13 +15,13 @@ from ssi_core.features.counting import BLOCK, matrix_path, row_blocks
 from ssi_core.features.layout import MATRICES, VIEW
 from ssi_core.features.queries import write_queries
 from ssi_core.features.tfidf import COUNTS, Weighting, weigh
-from ssi_core.types import Float32, TextMatrix
+from ssi_core.types import Float32, Int32, TextMatrix
 
 _WORDS = 100
 
 
 def write_goals(
-    path: Path, pages: pl.DataFrame, asked: pl.DataFrame, weightings: Sequence[Weighting]
+    path: Path, pages: pl.DataFrame, goals: Int32, weightings: Sequence[Weighting]
 ) -> None:
     """Write the queries of a task whose documents are pages.
 
@@ -29,13 +29,13 @@ def write_goals(
     ----------
     path : directory of the task, which has the matrices of the documents
     pages : id, title
-    asked : page, g: rows of the page and of the goal of each query
+    goals : int32 (n, 2), rows of the page and of the goal of each query
     """
-    name = {c: pages[c][asked["page"]] + " > " + pages[c][asked["g"]] for c in ("id", "title")}
+    name = {c: pages[c][goals[:, 0]] + " > " + pages[c][goals[:, 1]] for c in ("id", "title")}
     idf: Float32 = store.load_array(path / VIEW / "idf.npy", mapped=False)
     counts = store.load_csr(matrix_path(path / MATRICES, COUNTS))
     heavy = _heaviest(counts, idf, _WORDS)
-    rows = _sums(heavy, asked["page"].to_numpy(), asked["g"].to_numpy())
+    rows = _sums(heavy, goals[:, 0], goals[:, 1])
     write_queries(path, name["id"], name["title"], rows, idf, weightings)
 
 

@@ -10,7 +10,6 @@ whose one answer is that document; a document without a title is no answer there
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core import files, store
-from ssi_core.features.labels import languages_of, read_labels
+from ssi_core.collection import INGEST, JUDGEMENT, Collection, relation_at
+from ssi_core.features.layout import PAIRS
+from ssi_core.features.making import Making
 from ssi_core.features.queries import load_queries, write_exclude, write_queries
-from ssi_core.features.reading import INGEST, language_of, parts_of
 from ssi_core.features.split import VALID, hash_titles, side_of_documents
 from ssi_core.features.tfidf import COUNTS, Weighting
 from ssi_core.features.unseen import Raw, both_sides
@@ -68,15 +68,15 @@ def given_folds(
             f"{where}: its judgements have no given sides. Divide the queries into folds (--split "
             "queries)."
         )
-    sides = judgements.group_by("query").agg(pl.col("side").unique())
+    sides = judgements.group_by("source").agg(pl.col("side").unique())
     if len(twice := sides.filter(pl.col("side").list.len() > 1)):
         raise BadInput(
-            f"{where}: the query {twice['query'][0]!r} is on two given sides. Leave it in one file "
-            "of judgements, or divide the queries into folds (--split queries)."
+            f"{where}: the query {twice['source'][0]!r} is on two given sides. Leave it in one "
+            "file of judgements, or divide the queries into folds (--split queries)."
         )
-    by_query = sides.select("query", pl.col("side").list.first())
-    named = pl.DataFrame({"query": ids}).join(
-        by_query, on="query", maintain_order="left", how="left"
+    by_query = sides.select("source", pl.col("side").list.first())
+    named = pl.DataFrame({"source": ids}).join(
+        by_query, on="source", maintain_order="left", how="left"
     )
     folds = named["side"].replace_strict(GIVEN, return_dtype=pl.Int8).to_numpy().copy()
     train = np.flatnonzero(folds == GIVEN["train"])
@@ -93,30 +93,16 @@ def given_folds(
     return folds
 
 
-def write_judged(
-    path: Path,
-    queries: pl.DataFrame,
-    judgements: pl.DataFrame,
-    documents: pl.DataFrame,
-    view: TextView,
-    weightings: Sequence[Weighting],
-    *,
-    seed: int,
-    given: bool = False,
-    where: Path,
-) -> dict[str, Any]:
+def write_judged(making: Making, view: TextView) -> dict[str, Any]:
     """Write the queries of a collection, their judgements and folds, and its titles.
+
+    Queries without a judgement are left out and counted; judgements of grade 0 are not relevant,
+    and teach nothing.
 
     Parameters
     ----------
-    path : directory of the task
-    queries : id and text; those without a judgement are left out and counted
-    judgements : query, document, grade; those of grade 0 are not relevant, and teach nothing
-    documents : id and title
-    view : of the documents
-    seed : of the folds
-    given : queries are on the sides of ``judgements["side"]``, and not in folds
-    where : corpus, for messages
+    view : TextView
+        Of the documents, in whose words queries are read.
 
     Returns
     -------
@@ -127,29 +113,35 @@ def write_judged(
     BadInput
         A judgement is of no query or document, or fewer than five queries have one.
     """
-    judgements = judgements.filter(pl.col("grade") > 0)
-    asked = queries.join(judgements, left_on="id", right_on="query", how="semi")
-    numbered = judgements.join(asked.with_row_index("q"), left_on="query", right_on="id").join(
-        documents.with_row_index("d"), left_on="document", right_on="id"
+    spec, path, where = making.spec, making.path, making.collection.path
+    documents = making.documents
+    judgements = read_judgements(making.collection).filter(pl.col("grade") > 0)
+    queries = files.read_strings(making.collection.parts("queries"), "id", "text", remedy=INGEST)
+    asked = queries.join(judgements, left_on="id", right_on="source", how="semi")
+    numbered = judgements.join(asked.with_row_index("q"), left_on="source", right_on="id").join(
+        documents.with_row_index("d"), left_on="target", right_on="id"
     )
     if len(numbered) != len(judgements):
         raise BadInput(
             f"{where}: {len(judgements) - len(numbered)} judgements have no query or document, or "
             "one that is there twice. Ingest the collection again."
         )
+    given = spec.split == "given"
     if not given and len(asked) < FOLDS:
         raise BadInput(
             f"{where}: {len(asked)} of its queries are judged, and {FOLDS} folds need as many."
         )
     numbered = numbered.sort("q", "d")
     rows = numbered.select("q", "d").to_numpy().astype(np.int32)
-    (path / "pairs").mkdir()
-    np.save(path / "pairs" / _PAIRS, rows)
-    np.save(path / "pairs" / _GRADES, numbered["grade"].to_numpy().astype(np.int8))
+    (path / PAIRS).mkdir()
+    np.save(path / PAIRS / _PAIRS, rows)
+    np.save(path / PAIRS / _GRADES, numbered["grade"].to_numpy().astype(np.int8))
+    seed = spec.split_seed
     folds = given_folds(asked["id"], judgements, seed, where) if given else None
-    np.save(path / "pairs" / _FOLDS, folds_of(asked["id"], seed) if folds is None else folds)
+    np.save(path / PAIRS / _FOLDS, folds_of(asked["id"], seed) if folds is None else folds)
     write_exclude(path, rows[:0], len(asked), len(documents))
-    # The corpus shows the number of a document that has no title.
+    making.write_pools()
+    # A collection shows the number of a document that has no title.
     untitled = documents["title"] == documents["id"]
     titles = documents.select(pl.when(untitled).then(pl.lit("")).otherwise("title").alias("title"))
     tokens = known = 0
@@ -159,6 +151,7 @@ def write_judged(
     ):
         place.mkdir(exist_ok=True)
         counts = view.transform(texts.to_list())
+        weightings = [Weighting(COUNTS), *spec.weightings]
         write_queries(place, ids, texts, [counts], view.idf, weightings)
         if place is path:
             tokens = sum(len(tokenize(text, view.language)) for text in texts)
@@ -173,47 +166,34 @@ def write_judged(
     }
 
 
-def is_collection(corpus: Path) -> bool:
-    """Tell whether a corpus has judged queries."""
-    return bool(files.parts_in(corpus / "judgements"))
+def read_judgements(collection: Collection) -> pl.DataFrame:
+    """Read source, target and grade of the judgements, and the given side where there is one."""
+    return collection.frame(relation_at(JUDGEMENT))
 
 
-def raw_of(corpus: Path) -> Raw:
-    """Open the texts of a collection; its queries have the language of its documents."""
-    documents = files.read_strings(
-        parts_of(corpus, "documents"), "id", "title", "language", "text", remedy=INGEST
-    )
-    language = language_of(corpus, documents["language"])
-    texts = files.read_strings(parts_of(corpus, "queries"), "id", "text", remedy=INGEST)
-    queries = texts.with_columns(title=pl.col("text"), language=pl.lit(language))
-    # What the corpus says of documents is not said of queries that have the same numbers.
-    labels = {"query": languages_of(queries), "document": read_labels(corpus, documents)}
-    return Raw(queries, documents, labels)
-
-
-def open_collection(corpus: Path, raw: Raw, fitted: Fitted) -> Task:
-    """Open a collection as a task with a test side only, in the views of a model.
+def open_collection(collection: Collection, raw: Raw, fitted: Fitted) -> Task:
+    """Open a judged collection as a task with a test side only, in the views of a model.
 
     Every query with a relevant document is a test query, and ranked over all documents. What was
     judged and is not relevant is a candidate like any other; its grade is 0.
     """
-    artefact = store.read(corpus, "corpus")
-    with files.reading(corpus, INGEST):
-        judgements = pl.read_parquet(parts_of(corpus, "judgements"), glob=False)
     ends = [
         side.select("id").with_row_index(name)
         for name, side in (("q", raw.queries), ("d", raw.documents))
     ]
     numbered = (
-        judgements.join(ends[0], left_on="query", right_on="id")
-        .join(ends[1], left_on="document", right_on="id")
+        read_judgements(collection)
+        .join(ends[0], left_on="source", right_on="id")
+        .join(ends[1], left_on="target", right_on="id")
         .sort("q", "d")
     )
     rows = numbered.select("q", "d").to_numpy().astype(np.int32)
     grades = numbered["grade"].to_numpy().astype(np.int8)
     good = grades > 0
     if not good.any():
-        raise BadInput(f"{corpus}: no judgement says that a document is relevant. {INGEST}")
+        raise BadInput(
+            f"{collection.path}: no judgement says that a document is relevant. {INGEST}"
+        )
     queries, documents = both_sides(raw, fitted)
     return Task(
         queries=queries,
@@ -222,10 +202,15 @@ def open_collection(corpus: Path, raw: Raw, fitted: Fitted) -> Task:
         valid=Pairs.of(()),
         test=Pairs(rows[good], np.ones(int(good.sum()), np.float32), grades[good]),
         exclude=sparse.csr_array((len(queries), len(documents)), dtype=np.bool_),
-        key=artefact.key,
+        key=collection.key,
         not_relevant=rows[~good],
-        path=artefact.path,
+        path=collection.path,
     )
+
+
+def is_judged(path: Path) -> bool:
+    """Tell whether a task has judged queries."""
+    return (path / PAIRS / _FOLDS).exists()
 
 
 def open_judged(task: Task, path: Path, seed: int, *, given: bool = False) -> Task:
@@ -233,7 +218,7 @@ def open_judged(task: Task, path: Path, seed: int, *, given: bool = False) -> Ta
 
     With ``given`` sides there are no folds.
     """
-    place = path / "pairs"
+    place = path / PAIRS
     rows, grades, fold = (store.load_array(place / n) for n in (_PAIRS, _GRADES, _FOLDS))
     also = {TITLES: _titles(task, path / TITLES, seed)}
     with files.reading(place):

@@ -6,7 +6,7 @@ has its ``language``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,14 +14,13 @@ import numpy as np
 import polars as pl
 
 from ssi_core import files
-from ssi_core.features.reading import INGEST
+from ssi_core.collection import INGEST, LABELS
 from ssi_core.types import BadInput, Task
 
 FEWEST = 10
 """Queries of the smallest slice; smaller ones are one slice together."""
 NONE = "(none)"
 """Value of texts that have none in a column."""
-SCHEMA = {"id": pl.String(), "column": pl.String(), "value": pl.String()}
 
 
 def languages_of(texts: pl.DataFrame) -> pl.DataFrame:
@@ -29,11 +28,12 @@ def languages_of(texts: pl.DataFrame) -> pl.DataFrame:
     return texts.select("id", pl.lit("language").alias("column"), pl.col("language").alias("value"))
 
 
-def read_labels(corpus: Path, texts: pl.DataFrame) -> pl.DataFrame:
-    """Read the labels of some texts of a corpus, each with its language.
+def read_labels(parts: Sequence[Path], texts: pl.DataFrame) -> pl.DataFrame:
+    """Read the labels of some texts, each with its language.
 
     Parameters
     ----------
+    parts : files of labels; there may be none
     texts : columns id and language
 
     Returns
@@ -41,10 +41,9 @@ def read_labels(corpus: Path, texts: pl.DataFrame) -> pl.DataFrame:
     columns id, column, value
     """
     languages = languages_of(texts)
-    parts = files.parts_in(corpus / "labels")
     if not parts:
         return languages
-    kept = files.read_strings(parts, *SCHEMA, remedy=INGEST)
+    kept = files.read_strings(list(parts), *LABELS, remedy=INGEST)
     return pl.concat([languages, kept.join(texts.select("id"), on="id", how="semi")])
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from ssi_core import store
 from ssi_core.features.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_rows
@@ -103,6 +104,12 @@ def follow(query: Int32, source: Int32, links: Int32) -> Int32:
     ends = np.cumsum(lengths)
     place = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - ends + lengths, lengths)
     return np.column_stack([np.repeat(query, lengths), links[place, 1]]).astype(np.int32)
+
+
+def keys(rows: NDArray[np.integer]) -> Int64:
+    """Return both rows of each pair, (n, 2), in one number."""
+    numbers: Int64 = (rows[:, 0].astype(np.int64) << 32) | rows[:, 1]
+    return numbers
 
 
 def candidates(rows: Int32, most: int, everything: int, *, seed: int) -> Int32 | None:

@@ -1,8 +1,8 @@
-"""A corpus directory as the features read it: its tables, its texts, its language."""
+"""Texts of a collection as the features read them: in batches, in one language."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,44 +10,51 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ssi_core import files
+from ssi_core.collection import INGEST, Collection, Side
 from ssi_core.features.lexicon import batches
 from ssi_core.types import BadInput
 
-INGEST = "Remove the corpus and ingest it again."
 
-
-def parts_of(corpus: Path, table: str) -> list[Path]:
-    """Files of a table; `BadInput` when there is none."""
-    parts = files.parts_in(corpus / table)
-    if not parts:
-        raise BadInput(f"{corpus / table}: no part-*.parquet in it. {INGEST}")
-    return parts
-
-
-def texts_of(corpus: Path, kept: NDArray[np.bool_] | None = None) -> Iterator[list[bytes]]:
-    """Texts in UTF-8, in batches; one part of the corpus is held at a time.
+def texts_of(
+    collection: Collection, side: Side = "documents", kept: NDArray[np.bool_] | None = None
+) -> Iterator[list[bytes]]:
+    """Yield texts in UTF-8, in batches; one part of the collection is held at a time.
 
     Parameters
     ----------
-    kept : bool, which documents; None: all
+    side : str
+        "documents" or "queries".
+    kept : bool array or None
+        Which texts; None: all.
     """
     first = 0
-    for part in parts_of(corpus, "documents"):
+    for part in collection.parts(collection.table_of(side)):
         texts = files.read_strings([part], "text", remedy=INGEST).cast(pl.Binary)
         last = first + len(texts)
         if kept is not None:
             texts = texts.filter(pl.Series(kept[first:last]))
-        pieces = (piece["text"].to_list() for piece in texts.iter_slices(1024))
-        yield from batches(text for piece in pieces for text in piece)
+        slices = (part_of["text"].to_list() for part_of in texts.iter_slices(1024))
+        yield from batches(text for few in slices for text in few)
         first = last
 
 
-def language_of(corpus: Path, languages: pl.Series) -> str:
-    """Return the one language of documents; `BadInput` names several."""
-    found = languages.unique().sort().to_list()
-    if len(found) > 1:
+def texts_at(parts: Sequence[Path], rows: NDArray[np.integer]) -> pl.Series:
+    """Read the texts of some rows, ascending, of the texts in some files, one held at a time."""
+    found, first = [], 0
+    for part in parts:
+        text = files.read_strings([part], "text", remedy=INGEST)["text"]
+        found.append(text.gather(rows[(rows >= first) & (rows < first + len(text))] - first))
+        first += len(text)
+    return pl.concat(found)
+
+
+def language_of(where: Path, languages: pl.Series) -> str:
+    """Return the one language of texts; `BadInput` names several."""
+    codes = languages.unique().sort().to_list()
+    if len(codes) > 1:
         raise BadInput(
-            f"{corpus}: documents in {len(found)} languages ({', '.join(map(str, found[:5]))}); "
-            "a task has one. Ingest each language into a corpus of its own."
+            f"{where}: texts in {len(codes)} languages ({', '.join(map(str, codes[:5]))}); one "
+            "vocabulary has one. Take two vocabularies (--vocabularies two) for queries in another "
+            "language, or ingest each language by itself."
         )
-    return found[0] or ""
+    return codes[0] or ""

@@ -61,6 +61,11 @@ def _relevance(clicked: pl.DataFrame, exposure: pl.DataFrame) -> Float64:
     return estimate_relevance(clicks, looks.to_numpy(), mean)
 
 
+def are_weighted(directory: Path) -> bool:
+    """Tell whether the pairs in a directory have weights."""
+    return (directory / f"{SIDES[TRAIN]}_weight.npy").exists()
+
+
 def load_weighted_pairs(directory: Path, side: str) -> Pairs:
     """Load the pairs of a side with their weights, and their grades where they have some."""
     rows = store.load_array(directory / f"{side}.npy")

@@ -1,4 +1,4 @@
-"""From a corpus directory to a task directory, and back into memory."""
+"""From a collection to a task directory, and back into memory."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ from pathlib import Path
 from ssi_core import files, store
 from ssi_core.features.blind import without_test
 from ssi_core.features.build import build_task
-from ssi_core.features.clicks import build_clicks_task
 from ssi_core.features.correlated import hashed_path
 from ssi_core.features.counting import matrix_path
 from ssi_core.features.hashing import Hashing, load_view, parse_view
-from ssi_core.features.judged import open_judged
+from ssi_core.features.judged import is_judged, open_judged
 from ssi_core.features.layout import COLD, DOCUMENTS, MATRICES, PAIRS, POOL, VALID_POOL, VIEW
-from ssi_core.features.mates import build_mates_task, open_mates_task
 from ssi_core.features.pairs import load_pairs
 from ssi_core.features.queries import load_exclude, load_queries
 from ssi_core.features.rewriting import Rewriting
-from ssi_core.features.settings import CLICK_SPLITS, JUDGED_SPLITS
 from ssi_core.features.sizes import check_sizes
-from ssi_core.features.slates import load_shown, load_slates, load_weighted_pairs
+from ssi_core.features.slates import are_weighted, load_shown, load_slates, load_weighted_pairs
+from ssi_core.features.spec import TaskSpec
 from ssi_core.features.split import SIDES, TEST, TRAIN, VALID
+from ssi_core.features.translations import MONOLINGUAL, open_translations
 from ssi_core.features.views import TextView
 from ssi_core.features.views import load_view as load_text_view
 from ssi_core.types import Int32, Pairs, Task, Texts, View
 
-__all__ = ["build_clicks_task", "build_mates_task", "build_task", "open_task"]
+__all__ = ["TaskSpec", "build_task", "open_task"]
 
 
 def open_task(path: Path, *, tested: bool = True) -> Task:
@@ -45,12 +44,10 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
     base = load_text_view(path / VIEW)
     with files.reading(path / store.MANIFEST):
         names = [str(name) for name in artefact.configuration["views"] if parse_view(name)]
-        split = str(artefact.configuration["split"])
-        judged_queries, given = split in JUDGED_SPLITS, split == "given"
-        across = split == "articles"
-        clicked = split in CLICK_SPLITS
+        given = artefact.configuration["split"] == "given"
         weights = artefact.configuration.get("weights", "clicks")
         split_seed = int(artefact.configuration["split_seed"])
+    judged = is_judged(path)
     documents = Texts(
         texts["id"],
         texts["title"],
@@ -58,10 +55,10 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
         {name: _load_view(path, name, base) for name in names},
     )
     none = [Pairs.of(())] * 3
-    load = load_weighted_pairs if clicked else load_pairs
+    load = load_weighted_pairs if are_weighted(path / PAIRS) else load_pairs
     pairs = (
         none
-        if judged_queries
+        if judged
         else [
             load(path / PAIRS, side) if tested or side != SIDES[TEST] else Pairs.of(())
             for side in SIDES
@@ -83,10 +80,10 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
         weights=weights,
         path=path,
     )
-    if judged_queries:
+    if judged:
         task = open_judged(task, path, split_seed, given=given)
-    if across:
-        task = open_mates_task(task, path)
+    if (path / MONOLINGUAL).exists():
+        task = open_translations(task, path)
     for one in (task, *task.also.values()):
         check_sizes(one, path)
     return task if tested else without_test(task)

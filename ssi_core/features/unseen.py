@@ -18,6 +18,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from ssi_core import files
+from ssi_core.collection import INGEST, Collection, Side
+from ssi_core.features.labels import read_labels
 from ssi_core.features.rewriting import RewrittenView
 from ssi_core.features.views import TextView
 from ssi_core.types import BadInput, Fitted, Task, Texts, Vectors, View
@@ -27,6 +30,7 @@ MOST_UNKNOWN = 0.5
 TOO_MANY_UNKNOWN = 0.9
 """Share of unknown words above which texts are refused."""
 
+_SIDES: Mapping[str, Side] = {"query": "queries", "document": "documents"}
 _SAMPLE = 500
 _ANY_LANGUAGE = ("", "any", None)
 
@@ -45,6 +49,21 @@ class Raw:
     queries: pl.DataFrame
     documents: pl.DataFrame
     labels: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, collection: Collection) -> Raw:
+        """Read the texts of a collection, both sides."""
+        columns = ("id", "title", "language", "text")
+        texts = {
+            side: files.read_strings(collection.parts(side), *columns, remedy=INGEST)
+            for side in collection.sides
+        }
+        documents = texts["documents"]
+        labels = {
+            name: read_labels(collection.labels(side), texts[collection.table_of(side)])
+            for name, side in _SIDES.items()
+        }
+        return cls(texts.get("queries", documents), documents, labels)
 
     @property
     def sides(self) -> dict[str, pl.DataFrame]:
@@ -122,8 +141,8 @@ def _require_language(languages: pl.Series, read: str, side: str, where: Path) -
     raise BadInput(
         f"{where}: its {side} are in {', '.join(map(repr, codes[:5]))}, and this model reads "
         f"{side} in {read!r}. Take a model that was trained on such texts; for queries in one "
-        "language and documents in another, one that was trained on mates ('ssi ingest mates', "
-        "'ssi features MATES --relevant mate')."
+        "language and documents in another, one that was trained on translations ('ssi ingest "
+        "mates', 'ssi features COLLECTION --relevant translation')."
     )
 
 

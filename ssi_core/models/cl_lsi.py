@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.evaluation.evaluate import Validator
-from ssi_core.features.mates import MATES
+from ssi_core.features.translations import MATES
 from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Count, Dimensions, Values
 from ssi_core.models.lsi import cosine_words, grid, unit

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ssi_core.features.mates import MONOLINGUAL
+from ssi_core.features.translations import MONOLINGUAL
 from ssi_core.kernels.forms import Parameters
 from ssi_core.models.base import FittedModel, fitted
 from ssi_core.models.bilinear import Bilinear, further

@@ -10,16 +10,17 @@ from pathlib import Path
 import polars as pl
 
 from ssi_core import files
+from ssi_core.collection import Collection, open_collection
 from ssi_core.types import BadInput
 
 
 def page_text(page: str, pages: Path | None) -> str:
-    """Return the text of a page: a file, or the title or id of a document of a corpus.
+    """Return the text of a page: a file, or the title or id of a query of a collection.
 
     Parameters
     ----------
     page : path of a text file; else a title or an id
-    pages : corpus directory, or a directory of clicks, to look the title up in
+    pages : directory of a collection, to look the title up in
 
     Raises
     ------
@@ -36,17 +37,16 @@ def page_text(page: str, pages: Path | None) -> str:
             f"{page!r} is no file. Give the text of a page in a file or on standard input (-), or "
             "the title of a page and the corpus that has it (--pages)."
         )
-    corpus = pages / "pages" if (pages / "pages").is_dir() else pages
-    found = _look_up(corpus, page)
+    found = _look_up(open_collection(pages), page)
     if found is None:
         raise BadInput(
-            f"{corpus}: no page has the title or id {page!r}. Titles are compared letter by letter."
+            f"{pages}: no page has the title or id {page!r}. Titles are compared letter by letter."
         )
     return found
 
 
-def _look_up(corpus: Path, page: str) -> str | None:
-    for part in sorted((corpus / "documents").glob("part-*.parquet")):
+def _look_up(collection: Collection, page: str) -> str | None:
+    for part in collection.parts(collection.table_of("queries")):
         texts = files.read_strings([part], "id", "title", "text")
         for column in ("id", "title"):
             own = texts.filter(pl.col(column) == page)

@@ -21,12 +21,11 @@ from typing import Any
 import polars as pl
 
 from ssi_core import files, store
-from ssi_core.corpus.clicks.artefact import KIND
+from ssi_core.collection import KIND, PartWriter
 from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.clicks.lines import Place
 from ssi_core.corpus.clicks.log import PACKED, has_quotes, text_bytes
 from ssi_core.corpus.clicks.shards import ROWS
-from ssi_core.corpus.tables import PartWriter
 from ssi_core.types import BadInput
 
 LINES = "lines"

@@ -1,6 +1,6 @@
-"""From a click log to a ``clicks`` artefact: slates, pairs with weights, texts of both sides.
+"""From a click log to a collection: slates, pairs with weights, texts of both sides.
 
-Beside the tables of `artefact`, the directory holds
+Beside the tables of `tables`, the directory holds
 
 - ``quarantine.csv``: rows that were not believed, with the reason; none where all were
 - ``lines/``: what the lines of the logs gave, for the ingestion of the lines after them
@@ -21,9 +21,9 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core import store
-from ssi_core.corpus import inputs, tables
-from ssi_core.corpus.clicks.artefact import KIND
+from ssi_core import collection, store
+from ssi_core.collection import KIND, Side, open_collection, text_writer
+from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.before import LINES, Kept, Plan, plan_reading, read_rows, rows_read
 from ssi_core.corpus.clicks.check import alike, judged
 from ssi_core.corpus.clicks.columns import LogMap
@@ -36,12 +36,12 @@ from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.settle import settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.slates import as_quarantined
-from ssi_core.corpus.clicks.texts import Gathered, Listed, finish_corpus, with_ids
-from ssi_core.corpus.tables import PartWriter
+from ssi_core.corpus.clicks.texts import Gathered, Listed, with_ids
 from ssi_core.resources import require
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
+_TABLES: dict[str, Side] = {"page": "queries", "ad": "documents"}
 # Bytes of memory: of a block and of a shard of rows; of an id, if each line had a new one.
 _BASE, _OF_TEXT, _MOST, _ID, _TEXT_OF_AN_ID = 150_000_000, 5, 800_000_000, 60, 200
 
@@ -58,7 +58,10 @@ def ingest_clicks(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Artefact:
-    """Make a ``clicks`` artefact of logs of one form.
+    """Make a collection of click logs of one form: pages are queries, ads documents.
+
+    Where pages and ads have their texts in one collection, its documents are both, and its links
+    come along.
 
     Memory: a block of the log, a shard of its rows, and the ids of all pages and ads; said before
     the work begins.
@@ -68,7 +71,7 @@ def ingest_clicks(
     logs : files, one after the other
     form : `columns.load_map`
     out : directory; by default one of the store
-    pages, ads : corpus directory or table of the texts, where the log has only ids
+    pages, ads : collection or table of the texts, where the log has only ids
     rules : `Rules`
     since : artefact of earlier logs of this form; only lines that it has not read are read. The
         result, and its key, are those of reading all its logs, whether they are still there or
@@ -178,13 +181,14 @@ class _Ingestion:
         path = self._building.path
         rows = Shards(path / "rows", plan.text)
         with ExitStack() as stack:
-            writers = {side: _corpus_writer(path, side) for side in ("page", "ad")}
+            shared = _shared(self._listed)
+            writers = {side: text_writer(path, _TABLES[side]) for side in ("page", "ad")[shared:]}
             for writer in (*writers.values(), self._kept.writer):
                 stack.enter_context(writer)
             forms = {"page": self._form.pages, "ad": self._form.ads}
             gathered = {
-                side: Gathered(side, writers[side], forms[side].language)
-                for side in writers
+                side: Gathered(side, writer, forms[side].language)
+                for side, writer in writers.items()
                 if side not in self._listed
             }
             if plan.before:
@@ -200,15 +204,18 @@ class _Ingestion:
             said = self._quarantine.rows, self._quarantine.known()
             self._kept.finish(key, plan.logs, *said)
             used = self._settle(rows, plan, where)
-            if "page" in self._listed:
+            if "page" in self._listed and not shared:
                 self._listed["page"].write(writers["page"], used["page"])
             if "ad" in self._listed:
                 self._listed["ad"].write(writers["ad"])
-            counts = {f"{side}s": writer.rows for side, writer in writers.items()}
+            counts: dict[str, int] = {
+                _TABLES[side]: writer.rows for side, writer in writers.items()
+            }
+            if shared:
+                counts["links"] = self._take_links(self._listed["ad"].path)
         self._name_language(path)
         for side in writers:
-            finish_corpus(self._building, f"{side}s", counts[f"{side}s"])
-            if share := warn_unsplit(path / f"{side}s", f"{side}s"):
+            if share := warn_unsplit(path / _TABLES[side], f"{side}s"):
                 self._building.counts[f"{side}s_not_split"] = share
         self._quarantine.finish()
         self._building.counts.update(counts)
@@ -223,6 +230,15 @@ class _Ingestion:
         for side, listed in self._listed.items():
             skipped |= {f"{side}s_{name}": n for name, n in listed.skipped.items() if n}
         rows.remove()
+
+    def _take_links(self, path: Path) -> int:
+        """Take over the links of the collection that has the texts; return how many."""
+        given = open_collection(path)
+        if collection.LINK not in given.relations:
+            return 0
+        with collection.relation_writer(self._building.path, collection.LINK) as writer:
+            writer.link_all(given.relation(collection.LINK))
+        return writer.rows
 
     def _settle(self, rows: Shards, plan: Plan, where: Path) -> dict[str, pl.DataFrame]:
         """Write what the rows tell of pairs; return the ids that are used."""
@@ -241,12 +257,12 @@ class _Ingestion:
         ]
         if sides:
             name = "language" if len(sides) == len(forms) else f"{sides[0]}s_language"
-            self._building.counts[name] = name_language([path / f"{side}s" for side in sides])
+            self._building.counts[name] = name_language([path / _TABLES[side] for side in sides])
 
     def _take(self, plan: Plan, before: Path, rows: Shards, gathered: dict[str, Gathered]) -> None:
         """Take over what earlier lines said; tables of texts may be others now."""
         for side, one in gathered.items():
-            one.go_on(before / f"{side}s" / "documents", before / LINES)
+            one.go_on(before / _TABLES[side], before / LINES)
         parts, said = self._kept.take(before)
         self._quarantine.go_on(said["rows"], before / LINES, said)
         for part in parts:
@@ -327,7 +343,7 @@ class _Ingestion:
         return rows.filter(~wrong)
 
 
-def _corpus_writer(path: Path, side: str) -> PartWriter:
-    corpus = path / f"{side}s"
-    corpus.mkdir()
-    return tables.document_writer(corpus)
+def _shared(listed: dict[str, Listed]) -> bool:
+    """Tell whether one collection has the texts of pages and of ads."""
+    keys = [tuple(one.parents.values()) for one in listed.values()]
+    return len(keys) == 2 and keys[0] == keys[1] != ()

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core import store
+from ssi_core import collection, store
+from ssi_core.collection import PartWriter
 from ssi_core.corpus import inputs
-from ssi_core.corpus.clicks.artefact import IMPRESSIONS, KIND, PAIRS
-from ssi_core.corpus.clicks.texts import id_of, write_corpus
-from ssi_core.corpus.tables import PartWriter
+from ssi_core.corpus.clicks.tables import CLICKS, IMPRESSIONS, write_clicks
+from ssi_core.corpus.clicks.texts import id_of, write_texts
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -54,7 +54,7 @@ def ingest_farm_ads(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Artefact:
-    """Make a ``clicks`` artefact: ``pages/`` are the ads, ``ads/`` their landing pages.
+    """Make a collection of clicks: queries are the ads, documents their landing pages.
 
     Ads of the same words are one query and pages of the same words one document, so that a pair is
     there once and on one side of a split.
@@ -73,9 +73,9 @@ def ingest_farm_ads(
     """
     path = Path(directory) / WORDS
     parents = inputs.digest_inputs([path], progress=progress)
-    settings = {"source": "farm-ads", "clicks": "all", "split": "pairs"}
+    settings = {"source": "farm-ads", "clicks": "all"}
     make = partial(_build, path=path)
-    return store.open_or_make(KIND, settings, parents, make, out=out, force=force)
+    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -104,14 +104,19 @@ def _build(building: Building, path: Path) -> None:
             skipped["line_without_ad" if not ad else "line_without_page"] += 1
         else:
             pairs[ad, page] += 1
-    for name, each in (("pages", dict.fromkeys(ad for ad, _ in pairs)),
-                       ("ads", dict.fromkeys(page for _, page in pairs))):  # fmt: skip
-        frame = pl.DataFrame({"id": [id_of(text) for text in each], "text": list(each)})
-        write_corpus(building, name, frame.with_columns(title=pl.lit(None, pl.String)), "en")
-        building.counts[name] = len(frame)
+    sides: dict[collection.Side, dict[str, None]] = {
+        "queries": dict.fromkeys(ad for ad, _ in pairs),
+        "documents": dict.fromkeys(page for _, page in pairs),
+    }
+    for side, texts in sides.items():
+        frame = pl.DataFrame({"id": [id_of(text) for text in texts], "text": list(texts)})
+        with collection.text_writer(building.path, side) as writer:
+            write_texts(writer, frame.with_columns(title=pl.lit(None, pl.String)), "en")
+        building.counts[side] = len(frame)
     rows = [(id_of(ad), id_of(page), n, n, float(n), None) for (ad, page), n in pairs.items()]
-    table = pl.DataFrame(rows, schema=PAIRS, orient="row").sort("page", "ad")
-    table.write_parquet(building.path / "pairs.parquet")
+    names = {"page": pl.String(), "ad": pl.String(), **CLICKS}
+    table = pl.DataFrame(rows, schema=names, orient="row")
+    write_clicks(building.path, table)
     with PartWriter(building.path / "impressions", IMPRESSIONS):
         pass
     building.counts.update(lines=found, pairs=len(table))

@@ -79,17 +79,17 @@ def _letters(texts: Iterable[str]) -> Counter[str]:
     return found
 
 
-def name_language(corpora: Sequence[Path]) -> str:
+def name_language(places: Sequence[Path]) -> str:
     """Guess the language of some texts together and write it into them; say it in words.
 
     Parameters
     ----------
-    corpora : directories of texts, not sealed yet
+    places : directories of texts, not sealed yet
     """
-    texts = pl.concat([_sample(corpus) for corpus in corpora])["text"]
+    texts = pl.concat([_sample(place) for place in places])["text"]
     code = guess_language(texts)
-    for corpus in corpora:
-        for part in files.parts_in(corpus / "documents"):
+    for place in places:
+        for part in files.parts_in(place):
             _rewrite(part, code)
     how = "words between blanks; " if code == PLACEHOLDER else ""
     return f"{code} ({how}guessed from the script of {len(texts):,} texts; --language to change)"
@@ -105,7 +105,7 @@ def _rewrite(part: Path, code: str) -> None:
     new.replace(part)
 
 
-def warn_unsplit(corpus: Path, section: str) -> float:
+def warn_unsplit(place: Path, section: str) -> float:
     """Return the share of the texts that are not split into words; warn where they are many.
 
     A text is not split if it has few words in its language and many by its script: a sentence in
@@ -113,10 +113,10 @@ def warn_unsplit(corpus: Path, section: str) -> float:
 
     Parameters
     ----------
-    corpus : directory of the texts
+    place : directory of the texts
     section : of the map that names their language, "pages" or "ads"
     """
-    texts = _sample(corpus)
+    texts = _sample(place)
     unsplit = [(text, code) for text, code in texts.iter_rows() if _is_unsplit(text, code or "")]
     share = len(unsplit) / max(1, len(texts))
     if share <= _MANY:
@@ -131,9 +131,9 @@ def warn_unsplit(corpus: Path, section: str) -> float:
     return round(share, 3)
 
 
-def _sample(corpus: Path) -> pl.DataFrame:
-    parts = files.parts_in(corpus / "documents")
-    with files.reading(corpus / "documents"):
+def _sample(place: Path) -> pl.DataFrame:
+    parts = files.parts_in(place)
+    with files.reading(place):
         documents = pl.scan_parquet(parts, glob=False)
         ids = documents.select("id").collect()["id"]
         order = pl.DataFrame({"id": ids, "hash": ids.hash()}).sort("hash", "id")

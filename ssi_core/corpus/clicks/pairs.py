@@ -12,10 +12,10 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core.corpus.clicks.artefact import IMPRESSIONS, PAIRS
+from ssi_core.collection import PartWriter
 from ssi_core.corpus.clicks.columns import GradeForm
 from ssi_core.corpus.clicks.shards import Shards
-from ssi_core.corpus.tables import PartWriter
+from ssi_core.corpus.clicks.tables import CLICKS, IMPRESSIONS, write_clicks
 from ssi_core.store import Building
 from ssi_core.types import BadInput
 
@@ -33,14 +33,14 @@ def settle_pairs(
     sums = pl.concat([_summed(rows.read(shard)) for shard in rows])
     silent = (pl.col("shown") == 0) & (pl.col("clicks") == 0) & pl.col("grade").is_null()
     seen = sums.filter(~silent.fill_null(False))
-    pairs = seen.with_columns(weight=_weight(grades)).select("rows", *PAIRS.keys())
+    pairs = seen.with_columns(weight=_weight(grades)).select("rows", "page", "ad", *CLICKS.keys())
     relevant = pairs.filter(pl.col("weight") > 0)
     if not len(relevant):
         raise BadInput(
             f"{where}: of {len(pairs):,} pairs none was clicked, or has a grade of "
             f"{grades.relevant:g} or more. Give a longer log, or another [grades] relevant."
         )
-    pairs.select(PAIRS.keys()).sort("page", "ad").write_parquet(building.path / "pairs.parquet")
+    write_clicks(building.path, pairs)
     with PartWriter(building.path / "impressions", IMPRESSIONS):
         pass
     building.counts.update(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
-from ssi_core.corpus.clicks.artefact import Split
 from ssi_core.corpus.clicks.columns import LogMap
 from ssi_core.types import BadInput
 
@@ -25,15 +24,11 @@ class Rules:
         positions, else "all"
     clip : with "inverse": largest of these weights
     most_broken : share of rows that may be in quarantine
-    split : how a task divides the clicks: "pairs" by a hash of page and ad, so that no pair is on
-        two sides; "sessions" by a hash of the user (where the log tells, else of the session);
-        "time": earlier slates are for training, later ones for testing
     """
 
     clicks: Clicks | None = None
     clip: float = 10.0
     most_broken: float = 0.05
-    split: Split = "pairs"
 
     @property
     def by_propensity(self) -> bool:
@@ -41,10 +36,9 @@ class Rules:
         return self.clicks in ("weighted", "inverse")
 
     def __post_init__(self) -> None:
-        for name, kind in (("clicks", Clicks), ("split", Split)):
-            if getattr(self, name) not in (*get_args(kind), *([None] if name == "clicks" else [])):
-                known = ", ".join(get_args(kind))
-                raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {known}")
+        if self.clicks not in (*get_args(Clicks), None):
+            known = ", ".join(get_args(Clicks))
+            raise ValueError(f"clicks={self.clicks!r}: expected one of {known}")
         if self.clip < 1:
             raise ValueError(f"clip={self.clip}: expected a weight >= 1")
         if not 0 <= self.most_broken <= 1:
@@ -56,8 +50,7 @@ class Rules:
         Raises
         ------
         BadInput
-            The clicks need a position, the showings that were not clicked, or a time, and the map
-            has none.
+            The clicks need a position or the showings that were not clicked, and the map has none.
         """
         placed = "position" in form.columns
         rules = replace(self, clicks=self.clicks or ("first" if placed else "all"))
@@ -78,6 +71,4 @@ class Rules:
                 f"{form.where}: [log]: all_clicked: --clicks {rules.clicks} needs what was shown "
                 "and not clicked, too. Take --clicks all or first."
             )
-        if rules.split == "time" and "time" not in form.columns:
-            raise BadInput(f"{form.where}: split 'time' needs a time under [columns].")
         return rules

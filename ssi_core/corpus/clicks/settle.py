@@ -9,13 +9,13 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core.corpus.clicks.artefact import IMPRESSIONS, PAIRS
+from ssi_core.collection import PartWriter
 from ssi_core.corpus.clicks.propensity import estimate_propensities
 from ssi_core.corpus.clicks.quarantine import Quarantine
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.shards import Shards
 from ssi_core.corpus.clicks.slates import as_quarantined, slates_of, weighed
-from ssi_core.corpus.tables import PartWriter
+from ssi_core.corpus.clicks.tables import IMPRESSIONS, write_clicks
 from ssi_core.kernels.relevance import estimate_relevance
 from ssi_core.store import Building
 from ssi_core.types import BadInput
@@ -69,7 +69,7 @@ def settle(
     if rules.clicks == "weighted":
         found = _by_relevance(found, shown, positions)
     found = found.with_columns(grade=pl.lit(None, pl.Float64))
-    found.select(PAIRS.keys()).sort("page", "ad").write_parquet(building.path / "pairs.parquet")
+    write_clicks(building.path, found)
     _account(building, totals, quarantine.rows, len(found))
     return {side: shown.select(id=pl.col(side)).unique() for side in ("page", "ad")}
 

@@ -1,4 +1,4 @@
-"""The texts of pages and ads: out of the log itself, or out of a table or a corpus of their own."""
+"""The texts of pages and ads: out of the log itself, or out of a table or a collection."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core import files, store
-from ssi_core.corpus import tables
+from ssi_core import collection, files
+from ssi_core.collection import Collection, PartWriter, open_collection
 from ssi_core.corpus.clicks.columns import LogForm, TextForm
 from ssi_core.corpus.clicks.log import read_log
-from ssi_core.corpus.tables import PartWriter
-from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput
 
 _TITLE = 60  # characters of a text that stand for a title
@@ -107,19 +105,17 @@ def write_texts(writer: PartWriter, texts: pl.DataFrame, language: str | None) -
             "id",
             title=_title(),
             language=pl.col("language") if language is None else pl.lit(language),
-            revision=pl.lit(None, pl.Int64),
-            timestamp=pl.lit(None, pl.Datetime("us", "UTC")),
             text=pl.col("text"),
-        )
+        ).pipe(collection.timeless)
     )
 
 
 class Listed:
-    """Texts of a corpus directory, or of a table (CSV, TSV, JSON lines, parquet).
+    """Documents of a collection, or texts of a table (CSV, TSV, JSON lines, parquet).
 
     Parameters
     ----------
-    path : of the corpus or the table
+    path : of the collection or the table
     form : names of the table's columns
     log : how the table is written; its format is that of its name
     """
@@ -127,16 +123,14 @@ class Listed:
     def __init__(self, path: Path, form: TextForm, log: LogForm) -> None:
         self.path, self._form = path, form
         self._log = replace(log, format="", header=True)
-        self._corpus: Artefact | None = None
-        if path.is_dir():
-            self._corpus = store.read(path, tables.KIND)
+        self._collection: Collection | None = open_collection(path) if path.is_dir() else None
         self.skipped: Counter[str] = Counter()
         self._ids = self._known()
 
     @property
     def parents(self) -> dict[str, str]:
-        """Key of the corpus; a table is an input like the log."""
-        return {} if self._corpus is None else {self.path.name: self._corpus.key}
+        """Key of the collection; a table is an input like the log."""
+        return {} if self._collection is None else {self.path.name: self._collection.key}
 
     def known(self) -> pl.DataFrame:
         """Ids that have a text."""
@@ -158,11 +152,10 @@ class Listed:
 
     def _frames(self) -> Iterator[pl.DataFrame]:
         """Frames of line, id, title and text; what is no text is counted."""
-        if self._corpus is not None:
-            for part in sorted((self.path / "documents").glob("part-*.parquet")):
-                again = "Remove the corpus and ingest it again."
+        if self._collection is not None:
+            for part in self._collection.parts("documents"):
                 names = ("id", "title", "text", "language")
-                frame = files.read_strings([part], *names, remedy=again)
+                frame = files.read_strings([part], *names, remedy=collection.INGEST)
                 for piece in frame.with_row_index("line", 1).iter_slices(_AT_ONCE):
                     yield piece.with_columns(pl.col("line").cast(pl.Int64))
             return
@@ -186,7 +179,13 @@ class Listed:
         return texts.select("id", title=_title(), text=pl.col("text"))
 
     def write(self, writer: PartWriter, wanted: pl.DataFrame | None = None) -> None:
-        """Write the texts of some ids (all: None) as documents, each once."""
+        """Write the texts of some ids (all: None) as documents, each once.
+
+        All the texts of a collection are its own files under a second name, and take no room.
+        """
+        if self._collection is not None and wanted is None:
+            writer.link_all(self._collection.parts("documents"))
+            return
         done = pl.DataFrame(schema={"id": pl.String})
         for frame in self._frames():
             rows = frame.unique("id", keep="first", maintain_order=True)
@@ -195,27 +194,4 @@ class Listed:
                 rows = rows.join(wanted, on="id", how="semi", maintain_order="left")
             done = pl.concat([done, rows.select("id")])
             language = self._form.language or PLACEHOLDER
-            write_texts(writer, rows, None if self._corpus is not None else language)
-
-
-def write_corpus(building: Building, name: str, rows: pl.DataFrame, language: str) -> None:
-    """Write a corpus of id, title (or null) and text into an artefact, without links."""
-    (building.path / name).mkdir()
-    with tables.document_writer(building.path / name) as writer:
-        write_texts(writer, rows, language)
-    finish_corpus(building, name, len(rows))
-
-
-def finish_corpus(building: Building, name: str, documents: int) -> None:
-    """Make a directory of documents in an artefact a corpus of its own, without links."""
-    with tables.link_writer(building.path / name):
-        pass
-    store.seal(
-        building.path / name,
-        kind=tables.KIND,
-        key=store.key_of(tables.KIND, {"name": name}, {"clicks": building.key}),
-        configuration={"source": f"{name} of clicks"},
-        parents={},
-        counts={"documents": documents, "links": 0},
-        skipped={},
-    )
+            write_texts(writer, rows, None if self._collection is not None else language)

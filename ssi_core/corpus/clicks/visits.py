@@ -1,4 +1,4 @@
-"""Read the visits of a clicks artefact, and what is known of how they came about."""
+"""Read the visits of a collection of clicks, and what is known of how they came about."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from ssi_core import files, store
-from ssi_core.corpus.clicks.artefact import KIND
+from ssi_core.collection import KIND
 from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.clicks.log import read_log
 from ssi_core.types import BadInput
@@ -50,7 +50,7 @@ def read_propensities(place: Path) -> pl.DataFrame:
     Parameters
     ----------
     place : Path
-        A clicks artefact, which has estimates, or a table of the columns position and propensity.
+        A collection of clicks with estimates, or a table of the columns position, propensity.
     """
     if place.is_dir():
         with files.reading(place / "propensities.parquet", _AGAIN):

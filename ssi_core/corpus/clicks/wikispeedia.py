@@ -14,17 +14,17 @@ from typing import Any
 
 import polars as pl
 
-from ssi_core import store
-from ssi_core.corpus import inputs, tables
-from ssi_core.corpus.clicks.artefact import IMPRESSIONS, KIND, PAIRS, Split
-from ssi_core.corpus.tables import PartWriter
+from ssi_core import collection, files, store
+from ssi_core.collection import PartWriter
+from ssi_core.corpus import inputs
+from ssi_core.corpus.clicks.tables import CLICKS, IMPRESSIONS, write_clicks
 from ssi_core.corpus.wikispeedia import (
     ARTICLES,
     CATEGORIES,
     LINKS,
     TEXTS,
-    ingest_wikispeedia,
     rows_of,
+    write_articles,
 )
 from ssi_core.store import Artefact, Building
 from ssi_core.types import Progress
@@ -64,34 +64,36 @@ def ingest_wikispeedia_clicks(
     directory: Path,
     out: Path | None = None,
     *,
-    split: Split = "pairs",
     force: bool = False,
     progress: Progress | None = None,
 ) -> Artefact:
-    """Make a ``clicks`` artefact of the games of Wikispeedia; pages and ads are its articles.
+    """Make a collection of Wikispeedia and its games: articles are clicked on articles.
+
+    The user of a click is the player.
 
     Parameters
     ----------
     directory : has the texts, articles and links of `wikispeedia` and both files of paths
-    split : see `rules.Rules`; the user of a click is its player
     out, force : see `wikispeedia.ingest_wikispeedia`, as for what is raised
     """
     directory = Path(directory)
     names = [TEXTS, ARTICLES, LINKS, FINISHED, UNFINISHED]
     names += [CATEGORIES] if (directory / CATEGORIES).exists() else []
     parents = inputs.digest_inputs([directory / name for name in names], progress=progress)
-    settings = {"source": "wikispeedia", "clicks": "all", "split": split}
+    settings = {"source": "wikispeedia", "clicks": "all"}
     make = partial(_build, directory=directory, progress=progress)
-    return store.open_or_make(KIND, settings, parents, make, out=out, force=force)
+    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
 
 
 def _build(building: Building, directory: Path, progress: Progress | None) -> None:
-    ingest_wikispeedia(directory, building.path / "pages", progress=progress)
-    corpus = tables.open_corpus(building.path / "pages")
-    articles = set(corpus.documents.select("id").collect()["id"])
-    slates = corpus.links.select(page="source", ad="target").sort("page", "ad").collect()
-    slates.write_parquet(building.path / "slates.parquet")
-    linked = set(slates.rows())
+    write_articles(building, directory, progress)
+    documents = files.parts_in(building.path / "documents")
+    articles = set(pl.read_parquet(documents, columns=["id"], glob=False)["id"])
+    links = files.parts_in(building.path / collection.relation_at(collection.LINK))
+    shown = pl.read_parquet(links, glob=False).sort("source", "target")
+    with collection.relation_writer(building.path, collection.SHOWN) as writer:
+        writer.write(shown)
+    linked = set(shown.rows())
     rows: list[tuple[Any, ...]] = []
     skipped: Counter[str] = Counter()
     games = found = 0
@@ -115,22 +117,21 @@ def _build(building: Building, directory: Path, progress: Progress | None) -> No
         clicked=pl.lit(True),
         weight=pl.lit(1.0),
     ).select(IMPRESSIONS.keys())
-    with PartWriter(building.path / "impressions", IMPRESSIONS) as writer:
-        writer.write(events)
+    with PartWriter(building.path / "impressions", IMPRESSIONS) as impressions:
+        impressions.write(events)
     pairs = events.group_by("page", "ad").agg(
         clicks=pl.len().cast(pl.Int64),
         weight=pl.col("weight").sum(),
         grade=pl.lit(None, pl.Float64),
     )
     shown = events.group_by("page").agg(shown=pl.len().cast(pl.Int64))
-    pairs = pairs.join(shown, on="page").select(PAIRS.keys()).sort("page", "ad")
-    pairs.write_parquet(building.path / "pairs.parquet")
+    pairs = pairs.join(shown, on="page").select("page", "ad", *CLICKS.keys())
+    write_clicks(building.path, pairs)
     building.counts.update(
         games=games,
         clicks_found=found,
         clicks=len(events),
         pairs=len(pairs),
-        pages=len(articles),
         players=events["user"].n_unique(),
     )
     building.skipped.update(sorted(skipped.items()))

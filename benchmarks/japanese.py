@@ -23,7 +23,6 @@ from sudachipy import Dictionary
 
 from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
 from ssi_core.corpus.kyoto import ARTICLES, ingest_kyoto
-from ssi_core.corpus.mates import open_mates
 from ssi_core.text import runs
 from ssi_core.text.tokenizer import tokenize
 
@@ -98,7 +97,7 @@ def rows() -> Iterator[Row]:
         yield Row("Japanese words", "", note="SSI_REAL_DATA names no Kyoto articles")
         return
     with TemporaryDirectory() as name:
-        mates = open_mates(ingest_kyoto(release, Path(name) / "mates").path)
+        mates = ingest_kyoto(release, Path(name) / "mates").path
         queries, documents = (
             pl.read_parquet(corpus / "documents" / "*.parquet")["text"].to_list()
             for corpus in (mates.queries, mates.documents)

@@ -5,7 +5,7 @@ import os
 import pytest
 from hypothesis import settings
 
-from ssi_core.features.task import build_mates_task, build_task
+from ssi_core.features.task import build_task
 from tests import trains
 from tests.corpora import topical, write_corpus, write_mates
 
@@ -61,6 +61,6 @@ def mates_task_dirs(tmp_path_factory, mates):
     """Tasks of the mates, "link" and "mate", with a view of each kind."""
     place = tmp_path_factory.mktemp("mates_tasks")
     views = ("raw", "sublinear:10", "dictionary.raw", "untitled.raw")
-    for relevant in ("link", "mate"):
-        build_mates_task(mates, place / relevant, relevant=relevant, views=views)
+    for name, relevant in (("link", "translation > link"), ("mate", "translation")):
+        build_task(mates, place / name, relevant=relevant, views=views)
     return {relevant: place / relevant for relevant in ("link", "mate")}

@@ -5,20 +5,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ssi_core import store
-from ssi_core.corpus import mates
-from ssi_core.corpus.mates import Mates
-from tests.seals import reseal
+from ssi_core import collection, store
+from ssi_core.corpus.clicks.tables import CLICKS
+from ssi_core.corpus.judgements import write_queries, write_relation
 
+PAIRS = {"page": pl.String(), "ad": pl.String(), **CLICKS}
+"""Schema of `clicked_pairs`."""
 SUBJECTS = ("boats", "birds", "music", "metal", "cheese", "stars", "trains", "plants")
-DOCUMENTS_SCHEMA = {
-    "id": pl.String,
-    "title": pl.String,
-    "language": pl.String,
-    "revision": pl.Int64,
-    "timestamp": pl.Datetime("us", "UTC"),
-    "text": pl.String,
-}
 
 
 def write_corpus(
@@ -26,36 +19,54 @@ def write_corpus(
 ) -> Path:
     """A corpus directory of texts; the document in row i is "d{i}", its title "Page {i}"."""
     n = len(texts)
-    documents = pl.DataFrame(
-        {
-            "id": [f"d{i}" for i in range(n)],
-            "title": [f"Page {i}" for i in range(n)],
-            "language": [language] * n,
-            "revision": [None] * n,
-            "timestamp": [None] * n,
-            "text": texts,
-        },
-        schema=DOCUMENTS_SCHEMA,
-    )
-    ends = {"source": [f"d{a}" for a, _ in links], "target": [f"d{b}" for _, b in links]}
+    documents = texts_of(texts, [f"Page {i}" for i in range(n)], language)
     configuration = {"texts": texts, "links": links, "language": language}
     with store.create(
         path,
-        kind="corpus",
-        key=store.key_of("corpus", configuration, {}),
+        kind=collection.KIND,
+        key=store.key_of(collection.KIND, configuration, {}),
         configuration={},
         parents={},
     ) as building:
-        (building.path / "documents").mkdir()
-        (building.path / "links").mkdir()
-        # Two parts, so that the order of rows is that of the parts.
-        documents[: n // 2].write_parquet(building.path / "documents" / "part-00000.parquet")
-        documents[n // 2 :].write_parquet(building.path / "documents" / "part-00001.parquet")
-        pl.DataFrame(ends, schema={"source": pl.String, "target": pl.String}).write_parquet(
-            building.path / "links" / "part-00000.parquet"
-        )
+        write_in_two_parts(building.path, "documents", documents)
+        write_ends(building.path, collection.LINK, links)
         building.counts.update(documents=n, links=len(links))
     return path
+
+
+def texts_of(texts: list[str], titles: list[str], language: str) -> pl.DataFrame:
+    """Texts as a collection has them; that in row i is "d{i}"."""
+    ids = [f"d{i}" for i in range(len(texts))]
+    columns = {"id": ids, "title": titles, "language": [language] * len(texts), "text": texts}
+    return collection.timeless(pl.DataFrame(columns))
+
+
+def write_in_two_parts(path: Path, side: collection.Side, texts: pl.DataFrame) -> None:
+    """Write texts in two parts, so that the order of rows is that of the parts."""
+    half = len(texts) // 2
+    with collection.text_writer(path, side) as writer:
+        writer.write(texts[:half])
+        writer.write(texts[half:])
+
+
+def write_ends(path: Path, relation: str, rows: list[tuple[int, int]]) -> None:
+    """Write a relation between "d{i}" and "d{j}" for each (i, j)."""
+    ends = {"source": [f"d{a}" for a, _ in rows], "target": [f"d{b}" for _, b in rows]}
+    schema = {"source": pl.String, "target": pl.String}
+    with collection.relation_writer(path, relation) as writer:
+        writer.write(pl.DataFrame(ends, schema=schema))
+
+
+def clicked_pairs(path: Path) -> pl.DataFrame:
+    """The pairs of a collection of clicks: page, ad, shown, clicks, weight, grade."""
+    clicks = collection.open_collection(path).frame("relations/click")
+    return clicks.rename({"source": "page", "target": "ad"})
+
+
+def judged_pairs(path: Path) -> pl.DataFrame:
+    """The judgements of a collection: query, document, grade, perhaps side."""
+    judgements = collection.open_collection(path).frame("relations/judgement")
+    return judgements.rename({"source": "query", "target": "document"})
 
 
 def topical(documents: int = 200, seed: int = 0) -> tuple[list[str], list[tuple[int, int]]]:
@@ -83,7 +94,6 @@ def write_collection(path: Path, judgements: list[tuple[str, str, int]] | None =
     title of a document is its first three words.
     """
     texts, _ = topical()
-    plain = write_corpus(path.with_name(path.name + "-texts"), texts, [])
     rng = np.random.default_rng(1)
     of = len(SUBJECTS)
     ids = [f"q{i}" for i in range(25)]
@@ -98,24 +108,14 @@ def write_collection(path: Path, judgements: list[tuple[str, str, int]] | None =
             if name != "q9"
             for d in rng.choice(np.arange(i % of, len(texts), of), 6, replace=False)
         ]
-    said = {"judgements": judgements}
-    key = store.key_of("corpus", said, {})
-    with store.create(path, kind="corpus", key=key, configuration={}, parents={}) as building:
-        for table in ("documents", "links"):
-            (plain / table).rename(building.path / table)
-        for part in (building.path / "documents").iterdir():
-            beginning = pl.col("text").str.split(" ").list.head(3).list.join(" ")
-            pl.read_parquet(part).with_columns(title=beginning).write_parquet(part)
-        for table in ("queries", "judgements"):
-            (building.path / table).mkdir()
-        pl.DataFrame({"id": ids, "text": asked}).write_parquet(
-            building.path / "queries" / "part-00000.parquet"
-        )
-        pl.DataFrame(
-            judgements,
-            schema={"query": pl.String, "document": pl.String, "grade": pl.Int8},
-            orient="row",
-        ).write_parquet(building.path / "judgements" / "part-00000.parquet")
+    key = store.key_of(collection.KIND, {"judgements": judgements}, {})
+    kind = collection.KIND
+    with store.create(path, kind=kind, key=key, configuration={}, parents={}) as building:
+        beginnings = [" ".join(text.split(" ")[:3]) for text in texts]
+        write_in_two_parts(building.path, "documents", texts_of(texts, beginnings, "en"))
+        write_queries(building.path, pl.DataFrame({"id": ids, "text": asked}))
+        names = {"query": pl.String, "document": pl.String, "grade": pl.Int8}
+        write_relation(building.path, pl.DataFrame(judgements, schema=names, orient="row"))
     return path
 
 
@@ -124,8 +124,8 @@ def foreign(text: str) -> str:
     return " ".join(f"ĵ{word}" for word in text.replace(":", "").lower().split())
 
 
-def write_mates(path: Path, documents: int = 200, *, dictionary: bool = True) -> Mates:
-    """Mates of `topical` texts: "d{i}" and "d{i}", but for the last three queries, without a mate.
+def write_mates(path: Path, documents: int = 200, *, dictionary: bool = True) -> Path:
+    """Translations of `topical` texts: "d{i}" and "d{i}", but for the last three queries.
 
     A title of a query is in the text of what it links to: "d{i}" is "titulo{i}". The dictionary has
     the words of the subjects, and "ĵthe ĵboats1" as one term.
@@ -136,28 +136,28 @@ def write_mates(path: Path, documents: int = 200, *, dictionary: bool = True) ->
         f"{foreign(text)} " + " ".join(f"titulo{b}x" for b in mentioned[i])
         for i, text in enumerate(texts)
     ]
-    queries = write_corpus(path.with_name(f"{path.name}-eo"), asked, links, language="eo")
-    for part in (queries / "documents").iterdir():
-        rows = pl.col("id").str.strip_prefix("d")
-        titles = pl.concat_str(pl.lit("titulo"), rows, pl.lit("x"))
-        pl.read_parquet(part).with_columns(title=titles).write_parquet(part)
-    reseal(queries)
-    english = write_corpus(path.with_name(f"{path.name}-en"), texts, links)
-    ids = [f"d{i}" for i in range(documents - 3)]
-    corpora = dict(zip(mates.SIDES, (queries, english), strict=True))
+    titles = [f"titulo{i}x" for i in range(documents)]
     with store.create(
         path,
-        kind=mates.KIND,
+        kind=collection.KIND,
         key=f"{documents} {dictionary}",
         configuration={},
-        parents={side: store.read(corpus).key for side, corpus in corpora.items()},
+        parents={},
     ) as building:
-        mates.write_places(building.path, **corpora)
-        mates.write_pairs(building.path, pl.DataFrame({"query": ids, "document": ids}))
+        pages = [f"Page {i}" for i in range(documents)]
+        write_in_two_parts(building.path, "documents", texts_of(texts, pages, "en"))
+        write_in_two_parts(building.path, "queries", texts_of(asked, titles, "eo"))
+        write_ends(building.path, collection.LINK, links)
+        write_ends(building.path, collection.QUERY_LINK, links)
+        translations = [(i, i) for i in range(documents - 3)]
+        write_ends(building.path, collection.TRANSLATION, translations)
         known = [f"{subject}{k}" for subject in SUBJECTS for k in range(25)]
         entries = [(foreign(word), word) for word in known] + [("ĵthe ĵboats1", "yacht harbour")]
         if dictionary:
-            mates.write_dictionary(
+            collection.write_dictionary(
                 building.path, pl.DataFrame(entries, schema=["source", "target"], orient="row")
             )
-    return mates.open_mates(path)
+        building.counts.update(
+            documents=documents, queries=documents, links=len(links), translations=documents - 3
+        )
+    return path

@@ -156,7 +156,7 @@ def test_selected_rows_bring_the_rows_that_they_start_from(table):
     assert [row.label for row in found.select(["third"]).rows] == ["TF-IDF", "U'V + I", "third"]
     assert parse_table(found.to_dict()) == found
     with pytest.raises(BadInput, match="first fold"):
-        parse_table({**found.to_dict(), "tasks": {"links": {"split": "queries"}}})
+        parse_table({**found.to_dict(), "tasks": {"links": {"relevant": "judgement"}}})
 
 
 def test_a_limited_table_lowers_every_budget_and_is_another_table(table):
@@ -200,11 +200,15 @@ def test_every_training_of_a_shipped_table_can_be_limited(name):
         ("seeds = 3", "seeds = true", "seeds: True is of the wrong kind, expected a whole number"),
         ('title = "A small table"', "", "title is missing, expected text"),
         ('title = "A', 'baseline = "none"\ntitle = "A', r"baseline: no row 'none'\."),
-        ('words = "all"', 'words = "al"', "expected a whole number or 'all'"),
+        ('words = "all"', 'words = "al"', "words='al': Input should be"),
         ('words = "all"', 'wrods = "all"', r"tasks\.links\].* Did you mean 'words'\?"),
         ('title = "A', 'measures = ["mpa"]\ntitle = "A', r"no measure 'mpa'\. Did you mean 'map'"),
         ('title = "A', 'measures = []\ntitle = "A', r"measures: none is named\. Known: rank_loss"),
-        ('words = "all"', 'split = "random"', r"no choice 'random'\. Known: links, documents"),
+        (
+            'words = "all"',
+            'split = "random"',
+            "split='random': Input should be 'pairs', 'documents'",
+        ),
         ("[tasks.links]", "[tasks.a]\n[tasks.links]", r"'TF-IDF'.*which task\? .* a, links"),
         ("[defaults.bilinear]", "[defaults.bilinaer]", r"Did you mean 'bilinear'\?"),
         ("map_se = 0.010", "map_sd = 0.010", r"'TF-IDF': paper: no key 'map_sd'\. Did you mean"),

@@ -16,7 +16,7 @@ LINES = [
     {"training"},
     {"evaluation"},
     {"features", "corpus"},
-    {"text"},
+    {"text", "collection"},
     {"store", "resources", "stored", "threads", "verify"},
     {"integrity", "code"},
     {"files", "cache", "root"},

@@ -223,7 +223,7 @@ class Table:
         """Return what TOML would hold, with defaults written out; `parse_table` reads it back."""
         written = {
             **_written(self, "name", "title", "baseline", "seeds", "source", "note"),
-            "tasks": {name: _written(spec) for name, spec in self.tasks.items()},
+            "tasks": {name: _written_task(spec) for name, spec in self.tasks.items()},
             "rows": [_written_row(row) for row in self.rows],
         }
         if self.claims:
@@ -251,6 +251,10 @@ def _written_claim(claim: Claim) -> dict[str, Any]:
     if claim.margin is None:
         return written
     return {"equal": [written.pop("above"), written.pop("below")], **written}
+
+
+def _written_task(spec: TaskSpec) -> dict[str, Any]:
+    return spec.model_dump(exclude={"views"})
 
 
 def _written_row(row: Row) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from ssi_core.features.layout import MATRICES
 from ssi_core.features.links import write_links
 from ssi_core.features.making import Making, Reading
 from ssi_core.features.queries import MATRICES as QUERY_MATRICES
-from ssi_core.features.reading import texts_of
-from ssi_core.features.spec import TaskSpec
+from ssi_core.features.reading import language_of, texts_of
+from ssi_core.features.spec import TaskSpec, spec_of
 from ssi_core.features.texts import write_texts
 from ssi_core.features.tfidf import COUNTS, Weighting
 from ssi_core.features.translations import write_rewritten, write_translations
@@ -84,7 +84,7 @@ def build_task(
     ValueError
         A field is none; the message lists what there is.
     """
-    spec = TaskSpec(**fields) if spec is None else spec
+    spec = spec_of(**fields) if spec is None else spec
     collection = open_collection(place)
     _require_relation(collection, spec)
     settings = spec.configuration()
@@ -143,6 +143,8 @@ def _write_task(
     queries = documents
     if collection.has_queries and spec.relevant != kinds.LINK:
         queries = collection.names("queries")
+    for texts in (documents, queries):
+        language_of(collection.path, texts["language"])
     making = Making(collection, spec, frozen, building, progress, documents, queries)
     reading = _PAIRS[spec.relevant](making)
     query_view, view = write_texts(making, reading)

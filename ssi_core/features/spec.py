@@ -217,7 +217,7 @@ class TaskSpec(BaseModel):
 
     def with_views(self, views: Iterable[str]) -> TaskSpec:
         """Return the same task with other views."""
-        return TaskSpec(**{**self.model_dump(), "views": tuple(views)})
+        return spec_of(**{**self.model_dump(), "views": tuple(views)})
 
     def configuration(self) -> dict[str, Any]:
         """Return the settings of the artefact, as JSON has them."""
@@ -228,6 +228,14 @@ class TaskSpec(BaseModel):
         shared = self.held_out == other.held_out == "both"
         same = (self.split_seed, self.pool) == (other.split_seed, other.pool)
         return self == other or (shared and same)
+
+
+def spec_of(**fields: Any) -> TaskSpec:
+    """Return the spec of some fields; `ValueError` says in a line what is wrong with them."""
+    try:
+        return TaskSpec(**fields)
+    except ValidationError as error:
+        raise ValueError(faults(error)) from None
 
 
 def read_spec(fields: Mapping[str, Any], where: str) -> TaskSpec:
@@ -245,9 +253,9 @@ def read_spec(fields: Mapping[str, Any], where: str) -> TaskSpec:
             hint = f" Did you mean {close[0]!r}?" if close else ""
             raise BadInput(f"{where}: no key {name!r}.{hint} Known: {', '.join(known)}.")
     try:
-        return TaskSpec(**fields)
-    except ValidationError as error:
-        raise BadInput(f"{where}: {faults(error)}") from None
+        return spec_of(**fields)
+    except ValueError as error:
+        raise BadInput(f"{where}: {error}") from None
 
 
 def faults(error: ValidationError) -> str:

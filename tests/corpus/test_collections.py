@@ -3,8 +3,8 @@ import gzip
 import polars as pl
 import pytest
 
+from ssi_core.collection import open_collection
 from ssi_core.corpus.collections import ingest_collection, read_records
-from ssi_core.corpus.tables import open_corpus
 from ssi_core.types import BadInput
 from tests.corpus.dumps import real_data
 
@@ -72,7 +72,7 @@ def test_cranfield_counts_its_queries_and_grades_backwards(tmp_path):
 
 def test_texts_have_the_title_once(tmp_path):
     made = ingest_collection(write(tmp_path / "in", "1 1 1\n"), tmp_path / "out")
-    documents = open_corpus(made.path).documents.collect()
+    documents = open_collection(made.path).documents.collect()
     assert documents["id"].to_list() == ["1", "2", "10"]
     assert documents["title"].to_list() == ["wing in a slipstream .", "2", "over two lines"]
     assert documents["text"].to_list() == [
@@ -80,7 +80,7 @@ def test_texts_have_the_title_once(tmp_path):
         "no title\nheat, flow",
         "over two lines",
     ]
-    assert open_corpus(made.path).links.collect().is_empty()
+    assert open_collection(made.path).links.collect().is_empty()
 
 
 @pytest.mark.parametrize("names", [("CISI.ALL", "CISI.QRY", "CISI.REL"),

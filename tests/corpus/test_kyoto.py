@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ssi_core.collection import open_collection
 from ssi_core.corpus.kyoto import ingest_kyoto, title_mentions
-from ssi_core.corpus.mates import open_mates
-from ssi_core.corpus.tables import open_corpus
 from ssi_core.types import BadInput, Refused
 from tests.corpus.dumps import real_data
 from tests.corpus.kyoto import ARTICLES, article, release, sentence
@@ -18,10 +17,10 @@ IDS = ["BLD00001", "CLT00002", "CLT00003"]
 
 def test_a_small_release(tmp_path):
     made = ingest_kyoto(release(tmp_path / "in"), tmp_path / "out")
-    mates = open_mates(tmp_path / "out")
+    mates = tmp_path / "out"
     assert mates.pairs.rows() == [(name, name) for name in IDS]
     assert (mates.queries, mates.documents) == (tmp_path / "out/ja", tmp_path / "out/en")
-    japanese, english = open_corpus(mates.queries), open_corpus(mates.documents)
+    japanese, english = open_collection(mates.queries), open_collection(mates.documents)
     assert japanese.documents.collect().select("id", "title", "language", "text").rows() == [
         ("BLD00001", "清水寺", "ja", "抹茶がある & 山"),
         ("CLT00002", "京都の抹茶", "ja", "清水寺の近く。京都の抹茶。\n二"),
@@ -56,10 +55,10 @@ def test_articles_of_some_categories(tmp_path):
     categories = ("building", "culture", "culture")
     assert labels.rows() == [(i, "category", c) for i, c in zip(IDS, categories, strict=True)]
     made = ingest_kyoto(source, tmp_path / "culture", categories=["culture"])
-    assert open_mates(made.path).pairs["query"].to_list() == IDS[1:]
+    assert made.path.pairs["query"].to_list() == IDS[1:]
     assert made.skipped["article_of_other_category"] == 3
     # Titles of articles that are left out are mentioned, and lead nowhere.
-    assert open_corpus(made.path / "en").links.collect().rows() == [("CLT00003", "CLT00002")]
+    assert open_collection(made.path / "en").links.collect().rows() == [("CLT00003", "CLT00002")]
     assert made.key != whole.key
     with pytest.raises(BadInput, match="no category 'tea'; there are: Buddhism, building"):
         ingest_kyoto(source, tmp_path / "tea", categories=["tea"])
@@ -68,7 +67,7 @@ def test_articles_of_some_categories(tmp_path):
 def test_a_lexicon_in_which_not_every_row_is_an_entry(tmp_path):
     rows = '"j","e",\n"茶","tea",\n"茶","tea",\n"水","",\n"城","castle","was: a castle",\n'
     made = ingest_kyoto(release(tmp_path / "in", lexicon=rows), tmp_path / "out")
-    dictionary = pl.read_parquet(open_mates(made.path).dictionary)
+    dictionary = pl.read_parquet(made.path.dictionary)
     assert dictionary.rows() == [("茶", "tea"), ("城", "castle")]
     said = {n: made.skipped[n] for n in made.skipped if n.startswith("entry")}
     assert said == {"entry_duplicate": 1, "entry_note": 1, "entry_without_translation": 1}
@@ -119,7 +118,7 @@ def test_an_entity_is_not_followed(tmp_path):
     page = article("清水寺", "Temple", sentence("&x; 山", "&x; hill"))
     articles = {"BLD/BLD00001.xml": page.replace("<art", attack + "<art", 1)}
     made = ingest_kyoto(release(tmp_path / "in", articles), tmp_path / "out")
-    texts = open_corpus(made.path / "ja").documents.collect()["text"].to_list()
+    texts = open_collection(made.path / "ja").documents.collect()["text"].to_list()
     assert "secret" not in texts[0]
 
 
@@ -146,13 +145,13 @@ def test_mates_whose_corpus_was_made_anew(tmp_path):
     ingest_kyoto(release(tmp_path / "in"), tmp_path / "out")
     reseal(tmp_path / "out/ja", key="another")
     with pytest.raises(BadInput, match=r"ja/artefact\.json: it does not have"):
-        open_mates(tmp_path / "out")
+        tmp_path / "out"
     reseal(tmp_path / "out")
     with pytest.raises(BadInput, match="isn't the one"):
-        open_mates(tmp_path / "out")
+        tmp_path / "out"
     (tmp_path / "out/.corpora.json").write_text("{}")
     with pytest.raises(BadInput, match="no corpus of queries"):
-        open_mates(tmp_path / "out")
+        tmp_path / "out"
 
 
 def test_another_release_is_not_written_over(tmp_path):
@@ -174,5 +173,5 @@ def test_the_published_release(tmp_path):
     assert list(made.skipped["malformed"]) == ["GNM/GNM00155.xml"]
     assert made.skipped["malformed"]["GNM/GNM00155.xml"].startswith("line 2811, ")
     assert made.skipped["sentence_without_translation"] == 2
-    links = open_corpus(made.path / "en").links.collect()
+    links = open_collection(made.path / "en").links.collect()
     assert links["source"].n_unique() == 10_751

@@ -3,14 +3,14 @@ import os
 import polars as pl
 import pytest
 
+from ssi_core.collection import DOCUMENTS, ENDS, open_collection
 from ssi_core.corpus.mediawiki import ingest_wikipedia
-from ssi_core.corpus.tables import DOCUMENTS, LINKS, open_corpus
 from ssi_core.types import BadInput, Refused
 from tests.corpus import dumps
 
 
 def tables_of(path):
-    corpus = open_corpus(path)
+    corpus = open_collection(path)
     return corpus.documents.collect(), corpus.links.collect()
 
 
@@ -89,7 +89,7 @@ def test_parts_have_the_stated_schema(tmp_path):
     ingest_wikipedia([path], tmp_path / "out", processes=1, part_bytes=4000)
     documents, links = tables_of(tmp_path / "out")
     assert dict(documents.schema) == DOCUMENTS
-    assert dict(links.schema) == LINKS
+    assert dict(links.schema) == ENDS
     assert set(documents["language"]) == {"ja"}
     parts = sorted(p.name for p in (tmp_path / "out" / "documents").iterdir())
     assert parts == [f"part-{i:05d}.parquet" for i in range(len(parts))]
@@ -157,7 +157,7 @@ def test_bad_input_leaves_what_was_whole(tmp_path, processes):
     dumps.write(path, dumps.xml(*dumps.many(60)).encode().replace(b"word40", b"\xff"))
     with pytest.raises(BadInput, match="'Page 40'"):
         ingest_wikipedia([path], tmp_path / "out", processes=processes, part_bytes=5000, force=True)
-    assert open_corpus(tmp_path / "out").artefact == whole
+    assert open_collection(tmp_path / "out").artefact == whole
     assert sorted(p.name for p in tmp_path.iterdir()) == ["enwiki-1.xml", "out"]
 
 

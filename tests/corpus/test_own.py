@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 import zstandard
 
-from ssi_core.corpus import tables
+from ssi_core.collection import open_collection
 from ssi_core.corpus.beir import ingest_beir
 from ssi_core.corpus.collections import ingest_collection
 from ssi_core.corpus.folder import ingest_folder, read_page
@@ -15,6 +15,7 @@ from ssi_core.corpus.table import ingest_table
 from ssi_core.corpus.trec import ingest_trec, read_topics
 from ssi_core.features.task import build_task, open_task
 from ssi_core.types import BadInput
+from tests.corpora import judged_pairs
 from tests.corpus.dumps import real_data
 from tests.corpus.test_collections import write
 
@@ -46,7 +47,7 @@ def links(tmp_path):
 
 
 def read(artefact):
-    corpus = tables.open_corpus(artefact.path)
+    corpus = open_collection(artefact.path)
     return corpus.documents.collect(), set(corpus.links.collect().rows())
 
 
@@ -306,7 +307,7 @@ def as_beir(artefact, directory):
         directory / "queries.jsonl",
         [{"_id": row["id"], "text": row["text"]} for row in queries.to_dicts()],
     )
-    judgements = pl.read_parquet(artefact.path / "judgements")
+    judgements = judged_pairs(artefact.path)
     judgements.select(
         pl.col("query").alias("query-id"), pl.col("document").alias("corpus-id"), score="grade"
     ).write_csv(directory / "qrels" / "test.tsv", separator="\t")
@@ -320,7 +321,7 @@ def test_beir_has_the_queries_and_judgements_of_the_collection(cranfield, tmp_pa
         columns = theirs.columns
         assert own.select(columns).sort(columns).equals(theirs.sort(columns))
     assert read(beir)[0]["text"].to_list() == read(cranfield)[0]["text"].to_list()
-    assert pl.read_parquet(beir.path / "judgements")["side"].unique().to_list() == ["test"]
+    assert judged_pairs(beir.path)["side"].unique().to_list() == ["test"]
 
 
 def test_cranfield_in_the_format_of_beir_is_cranfield(tmp_path):
@@ -331,7 +332,7 @@ def test_cranfield_in_the_format_of_beir_is_cranfield(tmp_path):
     documents, theirs = (read(one)[0].select(columns) for one in (beir, smart))
     assert documents.equals(theirs)
     assert len(documents) == 1400
-    judged, also = (pl.read_parquet(one.path / "judgements") for one in (beir, smart))
+    judged, also = (judged_pairs(one.path) for one in (beir, smart))
     assert judged.drop("side").equals(also)
 
 
@@ -403,7 +404,7 @@ def test_files_of_trec(trec):
     ]
     queries = pl.read_parquet(artefact.path / "queries")
     assert queries.rows() == [("51", "old cars Cars that are old."), ("52", "moon The moon.")]
-    judgements = pl.read_parquet(artefact.path / "judgements")
+    judgements = judged_pairs(artefact.path)
     assert judgements.rows() == [
         ("51", "FT911-3", 2), ("51", "FT911-4", 0), ("52", "FT911-4", 1),
     ]  # fmt: skip
@@ -446,10 +447,12 @@ def test_the_given_sides_are_those_of_the_task(tmp_path):
     judge("test", range(5))
     corpus = ingest_beir(directory, tmp_path / "test-only")
     with pytest.raises(BadInput, match="none is given for valid, train"):
-        build_task(corpus.path, tmp_path / "none", words=None, split="given")
+        build_task(corpus.path, tmp_path / "none", words="all", relevant="judgement", split="given")
     judge("train", range(5, 30))
     corpus = ingest_beir(directory, tmp_path / "corpus")
-    path = build_task(corpus.path, tmp_path / "task", words=None, split="given").path
+    path = build_task(
+        corpus.path, tmp_path / "task", words="all", relevant="judgement", split="given"
+    ).path
     task = open_task(path)
     assert asked(task, task.test) == {f"q{n}" for n in range(5)}
     valid = asked(task, task.valid)
@@ -461,5 +464,9 @@ def test_the_given_sides_are_those_of_the_task(tmp_path):
     judge("dev", range(5, 8))
     judge("train", range(8, 30))
     corpus = ingest_beir(directory, tmp_path / "three")
-    task = open_task(build_task(corpus.path, tmp_path / "t3", words=None, split="given").path)
+    task = open_task(
+        build_task(
+            corpus.path, tmp_path / "t3", words="all", relevant="judgement", split="given"
+        ).path
+    )
     assert asked(task, task.valid) == {"q5", "q6", "q7"}

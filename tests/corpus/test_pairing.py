@@ -4,13 +4,12 @@ from collections import Counter
 import polars as pl
 import pytest
 
+from ssi_core.collection import open_collection
 from ssi_core.corpus import redirects
 from ssi_core.corpus.languagelinks import LanguageLinks, Source, read_sitelinks
-from ssi_core.corpus.mates import open_mates
 from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.corpus.pairing import ingest_mates, pair_up
 from ssi_core.corpus.sample import write_sample
-from ssi_core.corpus.tables import open_corpus
 from ssi_core.types import BadInput
 from tests.corpus import dumps
 from tests.corpus.test_languagelinks import item, items, table
@@ -50,7 +49,7 @@ def links(*rows, by_id=None):
 
 
 def paired(corpora, *rows, by_id=None):
-    return pair_up(links(*rows, by_id=by_id), *map(open_corpus, corpora))
+    return pair_up(links(*rows, by_id=by_id), *map(open_collection, corpora))
 
 
 def test_a_corpus_knows_the_other_titles_of_its_documents(corpora):
@@ -90,7 +89,7 @@ def test_what_is_in_no_corpus_is_counted(corpora):
 def test_mates_from_a_table(corpora, tmp_path):
     path = table(tmp_path / "enwiki-langlinks.sql.gz", (1, "ja", "自動車"), (2, "fr", "Chien"))
     made = ingest_mates("langlinks", path, *corpora, tmp_path / "out")
-    mates = open_mates(tmp_path / "out")
+    mates = tmp_path / "out"
     assert mates.pairs.rows() == [("10", "1")]
     assert (mates.queries, mates.documents) == corpora
     assert mates.dictionary is None
@@ -99,9 +98,9 @@ def test_mates_from_a_table(corpora, tmp_path):
     # Corpora that are moved are found again.
     moved = [place.rename(tmp_path / f"moved-{place.name}") for place in corpora]
     with pytest.raises(BadInput, match="is no artefact"):
-        open_mates(tmp_path / "out")
+        tmp_path / "out"
     assert ingest_mates("langlinks", path, *moved, tmp_path / "out") == made
-    assert open_mates(tmp_path / "out").queries == moved[0]
+    assert tmp_path / "out".queries == moved[0]
 
 
 def test_mates_with_a_dictionary(corpora, tmp_path):
@@ -111,7 +110,7 @@ def test_mates_with_a_dictionary(corpora, tmp_path):
     made = ingest_mates("langlinks", path, *corpora, tmp_path / "out", dictionary=given)
     assert made.counts["dictionary_entries"] == 2
     assert made.skipped == {"entry_duplicate": 1}
-    entries = pl.read_parquet(open_mates(tmp_path / "out").dictionary)
+    entries = pl.read_parquet(tmp_path / "out".dictionary)
     assert entries.rows() == [("自動車", "car"), ("犬", "dog")]
     given.write_text("自動車\tcar\n", encoding="utf-8")
     again = ingest_mates(
@@ -124,11 +123,11 @@ def test_mates_from_wikidata_and_from_wikitext(corpora, tmp_path):
     path = tmp_path / "all.json.gz"
     path.write_bytes(gzip.compress(items(item(enwiki="Auto", jawiki="車"))))
     ingest_mates("wikidata", path, *corpora, tmp_path / "wikidata")
-    assert open_mates(tmp_path / "wikidata").pairs.rows() == [("10", "1")]
+    assert tmp_path / "wikidata".pairs.rows() == [("10", "1")]
     old = dumps.xml(dumps.page(11, "犬", "犬 [[en:Dog]]"), language="ja")
     path = dumps.write(tmp_path / "jawiki-old.xml.bz2", old)
     ingest_mates("wikitext", path, *corpora, tmp_path / "wikitext", processes=1)
-    assert open_mates(tmp_path / "wikitext").pairs.rows() == [("11", "2")]
+    assert tmp_path / "wikitext".pairs.rows() == [("11", "2")]
 
 
 def test_no_mates(corpora, tmp_path):

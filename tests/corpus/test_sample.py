@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from ssi_core.collection import open_collection
 from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.corpus.sample import (
     EXAMINATION,
@@ -23,7 +24,6 @@ from ssi_core.corpus.sample.dumps import whole_file
 from ssi_core.corpus.sample.lexicon import CONCEPTS_A_SUBJECT, load_lexicon
 from ssi_core.corpus.sample.names import first_name_of, name_of
 from ssi_core.corpus.sample.prose_en import write_english
-from ssi_core.corpus.tables import open_corpus
 
 EXPORT = "{http://www.mediawiki.org/xml/export-0.11/}"
 DOCUMENTS = 200
@@ -269,7 +269,7 @@ def test_true_links_lead_to_articles_and_are_a_dozen_on_average():
 def test_the_reader_of_dumps_finds_the_true_links_and_text(sample, editions, tmp_path, language):
     dump = sample[0] / f"{language}wiki-sample-pages-articles.xml.bz2"
     ingest_wikipedia([dump], tmp_path / "corpus", processes=1)
-    corpus = open_corpus(tmp_path / "corpus")
+    corpus = open_collection(tmp_path / "corpus")
     documents = corpus.documents.collect()
     title = dict(zip(documents["id"], documents["title"], strict=True))
     text = dict(zip(documents["title"], documents["text"], strict=True))

@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
+from ssi_core.collection import open_collection
 from ssi_core.corpus import stream
 from ssi_core.corpus.dump import index_of, read_pieces
 from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.corpus.pages import read_pages
-from ssi_core.corpus.tables import open_corpus
 from ssi_core.types import BadInput
 from tests.corpus import dumps
 
@@ -121,7 +121,7 @@ def test_a_dump_in_utf16_is_read(tmp_path, monkeypatch, mark, suffix):
     plain = dumps.write(tmp_path / f"jawiki-2{suffix}", text)
     for path in (wide, plain):
         ingest_wikipedia([path], tmp_path / path.stem, processes=1, part_bytes=9000)
-    documents, same = (open_corpus(tmp_path / path.stem).documents for path in (wide, plain))
+    documents, same = (open_collection(tmp_path / path.stem).documents for path in (wide, plain))
     assert documents.collect().equals(same.collect())
     assert documents.collect()["text"][-1] == "自動車 🚗 Page 1"
 

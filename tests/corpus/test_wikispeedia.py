@@ -5,7 +5,7 @@ import tarfile
 import polars as pl
 import pytest
 
-from ssi_core.corpus.tables import open_corpus
+from ssi_core.collection import open_collection
 from ssi_core.corpus.wikispeedia import ingest_wikispeedia
 from ssi_core.types import BadInput
 from tests.corpus.dumps import accounts, real_data
@@ -38,7 +38,7 @@ def release(directory, texts=None, links=LINKS, member="plaintext_articles/{}.tx
 def test_a_small_release(tmp_path):
     made = ingest_wikispeedia(release(tmp_path / "in"), tmp_path / "out")
     accounts(made)
-    corpus = open_corpus(tmp_path / "out")
+    corpus = open_collection(tmp_path / "out")
     documents = corpus.documents.collect()
     assert documents["id"].to_list() == ["A", "B"]
     assert documents["text"].to_list() == ["T\n\nabout a", "T\n\nabout b"]
@@ -106,6 +106,6 @@ def test_the_published_release(tmp_path):
     assert made.counts["links_found"] == 119_882
     assert made.skipped["link_self"] == 110
     assert made.counts["links"] == 119_588
-    documents = open_corpus(made.path).documents.collect()
+    documents = open_collection(made.path).documents.collect()
     assert "Édouard Manet" in documents["title"].to_list()
     assert not documents["text"].str.contains("#copyright").any()

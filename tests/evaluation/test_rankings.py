@@ -8,7 +8,7 @@ from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.visits import read_visits
 from ssi_core.evaluation.rankings import ranking_of
-from ssi_core.features.task import build_clicks_task, open_task
+from ssi_core.features.task import build_task, open_task
 from ssi_core.models.tfidf import TfIdf
 from tests.corpus.clicks import logs
 
@@ -18,7 +18,7 @@ def place(tmp_path_factory):
     place = tmp_path_factory.mktemp("rankings")
     log = logs.write_csv(place / "log.csv", logs.rows(60))
     ingest_clicks([log], logs.form(), place / "clicks", rules=Rules(clicks="weighted"))
-    build_clicks_task(place / "clicks", place / "task", split="sessions")
+    build_task(place / "clicks", place / "task", split="users", relevant="click")
     return place
 
 

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from ssi_core.collection import open_collection
 from ssi_core.features import bags, reading
 from ssi_core.features.bags import count_bags
 from ssi_core.features.lexicon import Lexicon, batches
@@ -43,7 +44,7 @@ def undisturbed(corpus, tmp_path_factory):
 
 
 def batches_of(corpus):
-    return len(list(reading.texts_of(corpus)))
+    return len(list(reading.texts_of(open_collection(corpus))))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def batches_of(corpus):
     [
         ("ssi_core.features.bags._append", 1),
         ("ssi_core.features.bags._append", 5),
-        ("ssi_core.features.build.write_views", 1),
+        ("ssi_core.features.texts.write_views", 1),
         ("ssi_core.store._remove_work", 1),
     ],
 )

@@ -39,9 +39,9 @@ def test_a_profile_of_clicks(clicks):
 
 def test_nothing_is_known_where_a_page_always_shows_the_same(clicks, tmp_path):
     key, said = "1", {"configuration": {}, "parents": {}}
-    with store.create(tmp_path / "clicks", kind="clicks", key=key, **said) as building:
+    with store.create(tmp_path / "clicks", kind="collection", key=key, **said) as building:
         building.counts |= {"impressions": 30, "clicks": 30}
-        (building.path / "slates.parquet").touch()
+        (building.path / "relations" / "shown").mkdir(parents=True)
     assert click_rates(tmp_path / "clicks") == ClickRates()
 
 

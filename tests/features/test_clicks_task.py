@@ -5,12 +5,14 @@ import polars as pl
 import pytest
 
 from ssi_core import store
+from ssi_core.collection import open_collection
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.columns import parse_map
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.wikispeedia import ingest_wikispeedia_clicks
-from ssi_core.features.task import build_clicks_task, open_task
+from ssi_core.features.task import build_task, open_task
 from ssi_core.types import BadInput
+from tests.corpora import clicked_pairs
 from tests.corpus.clicks import logs
 from tests.seals import reseal
 
@@ -35,7 +37,7 @@ def clicks(tmp_path_factory):
 
 
 def made(tmp_path, clicks, **how):
-    build_clicks_task(clicks, tmp_path / "task", force=True, **how)
+    build_task(clicks, tmp_path / "task", force=True, **how, relevant="click")
     return open_task(tmp_path / "task")
 
 
@@ -50,7 +52,7 @@ def ids(task, rows):
 @pytest.mark.parametrize("name", ["all", "first", "inverse"])
 def test_pairs_have_the_weights_of_their_clicks(tmp_path, clicks, name):
     task = made(tmp_path, clicks[name])
-    pairs = pl.read_parquet(clicks[name] / "pairs.parquet")
+    pairs = clicked_pairs(clicks[name])
     expected = {
         (page, ad): weight for page, ad, weight in pairs.select("page", "ad", "weight").rows()
     }
@@ -63,7 +65,7 @@ def test_pairs_have_the_weights_of_their_clicks(tmp_path, clicks, name):
 
 
 def test_a_user_is_on_one_side(tmp_path, clicks):
-    task = made(tmp_path, clicks["all"], split="sessions")
+    task = made(tmp_path, clicks["all"], split="users")
     assert task.slates["test"].query.dtype == np.int32
     clicked = impressions(clicks["all"]).filter("clicked")
     both = set(ids(task, task.train.rows)) & set(ids(task, task.test.rows))
@@ -85,7 +87,7 @@ def test_later_clicks_are_for_testing(tmp_path, clicks):
 
 
 def test_slates_hold_what_was_shown(tmp_path, clicks):
-    task = made(tmp_path, clicks["all"], split="sessions")
+    task = made(tmp_path, clicks["all"], split="users")
     slates = task.slates["test"]
     shown = {}
     for page, ad, clicked in impressions(clicks["all"]).select("page", "ad", "clicked").rows():
@@ -114,7 +116,7 @@ def test_what_training_clicked_is_off_the_slates_where_pairs_are_split(tmp_path,
 
 
 def test_what_was_shown_first_and_passed_over_is_kept_for_training(tmp_path, clicks):
-    task = made(tmp_path, clicks["first"], split="sessions")
+    task = made(tmp_path, clicks["first"], split="users")
     rows = impressions(clicks["first"])
     passed = rows.filter((pl.col("position") == 1) & ~pl.col("clicked"))
     counts = {(p, a): n for p, a, n in passed.group_by("page", "ad").len().rows()}
@@ -133,7 +135,7 @@ def test_one_vocabulary_serves_both_sides_or_each_has_its_own(tmp_path, clicks):
     again = one.queries.views["raw"].transform(["p3 page about w4"])
     assert again.shape[1] == raw.shape[1] == one.documents.matrix("raw").shape[1]
     assert {"buy", "page"} <= set(one.documents.views["raw"].words)
-    text = pl.read_parquet(clicks["all"] / "pages" / "documents" / "*.parquet")["text"][0]
+    text = pl.read_parquet(clicks["all"] / "queries" / "*.parquet")["text"][0]
     np.testing.assert_array_equal(
         one.queries.views["raw"].transform([text]).toarray(), raw[[0]].toarray()
     )
@@ -160,13 +162,13 @@ def players(tmp_path_factory):
 
 
 def test_pages_that_are_clicked_on_pages_share_all_texts(tmp_path, players):
-    task = made(tmp_path, players, split="sessions", words=None)
+    task = made(tmp_path, players, split="users", words="all")
     assert task.queries is task.documents
     assert (task.exclude.diagonal() == 1).all()
     slates = task.slates["test"]
     assert (np.diff(slates.start) > 1).all()
     number = {name: i for i, name in enumerate(task.documents.ids)}
-    links = pl.read_parquet(players / "slates.parquet").rows()
+    links = open_collection(players).frame("relations/shown").rows()
     clicked = {tuple(pair) for pair in task.train.rows.tolist()}
     asked = {q for q, _ in clicked}
     expected = {(number[page], number[ad]) for page, ad in links} - clicked
@@ -177,8 +179,8 @@ def test_pages_that_are_clicked_on_pages_share_all_texts(tmp_path, players):
 
 
 def test_a_goal_is_a_part_of_the_query(tmp_path, players):
-    plain = made(tmp_path, players, split="sessions", words=None)
-    task = made(tmp_path, players, split="sessions", words=None, goal=True)
+    plain = made(tmp_path, players, split="users", words="all")
+    task = made(tmp_path, players, split="users", words="all", queries="goals")
     rows = impressions(players).select("page", "goal").unique()
     assert sorted(task.queries.ids) == sorted(f"{p} > {g}" for p, g in rows.rows())
     counts, single = task.queries.matrix("counts"), plain.documents.matrix("counts")
@@ -194,10 +196,10 @@ def test_a_goal_is_a_part_of_the_query(tmp_path, players):
 @pytest.mark.parametrize(
     ("how", "error", "said"),
     [
-        ({"split": "links"}, ValueError, "split='links'"),
+        ({"split": "documents"}, ValueError, "split='documents'"),
         ({"vocabularies": "three"}, ValueError, "vocabularies='three'"),
         ({"views": ("cfh:k=5,words=10,ngrams=1",)}, ValueError, "none is hashed"),
-        ({"goal": True}, BadInput, "no goals"),
+        ({"queries": "goals"}, BadInput, "no goals"),
         ({"words": 0}, ValueError, "words=0"),
         ({"pool": -1}, ValueError, "pool=-1"),
     ],
@@ -207,15 +209,15 @@ def test_what_cannot_be_made_is_named(tmp_path, clicks, how, error, said):
         made(tmp_path, clicks["all"], **how)
 
 
-def test_another_artefact_is_refused(tmp_path, players):
-    with pytest.raises(BadInput, match="expected 'clicks'"):
-        made(tmp_path, players / "pages")
+def test_a_collection_without_clicks_is_refused(tmp_path, corpus_dir):
+    with pytest.raises(BadInput, match="by 'click'; it has 'link'"):
+        made(tmp_path, corpus_dir)
 
 
 def test_a_task_up_to_date_is_not_made_again(tmp_path, clicks):
-    first = build_clicks_task(clicks["all"], tmp_path / "task")
-    assert build_clicks_task(clicks["all"], tmp_path / "task") == first
-    assert store.read(tmp_path / "task").parents == {"clicks": store.read(clicks["all"]).key}
+    first = build_task(clicks["all"], tmp_path / "task", relevant="click")
+    assert build_task(clicks["all"], tmp_path / "task", relevant="click") == first
+    assert store.read(tmp_path / "task").parents == {"collection": store.read(clicks["all"]).key}
 
 
 def test_damaged_slates_are_named(tmp_path, clicks):

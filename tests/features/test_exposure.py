@@ -14,13 +14,13 @@ from ssi_core.corpus.clicks.columns import parse_map
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.features.frozen import freeze
 from ssi_core.features.split import TRAIN, side_of_documents, side_of_links
-from ssi_core.features.task import build_clicks_task, open_task
+from ssi_core.features.task import build_task, open_task
 from ssi_core.models import Bilinear
 from ssi_core.types import BadInput
 from tests.corpus.clicks import logs
 from tests.seals import reseal
 
-SPLITS = ("pairs", "sessions", "time")
+SPLITS = ("pairs", "users", "time")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def clicks(rows, tmp_path_factory):
 
 
 def made(tmp_path, clicks, **how):
-    build_clicks_task(clicks, tmp_path / "task", force=True, **how)
+    build_task(clicks, tmp_path / "task", force=True, **how, relevant="click")
     return open_task(tmp_path / "task")
 
 
@@ -54,7 +54,7 @@ def trained_on(rows, split):
     if split == "pairs":
         ends = [pl.Series([row[name] for row in rows]) for name in ("url", "ad")]
         sides = side_of_links(*ends, seed=0)
-    elif split == "sessions":
+    elif split == "users":
         sides = side_of_documents(pl.Series([row["user"] for row in rows]), seed=0)
     else:
         # A session has one slate of four rows, and a later number is a later time.
@@ -136,9 +136,9 @@ def test_frozen_pairs_are_not_shown(tmp_path, rows, clicks):
         for name in ("queries", "documents")
     )
     names = set(zip(asked[answers["query"]], there[answers["document"]], strict=True))
-    whole = made(tmp_path, clicks["weighted"], split="sessions")
+    whole = made(tmp_path, clicks["weighted"], split="users")
     assert names & shown_of(whole).keys()
-    task = made(tmp_path, clicks["weighted"], split="sessions", frozen=[tmp_path / "frozen"])
+    task = made(tmp_path, clicks["weighted"], split="users", frozen=[tmp_path / "frozen"])
     assert not names & shown_of(task).keys()
     assert not names & weights_of(task).keys()
     assert store.read(tmp_path / "task").skipped["frozen_pairs"] > 0

@@ -120,7 +120,7 @@ def test_links_that_came_later_are_no_candidates(corpora, fitted, tmp_path):
 def test_titles_that_are_gone_bar_nothing(frozen):
     titles = pl.Series(["Page 1", "nowhere"])
     link = np.array([[0, 1]], np.int32)
-    assert not barred_pairs([frozen], "corpus", titles, titles, link).any()
+    assert not barred_pairs([frozen], "link", titles, titles, link).any()
 
 
 def test_the_same_again_is_up_to_date_and_another_is_refused(frozen, corpora):

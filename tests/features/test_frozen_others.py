@@ -10,7 +10,7 @@ from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.features.frozen import freeze, open_frozen
 from ssi_core.features.linked import read_linked
-from ssi_core.features.task import build_clicks_task, build_mates_task, build_task, open_task
+from ssi_core.features.task import build_task, open_task
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.types import BadInput
 from tests.corpora import write_mates
@@ -42,7 +42,7 @@ def ids(task, pairs):
 
 
 def fitted_on(tmp_path, clicks, **how):
-    build_clicks_task(clicks, tmp_path / "task", **how)
+    build_task(clicks, tmp_path / "task", **how, relevant="click")
     return TfIdf().fit(open_task(tmp_path / "task"), np.random.default_rng(0))
 
 
@@ -84,13 +84,15 @@ def test_what_is_new_is_what_the_first_half_lacks(of_clicks, clicks, tmp_path):
     assert ids(task, task.marked["newest"]) == answers - before != set()
 
 
-@pytest.mark.parametrize("split", ["pairs", "sessions"])
+@pytest.mark.parametrize("split", ["pairs", "users"])
 def test_its_pairs_are_barred_from_training(of_clicks, clicks, tmp_path, split):
     how = {"split": split, "split_seed": 7, "views": ("raw",)}
     free = fitted_on(tmp_path, clicks["all"])
     answers = ids(task := open_frozen(of_clicks, free), task.test.rows)
-    build_clicks_task(clicks["all"], tmp_path / "free", **how)
-    made = build_clicks_task(clicks["all"], tmp_path / "barred", frozen=[of_clicks], **how)
+    build_task(clicks["all"], tmp_path / "free", **how, relevant="click")
+    made = build_task(
+        clicks["all"], tmp_path / "barred", frozen=[of_clicks], **how, relevant="click"
+    )
     tasks = [open_task(tmp_path / name) for name in ("free", "barred")]
     lost = set()
     for side in ("train", "valid"):
@@ -107,12 +109,14 @@ def test_its_pairs_are_barred_from_training(of_clicks, clicks, tmp_path, split):
     owner = np.repeat(slates.query, np.diff(slates.start))
     assert ids(tasks[1], np.column_stack([owner, slates.shown])).isdisjoint(answers)
     # With its own split the hash has kept them apart already.
-    own = build_clicks_task(clicks["all"], tmp_path / "own", split="pairs", frozen=[of_clicks])
+    own = build_task(
+        clicks["all"], tmp_path / "own", split="pairs", frozen=[of_clicks], relevant="click"
+    )
     assert own.skipped["frozen_pairs"] == 0
 
 
 def test_a_set_of_something_else_is_bad_input(of_clicks, corpus_dir, tmp_path):
-    with pytest.raises(BadInput, match="a frozen set of clicks, and the task is made of corpus"):
+    with pytest.raises(BadInput, match="a frozen set of 'click' pairs, and the task is of 'link'"):
         build_task(corpus_dir, tmp_path / "task", frozen=[of_clicks])
 
 
@@ -126,10 +130,10 @@ def titles(task, pairs):
     return {(queries[int(q)], documents[int(d)]) for q, d in pairs}
 
 
-@pytest.mark.parametrize("relevant", ["link", "mate"])
+@pytest.mark.parametrize("relevant", ["translation > link", "translation"])
 def test_mates_ask_for_what_their_article_links_to(mates, tmp_path, relevant):
     freeze(mates, tmp_path / "frozen", queries=20, pool=60, relevant=relevant)
-    build_mates_task(mates, tmp_path / "task", relevant=relevant, views=("raw", "dictionary.raw"))
+    build_task(mates, tmp_path / "task", relevant=relevant, views=("raw", "dictionary.raw"))
     whole = open_task(tmp_path / "task")
     fitted = TfIdf(view="dictionary.raw").fit(whole, np.random.default_rng(0))
     task = open_frozen(tmp_path / "frozen", fitted, mates)
@@ -140,15 +144,15 @@ def test_mates_ask_for_what_their_article_links_to(mates, tmp_path, relevant):
     }
     mate = {(f"titulo{n}x", f"Page {n}") for n in range(200) if f"titulo{n}x" in asked}
     excluded = titles(task, np.column_stack(task.exclude.nonzero()))
-    assert excluded == (mate if relevant == "link" else set())
+    assert excluded == (mate if relevant == "translation > link" else set())
     assert evaluate(fitted, task, queries=100, tuples=0).means["map"] > 0.05
 
 
 def test_articles_of_a_frozen_set_are_barred_from_training(mates, tmp_path):
-    freeze(mates, tmp_path / "frozen", queries=20, pool=60, relevant="link")
-    how = {"relevant": "link", "views": ("raw",), "split_seed": 5}
-    build_mates_task(mates, tmp_path / "free", **how)
-    made = build_mates_task(mates, tmp_path / "barred", frozen=[tmp_path / "frozen"], **how)
+    freeze(mates, tmp_path / "frozen", queries=20, pool=60, relevant="translation > link")
+    how = {"relevant": "translation > link", "views": ("raw",), "split_seed": 5}
+    build_task(mates, tmp_path / "free", **how)
+    made = build_task(mates, tmp_path / "barred", frozen=[tmp_path / "frozen"], **how)
     free, barred = (open_task(tmp_path / name) for name in ("free", "barred"))
     asked = set(pl.read_parquet(tmp_path / "frozen" / "queries.parquet")["title"])
     articles = {title.replace("titulo", "Page ").removesuffix("x") for title in asked}
@@ -163,5 +167,5 @@ def test_articles_of_a_frozen_set_are_barred_from_training(mates, tmp_path):
     )
     assert 0 < made.skipped["frozen_queries"] <= len(asked)
     own = {**how, "split_seed": 0}
-    same = build_mates_task(mates, tmp_path / "same", frozen=[tmp_path / "frozen"], **own)
+    same = build_task(mates, tmp_path / "same", frozen=[tmp_path / "frozen"], **own)
     assert same.skipped["frozen_queries"] == 0

@@ -24,10 +24,10 @@ NAMES = (
 )
 
 
-@pytest.fixture(scope="module", params=["links", "documents"])
+@pytest.fixture(scope="module", params=["pairs", "documents"])
 def task(request, tmp_path_factory, corpus_dir):
     out = tmp_path_factory.mktemp("hashed") / "task"
-    build_task(corpus_dir, out, words=None, views=("raw", *NAMES), split=request.param)
+    build_task(corpus_dir, out, words="all", views=("raw", *NAMES), split=request.param)
     return open_task(out)
 
 
@@ -170,7 +170,7 @@ def test_a_view_that_was_changed_is_refused(task, tmp_path):
 def test_keyword_queries_are_hashed_too(tmp_path, corpus_dir):
     """They are bags of words: the words beyond the frequent ones count, and runs there are none."""
     names = (NAMES[0], NAMES[2])
-    build_task(corpus_dir, tmp_path / "task", words=None, views=names, query_words=5)
+    build_task(corpus_dir, tmp_path / "task", words="all", views=names, queries="words:5")
     queries = open_task(tmp_path / "task").queries
     view = queries.views[NAMES[0]]
     expected = view.hashed({1: queries.matrix("counts")})
@@ -190,4 +190,4 @@ def test_texts_without_runs_in_common_are_refused(tmp_path):
     links = [(i, (i + j) % 40) for i in range(40) for j in (1, 2, 3)]
     corpus = write_corpus(tmp_path / "corpus", texts, links)
     with pytest.raises(BadInput, match=r"no run of 2 words"):
-        build_task(corpus, tmp_path / "task", words=None, views=("cfh:k=1,words=5,ngrams=2",))
+        build_task(corpus, tmp_path / "task", words="all", views=("cfh:k=1,words=5,ngrams=2",))

@@ -7,18 +7,18 @@ import pytest
 from ssi_core import store
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
-from ssi_core.features import settings
+from ssi_core.features import spec
 from ssi_core.features.judged import folds_of
 from ssi_core.features.task import build_task, open_task
 from ssi_core.models import MODELS
 from ssi_core.types import BadInput
-from tests.corpora import SUBJECTS, write_collection
+from tests.corpora import SUBJECTS, judged_pairs, write_collection
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     out = tmp_path_factory.mktemp("judged")
-    build_task(write_collection(out / "corpus"), out / "task", split="queries")
+    build_task(write_collection(out / "corpus"), out / "task", relevant="judgement")
     return out
 
 
@@ -32,7 +32,7 @@ def keys(pairs):
 
 
 def test_each_query_is_tested_once_and_never_learnt_from_then(task, built):
-    judgements = pl.read_parquet(built / "corpus" / "judgements" / "*.parquet")
+    judgements = judged_pairs(built / "corpus")
     everything = set()
     for number, fold in enumerate(task.folds):
         sides = [keys(pairs) for pairs in (fold.train, fold.valid, fold.test)]
@@ -74,8 +74,8 @@ def test_what_is_left_out_is_counted(built):
 def test_judgements_are_ranked_over_all_documents_and_links_over_a_drawn_pool(
     built, corpus_dir, tmp_path, monkeypatch, pool, judged, linked
 ):
-    monkeypatch.setattr(settings, "DRAWN", 50)
-    build_task(built / "corpus", tmp_path / "judged", split="queries", pool=pool)
+    monkeypatch.setattr(spec, "DRAWN", 50)
+    build_task(built / "corpus", tmp_path / "judged", relevant="judgement", pool=pool)
     build_task(corpus_dir, tmp_path / "linked", pool=pool)
     for name, expected in (("judged", judged), ("linked", linked)):
         task = open_task(tmp_path / name)
@@ -129,24 +129,24 @@ def test_learning_titles_first_helps_where_pairs_are_few(task):
 
 
 def test_a_corpus_without_judgements_is_refused(corpus_dir, tmp_path):
-    with pytest.raises(BadInput, match="no queries with judgements"):
-        build_task(corpus_dir, tmp_path / "task", split="queries")
+    with pytest.raises(BadInput, match="'judgement'; it has 'link'"):
+        build_task(corpus_dir, tmp_path / "task", relevant="judgement")
 
 
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"query_words": 3}, "query_words=3"),
+        ({"queries": "words:3"}, "queries='words:3'"),
         ({"views": ("cfh:k=2,words=9,ngrams=1",)}, "none is hashed"),
     ],
 )
 def test_settings_that_do_not_go_with_queries(built, tmp_path, how, said):
     with pytest.raises(ValueError, match=said):
-        build_task(built / "corpus", tmp_path / "task", split="queries", **how)
+        build_task(built / "corpus", tmp_path / "task", relevant="judgement", **how)
 
 
 def test_a_collection_has_no_links_to_split(built, tmp_path):
-    with pytest.raises(BadInput, match="--split queries"):
+    with pytest.raises(BadInput, match="'link'; it has 'judgement'"):
         build_task(built / "corpus", tmp_path / "task")
 
 
@@ -158,7 +158,7 @@ def test_a_collection_has_no_links_to_split(built, tmp_path):
 def test_judgements_that_make_no_task(tmp_path, judgements, said):
     corpus = write_collection(tmp_path / "corpus", judgements)
     with pytest.raises(BadInput, match=said):
-        build_task(corpus, tmp_path / "task", split="queries")
+        build_task(corpus, tmp_path / "task", relevant="judgement")
 
 
 def test_topics_of_the_collection_are_subjects(task):

@@ -16,13 +16,13 @@ from tests.corpora import topical, write_corpus
 DRAWS, WORDS = 3, 4
 
 
-@pytest.fixture(scope="module", params=["links", "documents"])
+@pytest.fixture(scope="module", params=["pairs", "documents"])
 def both(request, tmp_path_factory, corpus_dir):
     """The task of whole documents and the one of keyword queries."""
     out = tmp_path_factory.mktemp(f"keywords-{request.param}")
     how = dict(split=request.param, views=("counts", "raw", "sublinear", "sublinear:10"))
     build_task(corpus_dir, out / "whole", **how)
-    build_task(corpus_dir, out / "words", **how, query_words=WORDS, query_draws=DRAWS)
+    build_task(corpus_dir, out / "words", **how, queries=f"words:{WORDS}", query_draws=DRAWS)
     return open_task(out / "whole"), open_task(out / "words")
 
 
@@ -91,7 +91,9 @@ def test_words_are_of_the_source_and_every_view_has_the_same(both):
 def test_draws_of_a_document_differ_and_are_the_same_again(both, corpus_dir, tmp_path):
     _, task = both
     split = store.read(task.path).configuration["split"]
-    build_task(corpus_dir, tmp_path / "again", split=split, query_words=WORDS, query_draws=DRAWS)
+    build_task(
+        corpus_dir, tmp_path / "again", split=split, queries=f"words:{WORDS}", query_draws=DRAWS
+    )
     mine = task.queries.matrix("counts")
     assert (open_task(tmp_path / "again").queries.matrix("counts") != mine).nnz == 0
     source, rows = sources(task), {}
@@ -109,7 +111,9 @@ def test_more_documents_leave_the_queries_of_the_others(tmp_path):
     large = write_corpus(tmp_path / "large", [*texts, texts[0]], [*links, (120, 1), (1, 120)])
     drawn = []
     for corpus in (small, large):
-        build_task(corpus, tmp_path / f"{corpus.name}-task", query_words=WORDS, query_draws=2)
+        build_task(
+            corpus, tmp_path / f"{corpus.name}-task", queries=f"words:{WORDS}", query_draws=2
+        )
         task = open_task(tmp_path / f"{corpus.name}-task")
         words = np.array(task.queries.views["counts"].words)
         counts = task.queries.matrix("counts")
@@ -137,7 +141,7 @@ def test_short_documents_keep_what_they_have_and_are_counted(tmp_path):
     texts, links = topical()
     texts[3], texts[5], texts[7] = "", "boats1 birds2 birds2", "--"
     corpus = write_corpus(tmp_path / "corpus", texts, links)
-    said = build_task(corpus, tmp_path / "task", query_words=WORDS).counts["keywords"]
+    said = build_task(corpus, tmp_path / "task", queries=f"words:{WORDS}").counts["keywords"]
     task = open_task(tmp_path / "task")
     asked = {q for q, _ in links}
     assert {3, 5, 7} <= asked
@@ -180,10 +184,10 @@ def test_a_draw_is_a_subset_of_its_row(seed, words):
 def test_draws_that_do_not_fit_are_refused(corpus_dir, tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_MEMORY", "200M")
     with pytest.raises(Refused, match=r"keyword queries takes about .*--query-draws"):
-        build_task(corpus_dir, tmp_path / "task", query_words=WORDS, query_draws=1_000_000)
+        build_task(corpus_dir, tmp_path / "task", queries=f"words:{WORDS}", query_draws=1_000_000)
 
 
-@pytest.mark.parametrize(("setting", "said"), [({"query_words": 0}, "query_words=0"),
+@pytest.mark.parametrize(("setting", "said"), [({"queries": "words:0"}, "queries='words:0'"),
                                                ({"query_draws": 0}, "query_draws=0")])  # fmt: skip
 def test_a_wrong_setting_is_named(corpus_dir, tmp_path, setting, said):
     with pytest.raises(ValueError, match=said):

@@ -1,14 +1,13 @@
-import dataclasses
-
 import numpy as np
 import polars as pl
 import pytest
 
 from ssi_core import store
 from ssi_core.features.split import TEST, TRAIN, VALID, side_of_documents
-from ssi_core.features.task import build_mates_task, open_task
+from ssi_core.features.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import topical, write_mates
+from tests.seals import reseal
 
 
 @pytest.fixture
@@ -87,9 +86,8 @@ def test_a_query_with_two_mates_is_on_the_later_side(tmp_path):
     found = write_mates(tmp_path / "mates")
     sides = side_of_documents(pl.Series([f"Page {i}" for i in range(200)]), seed=0)
     first, last = (int(np.flatnonzero(sides == side)[0]) for side in (TRAIN, TEST))
-    both = pl.DataFrame({"query": [f"d{first}"], "document": [f"d{last}"]})
-    found = dataclasses.replace(found, pairs=pl.concat([found.pairs, both]))
-    build_mates_task(found, tmp_path / "task", relevant="mate", views=())
+    with_translation(found, f"d{first}", f"d{last}")
+    build_task(found, tmp_path / "task", relevant="translation", views=())
     task = open_task(tmp_path / "task")
     assert first not in task.train.rows[:, 0]
     assert task.test.rows[task.test.rows[:, 0] == first, 1].tolist() == sorted([first, last])
@@ -135,7 +133,7 @@ def test_titles_are_cut_out(tasks):
 
 def test_raw_texts_are_rewritten_as_those_of_the_task(tasks, mates):
     task = tasks["link"]
-    texts = pl.read_parquet(mates.queries / "documents" / "*.parquet")["text"].to_list()[:197]
+    texts = pl.read_parquet(mates / "queries" / "*.parquet")["text"].to_list()[:197]
     for name, view in task.queries.views.items():
         assert (view.transform(texts) != task.queries.matrix(name)).nnz == 0
 
@@ -144,46 +142,65 @@ def test_translations_can_be_given(mates, tmp_path):
     texts, _ = topical()
     given = pl.DataFrame({"id": [f"d{i}" for i in range(150)], "text": texts[:150]})
     given.write_parquet(tmp_path / "translated.parquet")
-    artefact = build_mates_task(
+    artefact = build_task(
         mates,
         tmp_path / "task",
         views=("translated.raw",),
-        translated=tmp_path / "translated.parquet",
+        translations=tmp_path / "translated.parquet",
+        relevant="translation > link",
     )
     task = open_task(tmp_path / "task")
     same = (
         task.queries.matrix("translated.raw")[:150] != task.documents.matrix("translated.raw")[:150]
     )
     assert same.nnz == 0
-    assert artefact.skipped["queries_without_translation"] == 47
+    assert artefact.skipped["queries_without_given_translation"] == 47
     assert task.queries.matrix("translated.raw")[150:].nnz == 0
 
 
 def test_views_that_have_nothing_to_read_are_refused(mates, tmp_path):
     bare = write_mates(tmp_path / "bare", dictionary=False)
     with pytest.raises(BadInput, match="no dictionary"):
-        build_mates_task(bare, tmp_path / "task", views=("dictionary.raw",))
-    with pytest.raises(BadInput, match="--translated"):
-        build_mates_task(mates, tmp_path / "task", views=("translated.raw",))
+        build_task(
+            bare, tmp_path / "task", views=("dictionary.raw",), relevant="translation > link"
+        )
+    with pytest.raises(BadInput, match="--translations"):
+        build_task(
+            mates, tmp_path / "task", views=("translated.raw",), relevant="translation > link"
+        )
     with pytest.raises(ValueError, match="none is hashed"):
-        build_mates_task(mates, tmp_path / "task", views=("cfh:k=5,words=10,ngrams=1",))
+        build_task(
+            mates,
+            tmp_path / "task",
+            views=("cfh:k=5,words=10,ngrams=1",),
+            relevant="translation > link",
+        )
     with pytest.raises(ValueError, match="relevant='links'"):
-        build_mates_task(mates, tmp_path / "task", relevant="links")
+        build_task(mates, tmp_path / "task", relevant="links")
 
 
-def test_a_mate_that_is_no_document_is_told(mates, tmp_path):
-    wrong = pl.concat([mates.pairs, pl.DataFrame({"query": ["d1"], "document": ["nobody"]})])
-    with pytest.raises(BadInput, match="1 mates have an end that is no document"):
-        build_mates_task(dataclasses.replace(mates, pairs=wrong), tmp_path / "task")
+def test_a_translation_that_is_no_document_is_told(tmp_path):
+    wrong = with_translation(write_mates(tmp_path / "mates"), "d1", "nobody")
+    with pytest.raises(BadInput, match="1 translations have an end that is no text"):
+        build_task(wrong, tmp_path / "task", relevant="translation > link")
+
+
+def with_translation(path, query, document):
+    """Add a translation to a collection."""
+    part = path / "relations" / "translation" / "part-00000.parquet"
+    pair = pl.DataFrame({"source": [query], "target": [document]})
+    pl.concat([pl.read_parquet(part), pair]).write_parquet(part)
+    reseal(path)
+    return path
 
 
 def test_counts_and_what_is_left_out(mates_task_dirs):
     said = store.read(mates_task_dirs["link"], "task")
     assert said.counts["documents"] == 200
     assert said.counts["query_texts"]["documents"] == 197
-    assert said.skipped["queries_without_mate"] == 3
+    assert said.skipped["queries_without_translation"] == 3
     without = sum(max(a, b) >= 197 for a, b in topical()[1])
-    assert said.skipped["query_links_without_mate"] == without > 0
+    assert said.skipped["query_links_without_translation"] == without > 0
     assert sum(said.counts["mates_pairs"].values()) == 197
     assert said.counts["pairs"]["test"] > 0
 
@@ -191,5 +208,5 @@ def test_counts_and_what_is_left_out(mates_task_dirs):
 def test_the_same_again_is_up_to_date(mates, mates_task_dirs):
     views = ("raw", "sublinear:10", "dictionary.raw", "untitled.raw")
     before = (mates_task_dirs["link"] / "artefact.json").stat().st_mtime_ns
-    build_mates_task(mates, mates_task_dirs["link"], relevant="link", views=views)
+    build_task(mates, mates_task_dirs["link"], relevant="translation > link", views=views)
     assert (mates_task_dirs["link"] / "artefact.json").stat().st_mtime_ns == before

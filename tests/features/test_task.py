@@ -33,7 +33,7 @@ def by_document(tmp_path_factory, corpus_dir):
 def rows_of_links(corpus):
     """Links as rows of documents, from the corpus itself."""
     ids = pl.read_parquet(corpus / "documents" / "*.parquet")["id"].to_list()
-    links = pl.read_parquet(corpus / "links" / "*.parquet")
+    links = pl.read_parquet(corpus / "relations" / "link" / "*.parquet")
     place = {name: row for row, name in enumerate(ids)}
     return {(place[a], place[b]) for a, b in links.select("source", "target").iter_rows()}
 
@@ -113,7 +113,7 @@ def test_words_out_of_the_vocabulary_are_counted(corpus_dir, tmp_path, task):
 
 
 def test_every_word_can_be_taken(corpus_dir, tmp_path, task):
-    build_task(corpus_dir, tmp_path / "task", words=None, views=())
+    build_task(corpus_dir, tmp_path / "task", words="all", views=())
     words = open_task(tmp_path / "task").queries.views["counts"].words
     assert list(words) == list(task.queries.views["counts"].words)
 
@@ -139,12 +139,12 @@ def test_both_splits_can_be_asked_for_what_neither_has_seen(
     corpus_dir, task, by_document, tmp_path
 ):
     both = {}
-    for split in ("links", "documents"):
+    for split in ("pairs", "documents"):
         made = build_task(corpus_dir, tmp_path / split, split=split, held_out="both")
         both[split] = open_task(tmp_path / split)
         assert made.skipped["links_held_out_once"] > 0
     # Each is trained, and stopped, as it is by itself.
-    for split, alone in (("links", task), ("documents", by_document)):
+    for split, alone in (("pairs", task), ("documents", by_document)):
         for side in ("train", "valid"):
             one, other = (getattr(t, side).rows for t in (both[split], alone))
             np.testing.assert_array_equal(one, other)
@@ -172,7 +172,7 @@ def test_both_splits_can_be_asked_for_what_neither_has_seen(
 def test_a_frozen_link_is_no_candidate_of_either_split(corpus_dir, tmp_path):
     freeze(corpus_dir, tmp_path / "frozen", queries=20, pool=60, split_seed=3)
     asked = []
-    for split in ("links", "documents"):
+    for split in ("pairs", "documents"):
         how = {"split": split, "held_out": "both", "frozen": [tmp_path / "frozen"]}
         build_task(corpus_dir, tmp_path / split, **how)
         asked.append(candidates(open_task(tmp_path / split), "test", None, 0))
@@ -224,13 +224,13 @@ def test_every_setting_is_in_the_key(corpus_dir, tmp_path):
     settings = [
         {},
         {"words": 7},
-        {"words": None},
+        {"words": "all"},
         {"split": "documents"},
         {"views": ("raw",)},
         {"split_seed": 1},
         {"pool": 5},
-        {"query_words": 3},
-        {"query_words": 3, "query_draws": 2},
+        {"queries": "words:3"},
+        {"queries": "words:3", "query_draws": 2},
         {"held_out": "both"},
     ]
     keys = {build_task(corpus_dir, tmp_path / str(i), **one).key for i, one in enumerate(settings)}
@@ -313,7 +313,7 @@ def test_two_languages_are_refused(tmp_path):
 def test_a_directory_that_is_no_corpus_is_refused(tmp_path, task_dir):
     with pytest.raises(BadInput, match=store.MANIFEST):
         build_task(tmp_path, tmp_path / "task")
-    with pytest.raises(BadInput, match="expected 'corpus'"):
+    with pytest.raises(BadInput, match="expected 'collection'"):
         build_task(task_dir, tmp_path / "task")
 
 
@@ -330,12 +330,12 @@ def test_a_corpus_without_its_parts_is_refused(tmp_path):
     ("setting", "said"),
     [
         ({"words": 0}, "words=0"),
-        ({"split": "lines"}, "links, documents"),
+        ({"split": "lines"}, "'pairs', 'documents'"),
         ({"pool": -1}, "pool=-1"),
-        ({"held_out": "once"}, "split, both"),
+        ({"held_out": "once"}, "'split' or 'both'"),
         ({"held_out": "both", "cold": 0.2}, "none of them cold"),
-        ({"held_out": "both", "split": "queries"}, "expected split='links' or 'documents'"),
-        ({"held_out": "both", "query_words": 3}, "queries that are documents"),
+        ({"held_out": "both", "split": "queries"}, "expected 'pairs' or 'documents'"),
+        ({"held_out": "both", "queries": "words:3"}, "queries='documents'"),
         ({"views": ("tfidf",)}, "counts, raw, sublinear, binary"),
     ],
 )

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from ssi_core.collection import open_collection
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.trec import write_trec
 from ssi_core.features import frozen, judged
@@ -19,7 +20,7 @@ from ssi_core.features.vocabulary import Vocabulary
 from ssi_core.models.in_degree import InDegree
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.types import BadInput
-from tests.corpora import topical, write_collection, write_corpus
+from tests.corpora import judged_pairs, topical, write_collection, write_corpus
 from tests.evaluation import naive
 from tests.seals import reseal
 
@@ -79,7 +80,8 @@ def test_a_model_that_knows_documents_alone_has_nothing_to_say_of_others(task_di
     degree = InDegree().fit(own, np.random.default_rng(0))
     require_scores(own, degree, tmp_path)
     corpus = write_collection(tmp_path / "corpus")
-    other = judged.open_collection(corpus, judged.raw_of(corpus), degree)
+    there = open_collection(corpus)
+    other = judged.open_collection(there, Raw.of(there), degree)
     with pytest.raises(BadInput, match="every document there the same score"):
         require_scores(other, degree, corpus)
 
@@ -94,7 +96,8 @@ def collection(tmp_path_factory):
 
 
 def test_a_collection_is_ranked_whole_and_measured_by_grades(collection, fitted, tmp_path):
-    task = judged.open_collection(collection, judged.raw_of(collection), fitted)
+    there = open_collection(collection)
+    task = judged.open_collection(there, Raw.of(there), fitted)
     assert len(task.documents) == 200
     report = evaluate(fitted, task, tuples=0)
     assert report.candidates == "all 200 documents"
@@ -110,7 +113,7 @@ def test_a_collection_is_ranked_whole_and_measured_by_grades(collection, fitted,
     _, qrels = write_trec(fitted, task, tmp_path)
     lines = [line.split() for line in qrels.read_text().splitlines()]
     said = {(q, d, int(grade)) for q, _, d, grade in lines}
-    judgements = pl.read_parquet(collection / "judgements" / "*.parquet").rows()
+    judgements = judged_pairs(collection).rows()
     assert said == {row for row in judgements if row[0] != "q5"}
 
 

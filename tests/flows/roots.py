@@ -9,12 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
+from ssi_core.corpus.mates import write_places
 
 from flows import environment, sensor, tracking
 from flows.frozen import draw
 from flows.tracking import registry
 from ssi_core import store
-from ssi_core.corpus.mates import write_places
 from ssi_core.experiment import parse_table
 from ssi_core.features.task import open_task
 from tests.flows import comparisons, project

@@ -27,7 +27,8 @@ title = "Clicks"
 measures = ["rank_loss", "slate_rank_loss", "slate_ndcg_at_10"]
 
 [tasks.sessions]
-split = "sessions"
+relevant = "click"
+split = "users"
 
 [[rows]]
 label = "U'V + I"
@@ -245,7 +246,7 @@ def test_the_flow_reads_a_log_once(prefect_server, tmp_path):
     )
     settings = {"paths": [str(log)], "columns": str(columns), "clicks": "all"}
     made = ingest_clicks(ClicksSettings(**settings))
-    assert read(Path(made), "clicks").counts["rows"] == len(rows)
+    assert read(Path(made), "collection").counts["rows"] == len(rows)
     assert ingest_clicks(ClicksSettings(**settings)) == made
     with pytest.raises(BadInput, match="which column is which"):
         ingest_clicks(ClicksSettings(paths=[str(log)]))
@@ -255,7 +256,7 @@ def test_the_flow_reads_a_log_once(prefect_server, tmp_path):
 def test_the_flow_reads_data_sets(prefect_server, tmp_path):
     written(tmp_path / "in", LINES)
     made = ingest_clicks(ClicksSettings(source="farm-ads", paths=[str(tmp_path / "in")]))
-    assert read(Path(made), "clicks").counts["pairs"] == 3
+    assert read(Path(made), "collection").counts["pairs"] == 3
     games = players_of(tmp_path / "games")
     made = ingest_clicks(ClicksSettings(source="wikispeedia", paths=[str(games)], split="sessions"))
-    assert read(Path(made), "clicks").configuration["split"] == "sessions"
+    assert read(Path(made), "collection").configuration["split"] == "sessions"

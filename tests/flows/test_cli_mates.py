@@ -2,7 +2,6 @@
 
 import pytest
 
-from ssi_core.corpus.mates import open_mates
 from ssi_core.corpus.sample import write_sample
 from ssi_core.types import BadInput
 from tests.corpus.kyoto import release
@@ -33,7 +32,7 @@ def test_mates_of_both_editions_of_the_sample(ssi, sample, tmp_path):
     assert code == 0
     assert found["counts"]["dictionary_entries"] > 1900
     assert found["counts"]["mates"] == found["counts"]["links_found"] > 10
-    mates = open_mates(tmp_path / found["path"])
+    mates = tmp_path / found["path"]
     assert mates.queries == tmp_path / "ja"
     assert ssi("ingest", "mates", "--langlinks", table, *corpora, *given)[1] == found
 
@@ -67,7 +66,7 @@ def test_the_flow_makes_the_sample_and_both_corpora(prefect_server, tmp_path):
 
     settings = MatesSettings(pages=40, seed=1, processes=1)
     place = ingest_mates(settings)
-    mates = open_mates(place)
+    mates = place
     assert len(mates.pairs) > 10
     assert mates.dictionary is not None
     assert ingest_mates(settings) == place
@@ -75,7 +74,7 @@ def test_the_flow_makes_the_sample_and_both_corpora(prefect_server, tmp_path):
     out = str(tmp_path / "kyoto")
     kyoto = MatesSettings(source="kyoto", path=str(release(tmp_path / "in")), out=out)
     assert ingest_mates(kyoto) == out
-    assert len(open_mates(out).pairs) == 3
+    assert len(out.pairs) == 3
     how = {"source": "langlinks", "path": str(tmp_path / "in")}
     with pytest.raises(BadInput, match="1 corpora in 'queries' and 'documents'"):
         ingest_mates(MatesSettings(**how, queries=str(mates.queries)))

@@ -29,7 +29,7 @@ def place(tmp_path_factory):
     from ssi_core.corpus.clicks.rules import Rules
     from ssi_core.corpus.mediawiki import ingest_wikipedia
     from ssi_core.corpus.pairing import ingest_mates
-    from ssi_core.features.task import build_clicks_task, open_task
+    from ssi_core.features.task import build_task, open_task
     from ssi_core.models.lsi import Lsi
     from ssi_core.serving.index import build_index
 
@@ -57,7 +57,7 @@ def place(tmp_path_factory):
     ingest_clicks([there / "log 1.csv"], logs.form(), there / "clicks", rules=Rules("all"))
     ingest_clicks([there / "log 1.csv"], logs.form(), there / "visits", rules=Rules("weighted"))
     (there / "looks.csv").write_text("position,propensity\n1,1\n2,0.5\n3,0.33\n4,0.25\n")
-    build_clicks_task(there / "clicks", there / "of clicks")
+    build_task(there / "clicks", there / "of clicks", relevant="click")
     task = open_task(there / "of clicks")
     fitted = Lsi(dimensions=3).fit(task, np.random.default_rng(0))
     fitted.save(there / "ads")

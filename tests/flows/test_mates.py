@@ -17,10 +17,10 @@ source = "made up"
 measures = ["mrr", "hubness"]
 
 [tasks.links]
-relevant = "link"
+relevant = "translation > link"
 
 [tasks.mates]
-relevant = "mate"
+relevant = "translation"
 
 [[rows]]
 label = "TF-IDF"

@@ -13,10 +13,10 @@ from flows.frozen import texts_for
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.features.task import build_clicks_task, build_mates_task, build_task, open_task
+from ssi_core.features.task import build_task, open_task
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.types import BadInput
-from tests.corpora import topical, write_collection, write_corpus, write_mates
+from tests.corpora import judged_pairs, topical, write_collection, write_corpus, write_mates
 from tests.corpus.clicks import logs
 from tests.seals import reseal
 
@@ -42,12 +42,11 @@ def data(tmp_path_factory):
 def models(data):
     """TF-IDF of a corpus, of clicks, of mates whose queries are translated, of a collection."""
     build_task(data / "corpus", data / "corpus-task")
-    build_clicks_task(data / "clicks", data / "clicks-task")
-    from ssi_core.corpus.mates import open_mates
+    build_task(data / "clicks", data / "clicks-task", relevant="click")
 
     how = {"relevant": "mate", "views": ("raw", "dictionary.raw")}
-    build_mates_task(open_mates(data / "mates"), data / "mates-task", **how)
-    build_task(data / "collection", data / "collection-task", split="queries")
+    build_task(data / "mates", data / "mates-task", **how)
+    build_task(data / "collection", data / "collection-task", relevant="judgement")
     places = {}
     for name, view in (
         ("corpus", "raw"),
@@ -156,7 +155,7 @@ def test_a_collection_writes_every_judgement(data, models, tmp_path, ssi):
     code, value, _ = ssi("evaluate", models["corpus"], *how)
     assert code == 0
     assert value["candidates"] == "all 200 documents"
-    judgements = pl.read_parquet(data / "collection" / "judgements" / "*.parquet")
+    judgements = judged_pairs(data / "collection")
     lines = (tmp_path / "trec" / "qrels.trec").read_text().splitlines()
     assert len(lines) == len(judgements)
     assert len((tmp_path / "trec" / "run.trec").read_text().splitlines()) == 24 * 200

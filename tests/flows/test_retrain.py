@@ -72,15 +72,16 @@ task = "across"
 
 [tasks.clicks]
 words = "all"
-split = "pairs"
+relevant = "click"
 
 [tasks.sessions]
 words = "all"
-split = "sessions"
+relevant = "click"
+split = "users"
 
 [tasks.across]
 words = "all"
-relevant = "link"
+relevant = "translation > link"
 """
 
 

@@ -32,7 +32,7 @@ measures = ["map", "ndcg_at_10"]
 
 [tasks.queries]
 words = "all"
-split = "queries"
+relevant = "judgement"
 
 [[rows]]
 label = "TF-IDF"
@@ -42,7 +42,7 @@ model = "tfidf"
 
 @pytest.mark.usefixtures("mlflow_root")
 def test_a_row_on_folds_reports_every_query_once(tmp_path, capsys):
-    build_task(write_collection(tmp_path / "corpus"), tmp_path / "task", split="queries")
+    build_task(write_collection(tmp_path / "corpus"), tmp_path / "task", relevant="judgement")
     (tmp_path / "judged.toml").write_text(TABLE)
     run = run_row(str(tmp_path / "judged.toml"), "TF-IDF", tmp_path / "task", 0, "c")
     task = open_task(tmp_path / "task")
@@ -75,7 +75,7 @@ def test_a_row_on_folds_reports_every_query_once(tmp_path, capsys):
 
 @pytest.mark.usefixtures("mlflow_root")
 def test_the_models_of_all_folds_are_kept_and_rank_the_queries_that_they_test(tmp_path, capsys):
-    build_task(write_collection(tmp_path / "corpus"), tmp_path / "task", split="queries")
+    build_task(write_collection(tmp_path / "corpus"), tmp_path / "task", relevant="judgement")
     (tmp_path / "judged.toml").write_text(TABLE + TRAINED[TRAINED.index("[[rows]]") :])
     run = run_row(str(tmp_path / "judged.toml"), "U'V", tmp_path / "task", 0, "c")
     report = tracking.run_report(run)
@@ -108,7 +108,7 @@ def test_the_models_of_all_folds_are_kept_and_rank_the_queries_that_they_test(tm
 @pytest.mark.usefixtures("mlflow_root")
 def test_a_view_that_a_task_lacks_is_answered_by_the_command_that_makes_it(tmp_path, capsys):
     corpus = write_collection(tmp_path / "corpus")
-    build_task(corpus, tmp_path / "task", split="queries", words=None, views=["raw"], pool=7)
+    build_task(corpus, tmp_path / "task", relevant="judgement", words="all", views=["raw"], pool=7)
     (tmp_path / "judged.toml").write_text(TABLE + 'view = "sublinear:9"')
     how = ["train", str(tmp_path / "judged.toml"), "--row", "TF-IDF", "--task"]
     assert ssi(cli, [*how, str(tmp_path / "task")]) == 3
@@ -132,7 +132,7 @@ def test_titles_first_takes_no_number_for_a_title_and_says_that_there_is_none(tm
         numbered = pl.read_parquet(part).with_columns(title="id")
         numbered.write_parquet(part)
     reseal(corpus)
-    build_task(corpus, tmp_path / "task", split="queries")
+    build_task(corpus, tmp_path / "task", relevant="judgement")
     (tmp_path / "judged.toml").write_text(
         TABLE + TRAINED[TRAINED.index("[[rows]]") :] + 'learn_first = "titles"'
     )

@@ -147,7 +147,7 @@ def test_runs_of_a_search_name_no_test_measure_and_are_in_no_comparison(table, t
 
 @pytest.mark.trains
 def test_judged_queries_are_measured_in_all_folds(tmp_path, mlflow_root):
-    build_task(write_collection(tmp_path / "corpus"), tmp_path / "task", split="queries")
+    build_task(write_collection(tmp_path / "corpus"), tmp_path / "task", relevant="judgement")
     (tmp_path / "judged.toml").write_text(
         'name = "judged"\ntitle = "Judged"\n[tasks.queries]\nsplit = "queries"\n'
         '[[rows]]\nlabel = "QE"\nmodel = "query_expansion"\nview = "raw"\n'
@@ -166,7 +166,7 @@ def test_judged_queries_are_measured_in_all_folds(tmp_path, mlflow_root):
 
 
 def test_a_task_without_its_test_side_has_none_anywhere(tmp_path, mates_task_dirs):
-    build_task(write_collection(tmp_path / "corpus"), tmp_path / "task", split="queries")
+    build_task(write_collection(tmp_path / "corpus"), tmp_path / "task", relevant="judgement")
     for place in (tmp_path / "task", *mates_task_dirs.values()):
         whole, blind = open_task(place), open_task(place, tested=False)
         assert len(blind.folds) == len(whole.folds)

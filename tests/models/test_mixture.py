@@ -24,7 +24,7 @@ SECOND = {"model": "bilinear", "view": HASHED, "diagonal": "none", "dimensions":
 @pytest.fixture(scope="module")
 def task(tmp_path_factory, corpus_dir):
     out = tmp_path_factory.mktemp("mixture") / "task"
-    build_task(corpus_dir, out, words=None, views=("raw", HASHED))
+    build_task(corpus_dir, out, words="all", views=("raw", HASHED))
     return open_task(out)
 
 

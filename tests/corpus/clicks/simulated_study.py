@@ -20,7 +20,7 @@ import polars as pl
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.evaluation.scorer import Scorer
-from ssi_core.features.task import build_clicks_task, open_task
+from ssi_core.features.task import build_task, open_task
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.types import Task
 from tests.corpus.clicks.policies import (
@@ -92,7 +92,7 @@ def rows(work: Path) -> Iterator[tuple[str, str, float]]:
         for rule in ("all", "first", "weighted", "inverse"):
             clicks, task = work / f"{policy} {rule}", work / f"task {policy} {rule}"
             ingest_clicks([log], FORM, clicks, rules=Rules(clicks=rule))
-            build_clicks_task(clicks, task, split="sessions", vocabularies="two")
+            build_task(clicks, task, split="users", vocabularies="two", relevant="click")
             tasks[rule] = open_task(task)
         tasks["before"] = replace(tasks["inverse"], weights="clicks", shown=tasks["all"].shown)
         for label, (rule, divided) in PAIRS.items():

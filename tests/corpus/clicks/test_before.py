@@ -253,7 +253,9 @@ def test_nothing_new_is_the_same_under_another_name(tmp_path, asked):
     found = read(paths, tmp_path / "b", since=before.path)
     assert asked == []
     assert_same(found, before)
-    assert (found.path / "pairs.parquet").samefile(before.path / "pairs.parquet")
+    assert (found.path / "relations/click/part-00000.parquet").samefile(
+        before.path / "relations/click/part-00000.parquet"
+    )
 
 
 def test_clicks_that_cannot_be_used(tmp_path):

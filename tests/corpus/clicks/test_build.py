@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 
 from ssi_core import store
-from ssi_core.corpus import tables
+from ssi_core.collection import open_collection
 from ssi_core.corpus.clicks import lines, shards
-from ssi_core.corpus.clicks.artefact import IMPRESSIONS, PAIRS
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
+from ssi_core.corpus.clicks.tables import IMPRESSIONS
 from ssi_core.types import BadInput, Refused
-from tests.corpora import write_corpus
+from tests.corpora import PAIRS, clicked_pairs, write_corpus
 from tests.corpus.clicks import logs
 
 
@@ -63,7 +63,7 @@ def test_pairs_count_clicks_as_the_rules_say(tmp_path, rows):
     found = {}
     for clicks in ("all", "first", "inverse"):
         artefact = ingest(tmp_path, rows, clicks=clicks)
-        pairs = pl.read_parquet(artefact.path / "pairs.parquet")
+        pairs = clicked_pairs(artefact.path)
         assert pairs.schema == pl.Schema(PAIRS)
         assert artefact.counts["pairs"] == len(pairs) == pairs.select("page", "ad").n_unique()
         found[clicks] = artefact, {(p, a): w for p, a, _, _, w, _ in pairs.rows()}
@@ -93,7 +93,7 @@ def test_a_weighted_pair_weighs_its_clicks_over_all_its_looks(tmp_path, rows):
     expected = {
         pair: (clicks[pair] + 1) / (looks[pair] + 1 / mean) for pair in clicks if clicks[pair]
     }
-    pairs = pl.read_parquet(artefact.path / "pairs.parquet")
+    pairs = clicked_pairs(artefact.path)
     assert {(p, a): w for p, a, _, _, w, _ in pairs.rows()} == pytest.approx(expected)
     whole = impressions(artefact)
     assert set(whole["weight"]) == {0.0, 1.0}
@@ -112,7 +112,7 @@ def test_weights_are_clipped_and_it_is_said_how_many(tmp_path, rows):
 
 
 def test_shown_counts_what_could_have_counted(tmp_path, rows):
-    pairs = pl.read_parquet(ingest(tmp_path, rows, clicks="first").path / "pairs.parquet")
+    pairs = clicked_pairs(ingest(tmp_path, rows, clicks="first").path)
     page, ad, shown, clicks, *_ = pairs.row(0)
     own = [r for r in rows if (r["url"], r["ad"], r["rank"]) == (page, ad, "1")]
     assert (shown, clicks) == (len(own), sum(r["click"] == "1" for r in own))
@@ -120,14 +120,14 @@ def test_shown_counts_what_could_have_counted(tmp_path, rows):
 
 def test_texts_come_from_the_log_each_id_once(tmp_path, rows):
     found = ingest(tmp_path, rows)
-    ads = tables.open_corpus(found.path / "ads").documents.collect()
+    ads = open_collection(found.path).documents.collect()
     assert sorted(ads["id"]) == sorted({row["ad"] for row in rows})
     text = dict(ads.select("id", "text").rows())
     assert text["a7"] == "ad number 7, buy"
     assert set(ads["language"]) == {"en"}
     assert found.counts["language"].startswith("en (words between blanks; guessed from")
     assert found.counts["ads"] == len(ads)
-    pages = tables.open_corpus(found.path / "pages").documents.collect()
+    pages = pl.read_parquet(found.path / "queries" / "*.parquet")
     assert len(pages) == found.counts["pages"] == 20
 
 
@@ -147,10 +147,10 @@ def test_texts_come_from_a_corpus_and_a_table(tmp_path, rows):
     form = logs.form(columns=columns, ads={"id": "number", "text": "says", "language": "de"})
     rows = [{**row, "url": row["url"].replace("p", "d")} for row in rows]
     found = ingest(tmp_path, rows, form, pages=corpus, ads=table)
-    pages = tables.open_corpus(found.path / "pages").documents.collect()
+    pages = pl.read_parquet(found.path / "queries" / "*.parquet")
     assert set(pages["id"]) == {f"d{i}" for i in range(20)}
     assert "words of page 3" in pages["text"].to_list()
-    ads = tables.open_corpus(found.path / "ads").documents.collect()
+    ads = open_collection(found.path).documents.collect()
     assert len(ads) == 50, "ads that were never shown are candidates, too"
     assert set(ads["language"]) == {"de"}
 
@@ -176,9 +176,13 @@ def test_shards_and_blocks_change_nothing(tmp_path, rows, monkeypatch):
 def test_the_same_log_is_not_read_twice_and_other_rules_are_another_artefact(tmp_path, rows):
     path = logs.write_csv(tmp_path / "log.csv", rows)
     first = ingest_clicks([path], logs.form(), tmp_path / "clicks")
-    written = (tmp_path / "clicks" / "pairs.parquet").stat().st_mtime_ns
+    written = (
+        (tmp_path / "clicks" / "relations" / "click" / "part-00000.parquet").stat().st_mtime_ns
+    )
     assert ingest_clicks([path], logs.form(), tmp_path / "clicks").key == first.key
-    assert (tmp_path / "clicks" / "pairs.parquet").stat().st_mtime_ns == written
+    assert (
+        tmp_path / "clicks" / "relations" / "click" / "part-00000.parquet"
+    ).stat().st_mtime_ns == written
     with pytest.raises(Refused):
         ingest_clicks([path], logs.form(), tmp_path / "clicks", rules=Rules(clicks="all"))
 

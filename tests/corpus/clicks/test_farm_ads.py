@@ -2,12 +2,12 @@
 
 import gzip
 
-import polars as pl
 import pytest
 
+from ssi_core.collection import open_collection
 from ssi_core.corpus.clicks.farm_ads import ingest_farm_ads
-from ssi_core.corpus.tables import open_corpus
 from ssi_core.types import BadInput
+from tests.corpora import clicked_pairs
 from tests.corpus.dumps import real_data
 
 LINES = """-1 ad-cheap ad-hay title-hay hay sale
@@ -28,11 +28,11 @@ def written(directory, text):
 
 def test_sides_share_words_and_a_repeated_line_is_one_pair(tmp_path):
     found = ingest_farm_ads(written(tmp_path / "in", LINES), tmp_path / "out")
-    ads = open_corpus(found.path / "pages").documents.collect()
+    ads = pl.read_parquet(found.path / "queries" / "*.parquet")
     assert ads["text"].to_list() == ["cheap hay", "tractor"]
-    pages = open_corpus(found.path / "ads").documents.collect()
+    pages = open_collection(found.path).documents.collect()
     assert pages["text"].to_list() == ["hay sale", "cow milk"]
-    pairs = pl.read_parquet(found.path / "pairs.parquet")
+    pairs = clicked_pairs(found.path)
     assert sorted(pairs["weight"]) == [1.0, 1.0, 2.0]
     assert found.skipped == {
         "line_repeated": 1, "line_without_ad": 1, "line_without_page": 1
@@ -55,5 +55,5 @@ def test_the_published_ads(tmp_path):
     assert found.counts["lines"] == 3298
     assert found.counts["pairs"] + sum(found.skipped.values()) == 3298
     for side in ("pages", "ads"):
-        texts = open_corpus(found.path / side).documents.collect()["text"]
+        texts = open_collection(found.path / side).documents.collect()["text"]
         assert not texts.str.contains("ad-|title-|header-").any()

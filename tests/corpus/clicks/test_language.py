@@ -50,7 +50,7 @@ def test_a_language_in_the_map_is_taken(tmp_path, caplog, language):
     found = ingest(tmp_path, rows_with(TEXTS["zh"]), form)
     assert "pages_not_split" not in found.counts
     assert warnings(caplog) == []
-    texts = pl.read_parquet(found.path / "pages" / "documents" / "*.parquet")
+    texts = pl.read_parquet(found.path / "queries" / "*.parquet")
     assert set(texts["language"]) == {language}
 
 
@@ -67,7 +67,7 @@ def test_a_corpus_knows_its_language(tmp_path, caplog):
     columns = {k: v for k, v in logs.COLUMNS.items() if k != "page_text"}
     rows = [{**row, "url": row["url"].replace("p", "d")} for row in logs.rows(60)]
     found = ingest(tmp_path, rows, logs.form(columns=columns), pages=corpus)
-    documents = pl.read_parquet(found.path / "pages" / "documents" / "*.parquet")
+    documents = pl.read_parquet(found.path / "queries" / "*.parquet")
     assert set(documents["language"]) == {"zh"}
     assert warnings(caplog) == []
 
@@ -138,6 +138,6 @@ def test_a_guess_may_change_with_later_logs_and_is_that_of_all_texts(tmp_path):
     assert first.counts["language"].startswith("en (")
     assert found.counts["language"] == whole.counts["language"]
     for made, language in ((first, "en"), (found, "zh"), (whole, "zh")):
-        documents = pl.read_parquet(made.path / "ads" / "documents" / "*.parquet")
+        documents = pl.read_parquet(made.path / "documents" / "*.parquet")
         assert set(documents["language"]) == {language}, "an earlier artefact stays as it is"
-    assert store.read(first.path, "clicks").key == first.key
+    assert store.read(first.path, "collection").key == first.key

@@ -4,13 +4,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.corpus.clicks.artefact import IMPRESSIONS, PAIRS
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.columns import parse_map
 from ssi_core.corpus.clicks.rules import Rules
+from ssi_core.corpus.clicks.tables import IMPRESSIONS
 from ssi_core.features import slates
-from ssi_core.features.task import build_clicks_task, open_task
+from ssi_core.features.task import build_task, open_task
 from ssi_core.types import BadInput
+from tests.corpora import PAIRS, clicked_pairs
 from tests.corpus.clicks import logs
 
 TEXTS = {"page": "query", "page_text": "query", "ad": "url", "ad_text": "title"}
@@ -30,7 +31,7 @@ def ingest(tmp_path, rows, columns, *, out="clicks", since=None, rules=None, **s
 
 
 def pairs(artefact):
-    table = pl.read_parquet(artefact.path / "pairs.parquet")
+    table = clicked_pairs(artefact.path)
     assert table.schema == pl.Schema(PAIRS)
     return {(page, ad): tuple(rest) for page, ad, *rest in table.rows()}
 
@@ -215,9 +216,9 @@ def judged(tmp_path_factory):
 
 @pytest.mark.parametrize("split", ["pairs", "sessions"])
 def test_grades_are_those_of_the_evaluation_and_zeros_what_was_passed_over(tmp_path, judged, split):
-    build_clicks_task(judged["graded"], tmp_path / "task", split=split)
+    build_task(judged["graded"], tmp_path / "task", split=split, relevant="click")
     task = open_task(tmp_path / "task")
-    log = {(p, a): g for p, a, *_, g in pl.read_parquet(judged["graded"] / "pairs.parquet").rows()}
+    log = {(p, a): g for p, a, *_, g in clicked_pairs(judged["graded"]).rows()}
     for side in ("train", "valid", "test"):
         own = getattr(task, side)
         ends = zip(
@@ -239,7 +240,7 @@ def test_grades_are_those_of_the_evaluation_and_zeros_what_was_passed_over(tmp_p
 
 
 def test_of_counts_the_showings_without_a_click_are_passed_over(tmp_path, judged, monkeypatch):
-    build_clicks_task(judged["counted"], tmp_path / "task", split="sessions")
+    build_task(judged["counted"], tmp_path / "task", split="users", relevant="click")
     task = open_task(tmp_path / "task")
     trained = set(task.train.rows[:, 0].tolist())
     begin, end = task.shown.start[[min(trained), min(trained) + 1]]
@@ -247,6 +248,6 @@ def test_of_counts_the_showings_without_a_click_are_passed_over(tmp_path, judged
     assert sorted(times.tolist()) == [5, 6, 7, 8, 9, 10]
     assert task.train.grade.max() == 1
     monkeypatch.setattr(slates, "_MOST_SHOWN", len(task.shown.documents) // 3)
-    build_clicks_task(judged["counted"], tmp_path / "few", split="sessions", force=True)
+    build_task(judged["counted"], tmp_path / "few", split="users", force=True, relevant="click")
     few = open_task(tmp_path / "few").shown
     assert len(task.shown.documents) // 3 <= len(few.documents) < len(task.shown.documents) // 2

@@ -16,7 +16,7 @@ from ssi_core import store
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.columns import parse_map
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.features.task import build_clicks_task, open_task
+from ssi_core.features.task import build_task, open_task
 from ssi_core.models.tfidf import TfIdf
 from tests.corpus.dumps import real_data
 from tests.flows.pages import blocks
@@ -42,7 +42,7 @@ DOCUMENTED = {
 
 def measured(clicks, place, **how):
     """Measures of TF-IDF on the test side."""
-    build_clicks_task(clicks, place, **how)
+    build_task(clicks, place, **how, relevant="click")
     task = open_task(place)
     report = evaluate(TfIdf().fit(task, np.random.default_rng(0)), task, tuples=0)
     return report.means
@@ -94,7 +94,7 @@ def test_a_chinese_log_is_split_into_words_unasked(tmp_path):
     form = parse_map({"columns": {**columns, "clicks": "clicks"}})
     guessed = ingest_clicks([log], form, tmp_path / "guessed")
     assert guessed.counts["language"].startswith("zh (guessed from the script of 1,4")
-    texts = pl.read_parquet(guessed.path / "ads" / "documents" / "*.parquet")
+    texts = pl.read_parquet(guessed.path / "documents" / "*.parquet")
     assert set(texts["language"]) == {"zh"}
     english = ingest_clicks([log], form.in_language("en"), tmp_path / "english")
     loss = {

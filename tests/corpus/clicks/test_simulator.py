@@ -17,6 +17,7 @@ from ssi_core.corpus.sample import EXAMINATION, ad_relevance, plan_world, write_
 from ssi_core.corpus.sample.clicks import ad_of, click_log, pool_of
 from ssi_core.corpus.sample.pages import article_id
 from ssi_core.evaluation.significance import paired_t
+from tests.corpora import clicked_pairs
 
 DOCUMENTS = 60
 
@@ -96,7 +97,7 @@ def ndcg_at_10(gain, score):
 def recovered(log, form, truth, place, clicks):
     """NDCG@10 and Kendall's tau of what an ingestion makes of each pair, page by page."""
     found = ingest_clicks([log], form, place / clicks, rules=Rules(clicks=clicks))
-    pairs = pl.read_parquet(found.path / "pairs.parquet")
+    pairs = clicked_pairs(found.path)
     # The weight is the relevance already, or a sum over showings.
     rate = pl.col("weight") / (1 if clicks == "weighted" else pl.col("shown") + 1)
     rates = {(page, ad): r for page, ad, r in pairs.select("page", "ad", rate=rate).rows()}

@@ -6,10 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.corpus.clicks.artefact import IMPRESSIONS, PAIRS
+from ssi_core.collection import open_collection
+from ssi_core.corpus.clicks.tables import IMPRESSIONS
 from ssi_core.corpus.clicks.wikispeedia import clicks_of, ingest_wikispeedia_clicks
-from ssi_core.corpus.tables import open_corpus
 from ssi_core.types import BadInput
+from tests.corpora import PAIRS, clicked_pairs
 from tests.corpus.dumps import real_data
 from tests.corpus.test_wikispeedia import release
 
@@ -73,16 +74,16 @@ def test_games_become_clicks(tmp_path):
         ("f7.2", "p1", "B", "A", "A"),
         ("u1.0", "p3", "B", "A", "B"),
     ]
-    pairs = pl.read_parquet(found.path / "pairs.parquet")
+    pairs = clicked_pairs(found.path)
     assert pairs.schema == pl.Schema(PAIRS)
     assert pairs.rows() == [("A", "B", 2, 2, 2.0, None), ("B", "A", 2, 2, 2.0, None)]
-    slates = pl.read_parquet(found.path / "slates.parquet")
+    slates = open_collection(found.path).frame("relations/shown")
     assert slates.rows() == [("A", "B"), ("B", "A")]
     assert found.skipped == {"click_of_missing_article": 2, "click_on_no_link": 1}
     assert found.counts["clicks"] + sum(found.skipped.values()) == found.counts["clicks_found"]
     assert found.configuration["split"] == "sessions"
-    assert len(open_corpus(found.path / "pages").documents.collect()) == 2
-    assert not (found.path / "ads").exists()
+    assert len(open_collection(found.path).documents.collect()) == 2
+    assert not open_collection(found.path).has_queries
 
 
 def test_a_missing_file_of_paths_is_named(tmp_path):

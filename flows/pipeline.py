@@ -26,8 +26,9 @@ from flows.board import posted
 from flows.costs import require_rows
 from flows.features import features_of, make_task
 from flows.ingest import IngestSettings, MatesSettings, ingest_source, mates_source
-from flows.rows import find_table, row_code
+from flows.rows import row_code
 from flows.server import Server
+from flows.shipped import find_table
 from flows.steps import Name, begin, progress
 from flows.tracking.database import written_alone
 from flows.train import form_of, train_row

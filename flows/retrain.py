@@ -31,8 +31,9 @@ from flows.ingest import (
     mates_source,
     since_corpus,
 )
-from flows.rows import find_table, row_code, run_row
+from flows.rows import row_code, run_row
 from flows.server import Server
+from flows.shipped import find_table
 from flows.steps import Name, begin
 from flows.tracking import decisions, registry
 from flows.tracking.database import written_alone

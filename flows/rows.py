@@ -15,11 +15,12 @@ import numpy as np
 from flows import checkpoints, environment, tracking
 from flows.board import post, row_name, watched
 from flows.required import require_views
+from flows.shipped import find_table
 from ssi_core import files, store
 from ssi_core.code import digest_of
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
-from ssi_core.experiment import Row, Table, load_table
+from ssi_core.experiment import Row, Table
 from ssi_core.features import cold
 from ssi_core.features.task import open_task
 from ssi_core.threads import threads as limited
@@ -27,23 +28,6 @@ from ssi_core.types import BadInput
 
 if TYPE_CHECKING:
     from ssi_core.models.base import FittedModel
-
-TABLES = Path(__file__).parent / "tables"
-
-
-def find_table(name_or_path: str, budget: int | None = None) -> Table:
-    """Read a shipped table by its name, or any table by its path; see `Table.limited`."""
-    found = load_table(name_or_path, TABLES)
-    return found if budget is None else found.limited(budget)
-
-
-def shipped_tables() -> list[str]:
-    """Names of the shipped tables."""
-    return sorted(path.stem for path in TABLES.glob("*.toml"))
-
-
-NEW_DATA = {"link": "new-corpus", "click": "new-clicks", "judgement": "collections"}
-"""Tables whose settings are chosen on validation, so that they suit data that nobody has seen."""
 
 
 def row_code(*rows: Row) -> str:

@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from flows import tracking
 from flows.board import posted, row_name
 from flows.costs import require_rows
-from flows.rows import find_table, forget, run_row
+from flows.rows import forget, run_row
+from flows.shipped import find_table
 from flows.steps import Name, begin, worth_retrying
 from flows.workers import Workers
 from ssi_core.experiment import Row

@@ -24,7 +24,7 @@ import numpy as np
 from flows import environment, tracking
 from flows.board import posted, watched
 from flows.required import require_views
-from flows.rows import find_table
+from flows.shipped import find_table
 from ssi_core import files, resources
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES, standard_error

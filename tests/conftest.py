@@ -1,6 +1,7 @@
 """A small corpus and its task, for every room that needs one."""
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -14,7 +15,12 @@ os.environ.setdefault("DO_NOT_TRACK", "1")
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
 
-# The first example of a kernel compiles it.
+# Kernels that one process has compiled serve all others, those that tests start and those of the
+# next run; what the user keeps has no part in it.
+os.environ.pop("SSI_CACHE", None)
+os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / ".cache" / "tests")
+
+# The first example of a kernel may compile it.
 settings.register_profile("ssi", deadline=None)
 settings.load_profile("ssi")
 

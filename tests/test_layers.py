@@ -19,9 +19,11 @@ LINES = [
     {"text", "collection"},
     {"store", "resources", "stored", "threads", "verify"},
     {"integrity", "code"},
-    {"files", "cache", "root"},
+    {"files", "root"},
     {"types", "errors"},
     {"kernels"},
+    {"compiled"},
+    {"cache"},
 ]
 LEVEL = {room: -n for n, line in enumerate(LINES) for room in line}
 SOURCES = sorted((ROOT / "ssi_core").rglob("*.py")) + sorted((ROOT / "flows").rglob("*.py"))

@@ -48,8 +48,9 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
     from flows.bars import shown_board
     from flows.board import posted, row_name
     from flows.costs import require_rows
+    from flows.shipped import find_table
 
-    declared = rows.find_table(table)
+    declared = find_table(table)
     threads = settings().threads or 1
     require_rows([(declared.row(row), task)], workers=0, threads=threads)
     tracking.ready()

@@ -68,21 +68,33 @@ def list_(unused: bool) -> Outcome:
     Found by today's code: "yes", the same work would find the artefact; "no", it was made by
     other code and the same work makes it anew; "data", frozen evaluation sets and indexes,
     which are never made again by themselves. Directories that you named with --out are yours:
-    they are not listed.
+    they are not listed. The last line is of the kernels that are compiled and kept in your cache
+    directory, for all roots.
     """
     from flows.stored import entries
+    from ssi_core import compiled
 
     listed = [one for one in entries() if one.removable or not unused]
+    kernels, size = compiled.size()
 
     def show(console: Console) -> None:
         _show(console, listed)
+        console.print(f"{kernels} compiled kernels, {size / 1e6:,.1f} MB")
 
-    return Outcome({"artefacts": [_values(one) for one in listed]}, show)
+    value = {
+        "artefacts": [_values(one) for one in listed],
+        "compiled": {"kernels": kernels, "bytes": size},
+    }
+    return Outcome(value, show)
 
 
 @store.command(
     cls=Verb,
-    examples=("ssi store remove", "ssi store remove .ssi/store/task/0a1b2c3d4e5f60718293a4b5"),
+    examples=(
+        "ssi store remove",
+        "ssi store remove .ssi/store/task/0a1b2c3d4e5f60718293a4b5",
+        "ssi store remove --compiled",
+    ),
 )
 @click.argument(
     "places",
@@ -91,13 +103,18 @@ def list_(unused: bool) -> Outcome:
     type=click.Path(path_type=Path, exists=True, file_okay=False),
 )
 @click.option("--force", is_flag=True, help="Remove also what is in use.")
-def remove(places: tuple[Path, ...], force: bool) -> Outcome:
+@click.option(
+    "--compiled", is_flag=True, help="Remove the compiled kernels of all roots; nothing else."
+)
+def remove(places: tuple[Path, ...], force: bool, compiled: bool) -> Outcome:
     """Remove artefacts; without a DIRECTORY those of no use.
 
     Of no use is what today's code would not find and no run names. What a run, a champion or
     another artefact needs, and what cannot be made again, is removed only when you name it and
     add --force.
     """
+    if compiled:
+        return _remove_compiled(places)
     from flows.stored import remove as take_away
 
     removed = take_away(places, force=force)
@@ -107,6 +124,22 @@ def remove(places: tuple[Path, ...], force: bool) -> Outcome:
         console.print(f"removed {len(removed)}" if removed else "nothing is of no use")
 
     return Outcome({"removed": [_values(one) for one in removed]}, show)
+
+
+def _remove_compiled(places: tuple[Path, ...]) -> Outcome:
+    from ssi_core import compiled
+    from ssi_core.types import BadInput
+
+    if places:
+        raise BadInput(
+            f"--compiled removes no {places[0]}; name directories in a call of their own"
+        )
+    kernels, size = compiled.empty()
+
+    def show(console: Console) -> None:
+        console.print(f"removed {kernels} compiled kernels, {size / 1e6:,.1f} MB")
+
+    return Outcome({"compiled": {"kernels": kernels, "bytes": size}}, show)
 
 
 _FOUND = {True: "yes", False: "no", None: "data"}

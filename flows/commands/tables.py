@@ -81,7 +81,7 @@ def _compute(
     given = [name for name in (corpus, dumps, task, sample) if name]
     if len(given) != 1:
         raise click.UsageError("Give one of --corpus, --dump, --task and --sample.")
-    from flows.rows import find_table
+    from flows.shipped import find_table
     from ssi_core import store
     from ssi_core.collection import open_collection
 
@@ -164,7 +164,7 @@ def reproduce(name: str | None, **options: Any) -> Outcome:
     It is 'ssi pipeline' for these tables: rows that are finished are not trained again, and those
     that were interrupted go on.
     """
-    from flows.rows import find_table, shipped_tables
+    from flows.shipped import find_table, shipped_tables
     from ssi_core.experiment.strict import instead
     from ssi_core.types import BadInput
 
@@ -192,7 +192,7 @@ _NEEDS = {
 
 def _listed(tables: list[Any]) -> Outcome:
     from flows.report import plain_table
-    from flows.rows import NEW_DATA
+    from flows.shipped import NEW_DATA
 
     found = [
         {

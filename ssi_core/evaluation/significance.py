@@ -6,7 +6,6 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from ssi_core.types import Float64
 
@@ -76,6 +75,8 @@ def paired_t(a: ArrayLike, b: ArrayLike, *, alternative: Alternative = "two-side
     Differences that are all alike have no spread: p is 1 if they are 0, else 0 (for "greater" and
     "less" only in that direction). With one query nothing is known: p is 1.
     """
+    from scipy import stats  # takes a CPU second, and most that import this module test nothing
+
     difference = _differences(a, b, alternative)
     n = len(difference)
     mean, spread = difference.mean(), difference.std(ddof=1) if n > 1 else 0.0

@@ -12,6 +12,8 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+from ssi_core.kernels.kept import keep
+
 F = TypeVar("F", bound=Callable[..., object])
 
 # Reductions may be reordered and fused, which vectorises them; NaN and infinity keep their meaning.
@@ -21,12 +23,12 @@ _HOW: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper
 
 def jit(function: F) -> F:
     """Compile a kernel with exact float arithmetic."""
-    return cast(F, numba.njit(**_HOW)(function))
+    return cast(F, keep(numba.njit(**_HOW)(function)))
 
 
 def jit_fast(function: F) -> F:
     """Compile a kernel whose reductions may be reordered."""
-    return cast(F, numba.njit(**_HOW, fastmath=_FAST)(function))
+    return cast(F, keep(numba.njit(**_HOW, fastmath=_FAST)(function)))
 
 
 def part(function: F) -> F:
@@ -34,13 +36,13 @@ def part(function: F) -> F:
 
     What has `forms.Data` among its arguments is worth it: an entry takes all its arrays apart.
     """
-    return _without_entry(cast(F, numba.njit(**_HOW, no_cpython_wrapper=True)(function)))
+    return _without_entry(cast(F, keep(numba.njit(**_HOW, no_cpython_wrapper=True)(function))))
 
 
 def part_fast(function: F) -> F:
     """Compile what only kernels call, as `part`, with reductions that may be reordered."""
     how = _HOW | {"fastmath": _FAST}
-    return _without_entry(cast(F, numba.njit(**how, no_cpython_wrapper=True)(function)))
+    return _without_entry(cast(F, keep(numba.njit(**how, no_cpython_wrapper=True)(function))))
 
 
 def _without_entry(compiled: F) -> F:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from flows import compare, saved, tracking
-from flows.rows import find_table, shipped_tables
+from flows.shipped import find_table, shipped_tables
 from ssi_core.evaluation.claims import average_seeds
 from ssi_core.experiment import parse_table
 from ssi_core.types import BadInput

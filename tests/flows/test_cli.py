@@ -57,6 +57,19 @@ def test_help_is_immediate_and_lists_every_verb_in_the_order_of_the_work():
     }
 
 
+def test_verbs_that_ask_neither_server_load_neither(project):
+    code = (
+        "import sys\nfrom flows.cli import main\n"
+        f"for command in (['reproduce'], ['search', {str(project / 'model')!r}, 'moon rocket']):\n"
+        "    try:\n        main(command)\n    except SystemExit as end:\n"
+        "        assert not end.code, end.code\n"
+        "print([name for name in ('mlflow', 'prefect', 'scipy.stats') if name in sys.modules])\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines()[-1] == "[]"
+
+
 def every_command(group=cli, path=()):
     for name, command in group.commands.items():
         yield (*path, name), command

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from flows.costs import index_cost, require_evaluation, require_index, require_rows
-from flows.rows import find_table
+from flows.shipped import find_table
 from ssi_core.features.task import open_task
 from ssi_core.models.lsi import Lsi
 from ssi_core.models.tfidf import TfIdf

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from flows.kept import GRACE
-from flows.rows import NEW_DATA, shipped_tables
+from flows.shipped import NEW_DATA, shipped_tables
 from tests.flows.machine import wait_for
 from tests.flows.pages import REPOSITORY, blocks, section
 

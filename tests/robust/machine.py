@@ -89,10 +89,10 @@ def closed(here: Path) -> Iterator[None]:
 @contextmanager
 def trained(here: Path) -> Iterator[None]:
     """Another run trains the row; ours waits a while for a process that is about to end."""
-    from flows import checkpoints, rows
+    from flows import checkpoints, shipped
 
     (here / "root" / ".ssi" / "checkpoints").mkdir(parents=True)
-    table = rows.find_table("demo")
+    table = shipped.find_table("demo")
     row = table.row("TF-IDF")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoints, "_PATIENCE", 0.0)

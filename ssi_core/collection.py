@@ -128,7 +128,9 @@ class Collection:
 
     @property
     def links(self) -> pl.LazyFrame:
-        """Links between documents, lazily."""
+        """Links between documents, lazily; none where the source has no links."""
+        if LINK not in self.relations:
+            return pl.LazyFrame(schema=dict(ENDS))
         return pl.scan_parquet(self.relation(LINK), glob=False)
 
     def table_of(self, side: Side) -> Side:

@@ -6,6 +6,7 @@ import pytest
 from ssi_core.collection import open_collection
 from ssi_core.corpus.collections import ingest_collection, read_records
 from ssi_core.types import BadInput
+from tests.corpora import judged_pairs
 from tests.corpus.dumps import real_data
 
 DOCUMENTS = """.I 1
@@ -52,10 +53,10 @@ def test_cranfield_counts_its_queries_and_grades_backwards(tmp_path):
     """Query 2 of the judgements is the second of the file; code 1 is best, -1 is grade 0."""
     lines = "1 1 1 \r\n1 2 4\n1 10 -1\n2 2 2\n\n2 2 3\n2 77 1\n8 1 1\n"
     made = ingest_collection(write(tmp_path / "in", lines), tmp_path / "out")
-    assert table(made, "judgements").rows() == [
+    assert judged_pairs(made.path).rows() == [
         ("1", "1", 4), ("1", "2", 1), ("1", "10", 0), ("7", "2", 3),
     ]  # fmt: skip
-    assert table(made, "queries").rows() == [
+    assert table(made, "queries").select("id", "text").rows() == [
         ("1", "what laws"), ("7", "which wings"), ("9", "unjudged"),
     ]  # fmt: skip
     assert made.counts == {
@@ -90,7 +91,7 @@ def test_others_judge_by_number_and_every_line_is_relevant(tmp_path, names):
     made = ingest_collection(
         write(tmp_path / "in", lines, names=names, zipped=False), tmp_path / "out"
     )
-    assert table(made, "judgements").rows() == [("1", "1", 1), ("7", "10", 1)]
+    assert judged_pairs(made.path).rows() == [("1", "1", 1), ("7", "10", 1)]
 
 
 def test_a_second_ingestion_finds_it_up_to_date(tmp_path):

@@ -10,36 +10,38 @@ from ssi_core.corpus.kyoto import ingest_kyoto, title_mentions
 from ssi_core.types import BadInput, Refused
 from tests.corpus.dumps import real_data
 from tests.corpus.kyoto import ARTICLES, article, release, sentence
-from tests.seals import reseal
 
 IDS = ["BLD00001", "CLT00002", "CLT00003"]
 
 
 def test_a_small_release(tmp_path):
     made = ingest_kyoto(release(tmp_path / "in"), tmp_path / "out")
-    mates = tmp_path / "out"
-    assert mates.pairs.rows() == [(name, name) for name in IDS]
-    assert (mates.queries, mates.documents) == (tmp_path / "out/ja", tmp_path / "out/en")
-    japanese, english = open_collection(mates.queries), open_collection(mates.documents)
-    assert japanese.documents.collect().select("id", "title", "language", "text").rows() == [
+    both = open_collection(tmp_path / "out")
+    assert both.frame("relations/translation").rows() == [(name, name) for name in IDS]
+    japanese = pl.read_parquet(both.parts("queries"))
+    assert japanese.select("id", "title", "language", "text").rows() == [
         ("BLD00001", "清水寺", "ja", "抹茶がある & 山"),
         ("CLT00002", "京都の抹茶", "ja", "清水寺の近く。京都の抹茶。\n二"),
         ("CLT00003", "抹茶", "ja", "京都の抹茶と清水寺"),
     ]
     # The check wins; without one, the last translation before it.
-    assert english.documents.collect().select("title", "text").rows() == [
+    assert both.documents.collect().select("title", "text").rows() == [
         ("Kiyomizu-dera", 'There is "tea".'),
         ("Tea of Kyoto", "Near the temple.\nSecond."),
         ("Tea", "Both."),
     ]
     links = [("CLT00002", "BLD00001"), ("CLT00003", "BLD00001"), ("CLT00003", "CLT00002")]
-    assert japanese.links.collect().rows() == english.links.collect().rows() == links
-    assert mates.dictionary is not None
-    assert pl.read_parquet(mates.dictionary).rows() == [
+    for name in ("link", "query_link"):
+        assert both.frame(f"relations/{name}").rows() == links
+    assert both.dictionary is not None
+    assert pl.read_parquet(both.dictionary).rows() == [
         ("清水寺", 'Kiyomizu-dera "temple"'),
         ("抹茶", "powdered tea"),
     ]
-    assert made.counts == {"files": 5, "mates": 3, "title_mentions": 3, "dictionary_entries": 2}
+    assert made.counts == {
+        "files": 5, "queries": 3, "documents": 3, "translations": 3, "title_mentions": 3,
+        "dictionary_entries": 2,
+    }  # fmt: skip
     assert made.skipped["article_malformed"] == 1
     assert made.skipped["malformed"]["GNM/GNM00155.xml"].startswith("line 2, column 12: ")
     assert made.skipped["article_without_text"] == 1
@@ -51,14 +53,14 @@ def test_a_small_release(tmp_path):
 def test_articles_of_some_categories(tmp_path):
     source = release(tmp_path / "in")
     whole = ingest_kyoto(source, tmp_path / "all")
-    labels = pl.read_parquet(whole.path / "en" / "labels" / "*.parquet")
+    labels = pl.read_parquet(whole.path / "labels" / "*.parquet")
     categories = ("building", "culture", "culture")
     assert labels.rows() == [(i, "category", c) for i, c in zip(IDS, categories, strict=True)]
     made = ingest_kyoto(source, tmp_path / "culture", categories=["culture"])
-    assert made.path.pairs["query"].to_list() == IDS[1:]
+    assert open_collection(made.path).frame("relations/translation")["source"].to_list() == IDS[1:]
     assert made.skipped["article_of_other_category"] == 3
     # Titles of articles that are left out are mentioned, and lead nowhere.
-    assert open_collection(made.path / "en").links.collect().rows() == [("CLT00003", "CLT00002")]
+    assert open_collection(made.path).links.collect().rows() == [("CLT00003", "CLT00002")]
     assert made.key != whole.key
     with pytest.raises(BadInput, match="no category 'tea'; there are: Buddhism, building"):
         ingest_kyoto(source, tmp_path / "tea", categories=["tea"])
@@ -67,7 +69,7 @@ def test_articles_of_some_categories(tmp_path):
 def test_a_lexicon_in_which_not_every_row_is_an_entry(tmp_path):
     rows = '"j","e",\n"茶","tea",\n"茶","tea",\n"水","",\n"城","castle","was: a castle",\n'
     made = ingest_kyoto(release(tmp_path / "in", lexicon=rows), tmp_path / "out")
-    dictionary = pl.read_parquet(made.path.dictionary)
+    dictionary = pl.read_parquet(open_collection(made.path).dictionary)
     assert dictionary.rows() == [("茶", "tea"), ("城", "castle")]
     said = {n: made.skipped[n] for n in made.skipped if n.startswith("entry")}
     assert said == {"entry_duplicate": 1, "entry_note": 1, "entry_without_translation": 1}
@@ -118,7 +120,7 @@ def test_an_entity_is_not_followed(tmp_path):
     page = article("清水寺", "Temple", sentence("&x; 山", "&x; hill"))
     articles = {"BLD/BLD00001.xml": page.replace("<art", attack + "<art", 1)}
     made = ingest_kyoto(release(tmp_path / "in", articles), tmp_path / "out")
-    texts = open_collection(made.path / "ja").documents.collect()["text"].to_list()
+    texts = pl.read_parquet(made.path / "queries" / "*.parquet")["text"].to_list()
     assert "secret" not in texts[0]
 
 
@@ -141,19 +143,6 @@ def test_a_lexicon_in_another_encoding(tmp_path):
         ingest_kyoto(tmp_path / "in", tmp_path / "out")
 
 
-def test_mates_whose_corpus_was_made_anew(tmp_path):
-    ingest_kyoto(release(tmp_path / "in"), tmp_path / "out")
-    reseal(tmp_path / "out/ja", key="another")
-    with pytest.raises(BadInput, match=r"ja/artefact\.json: it does not have"):
-        tmp_path / "out"
-    reseal(tmp_path / "out")
-    with pytest.raises(BadInput, match="isn't the one"):
-        tmp_path / "out"
-    (tmp_path / "out/.corpora.json").write_text("{}")
-    with pytest.raises(BadInput, match="no corpus of queries"):
-        tmp_path / "out"
-
-
 def test_another_release_is_not_written_over(tmp_path):
     made = ingest_kyoto(release(tmp_path / "in"), tmp_path / "out")
     release(tmp_path / "in", lexicon='"j","e",\n"茶","tea",\n')
@@ -166,12 +155,14 @@ def test_the_published_release(tmp_path):
     made = ingest_kyoto(real_data("kyoto-ja-en"), tmp_path / "out")
     assert made.counts == {
         "files": 11_034,
-        "mates": 11_033,
+        "queries": 11_033,
+        "documents": 11_033,
+        "translations": 11_033,
         "title_mentions": 118_310,
         "dictionary_entries": 51_977,
     }
     assert list(made.skipped["malformed"]) == ["GNM/GNM00155.xml"]
     assert made.skipped["malformed"]["GNM/GNM00155.xml"].startswith("line 2811, ")
     assert made.skipped["sentence_without_translation"] == 2
-    links = open_collection(made.path / "en").links.collect()
+    links = open_collection(made.path).links.collect()
     assert links["source"].n_unique() == 10_751

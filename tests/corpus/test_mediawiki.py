@@ -95,7 +95,7 @@ def test_parts_have_the_stated_schema(tmp_path):
     assert parts == [f"part-{i:05d}.parquet" for i in range(len(parts))]
     assert len(parts) > 3
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
-        "artefact.json", "documents", "links", "pages", "redirects",
+        "artefact.json", "documents", "pages", "redirects", "relations",
     ]  # fmt: skip
 
 

@@ -61,7 +61,7 @@ def test_a_corpus_knows_the_other_titles_of_its_documents(corpora):
 def test_titles_and_ids_are_resolved(corpora):
     pairs, counts, skipped = paired(corpora, ("車", "Auto"), ("犬", "Hound"), ("猫", "Cat"))
     assert pairs.rows() == [("10", "1"), ("11", "2"), ("13", "5")]
-    assert counts == {"links_found": 3, "mates": 3, "through_redirects": 2}
+    assert counts == {"links_found": 3, "translations": 3, "through_redirects": 2}
     assert not skipped
     pairs, _, _ = paired(corpora, ("犬", "2"), by_id="documents")
     assert pairs.rows() == [("11", "2")]
@@ -74,33 +74,39 @@ def test_a_document_has_one_mate_and_the_direct_one_comes_first(corpora):
     pairs, counts, skipped = paired(corpora, *rows)
     assert pairs.rows() == [("10", "1"), ("11", "2")]
     assert skipped == Counter(link_to_second_mate=2, link_duplicate=1)
-    assert counts["mates"] + skipped.total() == counts["links_found"]
+    assert counts["translations"] + skipped.total() == counts["links_found"]
 
 
 def test_what_is_in_no_corpus_is_counted(corpora):
     rows = [("犬", "Dog"), ("馬", "Dog"), ("猫", "Horse"), ("馬", "Horse")]
     _, counts, skipped = paired(corpora, *rows)
-    assert counts["mates"] == 1
+    assert counts["translations"] == 1
     assert skipped == Counter(
         link_query_not_in_corpus=1, link_document_not_in_corpus=1, link_neither_in_corpus=1
     )
 
 
+def translations(path):
+    return pl.read_parquet(path / "relations" / "translation").rows()
+
+
 def test_mates_from_a_table(corpora, tmp_path):
     path = table(tmp_path / "enwiki-langlinks.sql.gz", (1, "ja", "自動車"), (2, "fr", "Chien"))
     made = ingest_mates("langlinks", path, *corpora, tmp_path / "out")
-    mates = tmp_path / "out"
-    assert mates.pairs.rows() == [("10", "1")]
-    assert (mates.queries, mates.documents) == corpora
-    assert mates.dictionary is None
-    assert made.counts["mates"] == 1
+    both = open_collection(tmp_path / "out")
+    assert translations(both.path) == [("10", "1")]
+    assert both.dictionary is None
+    assert both.relevant == ("translation", "link", "translation > link")
+    assert made.counts["translations"] == 1
     assert made.skipped == {"other_language": 1}
-    # Corpora that are moved are found again.
+    # The texts are those of the two, without a copy of them.
+    for side, given in zip(("queries", "documents"), map(open_collection, corpora), strict=True):
+        parts = both.parts(side)
+        assert made.counts[side] == given.artefact.counts["documents"]
+        assert all(a.samefile(b) for a, b in zip(parts, given.parts("documents"), strict=True))
+    # Where the two are does not matter afterwards.
     moved = [place.rename(tmp_path / f"moved-{place.name}") for place in corpora]
-    with pytest.raises(BadInput, match="is no artefact"):
-        tmp_path / "out"
     assert ingest_mates("langlinks", path, *moved, tmp_path / "out") == made
-    assert tmp_path / "out".queries == moved[0]
 
 
 def test_mates_with_a_dictionary(corpora, tmp_path):
@@ -110,7 +116,7 @@ def test_mates_with_a_dictionary(corpora, tmp_path):
     made = ingest_mates("langlinks", path, *corpora, tmp_path / "out", dictionary=given)
     assert made.counts["dictionary_entries"] == 2
     assert made.skipped == {"entry_duplicate": 1}
-    entries = pl.read_parquet(tmp_path / "out".dictionary)
+    entries = pl.read_parquet(open_collection(tmp_path / "out").dictionary)
     assert entries.rows() == [("自動車", "car"), ("犬", "dog")]
     given.write_text("自動車\tcar\n", encoding="utf-8")
     again = ingest_mates(
@@ -123,11 +129,11 @@ def test_mates_from_wikidata_and_from_wikitext(corpora, tmp_path):
     path = tmp_path / "all.json.gz"
     path.write_bytes(gzip.compress(items(item(enwiki="Auto", jawiki="車"))))
     ingest_mates("wikidata", path, *corpora, tmp_path / "wikidata")
-    assert tmp_path / "wikidata".pairs.rows() == [("10", "1")]
+    assert translations(tmp_path / "wikidata") == [("10", "1")]
     old = dumps.xml(dumps.page(11, "犬", "犬 [[en:Dog]]"), language="ja")
     path = dumps.write(tmp_path / "jawiki-old.xml.bz2", old)
     ingest_mates("wikitext", path, *corpora, tmp_path / "wikitext", processes=1)
-    assert tmp_path / "wikitext".pairs.rows() == [("11", "2")]
+    assert translations(tmp_path / "wikitext") == [("11", "2")]
 
 
 def test_no_mates(corpora, tmp_path):
@@ -153,7 +159,7 @@ def test_both_editions_of_the_sample(tmp_path):
         places.append(tmp_path / language)
     (path,) = (tmp_path / "sample").glob("*langlinks.sql.gz")
     made = ingest_mates("langlinks", path, *places, tmp_path / "out")
-    assert made.counts["mates"] == counts["mates"] == made.counts["links_found"]
+    assert made.counts["translations"] == counts["mates"] == made.counts["links_found"]
     assert made.skipped["other_language"] > 0
 
 
@@ -169,4 +175,4 @@ def test_the_mates_of_the_wikidata_excerpt(tmp_path):
         for language, side in zip(languages, ("query", "document"), strict=True)
     ]  # fmt: skip
     made = ingest_mates("wikidata", path, *places, tmp_path / "out")
-    assert made.counts["mates"] == 336
+    assert made.counts["translations"] == 336

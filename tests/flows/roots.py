@@ -1,4 +1,4 @@
-"""A root with all that knows its own path: runs, champions, a frozen set, mates, deployments."""
+"""A root with all that knows its own path: runs, champions, a frozen set, deployments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
-from ssi_core.corpus.mates import write_places
 
 from flows import environment, sensor, tracking
 from flows.frozen import draw
@@ -37,8 +36,6 @@ def make(root: Path, monkeypatch) -> dict[str, str]:
         runs[version] = _train(root / "data" / "task", root / "data" / "tfidf", int(version))
         registry.promote(runs[version], f"run {version}")
     draw("ssi", [], str(root / "data" / "corpus"), split_seed=0, relevant=None)
-    (root / ".ssi" / "store" / "mates" / "one").mkdir(parents=True)
-    write_places(root / ".ssi" / "store" / "mates" / "one", *[root / "data" / "corpus"] * 2)
     sensor.sensor.fn(sensor.SensorSettings(paths=[str(root / "data" / "dump.xml.bz2")]))
     _write_deployment(root)
     (root / ".ssi" / "checkpoints" / "one").mkdir(parents=True)

@@ -27,13 +27,12 @@ def read(paths, out, *, since=None, form=None, rules=None, **how):
 
 def rows_of(artefact):
     found = {}
-    tables = ["impressions", "pages/documents", "ads/documents", "pages/links", "lines"]
+    tables = ["impressions", "queries", "documents", "relations/click", "lines"]
     tables += ["unclicked"] if (artefact.path / "unclicked").exists() else []
     for table in tables:
         found[table] = pl.read_parquet(artefact.path / table / "part-*.parquet")
-    for table in ("pairs", "propensities"):
-        if (artefact.path / f"{table}.parquet").exists():
-            found[table] = pl.read_parquet(artefact.path / f"{table}.parquet")
+    if (artefact.path / "propensities.parquet").exists():
+        found["propensities"] = pl.read_parquet(artefact.path / "propensities.parquet")
     if (artefact.path / "quarantine.csv").exists():
         found["quarantine"] = pl.read_csv(artefact.path / "quarantine.csv")
     return found
@@ -274,7 +273,7 @@ def test_clicks_that_cannot_be_used(tmp_path):
     found = read(paths, tmp_path / "b", since=before.path, form=other)
     assert "its map" in found.counts["since"]["not_used_because"]
     write_corpus(tmp_path / "corpus", ["a", "b"], [])
-    assert "expected 'clicks'" in said(tmp_path / "corpus")
+    assert "it keeps no rows of logs" in said(tmp_path / "corpus")
     part = before.path / "lines" / "part-00000.parquet"
     whole = part.read_bytes()
     part.write_bytes(whole[:100])

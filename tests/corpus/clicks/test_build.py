@@ -126,9 +126,9 @@ def test_texts_come_from_the_log_each_id_once(tmp_path, rows):
     assert text["a7"] == "ad number 7, buy"
     assert set(ads["language"]) == {"en"}
     assert found.counts["language"].startswith("en (words between blanks; guessed from")
-    assert found.counts["ads"] == len(ads)
+    assert found.counts["documents"] == len(ads)
     pages = pl.read_parquet(found.path / "queries" / "*.parquet")
-    assert len(pages) == found.counts["pages"] == 20
+    assert len(pages) == found.counts["queries"] == 20
 
 
 def test_texts_that_have_no_id_get_one(tmp_path, rows):
@@ -136,7 +136,7 @@ def test_texts_that_have_no_id_get_one(tmp_path, rows):
     found = ingest(tmp_path, rows, logs.form(columns=columns))
     plain = ingest(tmp_path, rows, out="plain")
     assert found.counts["pairs"] == plain.counts["pairs"]
-    assert found.counts["ads"] == plain.counts["ads"]
+    assert found.counts["documents"] == plain.counts["documents"]
 
 
 def test_texts_come_from_a_corpus_and_a_table(tmp_path, rows):
@@ -305,18 +305,11 @@ def test_two_logs_are_read_one_after_the_other(tmp_path, rows):
 @pytest.mark.parametrize(
     ("how", "said"),
     [({"clicks": "some"}, "clicks='some'"), ({"clip": 0.5}, "clip=0.5"),
-     ({"most_broken": 2}, "most_broken=2"), ({"split": "days"}, "split='days'")],
+     ({"most_broken": 2}, "most_broken=2")],
 )  # fmt: skip
 def test_a_rule_that_is_none_is_named(how, said):
     with pytest.raises(ValueError, match=said):
         Rules(**how)
-
-
-def test_a_split_by_time_needs_times(tmp_path, rows):
-    columns = {k: v for k, v in logs.COLUMNS.items() if k != "time"}
-    with pytest.raises(BadInput, match="needs a time"):
-        ingest(tmp_path, rows, logs.form(columns=columns), split="time")
-    assert ingest(tmp_path, rows, split="time").configuration["split"] == "time"
 
 
 def test_the_manifest_is_json_and_names_the_map(tmp_path, rows):

@@ -2,6 +2,7 @@
 
 import gzip
 
+import polars as pl
 import pytest
 
 from ssi_core.collection import open_collection
@@ -42,7 +43,9 @@ def test_sides_share_words_and_a_repeated_line_is_one_pair(tmp_path):
 
 def test_words_in_another_order_are_another_page(tmp_path):
     text = "1 ad-a b c\n1 ad-a c b\n"
-    assert ingest_farm_ads(written(tmp_path / "in", text), tmp_path / "out").counts["ads"] == 2
+    assert (
+        ingest_farm_ads(written(tmp_path / "in", text), tmp_path / "out").counts["documents"] == 2
+    )
 
 
 def test_another_file_is_refused(tmp_path):

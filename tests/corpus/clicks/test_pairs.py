@@ -189,11 +189,6 @@ def test_clicks_alone_tell_no_propensities(tmp_path, clicks):
         ingest(tmp_path, rows, columns, rules=Rules(clicks=clicks), log={"all_clicked": True})
 
 
-def test_a_split_by_time_needs_times(tmp_path):
-    with pytest.raises(BadInput, match="needs a time"):
-        ingest(tmp_path, [row("hay", "a", seen=2, clicks=1)], COUNTS, rules=Rules(split="time"))
-
-
 # The task
 
 
@@ -214,7 +209,7 @@ def judged(tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("split", ["pairs", "sessions"])
+@pytest.mark.parametrize("split", ["pairs", "users"])
 def test_grades_are_those_of_the_evaluation_and_zeros_what_was_passed_over(tmp_path, judged, split):
     build_task(judged["graded"], tmp_path / "task", split=split, relevant="click")
     task = open_task(tmp_path / "task")

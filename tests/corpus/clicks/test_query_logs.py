@@ -59,7 +59,7 @@ def test_a_log_is_read_by_the_map_that_is_printed(tmp_path, monkeypatch, heading
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     assert words[0] == "ssi"
     assert run(cli, words[1:]) == 0
-    found = store.read(tmp_path / words[words.index("--out") + 1], "clicks")
+    found = store.read(tmp_path / words[words.index("--out") + 1], "collection")
     assert counts.items() <= found.counts.items()
     assert found.skipped == skipped
     assert not (found.path / "quarantine.csv").exists()
@@ -98,7 +98,7 @@ def test_a_chinese_log_is_split_into_words_unasked(tmp_path):
     assert set(texts["language"]) == {"zh"}
     english = ingest_clicks([log], form.in_language("en"), tmp_path / "english")
     loss = {
-        made.path.name: measured(made.path, tmp_path / f"{made.path.name}-task", words=None)
+        made.path.name: measured(made.path, tmp_path / f"{made.path.name}-task", words="all")
         for made in (guessed, english)
     }
     assert loss["guessed"]["rank_loss"] < 0.1

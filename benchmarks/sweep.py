@@ -14,8 +14,8 @@ from benchmarks.embedding_bag import Peer
 from benchmarks.probe import bytes_of_a_triple, probe
 from benchmarks.timing import Contestant, PeerMissing, Row, cpu_seconds, peer, row, speeds
 from benchmarks.triples import DOCUMENTS, WORDS, parameters, training_data, work
-from ssi_core.kernels.forms import Data, Parameters
-from ssi_core.kernels.sweep import Settings, sweep_of
+from ssi_core.kernels.structs import Data, Parameters, Settings
+from ssi_core.kernels.sweep import sweep_of
 from ssi_core.training.sgd import Sgd
 
 TRIPLES = 6000

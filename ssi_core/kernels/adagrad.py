@@ -11,27 +11,13 @@ root is never that of 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ssi_core.kernels import part, part_fast
 from ssi_core.kernels.sparse import Csr, dot, scatter, spread
-
-if TYPE_CHECKING:
-    from ssi_core.kernels.forms import Data, Parameters, Work
-
-
-class Squares(NamedTuple):
-    """The accumulators of the rows of ``U`` and ``V``, float32 (words,); ``dimensions`` is N.
-
-    ``U is V`` where the embeddings are.
-    """
-
-    U: Any
-    V: Any
-    dimensions: np.float32
-
+from ssi_core.kernels.structs import Data, Parameters, Squares, Work
 
 _FIRST = 1e-8
 """A at first: far below the squares of gradients that matter."""

@@ -12,65 +12,12 @@ Gradients are those of ``-f(q, d+) + f(q, d-)``: the hinge where it is positive.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from ssi_core.kernels import pair_forms, part, part_fast
 from ssi_core.kernels.adagrad import adagrad_step, difference_of
 from ssi_core.kernels.sparse import clear, dot, dot_spread, gather, scatter, spread
-
-
-class Parameters(NamedTuple):
-    """What is learnt: ``U``, ``V`` float32 (words, padded N), ``diagonal`` float32 (words or 1,).
-
-    ``U is V`` makes the symmetric form: `low_rank_step` then is the step of ``U'U``. ``W`` is that
-    of a form of `pair_forms`, which has no U and V. ``squares`` are `adagrad.Squares`, for
-    `adagrad.adagrad_step`.
-    """
-
-    U: Any
-    V: Any
-    diagonal: Any
-    W: Any = None
-    squares: Any = None
-
-
-class Data(NamedTuple):
-    """What is read: `Csr` rows of both sides in W's view and in the diagonal's; links.
-
-    ``pairs`` int32 (n, 2); ``barred_indptr`` int64, ``barred_indices`` int32: for each query the
-    sorted documents that are never drawn as d-. ``shown_indptr`` int64, ``shown`` int32: for each
-    query those that `sweep.draw_shown` draws from.
-    """
-
-    queries: Any
-    documents: Any
-    diagonal_queries: Any
-    diagonal_documents: Any
-    pairs: Any
-    barred_indptr: Any
-    barred_indices: Any
-    shown_indptr: Any = np.zeros(1, np.int64)
-    shown: Any = np.zeros(0, np.int32)
-
-
-class Work(NamedTuple):
-    """Scratch of one thread, float32.
-
-    ``query`` (N,), ``documents`` (2, N), ``spread`` (words,), ``dots`` (2,). For `pair_forms`:
-    ``held`` int64 (1,), the query; ``words`` (words of W's view,), zeros. For `adagrad`: ``words``,
-    and ``row``, a `Csr` of one row that has room for all words.
-    """
-
-    query: Any
-    documents: Any
-    spread: Any
-    dots: Any
-    held: Any = None
-    words: Any = None
-    row: Any = None
-
+from ssi_core.kernels.structs import Data, Parameters, Work
 
 # --- forms of W ----------------------------------------------------------------------------------
 

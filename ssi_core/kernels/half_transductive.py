@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.kernels import jit, part_fast
-from ssi_core.kernels.forms import DIAGONALS, Data, Parameters, Work
+from ssi_core.kernels.forms import DIAGONALS
 from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import dot, gather, scatter
+from ssi_core.kernels.structs import Data, Parameters, Work
 from ssi_core.kernels.sweep import HINGE, SKIPPED, TRIPLES, VIOLATED, draw_negative
 
 

@@ -8,33 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.kernels import jit
-from ssi_core.kernels.forms import DIAGONALS, FORMS, Data, Parameters, Work
+from ssi_core.kernels.forms import DIAGONALS, FORMS
 from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import contains
+from ssi_core.kernels.structs import Data, Parameters, Settings, Work
 
 TRIPLES, HINGE, VIOLATED, SKIPPED = range(4)
 """Places in ``totals``: triples drawn, sum of first hinges, steps taken, triples without a d-."""
 
 _DRAWS = 1000  # a query that is linked to nearly every document is given up after so many
-
-
-class Settings(NamedTuple):
-    """Numbers of a sweep: margin, rates of W and of the diagonal, negatives tried per positive.
-
-    ``warp`` multiplies both rates of a step by `rank_weight`.
-    """
-
-    margin: np.float32
-    rate: np.float32
-    diagonal_rate: np.float32
-    negatives: np.int64
-    warp: bool = False
 
 
 @jit

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ssi_core.kernels.adagrad import first_squares
-from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.sparse import aligned_empty, padded
+from ssi_core.kernels.structs import Parameters
 from ssi_core.models.base import DenseWords, FittedModel, Side, UnfitStart, fitted
 from ssi_core.models.bounds import Dimensions, Spread, Values
 from ssi_core.models.term import Term, TermTraining, same_space

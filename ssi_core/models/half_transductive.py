@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ssi_core import resources
-from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.half_transductive import Settings, sweep_of
 from ssi_core.kernels.sparse import padded
+from ssi_core.kernels.structs import Parameters
 from ssi_core.models.base import Columns, DenseWords, FittedModel, Side, UnfitStart, fitted
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bounds import Dimensions, Rate, Spread, Triples, Values, Weight

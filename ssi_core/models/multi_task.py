@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ssi_core.features.mates import MONOLINGUAL
-from ssi_core.kernels.forms import Parameters
+from ssi_core.kernels.structs import Parameters
 from ssi_core.models.base import FittedModel, fitted
 from ssi_core.models.bilinear import Bilinear, further
 from ssi_core.models.objectives import Maps, Objective, widths

@@ -16,8 +16,8 @@ from ssi_core.evaluation.candidates import Side as EvaluatedSide
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.slates import SlateValidator
 from ssi_core.features.share import share_of_pairs
-from ssi_core.kernels.forms import Parameters
-from ssi_core.kernels.sweep import Settings, draw_negative, draw_shown, sweep_of
+from ssi_core.kernels.structs import Parameters, Settings
+from ssi_core.kernels.sweep import draw_negative, draw_shown, sweep_of
 from ssi_core.models.base import FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import (
     Count,

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
-from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.sparse import Csr, aligned_empty, padded
+from ssi_core.kernels.structs import Parameters
 from ssi_core.models.base import Columns, FittedModel, Side, UnfitStart, Words, fitted
 from ssi_core.models.bounds import Count, Triples
 from ssi_core.models.pair_weights import (

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core.kernels import sweep as kernel
-from ssi_core.kernels.forms import Data, Parameters, Work
 from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded
+from ssi_core.kernels.structs import Data, Parameters, Work
 from ssi_core.training.descend import SAMPLERS
 from ssi_core.types import Int32, Pairs, Task
 

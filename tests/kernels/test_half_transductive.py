@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from ssi_core.kernels.forms import DIAGONALS, Data, Parameters, Work
+from ssi_core.kernels.forms import DIAGONALS
 from ssi_core.kernels.half_transductive import Settings, sweep_of
 from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import csr, padded
+from ssi_core.kernels.structs import Data, Parameters, Work
 from ssi_core.kernels.sweep import HINGE, SKIPPED, TRIPLES, VIOLATED
 from tests.kernels.test_sweep import WORDS, N, embedding, rows
 

@@ -133,6 +133,14 @@ class Bilinear(Term):
         if self.form != "zero" and self.tied:
             same_space(task, self.view, "U'U")
 
+    def parameter_bytes(self, task: Task) -> int:
+        """Return the size of U and V."""
+        if self.form == "zero":
+            return 0
+        sides = (task.queries,) if self.tied else (task.queries, task.documents)
+        row = padded(self.dimensions) + int(self.adagrad)
+        return 4 * row * sum(texts.width(self.view) for texts in sides)
+
     def arrays(self, parameters: Parameters) -> dict[str, Any]:
         """Arrays that are kept of the parameters: the padding of the rows is cut off."""
         arrays = super().arrays(parameters)

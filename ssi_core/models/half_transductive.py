@@ -119,6 +119,10 @@ class HalfTransductive(Term):
             remedy="Take fewer dimensions or fewer words.",
         )
 
+    def parameter_bytes(self, task: Task) -> int:
+        """Return the size of W and of the vectors of documents."""
+        return 4 * padded(self.dimensions) * (task.documents.width(self.view) + len(task.documents))
+
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """``W q`` and ``v_i``, or ``W d`` where there is no ``v_i``; the diagonal's rows.
 

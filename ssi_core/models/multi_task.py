@@ -22,11 +22,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ssi_core.features.mates import MONOLINGUAL
+from ssi_core.kernels.sparse import padded
 from ssi_core.kernels.structs import Parameters
 from ssi_core.models.base import FittedModel, fitted
 from ssi_core.models.bilinear import Bilinear, further
 from ssi_core.models.objectives import Maps, Objective, widths
 from ssi_core.models.term import TermTraining
+from ssi_core.resources import Cost
 from ssi_core.training import fitting
 from ssi_core.training.alternate import Alternating
 from ssi_core.training.embedding import normal
@@ -74,6 +76,21 @@ class MultiTask(Bilinear):
     def objectives(self) -> tuple[Objective, ...]:
         """Return all objectives, the model's own first."""
         return (OWN, *(Objective.of(one) for one in self.beside))
+
+    def cost(self, task: Task, threads: int = 1) -> Cost:
+        """Return the cost of a training; texts of a further task may be copied rows of the task."""
+        copies = 8 * max(side.matrix(self.view).nnz for side in (task.queries, task.documents))
+        one = super().cost(task, threads)
+        return Cost(one.memory + copies * len(self.beside), one.disk)
+
+    def parameter_bytes(self, task: Task) -> int:
+        """Return the size of all maps; a further task that is not there is refused by the fit."""
+        words = {
+            name: texts.width(self.view)
+            for objective in self.objectives()
+            for name, texts in objective.sides(task.also.get(objective.task, task))
+        }
+        return 4 * padded(self.dimensions) * sum(words.values())
 
     def fit(
         self,

@@ -14,8 +14,10 @@ from scipy import sparse
 
 from ssi_core.evaluation.candidates import Side as EvaluatedSide
 from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.evaluation.slates import SlateValidator
 from ssi_core.features.share import share_of_pairs
+from ssi_core.kernels.sparse import padded
 from ssi_core.kernels.structs import Parameters, Settings
 from ssi_core.kernels.sweep import draw_negative, draw_shown, sweep_of
 from ssi_core.models.base import FittedModel, Model, Side, fitted
@@ -29,6 +31,7 @@ from ssi_core.models.bounds import (
     Values,
     Weight,
 )
+from ssi_core.resources import Cost
 from ssi_core.training.embedding import shared_words
 from ssi_core.training.sgd import Sgd, training_data
 from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, View
@@ -116,6 +119,33 @@ class Term(Model):
             )
         if self.diagonal != "none":
             same_space(task, self.diagonals_view, "a diagonal")
+
+    def cost(self, task: Task, threads: int = 1) -> Cost:
+        """Return the cost of a training.
+
+        Parameters are held three times, as they learn, as the best so far, and as validation reads
+        them, and are on disk twice for each of two checkpoints: the next is whole before the last
+        one goes.
+        """
+        diagonal = task.queries.width(self.diagonals_view) if self.diagonal == "learned" else 1
+        size = self.parameter_bytes(task) + 4 * diagonal
+        dense, nonzeros = self.vector_shape(task)
+        sides = task.queries, task.documents
+        words = sum(texts.width(view) for texts in sides for view in self.views())
+        scratch = threads * 4 * (4 * words + 4 * padded(max(1, dense)))
+        ranking = max(
+            ranking_memory(
+                task, side, queries=self.validation_queries, dense=dense, nonzeros=nonzeros
+            )
+            for side in _SIDES
+        )
+        if len(task.train) and np.ptp(task.train.weight) > 0:
+            scratch += 150 * len(task.train)  # pairs as often as `training.sgd.by_weight` has them
+        return Cost(3 * size + scratch + (3 if self.curves else 2) * ranking, 4 * size)
+
+    def parameter_bytes(self, task: Task) -> int:
+        """Return the size of W, in whatever form."""
+        raise TypeError(f"{type(self).__name__} does not say how large its W is")
 
     def arrays(self, parameters: Parameters) -> dict[str, Any]:
         """Arrays that a fitted model keeps of the parameters."""
@@ -248,6 +278,8 @@ class TermTraining(Generic[T]):
         new: View = texts.views[self.model.view]
         return shared_words(self.start.view(self.model.view, side), new)
 
+
+_SIDES: tuple[EvaluatedSide, ...] = ("train", "valid", "test")
 
 # The identity is an alpha of 1 that is not learnt.
 _KERNELS = {"none": "none", "identity": "alpha", "alpha": "alpha", "learned": "weights"}

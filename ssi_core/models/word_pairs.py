@@ -29,6 +29,7 @@ from ssi_core.models.pair_weights import (
     prune,
 )
 from ssi_core.models.term import Term, TermTraining, same_space
+from ssi_core.resources import Cost
 from ssi_core.training import fitting
 from ssi_core.training.descend import descend
 from ssi_core.training.fitting import several
@@ -132,6 +133,18 @@ class WordPairs(Term):
         super().check(task)
         if self.hollow or self.initial == "identity":
             same_space(task, self.view, "the diagonal of W")
+
+    def cost(self, task: Task, threads: int = 1) -> Cost:
+        """Return the cost of a training; the load of each bucket of a hashed W is counted."""
+        one = super().cost(task, threads)
+        loads = 8 * self.buckets if self.form == "hashed" else 0
+        return Cost(one.memory + loads, one.disk)
+
+    def parameter_bytes(self, task: Task) -> int:
+        """Return the size of W; a sparse one is dense at first."""
+        if self.form == "hashed":
+            return 4 * self.buckets
+        return 4 * task.queries.width(self.view) * task.documents.width(self.view)
 
     def arrays(self, parameters: Parameters) -> dict[str, Any]:
         """Arrays that are kept of the parameters."""

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from ssi_core.features.task import open_task
 from ssi_core.kernels.sweep import draw_shown
 from ssi_core.models import Bilinear, HalfTransductive, WordPairs
-from ssi_core.models.cost import fit_cost
 from ssi_core.training.sgd import by_weight, training_data
 from ssi_core.types import BadInput, Pairs, Shown
 
@@ -114,7 +113,7 @@ def test_what_weights_take_is_said_before(task):
     weight = np.random.default_rng(0).exponential(size=n).astype(np.float32)
     alike = replace(task, train=Pairs(rows, np.ones(n, np.float32), np.ones(n, np.int8)))
     uneven = replace(task, train=Pairs(rows, weight, np.ones(n, np.int8)))
-    more = fit_cost(Bilinear(), uneven).memory - fit_cost(Bilinear(), alike).memory
+    more = Bilinear().cost(uneven).memory - Bilinear().cost(alike).memory
     tracemalloc.start()
     kept = by_weight(uneven.train)
     _, peak = tracemalloc.get_traced_memory()

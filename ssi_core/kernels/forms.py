@@ -66,6 +66,39 @@ def low_rank_step(
     scatter(parameters.V, data.documents, n, -rate, work.query)
 
 
+@part
+def free_document(parameters: Parameters, data: Data, work: Work, d: int, slot: int) -> np.float32:
+    """Score ``(U q)' v_d``: V has a vector for each document."""
+    return dot(work.query, parameters.V[d])
+
+
+@part_fast
+def free_direction(parameters: Parameters, work: Work, p: int, n: int) -> None:
+    """Keep ``v+ - v-`` as the direction of U."""
+    v = parameters.V
+    for r in range(work.direction.shape[0]):
+        work.direction[r] = v[p, r] - v[n, r]
+
+
+@part_fast
+def free_vectors_step(parameters: Parameters, work: Work, p: int, n: int, rate: np.float32) -> None:
+    """``v+ += rate U q``, ``v- -= rate U q``."""
+    v = parameters.V
+    for r in range(work.query.shape[0]):
+        v[p, r] += rate * work.query[r]
+        v[n, r] -= rate * work.query[r]
+
+
+@part
+def free_step(
+    parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
+) -> None:
+    """``U += rate (v+ - v-) q'``, ``v+ += rate U q``, ``v- -= rate U q``."""
+    free_direction(parameters, work, p, n)
+    free_vectors_step(parameters, work, p, n, rate)
+    scatter(parameters.U, data.queries, q, rate, work.direction)
+
+
 # --- diagonals -----------------------------------------------------------------------------------
 
 
@@ -152,6 +185,7 @@ def weights_step(
 FORMS = {
     "zero": (zero_query, zero_document, zero_step),
     "low_rank": (low_rank_query, low_rank_document, low_rank_step),
+    "free": (low_rank_query, free_document, free_step),
     "low_rank_adagrad": (low_rank_query, low_rank_document, adagrad_step),
     "dense": (pair_forms.pairs_query, pair_forms.dense_document, pair_forms.dense_step),
     "hollow": (pair_forms.pairs_query, pair_forms.dense_document, pair_forms.hollow_step),

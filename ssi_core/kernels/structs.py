@@ -21,9 +21,10 @@ class Squares(NamedTuple):
 class Parameters(NamedTuple):
     """What is learnt: ``U``, ``V`` float32 (words, padded N), ``diagonal`` float32 (words or 1,).
 
-    ``U is V`` makes the symmetric form: `forms.low_rank_step` then is the step of ``U'U``. ``W`` is
-    that of a form of `pair_forms`, which has no U and V. ``squares`` are `Squares`, for
-    `adagrad.adagrad_step`.
+    ``U is V`` makes the symmetric form: `forms.low_rank_step` then is the step of ``U'U``. In the
+    form "free" V has a row for each document. ``W`` is that of a form of `pair_forms`, which has no
+    U and V. ``squares`` are `Squares`, for `adagrad.adagrad_step`. ``second`` float32 (words,
+    padded N) is the map of documents of the second objective of a `sweep.Group`; it may be U.
     """
 
     U: Any
@@ -31,6 +32,7 @@ class Parameters(NamedTuple):
     diagonal: Any
     W: Any = None
     squares: Any = None
+    second: Any = None
 
 
 class Data(NamedTuple):
@@ -57,7 +59,8 @@ class Work(NamedTuple):
 
     ``query`` (N,), ``documents`` (2, N), ``spread`` (words,), ``dots`` (2,). For `pair_forms`:
     ``held`` int64 (1,), the query; ``words`` (words of W's view,), zeros. For `adagrad`: ``words``,
-    and ``row``, a `sparse.Csr` of one row that has room for all words.
+    and ``row``, a `sparse.Csr` of one row that has room for all words. For the form "free":
+    ``direction`` (N,).
     """
 
     query: Any
@@ -67,12 +70,14 @@ class Work(NamedTuple):
     held: Any = None
     words: Any = None
     row: Any = None
+    direction: Any = None
 
 
 class Settings(NamedTuple):
     """Numbers of a sweep: margin, rates of W and of the diagonal, negatives tried per positive.
 
-    ``warp`` multiplies both rates of a step by `sweep.rank_weight`.
+    ``warp`` multiplies both rates of a step by `sweep.rank_weight`. ``second`` is the weight of the
+    second objective of a `sweep.Group`; 0 leaves it out.
     """
 
     margin: np.float32
@@ -80,3 +85,20 @@ class Settings(NamedTuple):
     diagonal_rate: np.float32
     negatives: np.int64
     warp: bool = False
+    second: np.float32 = np.float32(0)
+
+
+class Turn(NamedTuple):
+    """Arguments of a sweep for one of its groups of objectives.
+
+    d- is drawn from 0..``n_documents`` - 1. ``state`` uint64 (1,) of the sampler, and the
+    parameters, change in place; ``totals`` float64 (4,) is added to.
+    """
+
+    parameters: Parameters
+    data: Data
+    work: Work
+    n_documents: int
+    state: Any
+    settings: Settings
+    totals: Any

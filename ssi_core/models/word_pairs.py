@@ -28,10 +28,10 @@ from ssi_core.models.pair_weights import (
     longest,
     prune,
 )
-from ssi_core.models.term import Term, TermTraining, same_space
+from ssi_core.models.trained import Trained, Training, same_space
 from ssi_core.resources import Cost
 from ssi_core.training import fitting
-from ssi_core.training.descend import descend
+from ssi_core.training.descend import descend, later
 from ssi_core.training.fitting import several
 from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Task, Texts, Vectors, Watch
@@ -41,7 +41,7 @@ _CHECKPOINT_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
-class WordPairs(Term):
+class WordPairs(Trained):
     """One term whose W has a weight for each pair of words, and a diagonal.
 
     ==================================  ====================================================
@@ -66,7 +66,7 @@ class WordPairs(Term):
     entries : p, weights that a sparse row may keep
     round_budget : triples of each training between two cuts of a sparse W
     buckets : H, weights of a hashed W; pair (s, t) has that of bucket ``(s P + t) mod H``
-    others : see `Term`
+    others : see `Trained`
     """
 
     name: ClassVar[str] = "word_pairs"
@@ -169,7 +169,7 @@ class WordPairs(Term):
         return Columns(f"{diagonal.space} {own.space}", [*diagonal.words, *own.words])
 
 
-class _Training(TermTraining[WordPairs]):
+class _Training(Training[WordPairs]):
     """One fit of W."""
 
     def __init__(
@@ -224,7 +224,7 @@ class _Training(TermTraining[WordPairs]):
                 budget=model.round_budget,
                 patience=model.patience,
                 rate=facts["rate"],
-                watch=_later(watch, facts["triples"]),
+                watch=later(watch, facts["triples"]),
                 checkpoint=checkpoint and checkpoint / f"round-{len(rounds)}",
             )
             rounds.append(
@@ -297,8 +297,3 @@ def _check_start(model: WordPairs, start: FittedModel) -> None:
         != (model.form == "hashed", model.hollow, model.diagonal)
     ):
         raise UnfitStart(f"start={before}; expected a model with the form and diagonal of {model}")
-
-
-def _later(watch: Watch | None, triples: int) -> Watch | None:
-    """Return a watch whose steps go on from some triples."""
-    return None if watch is None else lambda step, metrics: watch(triples + step, metrics)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ssi_core.kernels.forms import Data, Parameters
 from ssi_core.kernels.sparse import Csr
+from ssi_core.kernels.structs import Data, Parameters
 
 _PREPARED = 2048
 

@@ -16,11 +16,11 @@ from benchmarks.pairs_of_words import Peer
 from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
 from benchmarks.triples import DOCUMENTS, WORDS, drawn, parameters, training_data, work
 from ssi_core.kernels import jit
-from ssi_core.kernels.forms import Data, Parameters, Work
 from ssi_core.kernels.pair_forms import PRIME, hashed_document, pairs_query
 from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import Csr, aligned_empty, dot, padded
-from ssi_core.kernels.sweep import Settings, sweep_of
+from ssi_core.kernels.structs import Data, Parameters, Settings, Turn, Work
+from ssi_core.kernels.sweep import Group, sweep_of
 
 _TRIPLES, _PEER_TRIPLES, _SCORES, _DIMENSIONS = 300, 50, 2000, 100
 _ALL_VIOLATE = Settings(np.float32(1e6), np.float32(1e-5), np.float32(0), np.int64(1))
@@ -41,11 +41,11 @@ def sparse_weights(entries: int) -> Csr:
 
 def sweep(form: str, p: Parameters, data: Data, seed: int = 1) -> Contestant:
     """The sweep of a form, every triple violating."""
-    run_sweep, held = sweep_of(form, "none"), scratch(_DIMENSIONS)
-    state, totals = np.array([seed], np.uint64), np.zeros(4)
+    run_sweep, state = sweep_of(Group(form, "none")), np.array([seed], np.uint64)
+    turn = Turn(p, data, scratch(_DIMENSIONS), DOCUMENTS, state, _ALL_VIOLATE, np.zeros(4))
 
     def run() -> None:
-        run_sweep(p, data, held, DOCUMENTS, state, _ALL_VIOLATE, _TRIPLES, totals)
+        run_sweep((turn,), _TRIPLES)
 
     return Contestant(run, _TRIPLES)
 

@@ -18,9 +18,9 @@ import numpy as np
 from benchmarks.forms import of_pairs, scratch
 from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
 from benchmarks.triples import DOCUMENTS, drawn, training_data
-from ssi_core.kernels.forms import Data
 from ssi_core.kernels.pair_forms import PRIME, pairs_score
-from ssi_core.kernels.sweep import Settings, sweep_of
+from ssi_core.kernels.structs import Data, Settings, Turn
+from ssi_core.kernels.sweep import Group, sweep_of
 
 _BITS, _BUCKETS = 20, 1_000_000
 _TRIPLES, _LEARNT, _TESTED = 500, 6_000, 4_000
@@ -35,18 +35,15 @@ class Ours:
     """The sweep of a hashed W."""
 
     def __init__(self, data: Data, rate: float) -> None:
-        self._settings = _SETTINGS._replace(rate=np.float32(rate))
-        self._data, self._work = data, scratch(1)
-        self._sweep = sweep_of("hashed", "none")
-        self._state, self._totals = np.array([_SEED], np.uint64), np.zeros(4)
+        settings = _SETTINGS._replace(rate=np.float32(rate))
+        state, self._data = np.array([_SEED], np.uint64), data
         self._p = of_pairs(np.zeros(_BUCKETS, np.float32))
+        self._sweep = sweep_of(Group("hashed", "none"))
+        self._turn = Turn(self._p, data, scratch(1), DOCUMENTS, state, settings, np.zeros(4))
 
     def learn(self, triples: int) -> None:
         """Draw and learn."""
-        self._sweep(
-            self._p, self._data, self._work, DOCUMENTS, self._state, self._settings, triples,
-            self._totals,
-        )  # fmt: skip
+        self._sweep((self._turn,), triples)
 
     def difference(self, q: int, p: int, n: int) -> float:
         """Score of d+ less that of d-."""

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.sweep import ALL_VIOLATE, TRIPLES, against_torch, memory, ours, peers
 from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
 from benchmarks.triples import drawn, parameters, training_data
-from ssi_core.kernels.forms import Data, Parameters
+from ssi_core.kernels.structs import Data, Parameters
 
 _DIMENSIONS = 100
 

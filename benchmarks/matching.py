@@ -18,9 +18,9 @@ from benchmarks.timing import Contestant, Row, row, speeds
 from benchmarks.triples import DOCUMENTS, WORDS, documents
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.kernels import jit
-from ssi_core.kernels.forms import Data, Parameters, Work
 from ssi_core.kernels.pair_forms import hashed_document, pairs_query
 from ssi_core.kernels.sparse import csr
+from ssi_core.kernels.structs import Data, Parameters, Work
 from ssi_core.models.pair_weights import PairWeights
 from ssi_core.types import Float32, TextMatrix, Vectors
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ssi_core.kernels.forms import Data
 from ssi_core.kernels.sparse import Csr
+from ssi_core.kernels.structs import Data
 
 
 class Peer:

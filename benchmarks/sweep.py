@@ -14,9 +14,10 @@ from benchmarks.embedding_bag import Peer
 from benchmarks.probe import bytes_of_a_triple, probe
 from benchmarks.timing import Contestant, PeerMissing, Row, cpu_seconds, peer, row, speeds
 from benchmarks.triples import DOCUMENTS, WORDS, parameters, training_data, work
-from ssi_core.kernels.forms import Data, Parameters
-from ssi_core.kernels.sweep import Settings, sweep_of
-from ssi_core.training.sgd import Sgd
+from ssi_core.kernels.structs import Data, Parameters, Settings, Turn
+from ssi_core.kernels.sweep import Group as Kernels
+from ssi_core.kernels.sweep import sweep_of
+from ssi_core.training.sgd import Group, Sgd
 
 TRIPLES = 6000
 _BATCHES = {1: 96, 16: 40, 128: 10, 256: 5}  # size -> steps in a round
@@ -30,11 +31,11 @@ _HELD_OUT = 2000  # pairs of the rank loss
 def ours(
     data: Data, p: Parameters, dimensions: int, settings: Settings, diagonal: str = "none"
 ) -> Contestant:
-    sweep, scratch = sweep_of("low_rank", diagonal), work(dimensions)
-    state, totals = np.array([1], np.uint64), np.zeros(4)
+    sweep, state = sweep_of(Kernels("low_rank", diagonal)), np.array([1], np.uint64)
+    turn = Turn(p, data, work(dimensions), DOCUMENTS, state, settings, np.zeros(4))
 
     def run() -> None:
-        sweep(p, data, scratch, DOCUMENTS, state, settings, TRIPLES, totals)
+        sweep((turn,), TRIPLES)
 
     return Contestant(run, TRIPLES)
 
@@ -115,17 +116,8 @@ def training_run(torch: Any, data: Data) -> Row:
 
 
 def trainee(data: Data, p: Parameters, settings: Settings, threads: int) -> Sgd:
-    return Sgd(
-        sweep_of("low_rank", "none"),
-        p,
-        data,
-        settings,
-        n_documents=DOCUMENTS,
-        words=WORDS,
-        seed=0,
-        threads=threads,
-        judge=lambda parameters: 0.0,
-    )
+    group = Group(Kernels("low_rank", "none"), p, data, settings, DOCUMENTS, seed=0)
+    return Sgd({"": group}, words=WORDS, threads=threads, judge=lambda parameters: 0.0)
 
 
 def rank_loss(data: Data, U: Any, V: Any, pairs: Any) -> float:

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.features.tfidf import Weighting, inverse_document_frequency, weigh
-from ssi_core.kernels.forms import Data, Parameters, Work
 from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import aligned_empty, csr, padded
+from ssi_core.kernels.structs import Data, Parameters, Work
 from ssi_core.kernels.sweep import draw_negative
 
 DOCUMENTS, WORDS = 20_000, 30_000

@@ -11,12 +11,11 @@ from pathlib import Path
 
 from flows import environment
 from ssi_core import resources
-from ssi_core.evaluation.evaluate import BLOCK_BYTES
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.experiment import Row
 from ssi_core.features.task import open_task
 from ssi_core.models.base import Model
-from ssi_core.models.cost import FEWER, Cost, fit_cost, vector_shape
+from ssi_core.resources import FEWER, Cost
 from ssi_core.types import Task
 
 _WORKER = 450_000_000
@@ -65,20 +64,19 @@ def require_rows(rows: Sequence[tuple[Row, Path]], *, workers: int, threads: int
 
 def _row_cost(row: Row, directory: Path, threads: int) -> Cost:
     task, model = open_task(directory), row.ranker()
-    fit = fit_cost(model, task, threads)
+    fit = model.cost(task, threads)
     return Cost(max(fit.memory, evaluation_memory(model, task)), fit.disk)
 
 
 def evaluation_memory(model: Model, task: Task, queries: int = _QUERIES) -> int:
     """Bytes that evaluating a model on the test side takes."""
-    dense, nonzeros = vector_shape(model, task)
+    dense, nonzeros = model.vector_shape(task)
     return ranking_memory(
         task,
         "test",
         queries=queries,
         dense=dense,
         nonzeros=nonzeros,
-        block=BLOCK_BYTES,
         further=2 * _TUPLES,
     )
 
@@ -91,7 +89,7 @@ def require_evaluation(model: Model, task: Task, queries: int = _QUERIES) -> Non
 
 def index_cost(model: Model, task: Task, *, words: bool = True) -> Cost:
     """Bytes of memory and disk that an index of a task's documents takes."""
-    dense, nonzeros = vector_shape(model, task)
+    dense, nonzeros = model.vector_shape(task)
     n = len(task.documents)
     share = min(1.0, _BLOCK / max(1, n))
     disk = 4 * n * dense + (2 if words else 1) * 8 * nonzeros + 100 * n

@@ -33,7 +33,6 @@ from ssi_core.features import cold
 from ssi_core.features.task import open_task
 from ssi_core.models import MODELS
 from ssi_core.models.base import FittedModel
-from ssi_core.models.cost import FEWER, fit_cost
 from ssi_core.threads import threads as limited
 from ssi_core.training.descend import Diverged
 from ssi_core.types import BadInput, Float64, Task, Watch
@@ -155,8 +154,8 @@ def _run(
 ) -> Iterator[tracking.RowRun]:
     with tracking.row_run(table, row, seed, search_id, place, kind="try") as run:
         require_views(table, row, task)
-        cost = fit_cost(row.ranker(), task)
-        resources.require(f"training of {row.label}", memory=cost.memory, remedy=FEWER)
+        cost = row.ranker().cost(task)
+        resources.require(f"training of {row.label}", memory=cost.memory, remedy=resources.FEWER)
         yield run
 
 

@@ -9,6 +9,7 @@ import resource
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
@@ -20,6 +21,17 @@ _CGROUPS = Path("/sys/fs/cgroup")
 _V2 = ("memory.max", "memory.current", "inactive_file")
 _V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+class Cost(NamedTuple):
+    """Bytes of memory that a fit adds at its peak, and of disk for its checkpoints."""
+
+    memory: int
+    disk: int
+
+
+FEWER = "Take fewer words or fewer dimensions."
+"""What makes the fit of any model smaller."""
 
 
 def memory_available() -> int:

@@ -107,6 +107,10 @@ class Texts:
             raise ValueError(f"view={view!r} is not in this task; it has: {known}")
         return self.matrices[view]
 
+    def width(self, view: str) -> int:
+        """Return the number of columns of one view."""
+        return int(self.matrix(view).shape[1])
+
     def take(self, rows: Any) -> Texts:
         """Return the texts of some rows, in that order; a matrix is sliced when it is asked for."""
         return Texts(self.ids[rows], self.titles[rows], _Rows(self.matrices, rows), self.views)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ssi_core.evaluation.candidates import Side
+from ssi_core.evaluation.evaluate import BLOCK_BYTES
 from ssi_core.types import Task
 
 _PAIR = 100
@@ -19,7 +20,7 @@ def ranking_memory(
     queries: int,
     dense: int,
     nonzeros: int,
-    block: int,
+    block: int = BLOCK_BYTES,
     further: int = 0,
 ) -> int:
     """Bytes at most, on top of the task, that ranking the candidates of a side takes.

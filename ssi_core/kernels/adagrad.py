@@ -11,37 +11,21 @@ root is never that of 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ssi_core.kernels import part, part_fast
 from ssi_core.kernels.sparse import Csr, dot, scatter, spread
-
-if TYPE_CHECKING:
-    from ssi_core.kernels.forms import Data, Parameters, Work
-
-
-class Squares(NamedTuple):
-    """The accumulators of the rows of ``U`` and ``V``, float32 (words,); ``dimensions`` is N.
-
-    ``U is V`` where the embeddings are.
-    """
-
-    U: Any
-    V: Any
-    dimensions: np.float32
-
+from ssi_core.kernels.structs import Data, Parameters, Work
 
 _FIRST = 1e-8
 """A at first: far below the squares of gradients that matter."""
 
 
-def first_squares(U: Any, V: Any, dimensions: int) -> Squares:
-    """Accumulators of embeddings that have not moved yet."""
-    of_U = np.full(len(U), _FIRST, np.float32)
-    of_V = of_U if V is U else np.full(len(V), _FIRST, np.float32)
-    return Squares(of_U, of_V, np.float32(dimensions))
+def first_squares(words: int) -> Any:
+    """Return the accumulators of an embedding that has not moved yet, float32 (words,)."""
+    return np.full(words, _FIRST, np.float32)
 
 
 @part_fast

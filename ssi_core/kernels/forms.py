@@ -12,65 +12,12 @@ Gradients are those of ``-f(q, d+) + f(q, d-)``: the hinge where it is positive.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from ssi_core.kernels import pair_forms, part, part_fast
 from ssi_core.kernels.adagrad import adagrad_step, difference_of
 from ssi_core.kernels.sparse import clear, dot, dot_spread, gather, scatter, spread
-
-
-class Parameters(NamedTuple):
-    """What is learnt: ``U``, ``V`` float32 (words, padded N), ``diagonal`` float32 (words or 1,).
-
-    ``U is V`` makes the symmetric form: `low_rank_step` then is the step of ``U'U``. ``W`` is that
-    of a form of `pair_forms`, which has no U and V. ``squares`` are `adagrad.Squares`, for
-    `adagrad.adagrad_step`.
-    """
-
-    U: Any
-    V: Any
-    diagonal: Any
-    W: Any = None
-    squares: Any = None
-
-
-class Data(NamedTuple):
-    """What is read: `Csr` rows of both sides in W's view and in the diagonal's; links.
-
-    ``pairs`` int32 (n, 2); ``barred_indptr`` int64, ``barred_indices`` int32: for each query the
-    sorted documents that are never drawn as d-. ``shown_indptr`` int64, ``shown`` int32: for each
-    query those that `sweep.draw_shown` draws from.
-    """
-
-    queries: Any
-    documents: Any
-    diagonal_queries: Any
-    diagonal_documents: Any
-    pairs: Any
-    barred_indptr: Any
-    barred_indices: Any
-    shown_indptr: Any = np.zeros(1, np.int64)
-    shown: Any = np.zeros(0, np.int32)
-
-
-class Work(NamedTuple):
-    """Scratch of one thread, float32.
-
-    ``query`` (N,), ``documents`` (2, N), ``spread`` (words,), ``dots`` (2,). For `pair_forms`:
-    ``held`` int64 (1,), the query; ``words`` (words of W's view,), zeros. For `adagrad`: ``words``,
-    and ``row``, a `Csr` of one row that has room for all words.
-    """
-
-    query: Any
-    documents: Any
-    spread: Any
-    dots: Any
-    held: Any = None
-    words: Any = None
-    row: Any = None
-
+from ssi_core.kernels.structs import Data, Parameters, Work
 
 # --- forms of W ----------------------------------------------------------------------------------
 
@@ -117,6 +64,39 @@ def low_rank_step(
     scatter(parameters.U, data.queries, q, rate, difference)
     scatter(parameters.V, data.documents, p, rate, work.query)
     scatter(parameters.V, data.documents, n, -rate, work.query)
+
+
+@part
+def free_document(parameters: Parameters, data: Data, work: Work, d: int, slot: int) -> np.float32:
+    """Score ``(U q)' v_d``: V has a vector for each document."""
+    return dot(work.query, parameters.V[d])
+
+
+@part_fast
+def free_direction(parameters: Parameters, work: Work, p: int, n: int) -> None:
+    """Keep ``v+ - v-`` as the direction of U."""
+    v = parameters.V
+    for r in range(work.direction.shape[0]):
+        work.direction[r] = v[p, r] - v[n, r]
+
+
+@part_fast
+def free_vectors_step(parameters: Parameters, work: Work, p: int, n: int, rate: np.float32) -> None:
+    """``v+ += rate U q``, ``v- -= rate U q``."""
+    v = parameters.V
+    for r in range(work.query.shape[0]):
+        v[p, r] += rate * work.query[r]
+        v[n, r] -= rate * work.query[r]
+
+
+@part
+def free_step(
+    parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
+) -> None:
+    """``U += rate (v+ - v-) q'``, ``v+ += rate U q``, ``v- -= rate U q``."""
+    free_direction(parameters, work, p, n)
+    free_vectors_step(parameters, work, p, n, rate)
+    scatter(parameters.U, data.queries, q, rate, work.direction)
 
 
 # --- diagonals -----------------------------------------------------------------------------------
@@ -205,6 +185,7 @@ def weights_step(
 FORMS = {
     "zero": (zero_query, zero_document, zero_step),
     "low_rank": (low_rank_query, low_rank_document, low_rank_step),
+    "free": (low_rank_query, free_document, free_step),
     "low_rank_adagrad": (low_rank_query, low_rank_document, adagrad_step),
     "dense": (pair_forms.pairs_query, pair_forms.dense_document, pair_forms.dense_step),
     "hollow": (pair_forms.pairs_query, pair_forms.dense_document, pair_forms.hollow_step),

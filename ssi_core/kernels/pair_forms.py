@@ -18,15 +18,13 @@ may be anywhere in memory are waited for together. That takes 0.4 of the time of
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ssi_core.kernels import jit, jit_fast, part, part_fast
 from ssi_core.kernels.sparse import Csr, clear, spread
-
-if TYPE_CHECKING:
-    from ssi_core.kernels.forms import Data, Parameters, Work
+from ssi_core.kernels.structs import Data, Parameters, Work
 
 PRIME = 2147483647
 """P of the hash: P mod H is far from 0, H and its simple fractions for H from 1 to 10 million."""

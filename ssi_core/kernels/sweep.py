@@ -1,40 +1,29 @@
-"""The training sweep: draw triples, test the margin, step. One text serves every form.
+"""The training sweep: draw triples, test the margin, step. One text serves every model.
 
-`sweep_of` closes over the kernels of a form and of a diagonal; numba then compiles them into one
-loop without calls, once per process.
+Objectives of one `Group` share a triple and step together from the old values; groups take turns.
+`sweep_of` closes over the kernels of their forms and diagonals; numba then compiles them into one
+loop, once per process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit
-from ssi_core.kernels.forms import DIAGONALS, FORMS, Data, Parameters, Work
+from ssi_core.kernels import jit, part, part_fast
+from ssi_core.kernels.forms import DIAGONALS, FORMS, free_direction, free_vectors_step
 from ssi_core.kernels.random import below
-from ssi_core.kernels.sparse import contains
+from ssi_core.kernels.sparse import contains, dot, gather, scatter
+from ssi_core.kernels.structs import Data, Parameters, Settings, Work
 
 TRIPLES, HINGE, VIOLATED, SKIPPED = range(4)
 """Places in ``totals``: triples drawn, sum of first hinges, steps taken, triples without a d-."""
 
 _DRAWS = 1000  # a query that is linked to nearly every document is given up after so many
-
-
-class Settings(NamedTuple):
-    """Numbers of a sweep: margin, rates of W and of the diagonal, negatives tried per positive.
-
-    ``warp`` multiplies both rates of a step by `rank_weight`.
-    """
-
-    margin: np.float32
-    rate: np.float32
-    diagonal_rate: np.float32
-    negatives: np.int64
-    warp: bool = False
 
 
 @jit
@@ -73,64 +62,160 @@ def rank_weight(n_documents: int, tried: int) -> np.float32:
     return np.float32(total)
 
 
-@cache
-def sweep_of(
-    form: str, diagonal: str, draw: Callable[..., Any] = draw_negative
-) -> Callable[..., Any]:
-    """Return ``sweep(parameters, data, work, n_documents, state, settings, steps, totals)``.
+class Group(NamedTuple):
+    """Objectives that share a triple: the first, and whether there is a second.
 
-    Draws ``steps`` training pairs uniformly; for each draws up to ``settings.negatives`` documents
-    d- and takes one step on the first that violates ``f(q, d+) > f(q, d-) + margin``, tested with
-    the whole f. ``draw`` is `draw_negative` or `draw_shown`. ``state`` uint64 (1,) and the
-    parameters change in place; ``totals`` float64 (4,) is added to.
+    Attributes
+    ----------
+    form, diagonal : keys of `FORMS` and `DIAGONALS`, of the first objective
+    draw : `draw_negative` or `draw_shown`
+    second : of a group of the form "free": both objectives have the map of queries U and the
+        diagonal; the documents of the second have the map ``parameters.second``
     """
-    form_query, form_document, form_step = FORMS[form]
-    diagonal_query, diagonal_document, diagonal_step, diagonal_clear = DIAGONALS[diagonal]
 
-    @jit
-    def sweep(
-        parameters: Parameters,
-        data: Data,
-        work: Work,
-        n_documents: int,
-        state: NDArray[np.uint64],
-        settings: Settings,
-        steps: int,
-        totals: NDArray[np.float64],
-    ) -> None:
+    form: str
+    diagonal: str
+    draw: Callable[..., Any] = draw_negative
+    second: bool = False
+
+
+@cache
+def sweep_of(*groups: Group) -> Callable[..., Any]:
+    """Return ``sweep(turns, steps)``: groups of objectives take turns, each with its `Turn`.
+
+    A turn draws a training pair uniformly and up to ``settings.negatives`` documents d-, until one
+    violates ``f(q, d+) > f(q, d-) + margin``, tested with the whole f. A step is taken with the
+    values before it; what groups share, such as an array of their parameters, each finds as the
+    one before has left it.
+    """
+    return _in_turn(groups, jit)
+
+
+Compiler: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
+
+
+def _in_turn(groups: tuple[Group, ...], compiled: Compiler) -> Callable[..., None]:
+    """Return the sweep of some groups; numba knows the type of each turn when it compiles."""
+    if len(groups) == 1:
+        return _alone(groups[0], compiled)
+    first, others = _alone(groups[0], part), _in_turn(groups[1:], part)
+
+    @compiled
+    def sweep(turns: Any, steps: int) -> None:
+        for _ in range(steps):
+            first(turns[:1], 1)
+            others(turns[1:], 1)
+
+    return sweep
+
+
+def _alone(group: Group, compiled: Compiler) -> Callable[..., None]:
+    """Return the sweep of one group."""
+    form_query, form_document, form_step = FORMS[group.form]
+    diagonal_query, diagonal_document, diagonal_step, diagonal_clear = DIAGONALS[group.diagonal]
+    draw, second = group.draw, group.second
+    step_of_both: Any = _both(diagonal_step) if second else None
+
+    @compiled
+    def sweep(turns: Any, steps: int) -> None:
+        parameters, data, work, n_documents, state, settings, totals = turns[0]
         for _ in range(steps):
             pair = below(state, data.pairs.shape[0])
             # int64 like n, so that nothing is compiled twice
             q: Any = np.int64(data.pairs[pair, 0])
             p: Any = np.int64(data.pairs[pair, 1])
+            n: Any = np.int64(-1)
             form_query(parameters, data, work, q)
             diagonal_query(parameters, data, work, q)
-            positive = form_document(parameters, data, work, p, 0) + diagonal_document(
-                parameters, data, work, p, 0
-            )
+            same = diagonal_document(parameters, data, work, p, 0)
+            positive = form_document(parameters, data, work, p, 0) + same
+            hinge = other = np.float32(0)
+            tried = 0
             for trial in range(settings.negatives):
-                n = draw(data, n_documents, q, state)
-                if n < 0:
-                    totals[SKIPPED] += 1
+                drawn = draw(data, n_documents, q, state)
+                if drawn < 0:
                     break
-                hinge = (
-                    settings.margin
-                    - positive
-                    + form_document(parameters, data, work, n, 1)
-                    + diagonal_document(parameters, data, work, n, 1)
-                )
+                n, tried = drawn, trial + 1
+                score = form_document(parameters, data, work, n, 1)
+                other = diagonal_document(parameters, data, work, n, 1)
+                hinge = settings.margin - positive + score + other
                 if trial == 0:
                     totals[HINGE] += max(0.0, hinge)
                 if hinge > 0:
                     totals[VIOLATED] += 1
-                    rate, diagonal_rate = settings.rate, settings.diagonal_rate
-                    if settings.warp:
-                        weight = rank_weight(n_documents, trial + 1)
-                        rate, diagonal_rate = weight * rate, weight * diagonal_rate
+                    break
+            if n < 0:
+                totals[SKIPPED] += 1
+            elif second or hinge > 0:
+                rate, diagonal_rate = settings.rate, settings.diagonal_rate
+                if settings.warp:
+                    weight = rank_weight(n_documents, tried)
+                    rate, diagonal_rate = weight * rate, weight * diagonal_rate
+                if second:
+                    rates, behind = (rate, diagonal_rate), settings.margin - same + other
+                    step_of_both(parameters, data, work, settings, q, p, n, hinge, behind, rates)
+                else:
                     form_step(parameters, data, work, q, p, n, rate)
                     diagonal_step(parameters, data, work, q, p, n, diagonal_rate)
-                    break
             diagonal_clear(data, work, q)
         totals[TRIPLES] += steps
 
     return sweep
+
+
+def _both(diagonal_step: Callable[..., None]) -> Callable[..., None]:
+    """Return the step of two objectives on a triple, each with a hinge, that share U.
+
+    ::
+
+        max(0, m - f(q, d+) + f(q, d-)),   f(q, d) = (U q)' v_d       + sum_i diag_i q_i d_i
+        max(0, m - g(q, d+) + g(q, d-)),   g(q, d) = (U q)' second d  + sum_i diag_i q_i d_i
+
+    The second has a weight. d- is the first of up to ``negatives`` that violates f, or the last.
+    """
+
+    @part
+    def step(
+        parameters: Parameters,
+        data: Data,
+        work: Work,
+        settings: Settings,
+        q: int,
+        p: int,
+        n: int,
+        hinge: np.float32,
+        behind: np.float32,
+        rates: tuple[np.float32, np.float32],
+    ) -> None:
+        rate, diagonal_rate = rates
+        if settings.second > 0:
+            for slot in range(2):
+                gather(parameters.second, data.documents, n if slot else p, work.documents[slot])
+                score = dot(work.query, work.documents[slot])
+                behind += score if slot else -score
+        else:
+            behind = np.float32(0)
+        if hinge > 0:
+            free_direction(parameters, work, p, n)
+            free_vectors_step(parameters, work, p, n, rate)
+            diagonal_step(parameters, data, work, q, p, n, diagonal_rate)
+        else:
+            work.direction[:] = 0
+        if behind > 0:
+            _add_difference(work, settings.second)
+            scale = rate * settings.second
+            for slot in range(2):
+                signed = -scale if slot else scale
+                scatter(parameters.second, data.documents, n if slot else p, signed, work.query)
+            diagonal_step(parameters, data, work, q, p, n, diagonal_rate * settings.second)
+        if hinge > 0 or behind > 0:
+            scatter(parameters.U, data.queries, q, rate, work.direction)
+
+    return step
+
+
+@part_fast
+def _add_difference(work: Work, weight: np.float32) -> None:
+    """Add ``weight second (d+ - d-)`` to the direction of U."""
+    for r in range(work.direction.shape[0]):
+        work.direction[r] += weight * (work.documents[0, r] - work.documents[1, r])

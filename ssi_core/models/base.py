@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ssi_core import files, integrity, store
 from ssi_core.features.hashing import load_view
 from ssi_core.models import bounds
+from ssi_core.resources import Cost
 from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, Vectors, View, Watch
 
 Side: TypeAlias = Literal["query", "document"]
@@ -69,8 +70,9 @@ class Model:
     """Base of the hyper-parameter dataclasses.
 
     A subclass states the bounds of its fields beside them (`bounds`). It gives ``fit``, ``views``,
-    and ``vectors`` (texts to `Vectors`, a pure function of the arrays); it overrides
-    ``dense_words`` and ``sparse_view`` as far as its score can be explained by words.
+    and ``vectors`` (texts to `Vectors`, a pure function of the arrays); it overrides ``cost``
+    where a fit takes memory of its own, and ``dense_words`` and ``sparse_view`` as far as its
+    score can be explained by words.
     """
 
     name: ClassVar[str]
@@ -86,6 +88,19 @@ class Model:
     def kinds(self) -> tuple[type[Model], ...]:
         """Return the classes whose code makes the model: its own, and those of its parts."""
         return (type(self),)
+
+    def cost(self, task: Task, threads: int = 1) -> Cost:
+        """Return what fitting takes; nothing where the task is only read."""
+        return Cost(0, 0)
+
+    def vector_shape(self, task: Task) -> tuple[int, int]:
+        """Return the width of the dense part, and the non-zeros of the documents' sparse part.
+
+        Upper bounds: not every view that a model reads is in its vectors.
+        """
+        dimensions = getattr(self, "dimensions", 0)
+        dense = dimensions if isinstance(dimensions, int) else max(dimensions)
+        return dense, sum(int(task.documents.matrix(view).nnz) for view in self.views())
 
     def fit(
         self,

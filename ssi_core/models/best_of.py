@@ -15,14 +15,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ssi_core.evaluation.evaluate import Validator
-from ssi_core.models.base import FittedModel, Model, UnfitStart
+from ssi_core.models.base import FittedModel, UnfitStart
 from ssi_core.models.bounds import Count
-from ssi_core.models.mixture import built, named, with_tuples
+from ssi_core.models.parts import Parts
+from ssi_core.resources import Cost
 from ssi_core.types import Task, Watch
 
 
 @dataclass(frozen=True)
-class BestOf(Model):
+class BestOf(Parts):
     """The model of the lowest validation rank loss among several; of equal ones the first.
 
     Parameters
@@ -35,7 +36,7 @@ class BestOf(Model):
     """
 
     name: ClassVar[str] = "best_of"
-    parts: tuple[Mapping[str, Any], ...]
+    without: ClassVar[frozenset[str]] = frozenset({"best_of"})
     validation_queries: Count = 500
 
     def __post_init__(self) -> None:
@@ -43,20 +44,16 @@ class BestOf(Model):
         super().__post_init__()
         if len(self.parts) < 2:
             raise ValueError(f"parts: {len(self.parts)} models; a choice has 2 or more")
-        object.__setattr__(self, "parts", tuple(with_tuples(part) for part in self.parts))
-        self.models()
 
-    def models(self) -> tuple[Model, ...]:
-        """Build the models to choose from; ValueError names the known ones."""
-        return built(self.parts, without={self.name})
+    def cost(self, task: Task, threads: int = 1) -> Cost:
+        """Return the cost of a fit: the best so far is kept while the next one learns."""
+        costs = self.costs(task, threads)
+        return Cost(2 * max(cost.memory for cost in costs), sum(cost.disk for cost in costs))
 
-    def kinds(self) -> tuple[type[Model], ...]:
-        """Return its own class, and those of all models."""
-        return (type(self), *(kind for model in self.models() for kind in model.kinds()))
-
-    def views(self) -> set[str]:
-        """Views of all models."""
-        return set().union(*(model.views() for model in self.models()))
+    def vector_shape(self, task: Task) -> tuple[int, int]:
+        """Return the largest numbers of all parts."""
+        dense, nonzeros = zip(*(model.vector_shape(task) for model in self.models()), strict=True)
+        return max(dense), max(nonzeros)
 
     def fit(
         self,
@@ -75,15 +72,8 @@ class BestOf(Model):
         validator = Validator(task, "valid", self.validation_queries, threads=threads)
         losses: list[float] = []
         best: FittedModel | None = None
-        for number, model in enumerate(models, 1):
-            fit = model.fit(
-                task,
-                rng,
-                start=start if start is not None and model == start.model else None,
-                watch=named(watch, number),
-                threads=threads,
-                checkpoint=None if checkpoint is None else checkpoint / f"part_{number}",
-            )
+        starts = [start if start is not None and model == start.model else None for model in models]
+        for fit in self.fit_parts(task, rng, starts, watch, threads, checkpoint):
             losses.append(validator.rank_loss(fit))
             if best is None or losses[-1] < min(losses[:-1]):
                 best = fit

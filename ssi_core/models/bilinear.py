@@ -7,27 +7,30 @@ Trained on preferences (q, d+, d-) with the margin ranking loss
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from ssi_core.kernels.adagrad import first_squares
-from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.sparse import aligned_empty, padded
+from ssi_core.kernels.structs import Parameters, Squares
 from ssi_core.models.base import DenseWords, FittedModel, Side, UnfitStart, fitted
 from ssi_core.models.bounds import Dimensions, Spread, Values
-from ssi_core.models.term import Term, TermTraining, same_space
+from ssi_core.models.terms import Groups, Objective, Term, flat, rows_of_maps
+from ssi_core.models.trained import KERNELS, Trained, Training, same_space
+from ssi_core.resources import Cost
 from ssi_core.training import fitting
-from ssi_core.training.embedding import normal
+from ssi_core.training.descend import later
+from ssi_core.training.embedding import normal, shared_words
 from ssi_core.training.fitting import several
-from ssi_core.training.sgd import Sgd
+from ssi_core.training.sgd import Group, Sgd, training_data
 from ssi_core.types import BadInput, Inapplicable, Task, Texts, Vectors, View, Watch
 
 
 @dataclass(frozen=True)
-class Bilinear(Term):
+class Bilinear(Trained):
     """One term: W of low rank or zero, a diagonal, and the two views they read.
 
     ========================  ==========================================
@@ -52,7 +55,7 @@ class Bilinear(Term):
         first; U and V start from there. For tasks with few pairs
     learn_on : name of a further task, such as ``monolingual``, that is learnt in place of the task:
         its queries are in the language of the documents, as are translated ones
-    others : see `Term`
+    others : see `Trained`
     """
 
     name: ClassVar[str] = "bilinear"
@@ -107,31 +110,94 @@ class Bilinear(Term):
             )
             return fitted(self, task, found.arrays, found.facts)
         self.check(task)
-        first = None
-        if start is None and self.learn_first is not None:
-            start = first = self._first(self.learn_first, task, rng, threads)
-        training = _Training(self, task, int(rng.integers(2**63)), start, threads)
-        grid = {name: several(getattr(self, name)) for name in ("init_std", "alpha", "margin")}
+        further_tasks = {
+            one.task: further(task, "beside", one.task) for one in flat(self.groups()) if one.task
+        }
+        for one in further_tasks.values():
+            self.check_pairs(one)
+        before = Before(start)
+        if start is None:
+            place = None if checkpoint is None else checkpoint.with_name(f"{checkpoint.name}-first")
+            before = self.before(task, rng, watch=watch, threads=threads, checkpoint=place)
+        seed = int(rng.integers(2**63))
+        training = _Training(self, task, further_tasks, seed, before.start, threads)
+        names = ("init_std", "alpha", "margin")
+        grid = {name: before.chosen.get(name) or several(getattr(self, name)) for name in names}
         sgd, facts = fitting.fit(
-            self, grid, training.begin, training.errors, watch=watch, checkpoint=checkpoint
+            self,
+            grid,
+            training.begin,
+            training.errors,
+            watch=later(watch, before.triples),
+            checkpoint=checkpoint,
         )
-        facts["threads"] = threads
-        if first is not None:
-            facts["learned_first"] = first.facts
+        facts = {**before.facts, **facts, "threads": threads}
         if self.diagonal == "alpha":
             facts["alpha"] = float(sgd.parameters.diagonal[0])
-        return fitted(self, task, self.arrays(sgd.parameters), facts)
+        return fitted(self, task, training.arrays(sgd.parameters), facts)
 
-    def _first(self, name: str, task: Task, rng: np.random.Generator, threads: int) -> FittedModel:
-        """Learn ``U'V`` on the task to begin with."""
-        plain = replace(self, diagonal="none", alpha=1.0, learn_first=None)
-        return plain.fit(further(task, "learn_first", name), rng, threads=threads)
+    def before(
+        self,
+        task: Task,
+        rng: np.random.Generator,
+        *,
+        watch: Watch | None,
+        threads: int,
+        checkpoint: Path | None,
+    ) -> Before:
+        """Learn what the training starts from: ``U'V`` on the task to begin with, or nothing."""
+        if self.learn_first is None:
+            return Before()
+        plain = self.plain(diagonal="none", alpha=1.0, learn_first=None)
+        first = further(task, "learn_first", self.learn_first)
+        fit = plain.fit(first, rng, threads=threads, checkpoint=checkpoint)
+        return Before(fit, {"learned_first": fit.facts})
+
+    def plain(self, **changes: Any) -> Bilinear:
+        """Return the bilinear model that has these settings, but for some."""
+        return Bilinear(**{f.name: getattr(self, f.name) for f in fields(Bilinear)} | changes)
+
+    def groups(self) -> Groups:
+        """Return the objectives; queries are ranked by the term of the first."""
+        return ((Objective("", self.term("U", "V")),),)
+
+    def term(self, query: str, document: str) -> Term:
+        """Return the term that queries are ranked by, whose maps have these names."""
+        form = "low_rank_adagrad" if self.adagrad else self.form
+        return Term(query, query if self.tied else document, form, KERNELS[self.diagonal])
 
     def check(self, task: Task) -> None:
         """Refuse a task from which this cannot be learnt."""
         super().check(task)
         if self.form != "zero" and self.tied:
             same_space(task, self.view, "U'U")
+
+    def cost(self, task: Task, threads: int = 1) -> Cost:
+        """Return the cost of a training; texts of a further task may be copied rows of the task."""
+        one = super().cost(task, threads)
+        if not (others := self.groups()[1:]):
+            return one
+        copies = max(side.matrix(self.view).nnz for side in (task.queries, task.documents))
+        return Cost(one.memory + 8 * copies * len(others), one.disk)
+
+    def carry_over(self, start: FittedModel, task: Task, maps: Mapping[str, Any]) -> None:
+        """Take the rows of the words that ``start`` and the task both have."""
+        own = self.groups()[0][-1].term
+        sides: tuple[tuple[str, str, Side, Texts], ...]
+        sides = (
+            ("U", own.query, "query", task.queries),
+            ("V", own.document, "document", task.documents),
+        )
+        for name, target, side, texts in sides:
+            if name in start.arrays:
+                old, new = shared_words(start.view(self.view, side), texts.views[self.view])
+                maps[target][new, : self.dimensions] = start.arrays[name][old]
+
+    def parameter_bytes(self, task: Task) -> int:
+        """Return the size of all maps; a further task that is not there is refused by the fit."""
+        tasks = {one.task: task.also.get(one.task, task) for one in flat(self.groups())}
+        rows = rows_of_maps(self.groups(), tasks, self.view)
+        return 4 * (padded(self.dimensions) + int(self.adagrad)) * sum(rows.values())
 
     def arrays(self, parameters: Parameters) -> dict[str, Any]:
         """Arrays that are kept of the parameters: the padding of the rows is cut off."""
@@ -149,21 +215,22 @@ class Bilinear(Term):
         """
         dense = None
         if self.form == "low_rank":
-            dense = np.asarray(texts.matrix(self.view) @ self._embedding(fitted, side), np.float32)
+            dense = np.asarray(texts.matrix(self.view) @ self.embedding(fitted, side), np.float32)
         return Vectors(self.diagonal_rows(fitted, texts, side), dense)
 
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords | None:
         """Rows of W's view and the side's embedding."""
         if self.form == "zero":
             return None
-        embedding = self._embedding(fitted, side)
+        embedding = self.embedding(fitted, side)
         return DenseWords(texts.matrix(self.view), embedding, fitted.view(self.view, side))
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> View | None:
         """Words of the diagonal."""
         return None if self.diagonal == "none" else fitted.view(self.diagonals_view, side)
 
-    def _embedding(self, fitted: FittedModel, side: Side) -> Any:
+    def embedding(self, fitted: FittedModel, side: Side) -> Any:
+        """Return the map of the words of a side."""
         return fitted.arrays["U" if side == "query" or self.tied else "V"]
 
 
@@ -191,40 +258,79 @@ def further(task: Task, argument: str, name: str) -> Task:
     return other
 
 
-class _Training(TermTraining[Bilinear]):
-    """One fit of U and V."""
+class Before(NamedTuple):
+    """What is there before a training.
+
+    Attributes
+    ----------
+    start : its first values
+    facts : to be kept
+    chosen : settings that are not to be searched again
+    triples : that ``watch`` was told of
+    """
+
+    start: FittedModel | None = None
+    facts: Mapping[str, Any] = {}
+    chosen: Mapping[str, tuple[float, ...]] = {}
+    triples: int = 0
+
+
+class _Training(Training[Bilinear]):
+    """One fit of all maps that the objectives name."""
+
+    def __init__(
+        self,
+        model: Bilinear,
+        task: Task,
+        others: Mapping[str, Task],
+        seed: int,
+        start: FittedModel | None,
+        threads: int,
+    ) -> None:
+        if start is not None:
+            _check_start(model, start)
+        super().__init__(model, task, seed, start, threads)
+        self._tasks = {"": task, **others}
+        self._rows = rows_of_maps(model.groups(), self._tasks, model.view)
+        read = {name: training_data(one, model.view, model.view) for name, one in others.items()}
+        self._read = {"": self.data, **read}
+        sides = (side for one in others.values() for side in (one.queries, one.documents))
+        self.width = max([self.width, *(side.width(model.view) for side in sides)])
 
     def begin(self, settings: Mapping[str, Any]) -> Sgd:
-        """Return a training at its start."""
-        form = "low_rank_adagrad" if self.model.adagrad else self.model.form
-        return self.sgd(form, self._initial(settings), settings)
-
-    def _initial(self, settings: Mapping[str, Any]) -> Parameters:
-        """First values: normal U and V, alpha, D = 1; rows of known words from ``start``."""
+        """Return a training at its start: normal maps, or the rows of ``start``; alpha, D = 1."""
         model, rng = self.model, np.random.default_rng([self.seed, 1])
+        N, std = model.dimensions, settings["init_std"]
+        maps = {name: normal(rows, N, std, rng) for name, rows in self._rows.items()}
         if self.start is not None:
-            _check_start(model, self.start)
-        if model.form == "zero":
-            U = V = aligned_empty(0, padded(1))
-        else:
-            shapes = [
-                t.matrix(model.view).shape[1] for t in (self.task.queries, self.task.documents)
-            ]
-            U = normal(shapes[0], model.dimensions, settings["init_std"], rng)
-            V = U if model.tied else normal(shapes[1], model.dimensions, settings["init_std"], rng)
-            self._carry_over(U, V)
-        squares = first_squares(U, V, model.dimensions) if model.adagrad else None
-        return Parameters(U, V, self.first_diagonal(settings), squares=squares)
-
-    def _carry_over(self, U: Any, V: Any) -> None:
-        """Take the rows of ``start``, word by word."""
-        if self.start is None:
-            return
-        sides: tuple[tuple[str, Any, Side], ...] = (("U", U, "query"), ("V", V, "document"))
-        for name, target, side in sides:
-            if name in self.start.arrays:
-                old, new = self.same_words(side)
-                target[new, : self.model.dimensions] = self.start.arrays[name][old]
+            model.carry_over(self.start, self.task, maps)
+        squares = {name: first_squares(rows) for name, rows in self._rows.items()}
+        nothing = aligned_empty(0, padded(1))
+        groups = {}
+        for number, (first, *second) in enumerate(model.groups()):
+            query, document, form, diagonal = first.term
+            learnt = diagonal != "none"
+            parameters = Parameters(
+                maps.get(query, nothing),
+                maps.get(document, nothing),
+                self.first_diagonal(settings) if learnt else np.ones(1, np.float32),
+            )
+            if model.adagrad:
+                both = Squares(squares[query], squares[document], np.float32(N))
+                parameters = parameters._replace(squares=both)
+            numbers = self.numbers({**settings, "rate": settings["rate"] * first.weight})
+            for one in second:
+                parameters = parameters._replace(second=maps[one.term.document])
+                numbers = numbers._replace(second=np.float32(one.weight))
+            groups[first.task] = Group(
+                self.kernels(form, diagonal)._replace(second=bool(second)),
+                parameters,
+                self._read[first.task],
+                numbers,
+                len(self._tasks[first.task].documents),
+                self.seed + number,
+            )
+        return self.trainee(groups)
 
 
 def _check_start(model: Bilinear, start: FittedModel) -> None:
@@ -233,10 +339,10 @@ def _check_start(model: Bilinear, start: FittedModel) -> None:
     U and V that were learnt without a diagonal can be joined by any.
     """
     before = start.model
+    shape = ("form", "tied", "dimensions", "view")
     if (
         not isinstance(before, Bilinear)
-        or (before.form, before.tied, before.dimensions)
-        != (model.form, model.tied, model.dimensions)
+        or any(getattr(before, name) != getattr(model, name) for name in shape)
         or before.diagonal not in (model.diagonal, "none")
     ):
         raise UnfitStart(f"start={before}; expected a model with the form and diagonal of {model}")

@@ -18,8 +18,9 @@ from ssi_core.evaluation.evaluate import Validator
 from ssi_core.features.translations import MATES
 from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Count, Dimensions, Values
-from ssi_core.models.lsi import cosine_words, grid, unit
-from ssi_core.models.svd import Factors, leading_vectors
+from ssi_core.models.lsi import cosine_words, grid, tuning_memory, unit
+from ssi_core.models.svd import Factors, leading_vectors, memory_of
+from ssi_core.resources import Cost
 from ssi_core.types import BadInput, Float32, Int32, Task, Texts, Vectors, Watch
 
 
@@ -40,6 +41,15 @@ def factored(
     factors = leading_vectors(joined, grid(dimensions), rng)
     width = queries.shape[1]
     return factors.vectors[:width], factors.vectors[width:], factors
+
+
+def factoring_memory(task: Task, view: str, most: int) -> int:
+    """Return the bytes that `factored` takes with up to ``most`` dimensions."""
+    sides = task.queries, task.documents
+    n = len(mates_of(task))
+    longest = sum(int(8 * n * s.matrix(view).nnz / max(1, len(s))) for s in sides)
+    words = sum(texts.width(view) for texts in sides)
+    return 2 * longest + memory_of((n, words), longest // 8, most)
 
 
 @dataclass(frozen=True)
@@ -105,6 +115,12 @@ class ClLsi(Model):
         if self.measure == "dot":
             return DenseWords(words, embedding, view)
         return cosine_words(words, embedding, view)
+
+    def cost(self, task: Task, threads: int = 1) -> Cost:
+        """Return the cost of the factors and of their choice."""
+        most = max(grid(self.dimensions))
+        factors = factoring_memory(task, self.view, most)
+        return Cost(factors + tuning_memory(task, self.view, most, self.tuning_queries), 0)
 
     def _embedding(self, fitted: FittedModel, side: Side) -> Any:
         return fitted.arrays["U" if side == "query" else "V"]

@@ -15,10 +15,12 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Count, Dimensions, Share, Values
-from ssi_core.models.svd import leading_vectors
+from ssi_core.models.svd import leading_vectors, memory_of
 from ssi_core.models.tfidf import TfIdf
+from ssi_core.resources import Cost
 from ssi_core.types import Float32, Task, TextMatrix, Texts, Vectors, View, Watch
 
 _GRID = (50, 100, 200, 500, 750, 1000)  # the paper's dimensions
@@ -87,6 +89,10 @@ class Lsi(Model):
         return cosine_words(
             texts.matrix(self.view), fitted.arrays["V"], fitted.view(self.view, side)
         )
+
+    def cost(self, task: Task, threads: int = 1) -> Cost:
+        """Return the cost of the factors and of their choice."""
+        return Cost(_memory(self, task), 0)
 
 
 @dataclass(frozen=True)
@@ -168,6 +174,24 @@ class LsiMixture(Model):
     def sparse_view(self, fitted: FittedModel, side: Side) -> View:
         """Words of the TF-IDF part."""
         return fitted.view(self.tfidf_view or self.view, side)
+
+    def cost(self, task: Task, threads: int = 1) -> Cost:
+        """Return the cost of the factors; the scores of both parts are held whole, and mixed."""
+        scores = 4 * 4 * self.tuning_queries * len(task.documents)
+        return Cost(_memory(self, task) + scores, 0)
+
+
+def _memory(model: Lsi | LsiMixture, task: Task) -> int:
+    """Return the bytes that the factors and their choice take."""
+    matrix, most = task.documents.matrix(model.view), max(grid(model.dimensions))
+    factors = memory_of(matrix.shape, matrix.nnz, most)
+    return factors + tuning_memory(task, model.view, most, model.tuning_queries)
+
+
+def tuning_memory(task: Task, view: str, most: int, queries: int) -> int:
+    """Return the bytes that the choice of up to ``most`` dimensions takes."""
+    nonzeros = task.documents.matrix(view).nnz
+    return ranking_memory(task, "train", queries=queries, dense=most, nonzeros=nonzeros)
 
 
 def grid(dimensions: int | tuple[int, ...]) -> tuple[int, ...]:

@@ -6,10 +6,10 @@ second model of low rank for the other words, hashed; each is trained alone (sec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -19,14 +19,14 @@ from ssi_core.models.base import (
     Columns,
     DenseWords,
     FittedModel,
-    Model,
     Side,
     UnfitStart,
     Words,
     fitted,
-    parse,
 )
 from ssi_core.models.bounds import Count, Values, Weight
+from ssi_core.models.parts import Parts
+from ssi_core.resources import Cost
 from ssi_core.types import Float32, Task, TextMatrix, Texts, Through, Vectors, Watch
 
 # The scores of models that are trained alone may be of very different sizes.
@@ -34,7 +34,7 @@ _BETAS = (0.0, *(float(f"{m}e{e}") for e in range(-4, 2) for m in (1, 2, 5)))
 
 
 @dataclass(frozen=True)
-class Mixture(Model):
+class Mixture(Parts):
     """Two models, each trained by itself, then added up.
 
     Parameters
@@ -46,7 +46,7 @@ class Mixture(Model):
     """
 
     name: ClassVar[str] = "mixture"
-    parts: tuple[Mapping[str, Any], ...]
+    without: ClassVar[frozenset[str]] = frozenset({"mixture", "best_of"})
     betas: Values[Weight] = _BETAS
     tune_on: Literal["valid", "train"] = "valid"
     tuning_queries: Count = 500
@@ -56,20 +56,18 @@ class Mixture(Model):
         super().__post_init__()
         if len(self.parts) != 2:
             raise ValueError(f"parts: {len(self.parts)} models; a mixture has 2")
-        object.__setattr__(self, "parts", tuple(with_tuples(part) for part in self.parts))
-        self.models()
 
-    def models(self) -> tuple[Model, ...]:
-        """Build the models of the parts; ValueError names the known ones."""
-        return built(self.parts, without={self.name, "best_of"})
+    def cost(self, task: Task, threads: int = 1) -> Cost:
+        """Return the cost of a fit: the parts learn in turn, their scores are held together."""
+        costs = self.costs(task, threads)
+        scores = 4 * 4 * self.tuning_queries * len(task.documents)
+        memory = max(cost.memory for cost in costs) + scores
+        return Cost(memory, sum(cost.disk for cost in costs))
 
-    def kinds(self) -> tuple[type[Model], ...]:
-        """Return its own class, and those of both models."""
-        return (type(self), *(kind for model in self.models() for kind in model.kinds()))
-
-    def views(self) -> set[str]:
-        """Views of both."""
-        return set().union(*(model.views() for model in self.models()))
+    def vector_shape(self, task: Task) -> tuple[int, int]:
+        """Return the sums over both parts."""
+        dense, nonzeros = zip(*(model.vector_shape(task) for model in self.models()), strict=True)
+        return sum(dense), sum(nonzeros)
 
     def fit(
         self,
@@ -82,18 +80,8 @@ class Mixture(Model):
         checkpoint: Path | None = None,
     ) -> FittedModel:
         """Train the parts one after the other; score each once and take the best sum."""
-        before = _parts(start) if start is not None else [None, None]
-        fits = [
-            model.fit(
-                task,
-                rng,
-                start=before[i],
-                watch=named(watch, i + 1),
-                threads=threads,
-                checkpoint=None if checkpoint is None else checkpoint / f"part_{i + 1}",
-            )
-            for i, model in enumerate(self.models())
-        ]
+        starts = [None, None] if start is None else _parts(start)
+        fits = list(self.fit_parts(task, rng, starts, watch, threads, checkpoint))
         validator = Validator(task, self.tune_on, self.tuning_queries, threads=threads)
         first, second = (validator.scores(fit) for fit in fits)
         losses = {
@@ -225,30 +213,3 @@ def _columns(views: Sequence[tuple[Words, int]]) -> Words:
     """Columns of both models; a word may be in both, and that of the second bears a prime."""
     words = [f"{word}{'′' * i}" for view, i in views for word in view.words]
     return Columns(" ".join(view.space for view, _ in views), words)
-
-
-def built(parts: Sequence[Mapping[str, Any]], without: Set[str]) -> tuple[Model, ...]:
-    """Build the models that parts name; ValueError names the known ones, but for some."""
-    from ssi_core.models import MODELS  # which holds the models that have parts
-
-    models = []
-    for part in parts:
-        parameters = dict(part)
-        name = parameters.pop("model", None)
-        if name not in MODELS or name in without:
-            known = ", ".join(sorted(set(MODELS) - without))
-            raise ValueError(f"parts: no model {name!r}; there are: {known}")
-        models.append(parse(MODELS[name], parameters))
-    return tuple(models)
-
-
-def with_tuples(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a part with tuples in the place of lists: JSON has no tuples."""
-    return {key: tuple(v) if isinstance(v, list) else v for key, v in part.items()}
-
-
-def named(watch: Watch | None, number: int) -> Watch | None:
-    """Return a watch that is told the metrics of a part, as ``part_1/NAME``."""
-    if watch is None:
-        return None
-    return lambda step, found: watch(step, {f"part_{number}/{n}": v for n, v in found.items()})

@@ -14,28 +14,13 @@ Queries are ranked by the first; ``U_E`` and ``V_F`` are not kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from ssi_core.features.translations import MONOLINGUAL
-from ssi_core.kernels.forms import Parameters
-from ssi_core.models.base import FittedModel, fitted
-from ssi_core.models.bilinear import Bilinear, further
-from ssi_core.models.objectives import Maps, Objective, widths
-from ssi_core.models.term import TermTraining
-from ssi_core.training import fitting
-from ssi_core.training.alternate import Alternating
-from ssi_core.training.embedding import normal
-from ssi_core.training.fitting import several
-from ssi_core.training.sgd import Sgd, training_data
-from ssi_core.types import Task, Watch
-
-OWN = Objective("", Maps("U_F", "V_E"))
-"""Equation 9, the objective that queries are ranked by."""
+from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.terms import Groups, Objective, Term
 
 
 @dataclass(frozen=True)
@@ -46,9 +31,9 @@ class MultiTask(Bilinear):
     ----------
     beside : the further objectives, each a step after that of the model's own: ``task``, the name
         of a further task (``task.also``); ``query`` and ``document``, the names of the maps of its
-        term, where ``U_F`` and ``V_E`` are those of the model and any other name is a map that
-        only these objectives share; ``weight``, its rate as a multiple of the first's, 1 unless
-        said
+        term, where ``U_F`` and ``V_E`` are those of the model (one and the same where it is tied)
+        and any other name is a map that only these objectives share; ``weight``, its rate as a
+        multiple of the first's, 1 unless said. Their terms have no diagonal
     others : see `Bilinear`; ``pairs`` is a share of the model's own objective alone
     """
 
@@ -59,85 +44,22 @@ class MultiTask(Bilinear):
     )
 
     def __post_init__(self) -> None:
-        """Refuse what has no ``V_E`` of its own, and objectives that are none."""
+        """Refuse objectives that are none, and maps that are not there to be shared."""
         super().__post_init__()
-        plain = (self.form, self.tied, self.diagonal) == ("low_rank", False, "none")
-        if not plain or self.adagrad or self.learn_first or self.learn_on:
-            raise ValueError(
-                "multi_task has U and V and nothing else: form='low_rank', diagonal='none'; not "
-                "tied, adagrad, learn_first or learn_on"
-            )
-        tasks = [objective.task for objective in self.objectives()]
+        if self.form == "zero":
+            raise ValueError("form='zero' has no maps that beside could share")
+        tasks = [group[0].task for group in self.groups()]
         if len(tasks) < 2 or len(set(tasks)) < len(tasks):
             raise ValueError("beside: expected at least one objective, each on another task")
 
-    def objectives(self) -> tuple[Objective, ...]:
-        """Return all objectives, the model's own first."""
-        return (OWN, *(Objective.of(one) for one in self.beside))
+    def groups(self) -> Groups:
+        """Return the model's own objective and those beside it, which take turns."""
+        own = self.term("U_F", "V_E")
+        same = {"V_E": own.document}
 
-    def fit(
-        self,
-        task: Task,
-        rng: np.random.Generator,
-        *,
-        start: FittedModel | None = None,
-        watch: Watch | None = None,
-        threads: int = 1,
-        checkpoint: Path | None = None,
-    ) -> FittedModel:
-        """Search the rate (margin, init std), then train with early stopping on the first task.
+        def beside(values: Mapping[str, Any]) -> Objective:
+            one = Objective.of(values)
+            query, document = (same.get(name, name) for name in one.term[:2])
+            return replace(one, term=Term(query, document, own.form))
 
-        Training is on one thread, and makes the same bits from the same ``rng``.
-        """
-        others = [further(task, "beside", one.task) for one in self.objectives()[1:]]
-        for one in (task, *others):
-            self.check(one)
-        training = _Training(self, task, others, int(rng.integers(2**63)))
-        grid = {name: several(getattr(self, name)) for name in ("init_std", "margin")}
-        found, facts = fitting.fit(
-            self, grid, training.begin, training.first_errors, watch=watch, checkpoint=checkpoint
-        )
-        facts["threads"] = 1
-        return fitted(self, task, self.arrays(found.first.parameters), facts)
-
-
-class _Training(TermTraining[MultiTask]):
-    """One fit of all maps."""
-
-    def __init__(self, model: MultiTask, task: Task, others: Sequence[Task], seed: int) -> None:
-        super().__init__(model, task, seed, None, 1)
-        self._others = others
-        self._words = widths(model.objectives(), [task, *others], model.view)
-        self._other_data = [training_data(one, model.view, model.view) for one in others]
-
-    def begin(self, settings: Mapping[str, Any]) -> Alternating:
-        """Return a training at its start."""
-        rng, std = np.random.default_rng([self.seed, 1]), settings["init_std"]
-        maps = {n: normal(w, self.model.dimensions, std, rng) for n, w in self._words.items()}
-
-        def parameters(objective: Objective) -> Parameters:
-            names = objective.term
-            return Parameters(maps[names.query], maps[names.document], np.ones(1, np.float32))
-
-        own, *beside = self.model.objectives()
-        others = {
-            objective.task: Sgd(
-                self.sweep("low_rank", "none"),
-                parameters(objective),
-                data,
-                self.numbers({**settings, "rate": settings["rate"] * objective.weight}),
-                n_documents=len(task.documents),
-                words=max(self._words.values()),
-                seed=self.seed + number,
-                threads=1,
-                judge=self.valid,
-            )
-            for number, (objective, task, data) in enumerate(
-                zip(beside, self._others, self._other_data, strict=True), 1
-            )
-        }
-        return Alternating(self.sgd("low_rank", parameters(own), settings), others)
-
-    def first_errors(self, training: Alternating) -> tuple[float, float]:
-        """Training and validation rank loss of the model's own objective as it stands."""
-        return self.errors(training.first)
+        return ((Objective("", own),), *((beside(values),) for values in self.beside))

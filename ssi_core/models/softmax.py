@@ -22,17 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.adam import adam_step
 from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Batch, Count, Dimensions, Positive, Rate, Triples, Values
-from ssi_core.models.cl_lsi import factored
+from ssi_core.models.cl_lsi import factored, factoring_memory
 from ssi_core.models.lsi import cosine_words, unit
+from ssi_core.resources import Cost
 from ssi_core.training import fitting
 from ssi_core.training.sgd import barred
 from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, Vectors, Watch
 
 _DECAYS = np.float32(0.9), np.float32(0.999)  # of Adam
 _SMALL = np.float32(1e-8)
+_JUDGED: tuple[Literal["train", "valid"], ...] = ("train", "valid")
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,24 @@ class Softmax(Model):
         """Words of the side, each divided by the length of its text."""
         words, view = texts.matrix(self.view), fitted.view(self.view, side)
         return cosine_words(words, self._map(fitted, side), view)
+
+    def cost(self, task: Task, threads: int = 1) -> Cost:
+        """Return the cost of the start, or of the training.
+
+        The maps, both averages of Adam, the best of these, and the gradients of a batch; the maps
+        that training starts from, and those that are judged.
+        """
+        words = sum(texts.width(self.view) for texts in (task.queries, task.documents))
+        size = 4 * self.dimensions * words
+        ranking = max(
+            ranking_memory(
+                task, side, queries=self.validation_queries, dense=self.dimensions, nonzeros=0
+            )
+            for side in _JUDGED
+        )
+        batch = 4 * self.batch * (4 * self.batch + 8 * self.dimensions)
+        start = factoring_memory(task, self.view, self.dimensions)
+        return Cost(max(start, 10 * size + batch + 2 * ranking), 4 * 3 * size)
 
     def _map(self, fitted: FittedModel, side: Side) -> Any:
         return fitted.arrays["U" if side == "query" else "V"]

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
-from ssi_core.kernels.forms import Parameters
 from ssi_core.kernels.sparse import Csr, aligned_empty, padded
+from ssi_core.kernels.structs import Parameters
 from ssi_core.models.base import Columns, FittedModel, Side, UnfitStart, Words, fitted
 from ssi_core.models.bounds import Count, Triples
 from ssi_core.models.pair_weights import (
@@ -28,9 +28,10 @@ from ssi_core.models.pair_weights import (
     longest,
     prune,
 )
-from ssi_core.models.term import Term, TermTraining, same_space
+from ssi_core.models.trained import Trained, Training, same_space
+from ssi_core.resources import Cost
 from ssi_core.training import fitting
-from ssi_core.training.descend import descend
+from ssi_core.training.descend import descend, later
 from ssi_core.training.fitting import several
 from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Task, Texts, Vectors, Watch
@@ -40,7 +41,7 @@ _CHECKPOINT_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
-class WordPairs(Term):
+class WordPairs(Trained):
     """One term whose W has a weight for each pair of words, and a diagonal.
 
     ==================================  ====================================================
@@ -65,7 +66,7 @@ class WordPairs(Term):
     entries : p, weights that a sparse row may keep
     round_budget : triples of each training between two cuts of a sparse W
     buckets : H, weights of a hashed W; pair (s, t) has that of bucket ``(s P + t) mod H``
-    others : see `Term`
+    others : see `Trained`
     """
 
     name: ClassVar[str] = "word_pairs"
@@ -133,6 +134,18 @@ class WordPairs(Term):
         if self.hollow or self.initial == "identity":
             same_space(task, self.view, "the diagonal of W")
 
+    def cost(self, task: Task, threads: int = 1) -> Cost:
+        """Return the cost of a training; the load of each bucket of a hashed W is counted."""
+        one = super().cost(task, threads)
+        loads = 8 * self.buckets if self.form == "hashed" else 0
+        return Cost(one.memory + loads, one.disk)
+
+    def parameter_bytes(self, task: Task) -> int:
+        """Return the size of W; a sparse one is dense at first."""
+        if self.form == "hashed":
+            return 4 * self.buckets
+        return 4 * task.queries.width(self.view) * task.documents.width(self.view)
+
     def arrays(self, parameters: Parameters) -> dict[str, Any]:
         """Arrays that are kept of the parameters."""
         return super().arrays(parameters) | kept(parameters.W)
@@ -156,7 +169,7 @@ class WordPairs(Term):
         return Columns(f"{diagonal.space} {own.space}", [*diagonal.words, *own.words])
 
 
-class _Training(TermTraining[WordPairs]):
+class _Training(Training[WordPairs]):
     """One fit of W."""
 
     def __init__(
@@ -211,7 +224,7 @@ class _Training(TermTraining[WordPairs]):
                 budget=model.round_budget,
                 patience=model.patience,
                 rate=facts["rate"],
-                watch=_later(watch, facts["triples"]),
+                watch=later(watch, facts["triples"]),
                 checkpoint=checkpoint and checkpoint / f"round-{len(rounds)}",
             )
             rounds.append(
@@ -284,8 +297,3 @@ def _check_start(model: WordPairs, start: FittedModel) -> None:
         != (model.form == "hashed", model.hollow, model.diagonal)
     ):
         raise UnfitStart(f"start={before}; expected a model with the form and diagonal of {model}")
-
-
-def _later(watch: Watch | None, triples: int) -> Watch | None:
-    """Return a watch whose steps go on from some triples."""
-    return None if watch is None else lambda step, metrics: watch(triples + step, metrics)

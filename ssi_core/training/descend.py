@@ -188,6 +188,11 @@ def _tell(watch: Watch | None, step: int, metrics: Mapping[str, float]) -> None:
         watch(step, metrics)
 
 
+def later(watch: Watch | None, triples: int) -> Watch | None:
+    """Return a watch whose steps go on from some triples."""
+    return None if watch is None else lambda step, metrics: watch(triples + step, metrics)
+
+
 def _copy(source: Mapping[str, NDArray[Any]], target: Mapping[str, NDArray[Any]]) -> None:
     for name, array in source.items():
         target[name][...] = array

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core.kernels import sweep as kernel
-from ssi_core.kernels.forms import Data, Parameters, Work
 from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded
+from ssi_core.kernels.structs import Data, Parameters, Settings, Turn, Work
 from ssi_core.training.descend import SAMPLERS
 from ssi_core.types import Int32, Pairs, Task
 
@@ -77,18 +78,44 @@ _PIECE = 1000
 """Triples that one of several threads takes at a time."""
 
 
+@dataclass(frozen=True)
+class Group:
+    """Objectives that share a triple.
+
+    Attributes
+    ----------
+    kernels : form, diagonal, how d- is drawn, whether there is a second objective
+    parameters : changed in place; groups may share arrays
+    data, settings : of the sweep
+    n_documents : d- is drawn from 0..n_documents-1
+    seed : of the sampler; every thread has its own stream
+    """
+
+    kernels: kernel.Group
+    parameters: Parameters
+    data: Data
+    settings: Settings
+    n_documents: int
+    seed: int
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """Live arrays of the parameters."""
+        p = self.parameters
+        arrays = {"U": p.U, "V": p.V, "diagonal": p.diagonal, "second": p.second}
+        arrays["W"] = p.W.data if isinstance(p.W, Csr) else p.W
+        if p.squares is not None:
+            arrays |= {"squares_U": p.squares.U, "squares_V": p.squares.V}
+        return {name: array for name, array in arrays.items() if array is not None}
+
+
 class Sgd:
-    """Sweeps over one task's triples that change ``parameters`` in place (a `descend.Trainee`).
+    """Sweeps over triples, in turn of each group of objectives (a `descend.Trainee`).
 
     Parameters
     ----------
-    sweep : of `kernels.sweep.sweep_of`, or one that is called alike
-    parameters : `Parameters`, changed
-    data : `Data`
-    settings : of the sweep
-    n_documents : d- is drawn from 0..n_documents-1
-    words : width of the wider view
-    seed : of the sampler; every thread has its own stream
+    groups : name -> group; the first, whose name is "", is judged. The others' names begin those of
+        their arrays and measures
+    words : width of the widest view
     threads : 1 is exact; more share the parameters without a lock (Hogwild)
     judge : validation error of parameters
     observe : name -> measure of parameters that curves are to show
@@ -96,77 +123,78 @@ class Sgd:
 
     def __init__(
         self,
-        sweep: Callable[..., Any],
-        parameters: Parameters,
-        data: Data,
-        settings: Any,
+        groups: Mapping[str, Group],
         *,
-        n_documents: int,
         words: int,
-        seed: int,
         threads: int,
         judge: Callable[[Parameters], float],
         observe: Mapping[str, Callable[[Parameters], float]] | None = None,
     ) -> None:
-        self.parameters = parameters
-        self._sweep = sweep
-        self._data, self._settings, self._n_documents = data, settings, n_documents
+        self.groups = {f"{name}_" if name else "": group for name, group in groups.items()}
+        self.parameters = self.groups[""].parameters
+        self._sweep = kernel.sweep_of(*(group.kernels for group in groups.values()))
         self._judge, self._observe = judge, observe or {}
         # A row of 8 keeps the states of two threads on different cache lines.
-        self._states = np.zeros((threads, 8), np.uint64)
-        self._seed = seed
-        self._states[:, 0] = np.random.SeedSequence(seed).generate_state(threads, np.uint64)
-        self._work = [_work(parameters.U.shape[1], words) for _ in range(threads)]
+        self._states = np.zeros((threads, len(groups), 8), np.uint64)
+        self._seed()
+        self._work = [_work(self.parameters.U.shape[1], words) for _ in range(threads)]
 
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """Live arrays: parameters and sampler states; what V shares with U is there once."""
-        p = self.parameters
-        arrays = {"U": p.U, "V": p.V, "diagonal": p.diagonal, SAMPLERS: self._states}
-        if p.W is not None:
-            arrays["W"] = p.W.data if isinstance(p.W, Csr) else p.W
-        if p.squares is not None:
-            arrays |= {"squares_U": p.squares.U, "squares_V": p.squares.V}
-        shared = ("V", "squares_V") if p.V is p.U else ()
-        return {name: array for name, array in arrays.items() if name not in shared}
+        """Live arrays: parameters and sampler states; what is shared is there once."""
+        arrays: dict[str, NDArray[Any]] = {SAMPLERS: self._states}
+        for prefix, group in self.groups.items():
+            for name, array in group.arrays().items():
+                if not any(array is other for other in arrays.values()):
+                    arrays[f"{prefix}{name}"] = array
+        return arrays
 
     def reseed(self, triples: int) -> None:
         """Seed the samplers of all threads anew, with none of the states that they began with."""
-        sequence = np.random.SeedSequence([self._seed, triples])
-        self._states[:, 0] = sequence.generate_state(len(self._states), np.uint64)
+        self._seed(triples)
+
+    def _seed(self, *further: int) -> None:
+        for number, group in enumerate(self.groups.values()):
+            sequence = np.random.SeedSequence([group.seed, *further] if further else group.seed)
+            self._states[:, number, 0] = sequence.generate_state(len(self._states), np.uint64)
 
     def sweep(self, triples: int) -> Mapping[str, float]:
-        """Draw triples on all threads; mean hinge, share of violated ones, and skipped ones."""
+        """Draw so many triples of each group on all threads; see `_measures`."""
         threads = len(self._work)
         # A thread that has to wait for its core takes fewer pieces.
         pieces = iter([triples] if threads == 1 else _pieces(triples))
-        totals = np.zeros((threads, 8))  # as the states
+        totals = np.zeros_like(self._states, np.float64)
 
         def one(i: int) -> None:
-            for steps in pieces:
-                self._sweep(
-                    self.parameters,
-                    self._data,
+            turns = tuple(
+                Turn(
+                    group.parameters,
+                    group.data,
                     self._work[i],
-                    self._n_documents,
-                    self._states[i],
-                    self._settings,
-                    steps,
-                    totals[i],
+                    group.n_documents,
+                    self._states[i, number],
+                    group.settings,
+                    totals[i, number],
                 )
+                for number, group in enumerate(self.groups.values())
+            )
+            for steps in pieces:
+                self._sweep(turns, steps)
 
         if threads == 1:
             one(0)
         else:
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(one, range(threads)))
-        total = totals.sum(axis=0)
-        drawn = max(1.0, total[kernel.TRIPLES])
-        return {
-            "train/hinge": float(total[kernel.HINGE] / drawn),
-            "train/violated": float(total[kernel.VIOLATED] / drawn),
-            "train/skipped": float(total[kernel.SKIPPED]),
-        }
+        return dict(self._measures(totals.sum(axis=0)))
+
+    def _measures(self, totals: NDArray[np.float64]) -> Iterator[tuple[str, float]]:
+        """Yield the mean hinge and the share of violated ones of each group; skipped triples."""
+        yield "train/skipped", float(totals[:, kernel.SKIPPED].sum())
+        for prefix, total in zip(self.groups, totals, strict=True):
+            drawn = max(1.0, total[kernel.TRIPLES])
+            yield f"train/{prefix}hinge", float(total[kernel.HINGE] / drawn)
+            yield f"train/{prefix}violated", float(total[kernel.VIOLATED] / drawn)
 
     def error(self) -> float:
         """Validation error now; a training that diverges shows in it, not in warnings."""
@@ -184,7 +212,7 @@ def _pieces(triples: int) -> list[int]:
 
 
 def _work(width: int, words: int) -> Work:
-    """Scratch in cache lines of its own: another thread's would take them away at every step."""
+    """Return scratch in cache lines of its own: another thread's would take them away."""
 
     def zeros(rows: int, columns: int) -> Any:
         made = aligned_empty(rows, padded(columns))
@@ -199,4 +227,5 @@ def _work(width: int, words: int) -> Work:
         zeros(1, 2)[0].view(np.int64),
         zeros(1, words)[0],
         Csr(np.zeros(2, np.int64), zeros(1, words)[0].view(np.int32), zeros(1, words)[0]),
+        zeros(1, width)[0],
     )

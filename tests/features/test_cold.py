@@ -82,7 +82,7 @@ def test_a_model_ranks_cold_documents_by_their_words(task):
     fit = model.fit(training_part(task), np.random.default_rng(0))
     assert len(fit.arrays["v"]) == len(task.documents) - len(task.cold)
     cold = task.documents.take(task.cold)
-    expected = cold.matrix("raw") @ fit.arrays["W"]
+    expected = cold.matrix("raw") @ fit.arrays["U"]
     np.testing.assert_allclose(fit.embed_documents(cold).dense, expected, atol=1e-6)
     report = evaluate(fit, task, tuples=0)
     losses = dict(report.slices.group_by("slice").agg(pl.col("rank_loss").mean()).iter_rows())

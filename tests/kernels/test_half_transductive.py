@@ -1,14 +1,14 @@
-"""The half-transductive sweep against finite differences and against a naive twin."""
+"""The sweep of a group of two objectives against finite differences and against a naive twin."""
 
 import numpy as np
 import pytest
 
-from ssi_core.kernels.forms import DIAGONALS, Data, Parameters, Work
-from ssi_core.kernels.half_transductive import Settings, sweep_of
+from ssi_core.kernels.forms import DIAGONALS
 from ssi_core.kernels.random import below
-from ssi_core.kernels.sparse import csr, padded
-from ssi_core.kernels.sweep import HINGE, SKIPPED, TRIPLES, VIOLATED
-from tests.kernels.test_sweep import WORDS, N, embedding, rows
+from ssi_core.kernels.sparse import csr
+from ssi_core.kernels.structs import Data, Parameters, Settings
+from ssi_core.kernels.sweep import HINGE, SKIPPED, TRIPLES, VIOLATED, Group
+from tests.kernels.test_sweep import WORDS, N, embedding, rows, swept
 
 GAMMA = 0.3
 
@@ -19,19 +19,15 @@ def _modular():
         yield
 
 
-def work():
-    return Work(
-        np.zeros(padded(N), np.float32),
-        np.zeros((2, padded(N)), np.float32),
-        np.zeros(WORDS, np.float32),
-        np.zeros(2, np.float32),
-    )
-
-
 def parameters(rng, diagonal, documents):
     size = WORDS if diagonal == "weights" else 1
-    v = embedding(rng, documents)
-    return Parameters(embedding(rng), v, rng.normal(size=size).astype(np.float32))
+    v, W = embedding(rng, documents), embedding(rng)
+    return Parameters(W, v, rng.normal(size=size).astype(np.float32), second=W)
+
+
+def numbers(margin, rate, diagonal_rate, negatives, gamma):
+    margin, rate, diagonal_rate, gamma = map(np.float32, (margin, rate, diagonal_rate, gamma))
+    return Settings(margin, rate, diagonal_rate, np.int64(negatives), second=gamma)
 
 
 def data_of(view, diagonal_view, pairs, barred):
@@ -81,10 +77,8 @@ def test_step_is_the_gradient_by_finite_differences(diagonal, gamma):
     after = parameters(rng, diagonal, 3)
     before = [np.array(a, np.float64) for a in (after.U[:, :N], after.V[:, :N], after.diagonal)]
     data = data_of(view, diagonal_view, [[0, 1]], [{0, 1}, set(), set()])
-    one = np.float32(1)
-    settings = Settings(np.float32(1e4), one, one, np.int64(1), np.float32(gamma))
-    totals = np.zeros(4)
-    sweep_of(diagonal)(after, data, work(), 3, np.array([1], np.uint64), settings, 1, totals)
+    group = Group("free", diagonal, second=True)
+    totals = swept(group, after, data, 3, 1, numbers(1e4, 1, 1, 1, gamma), 1)
     assert totals[VIOLATED] == 1
     x, xd = view.toarray(), diagonal_view.toarray()
 
@@ -117,11 +111,9 @@ def test_sweep_follows_its_naive_twin(diagonal, gamma, negatives):
     pairs = [[0, 1], [2, 3], [4, 0], [7, 7]]
     barred = [{0, 1}, set(), {2, 3, 5}, set(), {0, 4}, set(), set(), set(range(documents))]
     data = data_of(view, diagonal_view, pairs, barred)
-    state = np.array([9], np.uint64)
-    totals = np.zeros(4)
-    numbers = (np.float32(x) for x in (margin, rate, 0.01))
-    settings = Settings(*numbers, np.int64(negatives), np.float32(gamma))
-    sweep_of(diagonal)(p, data, work(), documents, state, settings, steps, totals)
+    group = Group("free", diagonal, second=True)
+    settings = numbers(margin, rate, 0.01, negatives, gamma)
+    totals = swept(group, p, data, documents, 9, settings, steps)
 
     x, xd, twin = view.toarray(), diagonal_view.toarray(), np.array([9], np.uint64)
     expected, kinds = np.zeros(4), set()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ssi_core.kernels.forms import Data
 from ssi_core.kernels.pair_forms import PRIME, pairs_add, pairs_score
 from ssi_core.kernels.sparse import csr
+from ssi_core.kernels.structs import Data
 
 WORDS = 30
 

@@ -8,26 +8,11 @@ import pytest
 from scipy import sparse
 
 from ssi_core.kernels.adagrad import first_squares
-from ssi_core.kernels.forms import (
-    DIAGONALS,
-    FORMS,
-    Data,
-    Parameters,
-    Work,
-    low_rank_query,
-    no_diagonal_clear,
-)
+from ssi_core.kernels.forms import DIAGONALS, FORMS, low_rank_query, no_diagonal_clear
 from ssi_core.kernels.random import below, next_uint64
 from ssi_core.kernels.sparse import Csr, aligned_empty, contains, csr, padded
-from ssi_core.kernels.sweep import (
-    HINGE,
-    SKIPPED,
-    TRIPLES,
-    VIOLATED,
-    Settings,
-    rank_weight,
-    sweep_of,
-)
+from ssi_core.kernels.structs import Data, Parameters, Settings, Squares, Turn, Work
+from ssi_core.kernels.sweep import HINGE, SKIPPED, TRIPLES, VIOLATED, Group, rank_weight, sweep_of
 
 WORDS, N, BUCKETS = 12, 5, 7
 ROOT = 1e5
@@ -40,12 +25,12 @@ def _modular():
         yield
 
 
-LOW_RANK = ("low_rank", "low_rank_adagrad")
+LOW_RANK = ("low_rank", "low_rank_adagrad", "free")
 CASES = [
     (form, tied, diagonal)
     for form, tied, diagonal in itertools.product(FORMS, (False, True), DIAGONALS)
     if (form, diagonal) != ("zero", "none")
-    and not (tied and form not in LOW_RANK)
+    and not (tied and form not in LOW_RANK[:2])
     and not (form == "low_rank_adagrad" and diagonal != "alpha")
 ]
 
@@ -66,16 +51,21 @@ def embedding(rng, words=WORDS):
 
 def parameters(rng, form, tied, diagonal):
     U = embedding(rng, WORDS if form in LOW_RANK else 0)
-    V = U if tied or form not in LOW_RANK else embedding(rng)
+    V = U if tied or form not in LOW_RANK else embedding(rng, 3 if form == "free" else WORDS)
     size = WORDS if diagonal == "weights" else 1
     made = Parameters(U, V, rng.normal(size=size).astype(np.float32), weights(rng, form))
     if form != "low_rank_adagrad":
         return made
     # So much that a step adds nothing: AdaGrad at a rate of ROOT is the plain step at 1.
-    squares = first_squares(U, V, N)
+    squares = squares_of(U, V)
     for array in (squares.U, squares.V):
         array[:] = ROOT**2
     return made._replace(squares=squares)
+
+
+def squares_of(U, V):
+    first = first_squares(len(U))
+    return Squares(first, first if V is U else first_squares(len(V)), np.float32(N))
 
 
 def weights(rng, form):
@@ -119,7 +109,16 @@ def work():
         np.zeros(1, np.int64),
         np.zeros(WORDS, np.float32),
         Csr(np.zeros(2, np.int64), np.zeros(WORDS, np.int32), np.zeros(WORDS, np.float32)),
+        np.zeros(padded(N), np.float32),
     )
+
+
+def swept(group, p, data, documents, seed, settings, steps, scratch=None):
+    """Sweep so many steps of one group; the totals."""
+    totals, state = np.zeros(4), np.array([seed], np.uint64)
+    turn = Turn(p, data, scratch or work(), documents, state, settings, totals)
+    sweep_of(group)((turn,), steps)
+    return totals
 
 
 def score(values, pattern, kind, form, q, d, qd, dd):
@@ -137,7 +136,10 @@ def score(values, pattern, kind, form, q, d, qd, dd):
 
 
 def one_triple(form, tied, diagonal, rate, margin=1e6, seed=0):
-    """Sweep one step on the only possible triple (0, 1, 2); returns before, after, matrices."""
+    """Sweep one step on the only possible triple (0, 1, 2).
+
+    Returns parameters before and after, rows of queries and of documents, of the diagonal; totals.
+    """
     rng = np.random.default_rng(seed)
     view, diagonal_view = rows(rng, 3), rows(rng, 3)
     p = parameters(rng, form, tied, diagonal)
@@ -146,23 +148,23 @@ def one_triple(form, tied, diagonal, rate, margin=1e6, seed=0):
         csr(view), csr(view), csr(diagonal_view), csr(diagonal_view),
         np.array([[0, 1]], np.int32), np.array([0, 2, 2, 2]), np.array([0, 1], np.int32),
     )  # fmt: skip
-    totals = np.zeros(4)
     scratch = work()
     rate_of_W = rate * ROOT if form == "low_rank_adagrad" else rate
     settings = Settings(np.float32(margin), np.float32(rate_of_W), np.float32(rate), np.int64(1))
-    sweep_of(form, diagonal)(p, data, scratch, 3, np.array([seed], np.uint64), settings, 1, totals)
+    totals = swept(Group(form, diagonal), p, data, 3, seed, settings, 1, scratch)
     assert not scratch.spread.any()
     assert not scratch.words.any()
-    return before, p, view.toarray(), diagonal_view.toarray(), totals
+    x = view.toarray()
+    return before, p, x, np.eye(3) if form == "free" else x, diagonal_view.toarray(), totals
 
 
 @pytest.mark.parametrize(("form", "tied", "diagonal"), CASES)
 def test_step_is_the_gradient_by_finite_differences(form, tied, diagonal):
     """A step of rate 1 moves every parameter by -d/dp (-f(q, d+) + f(q, d-))."""
-    before, after, x, xd, _ = one_triple(form, tied, diagonal, rate=1.0)
+    before, after, x, y, xd, _ = one_triple(form, tied, diagonal, rate=1.0)
 
     def loss(values):
-        f = [score(values, after.W, diagonal, form, x[0], x[d], xd[0], xd[d]) for d in (1, 2)]
+        f = [score(values, after.W, diagonal, form, x[0], y[d], xd[0], xd[d]) for d in (1, 2)]
         return -f[0] + f[1]
 
     h = 1e-6
@@ -188,8 +190,9 @@ def test_step_is_the_gradient_by_finite_differences(form, tied, diagonal):
 def test_margin_uses_the_whole_score(form, tied, diagonal):
     """The hinge is 1 - f(q, d+) + f(q, d-), the diagonal in it."""
     for seed in range(5):
-        before, after, x, xd, totals = one_triple(form, tied, diagonal, 0.1, margin=1.0, seed=seed)
-        f = [score(before, after.W, diagonal, form, x[0], x[d], xd[0], xd[d]) for d in (1, 2)]
+        found = one_triple(form, tied, diagonal, 0.1, margin=1.0, seed=seed)
+        before, after, x, y, xd, totals = found
+        f = [score(before, after.W, diagonal, form, x[0], y[d], xd[0], xd[d]) for d in (1, 2)]
         hinge = 1 - f[0] + f[1]
         assert totals[HINGE] == pytest.approx(max(0.0, hinge), abs=1e-4)
         assert totals[VIOLATED] == (hinge > 0)
@@ -278,11 +281,8 @@ def test_sweep_agrees_with_the_naive_twin(negatives, warp):
     naive, data = a_task(rng)
     p = Parameters(embedding(rng), embedding(rng), np.array([2.0], np.float32))
     U, V = (np.array(a[:, :N], np.float64) for a in (p.U, p.V))
-    totals = np.zeros(4)
     settings = Settings(np.float32(1), np.float32(0.02), np.float32(0), np.int64(negatives), warp)
-    sweep_of("low_rank", "alpha")(
-        p, data, work(), 20, np.array([99], np.uint64), settings, 300, totals
-    )
+    totals = swept(Group("low_rank", "alpha"), p, data, 20, 99, settings, 300)
     violated = naive_sweep(99, *naive, U, V, 2.0, 1.0, 0.02, negatives, warp, 300)
     assert totals[VIOLATED] == violated > 30
     np.testing.assert_allclose(p.U[:, :N], U, atol=1e-4)
@@ -296,17 +296,15 @@ def test_adagrad_agrees_with_the_naive_twin(tied):
     rng = np.random.default_rng(5)
     naive, data = a_task(rng)
     p = parameters(rng, "low_rank", tied, "alpha")
-    p = p._replace(squares=first_squares(p.U, p.V, N))
+    p = p._replace(squares=squares_of(p.U, p.V))
     U = np.array(p.U[:, :N], np.float64)
     V = U if tied else np.array(p.V[:, :N], np.float64)
     squares_U = np.full(WORDS, 1e-8)
     squares = squares_U, squares_U if tied else squares_U.copy()
     alpha = float(p.diagonal[0])
-    totals, scratch = np.zeros(4), work()
+    scratch = work()
     settings = Settings(np.float32(1), np.float32(0.05), np.float32(0), np.int64(2))
-    sweep_of("low_rank_adagrad", "alpha")(
-        p, data, scratch, 20, np.array([7], np.uint64), settings, 200, totals
-    )
+    totals = swept(Group("low_rank_adagrad", "alpha"), p, data, 20, 7, settings, 200, scratch)
     violated = naive_sweep(7, *naive, U, V, alpha, 1.0, 0.05, 2, False, 200, squares)
     assert totals[VIOLATED] == violated > 30
     np.testing.assert_allclose(p.U[:, :N], U, atol=1e-4)
@@ -333,9 +331,8 @@ def test_query_linked_to_everything_is_skipped_and_counted():
         csr(view), csr(view), csr(view), csr(view),
         np.array([[0, 1]], np.int32), np.array([0, 3, 3, 3]), np.array([0, 1, 2], np.int32),
     )  # fmt: skip
-    totals = np.zeros(4)
     settings = Settings(np.float32(1), np.float32(1), np.float32(0), np.int64(2))
-    sweep_of("low_rank", "alpha")(p, data, work(), 3, np.array([1], np.uint64), settings, 4, totals)
+    totals = swept(Group("low_rank", "alpha"), p, data, 3, 1, settings, 4)
     assert totals[SKIPPED] == totals[TRIPLES] == 4
     assert np.array_equal(before, p.U)
 

@@ -20,11 +20,12 @@ from ssi_core.models import (
     WordPairs,
     load_model,
 )
-from ssi_core.models.multi_task import _Training
+from ssi_core.models.bilinear import _Training
 from ssi_core.models.softmax import loss_and_gradients
-from ssi_core.models.term import TermTraining
+from ssi_core.models.trained import Training
 from ssi_core.serving.searcher import texts_of
-from ssi_core.training.sgd import barred
+from ssi_core.training.descend import SAMPLERS
+from ssi_core.training.sgd import Sgd, barred
 from ssi_core.types import BadInput, Pairs
 from tests.kernels.test_sweep import naive_splitmix
 
@@ -110,8 +111,8 @@ def test_a_diagonal_between_two_languages_is_refused(link):
 def test_the_scratch_of_a_training_has_room_for_the_words_of_either_side(link):
     widths = [texts.matrix("raw").shape[1] for texts in (link.queries, link.documents)]
     assert widths[0] > widths[1]
-    training = TermTraining(ROWS["word_pairs"], link, 0, None, 1)
-    assert training._width == widths[0]
+    training = Training(ROWS["word_pairs"], link, 0, None, 1)
+    assert training.width == widths[0]
 
 
 # --- CL-LSI --------------------------------------------------------------------------------------
@@ -217,44 +218,54 @@ THREE = [("V_E'V_E",), ("U_E'V_E",), ("V_E'V_E", "U_F'U_F"), ("U_E'V_E", "U_F'V_
 
 def begun(link, beside):
     model = MultiTask(**SMALL, beside=tuple(BESIDE[name] for name in beside))
-    others = [link.also[one.task] for one in model.objectives()[1:]]
+    others = {one["task"]: link.also[one["task"]] for one in model.beside}
     settings = {"rate": 0.1, "margin": 0.3, "init_std": 0.1}
-    return model, [link, *others], _Training(model, link, others, 5).begin(settings)
+    training = _Training(model, link, others, 5, None, 1).begin(settings)
+    objectives = [objective for (objective,) in model.groups()]
+    return objectives, [link, *others.values()], training
+
+
+def maps_of(objectives, training):
+    """Name -> array, which is one and the same wherever it is named."""
+    arrays = {}
+    for objective, group in zip(objectives, training.groups.values(), strict=True):
+        both = group.parameters.U, group.parameters.V
+        for name, array in zip(objective.term[:2], both, strict=True):
+            assert arrays.setdefault(name, array) is array
+    return arrays
 
 
 @pytest.mark.parametrize("beside", THREE, ids=" ".join)
 def test_objectives_take_turns_and_share_arrays_by_name(beside, link):
-    (model, _, together), (_, _, apart) = begun(link, beside), begun(link, beside)
-    arrays = {}
-    trainings = [together.first, *together.others.values()]
-    for objective, sgd in zip(model.objectives(), trainings, strict=True):
-        for name, array in zip(objective.term, (sgd.parameters.U, sgd.parameters.V), strict=True):
-            assert arrays.setdefault(name, array) is array
+    objectives, _, together = begun(link, beside)
+    arrays = maps_of(objectives, together)
     assert len({id(array) for array in arrays.values()}) == len(arrays)
+    apart = begun(link, beside)[-1]
+    alone = [Sgd({"": group}, words=1000, threads=1, judge=None) for group in apart.groups.values()]
     measures = together.sweep(40)
     for _ in range(40):
-        for sgd in (apart.first, *apart.others.values()):
+        for sgd in alone:
             sgd.sweep(1)
-    for name, array in apart.arrays.items():
-        np.testing.assert_array_equal(array, together.arrays[name])
-    for name in ("", *(f"{task}_" for task in together.others)):
+    for name, array in maps_of(objectives, apart).items():
+        np.testing.assert_array_equal(array, arrays[name])
+    for name in together.groups:
         assert measures[f"train/{name}hinge"] > 0
 
 
 @pytest.mark.parametrize("beside", THREE, ids=" ".join)
 def test_steps_agree_with_the_naive_twin(beside, link):
     """Equations 9 and 10 with dense float64 matrices: a step of each objective in its turn."""
-    model, tasks, training = begun(link, beside)
-    trainings = [training.first, *training.others.values()]
-    maps, naive = {}, []
-    for objective, task, sgd in zip(model.objectives(), tasks, trainings, strict=True):
-        for name, array in zip(objective.term, (sgd.parameters.U, sgd.parameters.V), strict=True):
-            maps.setdefault(name, np.array(array[:, :8], np.float64))
+    objectives, tasks, training = begun(link, beside)
+    learnt = maps_of(objectives, training)
+    maps = {name: np.array(array[:, :8], np.float64) for name, array in learnt.items()}
+    naive = []
+    for number, (objective, task) in enumerate(zip(objectives, tasks, strict=True)):
         texts = [
             t.matrix("raw").toarray().astype(np.float64) for t in (task.queries, task.documents)
         ]
         never = barred(task).toarray()
-        naive.append([objective, task.train.rows, never, *texts, int(sgd._states[0, 0])])
+        state = int(training.arrays[SAMPLERS][0, number, 0])
+        naive.append([objective, task.train.rows, never, *texts, state])
     training.sweep(30)
     steps = 0
     for _ in range(30):
@@ -268,7 +279,7 @@ def test_steps_agree_with_the_naive_twin(beside, link):
                 if not never[q, n]:
                     break
             one[-1] = state
-            A, B = (maps[name] for name in objective.term)
+            A, B = (maps[name] for name in objective.term[:2])
             a, b = A.T @ queries[q], B.T @ (documents[p] - documents[n])
             if 0.3 - a @ b > 0:
                 rate = 0.1 * objective.weight
@@ -277,9 +288,8 @@ def test_steps_agree_with_the_naive_twin(beside, link):
                 B += rate * old[1]
                 steps += 1
     assert steps > 20 * len(naive)
-    for objective, sgd in zip(model.objectives(), trainings, strict=True):
-        for name, array in zip(objective.term, (sgd.parameters.U, sgd.parameters.V), strict=True):
-            np.testing.assert_allclose(array[:, :8], maps[name], atol=1e-4)
+    for name, array in learnt.items():
+        np.testing.assert_allclose(array[:, :8], maps[name], atol=1e-4)
 
 
 def test_links_within_the_languages_help_where_pairs_are_few(link):
@@ -294,11 +304,21 @@ def test_links_within_the_languages_help_where_pairs_are_few(link):
     assert losses[2] < 0.8 * losses[0]
 
 
+def test_multi_task_learns_on_two_threads_and_goes_on_from_another(link):
+    model = ROWS["multi_task"]
+    one, two = (model.fit(link, np.random.default_rng(3), threads=t) for t in (1, 2))
+    assert (one.facts["threads"], two.facts["threads"]) == (1, 2)
+    assert abs(two.facts["validation_rank_loss"] - one.facts["validation_rank_loss"]) < 0.05
+    still = dataclasses.replace(model, rates=(1e-12,), epoch=1, budget=1)
+    again = still.fit(link, np.random.default_rng(9), start=one)
+    for name in ("U", "V"):
+        np.testing.assert_allclose(again.arrays[name], one.arrays[name], atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"diagonal": "identity"}, "multi_task has U and V"),
-        ({"tied": True}, "multi_task has U and V"),
+        ({"form": "zero", "diagonal": "learned"}, "no maps that beside could share"),
         ({"beside": ()}, "at least one objective"),
         ({"beside": (BESIDE["V_E'V_E"], BESIDE["U_E'V_E"])}, "each on another task"),
         ({"beside": ({**BESIDE["V_E'V_E"], "weight": 0.0},)}, "weight=0.0"),

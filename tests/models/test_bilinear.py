@@ -186,14 +186,14 @@ def test_an_interrupted_training_goes_on_with_other_threads(before, after, task,
 
 
 def test_samplers_that_are_seeded_anew_draw_something_else(task):
-    training = _Training(SMALL, task, 3, None, 2)
+    training = _Training(SMALL, task, {}, 3, None, 2)
     settings = {"rate": 0.1, "init_std": 0.1, "alpha": 1.0, "margin": 0.3}
     states = []
     for triples in (0, 500, 1000):
         sgd = training.begin(settings)
         if triples:
             sgd.reseed(triples)
-        states += sgd.arrays["states"][:, 0].tolist()
+        states += sgd.arrays["states"][:, 0, 0].tolist()
     assert len(set(states)) == 6
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from ssi_core.features.task import open_task
 from ssi_core.models.bilinear import Bilinear
-from ssi_core.models.cost import fit_cost
 from ssi_core.models.half_transductive import HalfTransductive
 from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.mixture import Mixture
@@ -38,7 +37,7 @@ MODELS = [
 def test_a_fit_takes_no_more_than_was_said_and_not_much_less(model, task_dir, tmp_path):
     task = open_task(task_dir)
     task = replace(task, also={"monolingual": task})
-    said = fit_cost(model, task)
+    said = model.cost(task)
     model.fit(task, np.random.default_rng(0))  # compiles
     tracemalloc.start()
     model.fit(task, np.random.default_rng(0), checkpoint=tmp_path / "state")
@@ -55,7 +54,7 @@ def test_more_dimensions_and_both_parts_of_a_mixture_cost_more(task_dir):
     task = open_task(task_dir)
 
     def memory(model):
-        return fit_cost(model, task).memory
+        return model.cost(task).memory
 
     assert memory(TfIdf()) == 0
     assert memory(Lsi(dimensions=10)) < memory(Lsi(dimensions=(10, 100)))

@@ -43,25 +43,27 @@ def renamed(texts, title):
     )
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.1])
-@pytest.mark.parametrize("diagonal", ["none", "alpha"])
-def test_score_is_the_formula(diagonal, gamma, task):
-    """f = (W q)' v_i + alpha q'd; a document that is not known is W d."""
-    model = dataclasses.replace(SMALL, diagonal=diagonal, alpha=2.5, gamma=gamma, budget=500)
-    fit = model.fit(task, np.random.default_rng(0))
+@pytest.mark.parametrize(
+    ("diagonal", "gamma", "tied"),
+    [("none", 0.0, True), ("alpha", 0.1, True), ("none", 0.1, False)],
+)
+def test_score_is_the_formula(diagonal, gamma, tied, task):
+    """f = (U q)' v_i + alpha q'd; a document that is not known is U d, or V d."""
+    how = {"diagonal": diagonal, "alpha": 2.5, "gamma": gamma, "tied": tied, "budget": 500}
+    fit = dataclasses.replace(SMALL, **how).fit(task, np.random.default_rng(0))
     x = task.queries.matrix("raw").toarray().astype(np.float64)
-    W = np.asarray(fit.arrays["W"], np.float64)
+    U, V = (np.asarray(fit.arrays[name], np.float64) for name in ("U", "U" if tied else "V"))
     order = {int(key): row for row, key in enumerate(fit.arrays["known"])}
     assert len(order) == len(task.documents)
     alpha = 2.5 if diagonal == "alpha" else 0.0
     queries = fit.embed_queries(task.queries)
 
     known = Scorer(fit.embed_documents(task.documents)).score(queries)
-    expected = (x @ W) @ free_vectors(fit, task).T + alpha * x @ x.T
+    expected = (x @ U) @ free_vectors(fit, task).T + alpha * x @ x.T
     np.testing.assert_allclose(known, expected, atol=2e-5)
 
     cold = Scorer(fit.embed_documents(renamed(task.documents, "Other"))).score(queries)
-    np.testing.assert_allclose(cold, (x @ W) @ (x @ W).T + alpha * x @ x.T, atol=2e-5)
+    np.testing.assert_allclose(cold, (x @ U) @ (x @ V).T + alpha * x @ x.T, atol=2e-5)
     assert not np.allclose(cold, known, atol=1e-3)
 
 
@@ -70,16 +72,23 @@ def test_starts_where_the_functional_phase_ends(task):
     tied = Bilinear(
         tied=True, diagonal="none", dimensions=8, rates=(0.1,), epoch=1, budget=1000, margin=0.3
     ).fit(task, np.random.default_rng(0))
-    np.testing.assert_array_equal(fit.arrays["W"], tied.arrays["U"])
+    np.testing.assert_array_equal(fit.arrays["U"], tied.arrays["U"])
     expected = task.documents.matrix("raw") @ tied.arrays["U"]
     np.testing.assert_allclose(free_vectors(fit, task), expected, atol=1e-5)
     assert fit.facts["functional_triples"] == tied.facts["triples"]
 
 
+def test_the_functional_phase_may_learn_on_another_task_first(task):
+    also = dataclasses.replace(task, also={"other": task})
+    model = dataclasses.replace(SMALL, learn_first="other", against="random", warp=True)
+    facts = model.fit(also, np.random.default_rng(0)).facts
+    assert facts["learned_first"]["triples"] == facts["functional_triples"] == 1000
+
+
 def test_starts_from_noise_as_the_paper_does(task):
     model = dataclasses.replace(STILL, initial="normal", init_std=1.0, dimensions=64)
     fit = model.fit(task, np.random.default_rng(0))
-    for name in ("W", "v"):
+    for name in ("U", "v"):
         assert fit.arrays[name].std() == pytest.approx(1, abs=0.03)
     assert "functional_triples" not in fit.facts
 
@@ -100,7 +109,7 @@ def test_gamma_changes_what_is_learnt_and_gamma_0_leaves_documents_words_alone(t
             dataclasses.replace(SMALL, gamma=gamma, initial="normal", rates=(rate,), patience=99)
             for rate in (1e-12, 0.1)
         ]
-        before, after = (m.fit(one, np.random.default_rng(1)).arrays["W"] for m in runs)
+        before, after = (m.fit(one, np.random.default_rng(1)).arrays["U"] for m in runs)
         moved[gamma] = np.flatnonzero(np.abs(after - before).max(axis=1) > 1e-6)
     own = np.unique(task.queries.matrix("raw")[[rows[0, 0]]].indices)
     assert set(moved[0.0]) <= set(own)
@@ -141,7 +150,7 @@ def test_warm_start_keeps_the_vectors_of_known_documents(corpus_dir, task, tmp_p
     np.testing.assert_allclose(free_vectors(again, small), free_vectors(first, task), atol=1e-6)
     old = {w: i for i, w in enumerate(task.queries.views["raw"].words)}
     rows = [old[w] for w in small.queries.views["raw"].words]
-    np.testing.assert_allclose(again.arrays["W"], first.arrays["W"][rows], atol=1e-6)
+    np.testing.assert_allclose(again.arrays["U"], first.arrays["U"][rows], atol=1e-6)
 
     other = renamed(small.documents, "Other")
     new = STILL.fit(
@@ -149,7 +158,7 @@ def test_warm_start_keeps_the_vectors_of_known_documents(corpus_dir, task, tmp_p
         np.random.default_rng(9),
         start=first,
     )
-    expected = small.documents.matrix("raw") @ new.arrays["W"]
+    expected = small.documents.matrix("raw") @ new.arrays["U"]
     np.testing.assert_allclose(new.embed_documents(other).dense, expected, atol=1e-5)
 
 
@@ -157,9 +166,9 @@ def test_warm_start_from_a_bilinear_model(task):
     tied = dict(dimensions=8, rates=(0.1,), budget=500, diagonal="none")
     first = Bilinear(tied=True, **tied).fit(task, np.random.default_rng(0))
     fit = STILL.fit(task, np.random.default_rng(0), start=first)
-    np.testing.assert_allclose(fit.arrays["W"], first.arrays["U"], atol=1e-6)
+    np.testing.assert_allclose(fit.arrays["U"], first.arrays["U"], atol=1e-6)
     asymmetric = Bilinear(**tied).fit(task, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="expected a half-transductive model"):
+    with pytest.raises(ValueError, match="expected a model with the form"):
         STILL.fit(task, np.random.default_rng(0), start=asymmetric)
 
 
@@ -213,7 +222,8 @@ def test_two_languages_and_no_pairs_are_refused(task):
         ({"gamma": -0.1}, "gamma=-0.1"),
         ({"functional_budget": 0}, "functional_budget=0"),
         ({"diagonal": "half"}, "diagonal='half'"),
-        ({"warp": True}, "warp=True"),
+        ({"adagrad": True}, "adagrad=True"),
+        ({"form": "zero", "diagonal": "learned"}, "form='zero'"),
     ],
 )
 def test_wrong_values_are_named(wrong, message):

@@ -14,10 +14,13 @@ from scipy import sparse
 
 from ssi_core.evaluation.candidates import Side as EvaluatedSide
 from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.evaluation.slates import SlateValidator
 from ssi_core.features.share import share_of_pairs
-from ssi_core.kernels.forms import Parameters
-from ssi_core.kernels.sweep import Settings, draw_negative, draw_shown, sweep_of
+from ssi_core.kernels.sparse import padded
+from ssi_core.kernels.structs import Parameters, Settings
+from ssi_core.kernels.sweep import Group as Kernels
+from ssi_core.kernels.sweep import draw_negative, draw_shown
 from ssi_core.models.base import FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import (
     Count,
@@ -29,13 +32,14 @@ from ssi_core.models.bounds import (
     Values,
     Weight,
 )
+from ssi_core.resources import Cost
 from ssi_core.training.embedding import shared_words
-from ssi_core.training.sgd import Sgd, training_data
+from ssi_core.training.sgd import Group, Sgd, training_data
 from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, View
 
 
 @dataclass(frozen=True)
-class Term(Model):
+class Trained(Model):
     """Hyper-parameters of the diagonal and of the training.
 
     Parameters
@@ -101,6 +105,12 @@ class Term(Model):
 
     def check(self, task: Task) -> None:
         """Refuse a task from which this cannot be learnt."""
+        self.check_pairs(task)
+        if self.diagonal != "none":
+            same_space(task, self.diagonals_view, "a diagonal")
+
+    def check_pairs(self, task: Task) -> None:
+        """Refuse a task whose pairs this cannot be learnt from."""
         if len(task.train) == 0:
             raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
         if self.against == "shown" and task.shown is None:
@@ -114,13 +124,42 @@ class Term(Model):
                 "Against 'random' documents they teach what was shown most. Learn against 'shown', "
                 "or ingest the clicks with --clicks weighted."
             )
-        if self.diagonal != "none":
-            same_space(task, self.diagonals_view, "a diagonal")
+
+    def cost(self, task: Task, threads: int = 1) -> Cost:
+        """Return the cost of a training.
+
+        Parameters are held three times, as they learn, as the best so far, and as validation reads
+        them, and are on disk twice for each of two checkpoints: the next is whole before the last
+        one goes.
+        """
+        diagonal = task.queries.width(self.diagonals_view) if self.diagonal == "learned" else 1
+        size = self.parameter_bytes(task) + 4 * diagonal
+        dense, nonzeros = self.vector_shape(task)
+        sides = task.queries, task.documents
+        words = sum(texts.width(view) for texts in sides for view in self.views())
+        scratch = threads * 4 * (4 * words + 4 * padded(max(1, dense)))
+        ranking = max(
+            ranking_memory(
+                task, side, queries=self.validation_queries, dense=dense, nonzeros=nonzeros
+            )
+            for side in _SIDES
+        )
+        if len(task.train) and np.ptp(task.train.weight) > 0:
+            scratch += 150 * len(task.train)  # pairs as often as `training.sgd.by_weight` has them
+        return Cost(3 * size + scratch + (3 if self.curves else 2) * ranking, 4 * size)
+
+    def parameter_bytes(self, task: Task) -> int:
+        """Return the size of W, in whatever form."""
+        raise TypeError(f"{type(self).__name__} does not say how large its W is")
 
     def arrays(self, parameters: Parameters) -> dict[str, Any]:
         """Arrays that a fitted model keeps of the parameters."""
         learnt = self.diagonal in ("alpha", "learned")
         return {"diagonal": np.array(parameters.diagonal)} if learnt else {}
+
+    def keeper(self, task: Task) -> Callable[[Parameters], dict[str, Any]]:
+        """Return what takes the arrays that a model of this task keeps from the parameters."""
+        return self.arrays
 
     def diagonal_rows(self, fitted: FittedModel, texts: Texts, side: Side) -> TextMatrix | None:
         """Rows of the diagonal's view, its weights on the query's side; None without a diagonal."""
@@ -135,10 +174,10 @@ class Term(Model):
         return sparse.csr_array((data, rows.indices, rows.indptr), rows.shape)
 
 
-T = TypeVar("T", bound=Term)
+T = TypeVar("T", bound=Trained)
 
 
-class TermTraining(Generic[T]):
+class Training(Generic[T]):
     """One fit: the data, the judges, and trainings begun from the same start."""
 
     def __init__(
@@ -150,10 +189,11 @@ class TermTraining(Generic[T]):
         shown = model.view if model.view in views else views[0]
         diagonal = shown if model.diagonal == "none" else model.diagonals_view
         known = share_of_pairs(task, model.pairs)
-        self._data = training_data(known, shown, diagonal)
+        self.data = training_data(known, shown, diagonal)
         self.words = task.documents.matrix(diagonal).shape[1]
         sides = (task.queries, task.documents)
-        self._width = max(self.words, *(texts.matrix(shown).shape[1] for texts in sides))
+        self.width = max(self.words, *(texts.matrix(shown).shape[1] for texts in sides))
+        self.arrays = model.keeper(task)
         self.valid = self._judge(task, "valid", on_slates=model.against == "shown")
         self.train = self._judge(known, "train")
         self._observe: dict[str, Callable[[Parameters], float]] = {}
@@ -173,10 +213,6 @@ class TermTraining(Generic[T]):
             validator = Validator(task, side, queries, threads=threads)
         return lambda p: validator.rank_loss(fitted(self.model, self.task, self.arrays(p)))
 
-    def arrays(self, parameters: Parameters) -> dict[str, Any]:
-        """Arrays that a fitted model keeps of the parameters."""
-        return self.model.arrays(parameters)
-
     def errors(self, sgd: Sgd) -> tuple[float, float]:
         """Training and validation rank loss as it stands."""
         return self.train(sgd.parameters), self.valid(sgd.parameters)
@@ -188,29 +224,40 @@ class TermTraining(Generic[T]):
         settings: Mapping[str, Any],
         seed: int | None = None,
     ) -> Sgd:
-        """Return a training of a form in `kernels.forms.FORMS` from given parameters.
+        """Return a training of the model's own objective, from given parameters.
 
-        ``seed`` is that of the sampler; None: the fit's own.
+        Parameters
+        ----------
+        form : key of `kernels.forms.FORMS`
+        seed : of the sampler; None: the fit's own
         """
-        return Sgd(
-            self.sweep(form, _KERNELS[self.model.diagonal]),
+        group = Group(
+            self.kernels(form, KERNELS[self.model.diagonal]),
             parameters,
-            self._data,
+            self.data,
             self.numbers(settings),
-            n_documents=len(self.task.documents),
-            words=self._width,
-            seed=self.seed if seed is None else seed,
+            len(self.task.documents),
+            self.seed if seed is None else seed,
+        )
+        return self.trainee({"": group})
+
+    def trainee(self, groups: Mapping[str, Group]) -> Sgd:
+        """Return a training of groups of objectives, the first of which is judged."""
+        return Sgd(
+            groups,
+            words=self.width,
             threads=self._threads,
             judge=self.valid,
             observe=self._observe,
         )
 
-    def sweep(self, form: str, diagonal: str) -> Callable[..., Any]:
-        """Return the sweep of a form of W and a kind of diagonal."""
-        draw = draw_shown if self.model.against == "shown" else draw_negative
-        return sweep_of(form, diagonal, draw)
+    def kernels(self, form: str, diagonal: str) -> Kernels:
+        """Return the kernels of a form of W and a kind of diagonal."""
+        return Kernels(
+            form, diagonal, draw_shown if self.model.against == "shown" else draw_negative
+        )
 
-    def numbers(self, settings: Mapping[str, Any]) -> Any:
+    def numbers(self, settings: Mapping[str, Any]) -> Settings:
         """Return the numbers of the sweep."""
         model, rate = self.model, np.float32(settings["rate"])
         diagonal_rate = {
@@ -249,8 +296,10 @@ class TermTraining(Generic[T]):
         return shared_words(self.start.view(self.model.view, side), new)
 
 
+_SIDES: tuple[EvaluatedSide, ...] = ("train", "valid", "test")
+
 # The identity is an alpha of 1 that is not learnt.
-_KERNELS = {"none": "none", "identity": "alpha", "alpha": "alpha", "learned": "weights"}
+KERNELS = {"none": "none", "identity": "alpha", "alpha": "alpha", "learned": "weights"}
 
 
 def same_space(task: Task, view: str, what: str) -> None:

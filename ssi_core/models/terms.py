@@ -1,26 +1,36 @@
-"""Describe the objectives of a training: each on a task, with a term and a weight.
+"""Describe what a model learns: terms of its score, and objectives of its training, as values.
 
-A term here is ``f(q, d) = q' A' B d`` and names its two maps, A of queries and B of documents.
-Terms that use one name share the array.
+A term is ``f(q, d) = sum_i diag_i q_i d_i + q' A' B d`` and names its two maps, A of queries and B
+of documents. Terms that use one name share the array.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
 from ssi_core.models.bounds import Positive
-from ssi_core.types import BadInput, Task, Texts
+from ssi_core.types import BadInput, Task
 
 
-class Maps(NamedTuple):
-    """Names of the maps of a term of low rank: that of its queries, and that of its documents."""
+class Term(NamedTuple):
+    """A term of a score.
+
+    Attributes
+    ----------
+    query, document : names of its maps
+    form : key of `kernels.forms.FORMS`; "zero" has no maps, in "free" the map of documents has a
+        row for each document in the place of each word
+    diagonal : key of `kernels.forms.DIAGONALS`
+    """
 
     query: str
     document: str
+    form: str = "low_rank"
+    diagonal: str = "none"
 
 
 @dataclass(frozen=True)
@@ -30,12 +40,12 @@ class Objective:
     Attributes
     ----------
     task : name of a further task (``task.also``); "": the task of the model itself
-    term : `Maps`
+    term : `Term`
     weight : its rate as a multiple of that of the first objective
     """
 
     task: str
-    term: Maps
+    term: Term
     weight: float = 1.0
 
     @classmethod
@@ -53,23 +63,23 @@ class Objective:
             _WEIGHT.validate_python(weight)
         except ValidationError:
             raise ValueError(f"weight={weight!r}; expected a number above 0") from None
-        return cls(values["task"], Maps(values["query"], values["document"]), float(weight))
-
-    def sides(self, task: Task) -> tuple[tuple[str, Texts], tuple[str, Texts]]:
-        """Return each map's name with the texts of a task that it reads."""
-        return (self.term.query, task.queries), (self.term.document, task.documents)
+        return cls(values["task"], Term(values["query"], values["document"]), float(weight))
 
 
 _NAMES = ("task", "query", "document")
 _WEIGHT: TypeAdapter[float] = TypeAdapter(Positive)
 
+Groups: TypeAlias = tuple[tuple[Objective, ...], ...]
+"""Objectives of one group share a triple and step together; groups take turns."""
 
-def widths(objectives: Sequence[Objective], tasks: Sequence[Task], view: str) -> dict[str, int]:
-    """Return how many words each map reads, in the order in which the objectives name them.
+
+def rows_of_maps(groups: Groups, tasks: Mapping[str, Task], view: str) -> dict[str, int]:
+    """Return how many rows each map has, in the order in which the objectives name them.
 
     Parameters
     ----------
-    objectives, tasks : aligned
+    groups : of objectives
+    tasks : by the names in the objectives
     view : that all maps read
 
     Raises
@@ -77,10 +87,17 @@ def widths(objectives: Sequence[Objective], tasks: Sequence[Task], view: str) ->
     BadInput
         A map would read texts whose columns mean different words.
     """
-    words: dict[str, int] = {}
+    rows: dict[str, int] = {}
     spaces: dict[str, str] = {}
-    for objective, task in zip(objectives, tasks, strict=True):
-        for name, texts in objective.sides(task):
+    for objective in flat(groups):
+        task, term = tasks[objective.task], objective.term
+        if term.form == "zero":
+            continue
+        words = [(term.query, task.queries), (term.document, task.documents)]
+        if term.form == "free":
+            rows |= {term.query: 0, term.document: len(task.documents)}
+            words.pop()
+        for name, texts in words:
             space = texts.views[view].space
             if spaces.setdefault(name, space) != space:
                 raise BadInput(
@@ -88,5 +105,10 @@ def widths(objectives: Sequence[Objective], tasks: Sequence[Task], view: str) ->
                     f"other words than an objective before it: view {view!r} means {space[:12]} "
                     f"there and {spaces[name][:12]} here. Give it a map of its own."
                 )
-            words[name] = texts.matrix(view).shape[1]
-    return words
+            rows[name] = texts.width(view)
+    return rows
+
+
+def flat(groups: Groups) -> Iterable[Objective]:
+    """Return the objectives of all groups."""
+    return (objective for group in groups for objective in group)

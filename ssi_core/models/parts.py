@@ -1,0 +1,94 @@
+"""Models that are made of others, by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ssi_core.models.base import FittedModel, Model, parse
+from ssi_core.resources import Cost
+from ssi_core.types import Task, Watch
+
+
+@dataclass(frozen=True)
+class Parts(Model):
+    """Base of models with parts.
+
+    Parameters
+    ----------
+    parts : tuple of mappings
+        For each part ``model`` (its name) and its hyper-parameters; in TOML ``[[rows.parts]]``.
+    """
+
+    without: ClassVar[frozenset[str]]
+    """Names of models that are no parts of this one."""
+    parts: tuple[Mapping[str, Any], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse unknown models; JSON has no tuples, so that lists become such."""
+        super().__post_init__()
+        parts = [
+            {name: tuple(v) if isinstance(v, list) else v for name, v in part.items()}
+            for part in self.parts
+        ]
+        object.__setattr__(self, "parts", tuple(parts))
+        self.models()
+
+    def models(self) -> tuple[Model, ...]:
+        """Build the models of the parts; ValueError names the known ones."""
+        from ssi_core.models import MODELS  # which holds the models that have parts
+
+        models = []
+        for part in self.parts:
+            parameters = dict(part)
+            name = parameters.pop("model", None)
+            if name not in MODELS or name in self.without:
+                known = ", ".join(sorted(set(MODELS) - self.without))
+                raise ValueError(f"parts: no model {name!r}; there are: {known}")
+            models.append(parse(MODELS[name], parameters))
+        return tuple(models)
+
+    def kinds(self) -> tuple[type[Model], ...]:
+        """Return its own class, and those of all parts."""
+        return (type(self), *(kind for model in self.models() for kind in model.kinds()))
+
+    def views(self) -> set[str]:
+        """Views of all parts."""
+        return set().union(*(model.views() for model in self.models()))
+
+    def costs(self, task: Task, threads: int) -> list[Cost]:
+        """Return what fitting each part takes."""
+        return [model.cost(task, threads) for model in self.models()]
+
+    def fit_parts(
+        self,
+        task: Task,
+        rng: np.random.Generator,
+        starts: Sequence[FittedModel | None],
+        watch: Watch | None,
+        threads: int,
+        checkpoint: Path | None,
+    ) -> Iterator[FittedModel]:
+        """Fit the parts one after the other, each with its start; see `types.Ranker`."""
+        for number, (model, start) in enumerate(zip(self.models(), starts, strict=True), 1):
+            yield model.fit(
+                task,
+                rng,
+                start=start,
+                watch=_named(watch, number),
+                threads=threads,
+                checkpoint=None if checkpoint is None else checkpoint / f"part_{number}",
+            )
+
+
+def _named(watch: Watch | None, number: int) -> Watch | None:
+    """Return a watch that is told the metrics of a part, as ``part_1/NAME``."""
+    if watch is None:
+        return None
+    return lambda step, metrics: watch(
+        step, {f"part_{number}/{name}": value for name, value in metrics.items()}
+    )

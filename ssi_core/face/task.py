@@ -1,0 +1,200 @@
+"""A task: what is asked, what is relevant, and what is held out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from ssi_core import store, types
+from ssi_core.face import progress
+from ssi_core.face.documents import Documents, read
+from ssi_core.face.show import UNCUT, facts_table, html_table, text_table
+from ssi_core.features.build import build_task
+from ssi_core.features.task import open_task
+from ssi_core.store import Artefact
+from ssi_core.types import BadInput
+
+VIEWS = ("counts", "raw", "sublinear", "sublinear:50", "sublinear:200")
+"""Weightings of words that a task has by default: those that the models of `ssi_core.face` read."""
+
+Side = Literal["train", "valid", "test"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Queries, documents and relevant pairs on three sides of a split.
+
+    Attributes
+    ----------
+    artefact : manifest of the directory
+
+    Examples
+    --------
+    >>> import ssi_core as ssi
+    >>> texts = [f"{word} {n}" for n in range(40) for word in ("car", "moon")]
+    >>> links = [(n, (n + 2) % 80) for n in range(80)]
+    >>> task = ssi.Task.of(ssi.read(texts, links), relevant="link")
+    >>> sorted(task.counts["pairs"])
+    ['test', 'train', 'valid']
+    >>> task.pairs("train").columns
+    ['query', 'document', 'weight', 'grade']
+    """
+
+    artefact: Artefact
+
+    @classmethod
+    def of(
+        cls,
+        documents: Any,
+        relevant: Literal["link", "judgement"] | None = None,
+        *,
+        queries: str = "documents",
+        split: Literal["pairs", "documents", "queries", "given"] | None = None,
+        words: int | None = 30_000,
+        views: Sequence[str] = VIEWS,
+        pool: int | None = None,
+        split_seed: int = 0,
+        out: str | Path | None = None,
+    ) -> Task:
+        """Make a task of documents, as ``ssi features`` does, or find it in the store.
+
+        Parameters
+        ----------
+        documents : Documents
+            What `read` returned, or what it takes.
+        relevant : str, optional
+            "link": what a document links to. "judgement": what was judged relevant to a query. By
+            default the judgements where there are some, else the links.
+        queries : str, optional
+            "documents": a query is a whole document. "words:10": it is 10 random words of one.
+            Judged queries are their own.
+        split : str, optional
+            "pairs": each link is on a side by itself (the default for links). "documents": each
+            document is, with its links. "queries": judged queries are in five folds (the default
+            for judgements). "given": they are on the sides that their publisher has fixed.
+        words : int, optional
+            Size of the vocabulary, the most frequent words; None: all words.
+        views : sequence of str, optional
+            Weightings of words that models read: counts, raw, sublinear, binary; ``raw:100`` keeps
+            the 100 heaviest words of a text, ``raw@30000`` the 30,000 most frequent of all.
+        pool : int, optional
+            Documents that are drawn as candidates of every query; 0: all. By default 10,000 for
+            links, and all for judgements.
+        split_seed : int, optional
+            Key of the hash that gives the sides.
+        out : path, optional
+            Directory to write; by default one of the store.
+
+        Raises
+        ------
+        BadInput
+            There are too few links for three sides, or no judgements.
+        """
+        docs = documents if isinstance(documents, Documents) else read(documents)
+        if relevant is None:
+            relevant = "judgement" if docs.judged else "link"
+        settings = _settings(relevant, queries, split)
+        settings |= {"words": words, "views": views, "pool": pool, "split_seed": split_seed}
+        with progress.shown("task") as tell:
+            place = None if out is None else Path(out)
+            return cls(build_task(docs.path, place, **settings, progress=tell))
+
+    @classmethod
+    def open(cls, directory: str | Path) -> Task:
+        """Open a directory that ``ssi features`` or `of` has written.
+
+        Raises
+        ------
+        BadInput
+            There is no task.
+        """
+        return cls(store.read(Path(directory), "task"))
+
+    @property
+    def path(self) -> Path:
+        """Directory, which every command takes as a task."""
+        return self.artefact.path
+
+    @property
+    def key(self) -> str:
+        """Digest of the documents, the settings and the code that it was made with."""
+        return self.artefact.key
+
+    @property
+    def counts(self) -> Mapping[str, Any]:
+        """Words, pairs and queries of each side."""
+        return self.artefact.counts
+
+    @cached_property
+    def data(self) -> types.Task:
+        """Matrices and pairs, memory mapped."""
+        return open_task(self.path)
+
+    @property
+    def divisions(self) -> Sequence[types.Task]:
+        """Tasks that a model is fitted on: the folds, or the one task."""
+        return self.data.folds or (self.data,)
+
+    def pairs(self, side: Side) -> pl.DataFrame:
+        """Return the relevant pairs of a side (of the first fold): ids, weight and grade."""
+        pairs: types.Pairs = getattr(self.divisions[0], side)
+        return pl.DataFrame(
+            {
+                "query": self.data.queries.ids[pairs.rows[:, 0]],
+                "document": self.data.documents.ids[pairs.rows[:, 1]],
+                "weight": pairs.weight,
+                "grade": pairs.grade,
+            }
+        )
+
+    def __repr__(self) -> str:
+        return text_table(*self._table(), left=2, width=UNCUT)
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        return ["Task", str(self.path)], facts_table(dict(self.counts))
+
+
+_SPLITS = {"pairs": "links", "documents": "documents", "queries": "queries", "given": "given"}
+_DEFAULT_SPLIT = {"link": "pairs", "judgement": "queries"}
+_OF_RELEVANT = {"link": ("pairs", "documents"), "judgement": ("queries", "given")}
+
+
+def _settings(relevant: str, queries: str, split: str | None) -> dict[str, Any]:
+    """Return what is asked in the words of `features.build`; the one place that knows both.
+
+    Raises
+    ------
+    ValueError
+        A value is not known, or two do not go together.
+    """
+    if relevant not in _OF_RELEVANT:
+        raise ValueError(f"relevant={relevant!r}: expected one of {', '.join(_OF_RELEVANT)}")
+    split = split or _DEFAULT_SPLIT[relevant]
+    if split not in (known := _OF_RELEVANT[relevant]):
+        raise ValueError(
+            f"split={split!r} with relevant={relevant!r}: expected one of {', '.join(known)}"
+        )
+    kind, _, number = queries.partition(":")
+    drawn = kind == "words" and number.isdigit() and relevant == "link"
+    if queries != "documents" and not drawn:
+        raise ValueError(f"queries={queries!r}: expected 'documents' or, for links, 'words:10'")
+    return {"split": _SPLITS[split], "query_words": int(number) if drawn else None}
+
+
+def require_views(task: Task, views: set[str], model: str) -> None:
+    """Refuse a model that reads a view which a task lacks; the message names what to ask for."""
+    there = set(task.data.documents.views)
+    if lacking := sorted(views - there):
+        every = sorted(there | views)
+        raise BadInput(
+            f"task {task.path}: it has no view {', '.join(lacking)}, which {model} reads. Make it "
+            f"with these: Task.of(docs, views={every})"
+        )

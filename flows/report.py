@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flows.slices import tables as slice_tables
-from flows.text import count, styled
 from flows.verdicts import (
     LIKE_WITH_LIKE,
     STAND_INS,
@@ -19,6 +18,7 @@ from flows.verdicts import (
     show_claims,
     stand_ins,
 )
+from ssi_core.command.text import count, styled
 from ssi_core.evaluation.claims import APART
 from ssi_core.evaluation.comparison import LEVEL, TITLES, digits, value_text
 from ssi_core.evaluation.measures import LOWER_IS_BETTER

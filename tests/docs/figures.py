@@ -20,8 +20,8 @@ from pathlib import Path
 
 from flows import saved
 from flows.report import better_than_baseline
-from flows.text import count
 from flows.verdicts import probability
+from ssi_core.command.text import count
 from ssi_core.evaluation.claims import APART
 from ssi_core.evaluation.comparison import TITLES, digits, value_text
 from ssi_core.experiment.strict import instead

@@ -16,10 +16,10 @@ from rich.text import Text
 
 from flows import compare, tracking
 from flows.cli import cli
-from flows.command import Outcome, Verb, Verbs, run
-from flows.screen import Screen
-from flows.text import shown
 from flows.workers import Workers
+from ssi_core.command.screen import Screen
+from ssi_core.command.text import shown
+from ssi_core.command.verb import Outcome, Verb, Verbs, run
 from ssi_core.experiment import parse_table
 from tests.corpora import write_corpus
 from tests.flows import comparisons

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.command import Outcome, Verb, progress
-from flows.commands.data import FORCE, OUT, artefact_outcome
+from ssi_core.command.data import FORCE, OUT, artefact_outcome
+from ssi_core.command.verb import Outcome, Verb, progress
 
 if TYPE_CHECKING:
     from ssi_core.store import Artefact

@@ -33,5 +33,5 @@ def write_articles(place, documents):
 
 @pytest.fixture(scope="session")
 def articles(tmp_path_factory):
-    """500 articles and their links, as files."""
-    return write_articles(tmp_path_factory.mktemp("articles"), 500)
+    """300 articles and their links, as files."""
+    return write_articles(tmp_path_factory.mktemp("articles"), 300)

@@ -15,11 +15,13 @@ from ssi_core.corpus.tables import open_corpus
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.show import html_table, text_table
+from ssi_core.face.task import Task
 from ssi_core.features.unseen import Raw, require_known, texts_in_views
 from ssi_core.models.base import FittedModel
 from ssi_core.serving import explain, searcher
 from ssi_core.serving.index import KIND, build_index, open_index
 from ssi_core.serving.ranked import Hit
+from ssi_core.types import Texts
 
 
 @dataclass(frozen=True)
@@ -112,8 +114,16 @@ class Index:
         self.path = opened.index.path
 
     @classmethod
-    def of(cls, fitted: FittedModel, documents: Any, out: str | Path | None = None) -> Index:
+    def of(
+        cls,
+        fitted: FittedModel,
+        documents: Any,
+        out: str | Path | None = None,
+        task: Task | None = None,
+    ) -> Index:
         """Make the index of documents under a trained model, or find it.
+
+        A task of the same documents has read them already.
 
         Raises
         ------
@@ -127,11 +137,8 @@ class Index:
         place = store.place_of(KIND, store.key_of(KIND, {}, parents), named)
         there = (place / store.MANIFEST).is_file()
         if not there or store.read(place, KIND).parents != parents:
-            columns = open_corpus(docs.path).documents.select("id", "title", "language", "text")
-            raw = columns.collect()
-            documents_alone = replace(fitted, query_views=fitted.document_views)
-            require_known(Raw(raw, raw), documents_alone, docs.path)
-            texts = texts_in_views(raw, fitted.document_views)
+            known = task is not None and task.artefact.parents.get("corpus") == docs.key
+            texts = task.data.documents if task and known else _read_by(fitted, docs)
             with progress.shown("index") as tell:
                 build_index(fitted, texts, place, parents=parents, progress=tell)
         return cls(searcher.Searcher(fitted, open_index(place)))
@@ -176,6 +183,14 @@ class Index:
             There is no such document, or the score is no sum over words.
         """
         return Explanation(**vars(explain.explain(self._searcher, text, document, k)))
+
+
+def _read_by(fitted: FittedModel, docs: Documents) -> Texts:
+    """Read documents with the words that a model knows."""
+    columns = open_corpus(docs.path).documents.select("id", "title", "language", "text")
+    raw = columns.collect()
+    require_known(Raw(raw, raw), replace(fitted, query_views=fitted.document_views), docs.path)
+    return texts_in_views(raw, fitted.document_views)
 
 
 def content_of(fitted: FittedModel) -> str:

@@ -37,6 +37,7 @@ class Estimator:
     fitted_ : the trained model of the first fold; each of its arrays is an attribute, too, with an
         underscore behind its name: ``U_``, ``V_``, ``diagonal_``
     folds_ : the trained models of all folds; one where a task has none
+    task_ : the task; a model that was loaded has none
     curve_ : frame of the triples and what was measured at each validation
     reproducible_ : whether the same call gives the same bits
     """
@@ -44,6 +45,7 @@ class Estimator:
     random_state: int = 0
     fitted_: FittedModel
     folds_: list[FittedModel]
+    task_: Task
     curve_: pl.DataFrame
     reproducible_: bool
 
@@ -97,7 +99,7 @@ class Estimator:
                 resources.require("training", memory=cost.memory, remedy=FEWER)
                 watch = _watch(curve if number == 0 else [], tell, getattr(ranker, "budget", None))
                 self.folds_.append(self._fit(ranker, part, watch, threads))
-        self.fitted_ = self.folds_[0]
+        self.task_, self.fitted_ = task, self.folds_[0]
         self.curve_ = pl.DataFrame(curve, infer_schema_length=None)
         return self
 
@@ -126,7 +128,7 @@ class Estimator:
         """
         from ssi_core.face.index import Index
 
-        return Index.of(self._trained(), documents, out)
+        return Index.of(self._trained(), documents, out, vars(self).get("task_"))
 
     def save(self, directory: str | Path) -> None:
         """Write the model (of the first fold) to a directory, which every command takes as a MODEL.

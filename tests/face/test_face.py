@@ -197,6 +197,21 @@ def test_a_model_replaces_a_model_and_nothing_else(task, tmp_path):
         bm25.save(tmp_path / "notes")
 
 
+def test_documents_of_the_task_give_the_index_that_they_give_when_they_are_read(
+    docs, task, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    model = ssi.TfIdf(view="sublinear:50").fit(task)
+    model.save("model")
+    ours, theirs = (one.index(docs, out=name) for name, one in
+                    (("ours", model), ("theirs", ssi.load("model"))))  # fmt: skip
+    assert ours.path != theirs.path
+    for file in ("dense.npy", "documents.parquet", "sparse/data.npy", "sparse/indices.npy"):
+        assert (ours.path / file).is_file() == (theirs.path / file).is_file()
+        if (ours.path / file).is_file():
+            assert (ours.path / file).read_bytes() == (theirs.path / file).read_bytes()
+
+
 def test_an_index_of_other_documents_is_made_with_the_words_of_the_model(task):
     bm25 = ssi.BM25().fit(task)
     texts, _ = topical(seed=1)

@@ -5,6 +5,7 @@ import os
 import pytest
 from hypothesis import settings
 
+from flows.environment import import_path
 from ssi_core.features.task import build_mates_task, build_task
 from tests import trains
 from tests.corpora import topical, write_corpus, write_mates
@@ -13,6 +14,9 @@ from tests.corpora import topical, write_corpus, write_mates
 os.environ.setdefault("DO_NOT_TRACK", "1")
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
+
+# Processes that tests start find the checkout, which is not installed as a whole.
+os.environ["PYTHONPATH"] = import_path()
 
 # The first example of a kernel compiles it.
 settings.register_profile("ssi", deadline=None)

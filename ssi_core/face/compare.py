@@ -52,7 +52,7 @@ class Comparison:
 
     @cached_property
     def tests(self) -> list[dict[str, Any]]:
-        """Every ranker against the baseline in every measure: p, and p adjusted by Holm."""
+        """Test every ranker against the baseline in every measure: p, and p adjusted by Holm."""
         pairs = [(label, self.baseline) for label in self.reports if label != self.baseline]
         same = twins(self._means)
         measures = [name for name in self.measures if name in PER_QUERY]
@@ -64,7 +64,7 @@ class Comparison:
 
     @property
     def per_query(self) -> pl.DataFrame:
-        """Columns ranker, id and the measures, averaged over seeds."""
+        """Return columns ranker, id and the measures, averaged over seeds."""
         frames = (
             frame.select(pl.lit(label).alias("ranker"), pl.all())
             for label, frame in self._means.items()
@@ -73,7 +73,7 @@ class Comparison:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """A row per ranker: of each measure the mean, ``_se`` and, against the baseline, ``_p``."""
+        """Return a row per ranker: each measure, its ``_se`` and its ``_p`` against the baseline."""
         adjusted = {(test["a"], test["metric"]): test["p_adjusted"] for test in self.tests}
         rows = []
         for label in self.reports:

@@ -38,37 +38,37 @@ class Documents:
 
     @property
     def path(self) -> Path:
-        """Directory, which every command takes as a CORPUS."""
+        """Return the directory, which every command takes as a CORPUS."""
         return self.artefact.path
 
     @property
     def key(self) -> str:
-        """Digest of the contents, the settings and the code that it was made with."""
+        """Return the digest of contents, settings and code that names the directory."""
         return self.artefact.key
 
     @property
     def frame(self) -> pl.DataFrame:
-        """Columns id, title, language, revision, timestamp, text: a row per document."""
+        """Return columns id, title, language, revision, timestamp, text: a row per document."""
         return open_corpus(self.path).documents.collect()
 
     @property
     def links(self) -> pl.DataFrame:
-        """Columns source, target: ids of documents."""
+        """Return columns source, target: ids of documents."""
         return open_corpus(self.path).links.collect()
 
     @property
     def judged(self) -> bool:
-        """Whether there are queries with judgements."""
+        """Tell whether there are queries with judgements."""
         return (self.path / "queries").exists()
 
     @property
     def counts(self) -> Mapping[str, Any]:
-        """What was found and kept, and which column was taken for what."""
+        """Return what was found and kept, and which column was taken for what."""
         return self.artefact.counts
 
     @property
     def skipped(self) -> Mapping[str, Any]:
-        """What was left out, by the reason."""
+        """Return what was left out, by the reason."""
         return self.artefact.skipped
 
     def __len__(self) -> int:

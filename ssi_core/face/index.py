@@ -39,7 +39,7 @@ class Results:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """Columns id, title, score."""
+        """Return columns id, title, score."""
         schema = {"id": pl.String, "title": pl.String, "score": pl.Float64}
         rows = [(hit.id, hit.title, hit.score) for hit in self.hits]
         return pl.DataFrame(rows, schema, orient="row")
@@ -73,7 +73,7 @@ class Explanation(explain.Explanation):
 
     @property
     def frame(self) -> pl.DataFrame:
-        """Columns query_word, document_word, part."""
+        """Return columns query_word, document_word, part."""
         schema = {"query_word": pl.String, "document_word": pl.String, "part": pl.Float64}
         rows = [(one.query_word, one.document_word, one.part) for one in self.parts]
         return pl.DataFrame(rows, schema, orient="row")

@@ -117,27 +117,27 @@ class Task:
 
     @property
     def path(self) -> Path:
-        """Directory, which every command takes as a task."""
+        """Return the directory, which every command takes as a task."""
         return self.artefact.path
 
     @property
     def key(self) -> str:
-        """Digest of the documents, the settings and the code that it was made with."""
+        """Return the digest of documents, settings and code that names the directory."""
         return self.artefact.key
 
     @property
     def counts(self) -> Mapping[str, Any]:
-        """Words, pairs and queries of each side."""
+        """Return the counts of words, and of pairs and queries of each side."""
         return self.artefact.counts
 
     @cached_property
     def data(self) -> types.Task:
-        """Matrices and pairs, memory mapped."""
+        """Open the matrices and pairs, memory mapped."""
         return open_task(self.path)
 
     @property
     def divisions(self) -> Sequence[types.Task]:
-        """Tasks that a model is fitted on: the folds, or the one task."""
+        """Return the tasks that a model is fitted on: the folds, or the one task."""
         return self.data.folds or (self.data,)
 
     def pairs(self, side: Side) -> pl.DataFrame:

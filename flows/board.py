@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.text import count
+from ssi_core.command.text import count
 
 VARIABLE = "SSI_BOARD"
 

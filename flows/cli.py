@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 
-from flows.command import Verbs, run
+from flows import environment, moved
 from flows.commands import (
     backup,
     clicks,
-    data,
     demo,
-    features,
-    own,
     registry,
     retrain,
     runs,
@@ -29,7 +27,10 @@ from flows.commands import (
     tables,
     tune,
 )
-from flows.signals import end_at_once
+from flows.processes import scratch
+from ssi_core.command.library import VERBS
+from ssi_core.command.signals import end_at_once
+from ssi_core.command.verb import AROUND, Verbs, run
 
 _HELP = """Learn to rank text from its links, and look at what was learned.
 
@@ -65,9 +66,7 @@ def cli() -> None:
 
 for _verb in (
     demo.demo,
-    data.sample,
-    data.ingest,
-    features.features,
+    *VERBS,
     tables.pipeline,
     tables.reproduce,
     tune.tune,
@@ -96,16 +95,18 @@ for _verb in (
     backup.restore,
 ):
     cli.add_command(_verb)
-for _verb in (
-    own.ingest_table,
-    own.ingest_folder,
-    own.ingest_beir,
-    own.ingest_trec,
-    clicks.ingest_clicks,
-    clicks.ingest_wikispeedia_clicks,
-    clicks.ingest_farm_ads,
-):
-    data.ingest.add_command(_verb)
+
+
+@contextmanager
+def _around() -> Iterator[None]:
+    """Hold what Prefect and MLflow need around a verb."""
+    environment.prepare()
+    moved.settle()
+    with scratch():
+        yield
+
+
+AROUND.append(_around)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -93,7 +93,8 @@ def _versions(missing: list[str]) -> dict[str, str | None]:
         return versions
     for line in metadata.requires("ssi") or ():
         requirement = Requirement(line)
-        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+        marker = requirement.marker
+        if marker and not any(marker.evaluate({"extra": extra}) for extra in ("", "workflow")):
             continue
         found = _version(requirement.name)
         versions[requirement.name] = found

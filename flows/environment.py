@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
+from ssi_core.command.limits import override, thread_variables, threads
 from ssi_core.root import home, root, store_path
 
-__all__ = ["home", "root", "store_path"]
+__all__ = ["home", "override", "root", "store_path", "thread_variables", "threads"]
 
 
 def cores() -> int:
@@ -25,45 +25,11 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-_LIBRARIES = ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM")
-
-
-def thread_variables(n: int) -> dict[str, str]:
-    """Return the settings of n threads for libraries that read them once, when they load."""
-    blas = {f"{library}_NUM_THREADS": str(n) for library in _LIBRARIES}
-    return {**blas, "POLARS_MAX_THREADS": str(n)}
-
-
-@contextmanager
-def threads(n: int | None) -> Iterator[None]:
-    """Let the libraries that load in the body, here and in new processes, use n threads.
-
-    What has loaded is limited too, as far as it can be; afterwards all is as it was. None: no
-    limit.
-    """
-    if n is None:
-        yield
-        return
-    with override(thread_variables(n)):
-        from ssi_core.threads import threads as limited
-
-        with limited(n):
-            yield
-
-
-@contextmanager
-def override(values: Mapping[str, str]) -> Iterator[None]:
-    """Set variables for the length of a block; afterwards they are as they were."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+def import_path() -> str:
+    """Return ``PYTHONPATH`` with this checkout in it, which no installed package reaches."""
+    checkout, others = str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")
+    paths = [path for path in others.split(os.pathsep) if path]
+    return others if checkout in paths else os.pathsep.join([checkout, *paths])
 
 
 CONSOLE = "PREFECT_LOGGING_HANDLERSCONSOLE_LEVEL"
@@ -94,10 +60,13 @@ def variables() -> dict[str, str]:
 def prepare() -> None:
     """Set the variables that the user did not set; call it before Prefect or MLflow load.
 
+    New processes find the workflow, wherever they start.
+
     What Prefect says goes to the page of the run; the terminal belongs to the command.
     """
     # Prefect makes its own directory, but not the one above.
     home().mkdir(parents=True, exist_ok=True)
+    os.environ["PYTHONPATH"] = import_path()
     for name, value in {**variables(), CONSOLE: "CRITICAL"}.items():
         os.environ.setdefault(name, value)
 
@@ -113,7 +82,8 @@ def main(command: Sequence[str]) -> None:
     # Prefect and MLflow lie beside the interpreter, be it on PATH or not.
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
     try:
-        every = {**variables(), **os.environ, **settings_of(command), "PATH": path}
+        own = {"PATH": path, "PYTHONPATH": import_path()}
+        every = {**variables(), **os.environ, **settings_of(command), **own}
         os.execvpe(command[0], list(command), every)
     except Refused as error:
         print(f"refused: {error}", file=sys.stderr)

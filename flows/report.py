@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flows.slices import tables as slice_tables
-from flows.text import count, styled
 from flows.verdicts import (
     LIKE_WITH_LIKE,
     STAND_INS,
@@ -19,30 +18,13 @@ from flows.verdicts import (
     show_claims,
     stand_ins,
 )
+from ssi_core.command.text import count, styled
 from ssi_core.evaluation.claims import APART
+from ssi_core.evaluation.comparison import LEVEL, TITLES, digits, value_text
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-TITLES = {
-    "rank_loss": "rank loss %",
-    "map": "MAP",
-    "mrr": "MRR",
-    "p_at_1": "P@1",
-    "p_at_10": "P@10",
-    "ndcg_at_10": "nDCG@10",
-    "hubness": "hubness",
-    "popular_at_10": "popular@10",
-    "rank_loss_matched": "matched loss %",
-    "map_by_target": "MAP by target",
-    "slate_rank_loss": "slate loss %",
-    "slate_map": "slate MAP",
-    "slate_p_at_1": "slate P@1",
-    "slate_ndcg_at_10": "slate nDCG",
-}
-"""Measure -> heading of its column."""
-_LEVEL = 0.05
 
 
 def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = False) -> None:
@@ -205,7 +187,7 @@ def footnotes(comparison: Mapping[str, Any]) -> list[str]:
     queries = max(row["queries"] for row in summary)
     lines = [
         f"± standard error over {queries} queries. * better, ° worse than {baselines(comparison)} "
-        f"(paired randomisation test, Holm, p < {_LEVEL:g})."
+        f"(paired randomisation test, Holm, p < {LEVEL:g})."
     ]
     bound = comparison["bounds"].get("p_at_10") if "p_at_10" in comparison["measures"] else None
     if bound is not None:
@@ -284,27 +266,6 @@ def _escaped(text: str) -> str:
     return text
 
 
-def value_text(name: str, mean: float | None, error: float | None = None) -> str:
-    """Write a value and its error; a rank loss in per cent, without the sign."""
-    if mean is None:
-        return ""
-    text = digits(name, mean, like=mean)
-    if error is None:
-        return text
-    # ±.010: the zero before the point would cost the width that labels need.
-    return f"{text} ±{digits(name, error, like=mean).removeprefix('0')}"
-
-
-def digits(name: str, number: float, *, like: float) -> str:
-    """Write a number of a measure with as many decimals as its value ``like`` has.
-
-    They are three, or two of a rank loss in per cent, and four of one that is tiny.
-    """
-    if "rank_loss" not in name:
-        return f"{number:.3f}"
-    return f"{100 * number:.{4 if 0 < like < 0.0005 else 2}f}"
-
-
 def _minutes(seconds: float | None) -> str:
     if seconds is None:
         return ""
@@ -356,6 +317,6 @@ def better_than_baseline(comparison: Mapping[str, Any]) -> dict[tuple[str, str],
             else side
             for side in ("a", "b")
         )
-        if test["p_adjusted"] < _LEVEL and ours != theirs:
+        if test["p_adjusted"] < LEVEL and ours != theirs:
             found[test["a"], name] = "* " if gain > 0 else "° "
     return found

@@ -6,20 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from ssi_core.evaluation.claims import TestName, Verdict, judge
-from ssi_core.evaluation.significance import (
-    at_floor,
-    holm,
-    paired_randomisation,
-    paired_t,
-    rounds_of,
-)
+from ssi_core.evaluation.comparison import paired_tests
 from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.experiment import Row, Table
-from ssi_core.types import Float64, Report
+from ssi_core.types import Report
 
 
 def judged(table: Table, reports: Mapping[str, Sequence[Report]], test: TestName) -> list[Verdict]:
@@ -72,44 +65,7 @@ def against_baseline(
     measures = [name for name in table.measures if name in PER_QUERY]
     tests: tuple[TestName, ...] = ("randomisation", "t")
     families = ((measure, test) for test in tests for measure in measures)
-    return [one for family in families for one in _family(pairs, means, same, *family)]
-
-
-def _family(
-    pairs: Sequence[tuple[str, str]],
-    means: Mapping[str, pl.DataFrame],
-    same: Mapping[str, str],
-    measure: str,
-    test: TestName,
-) -> list[dict[str, Any]]:
-    # Twins are one test, and the twin of its own baseline is none.
-    distinct = {pair: (same[pair[0]], same[pair[1]]) for pair in pairs}
-    family = list(dict.fromkeys(two for two in distinct.values() if two[0] != two[1]))
-    rounds = rounds_of(len(family))
-    values = {label: frame[measure].to_numpy() for label, frame in means.items()}
-
-    def p_of(ours: Float64, theirs: Float64) -> float:
-        if test == "t":
-            return paired_t(ours, theirs)
-        return paired_randomisation(ours, theirs, rounds=rounds)
-
-    alone = {(a, b): p_of(values[a], values[b]) for a, b in family}
-    adjusted = dict(zip(family, holm([alone[two] for two in family]).tolist(), strict=True))
-    return [
-        {
-            "a": a,
-            "b": b,
-            "metric": f"test/{measure}",
-            "difference": float(np.mean(values[a] - values[b])),
-            "p": (p := alone.get(distinct[a, b], 1.0)),
-            "p_adjusted": adjusted.get(distinct[a, b], 1.0),
-            "bound": test == "randomisation" and at_floor(p, rounds),
-            "test": test,
-            "n": len(values[a]),
-            "family": "baseline",
-        }
-        for a, b in pairs
-    ]
+    return [one for family in families for one in paired_tests(pairs, means, same, *family)]
 
 
 def test_of(verdict: Verdict) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flows.text import styled
+from ssi_core.command.text import styled
 from ssi_core.evaluation.claims import APART
 
 if TYPE_CHECKING:

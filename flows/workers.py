@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from flows import environment
-from flows.text import TerminalHandler
+from ssi_core.command.text import TerminalHandler
 
 P = ParamSpec("P")
 T = TypeVar("T")

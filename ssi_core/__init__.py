@@ -1,1 +1,60 @@
-"""Supervised Semantic Indexing: learning to rank text from links, clicks and translations."""
+"""Supervised Semantic Indexing: learning to rank text from links, clicks and translations.
+
+`import ssi_core as ssi` gives the names of `__all__`, the public interface; they load when they are
+first used. Everything else may change.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ssi_core.face.compare import Comparison, compare
+    from ssi_core.face.documents import Documents, read
+    from ssi_core.face.index import Index
+    from ssi_core.face.models import BM25, SSI, Ranker, TfIdf, load
+    from ssi_core.face.task import Task
+    from ssi_core.types import BadInput, Refused
+
+_HOMES = {
+    "BM25": "ssi_core.face.models",
+    "BadInput": "ssi_core.types",
+    "Comparison": "ssi_core.face.compare",
+    "Documents": "ssi_core.face.documents",
+    "Index": "ssi_core.face.index",
+    "Ranker": "ssi_core.face.models",
+    "Refused": "ssi_core.types",
+    "SSI": "ssi_core.face.models",
+    "Task": "ssi_core.face.task",
+    "TfIdf": "ssi_core.face.models",
+    "compare": "ssi_core.face.compare",
+    "load": "ssi_core.face.models",
+    "read": "ssi_core.face.documents",
+}
+
+__all__ = [
+    "BM25",
+    "SSI",
+    "BadInput",
+    "Comparison",
+    "Documents",
+    "Index",
+    "Ranker",
+    "Refused",
+    "Task",
+    "TfIdf",
+    "compare",
+    "load",
+    "read",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from flows.environment import import_path
 from ssi_core.features.task import build_task
 from tests import trains
 from tests.corpora import topical, write_corpus, write_mates
@@ -19,6 +20,9 @@ os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
 # next run; what the user keeps has no part in it.
 os.environ.pop("SSI_CACHE", None)
 os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / ".cache" / "tests")
+
+# Processes that tests start find the checkout, which is not installed as a whole.
+os.environ["PYTHONPATH"] = import_path()
 
 # The first example of a kernel may compile it.
 settings.register_profile("ssi", deadline=None)

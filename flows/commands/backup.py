@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flows import environment
-from flows.command import Outcome, Verb, progress
+from ssi_core.command.verb import Outcome, Verb, progress
 
 if TYPE_CHECKING:
     from flows.backup import Contents

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.command import Outcome, Verb, settings
 from flows.commands.tables import comparison_outcome
+from ssi_core.command.verb import Outcome, Verb, settings
 
 if TYPE_CHECKING:
     from rich.console import Console

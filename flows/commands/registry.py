@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.command import Name, Outcome, Verb
+from ssi_core.command.verb import Name, Outcome, Verb
 
 if TYPE_CHECKING:
     from rich.console import Console

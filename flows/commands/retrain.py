@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.command import Outcome, Verb, settings
-from flows.commands.data import ABSOLUTE, FORCE, OUT, artefact_outcome, table_file
 from flows.commands.registry import NAME
+from ssi_core.command.data import ABSOLUTE, FORCE, OUT, artefact_outcome, table_file
+from ssi_core.command.verb import Outcome, Verb, settings
 
 if TYPE_CHECKING:
     from rich.console import Console

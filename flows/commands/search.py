@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flows.command import Outcome, Verb, progress
-from flows.commands.data import FORCE, artefact_outcome
+from ssi_core.command.data import FORCE, artefact_outcome
+from ssi_core.command.verb import Outcome, Verb, progress
 
 if TYPE_CHECKING:
     from rich.console import Console

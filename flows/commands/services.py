@@ -11,7 +11,6 @@ import click
 
 from flows import access, environment
 from flows.addresses import shown
-from flows.command import Outcome, Verb, settings
 from flows.commands.search import (
     APPROXIMATE,
     INDEX,
@@ -20,6 +19,7 @@ from flows.commands.search import (
     prepared,
     searchable,
 )
+from ssi_core.command.verb import Outcome, Verb, settings
 
 if TYPE_CHECKING:
     from flows.serve.service import Service

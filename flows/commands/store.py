@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from flows import environment
-from flows.command import Outcome, Verb, Verbs, progress
+from ssi_core.command.verb import Outcome, Verb, Verbs, progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.command import Name, Outcome, Verb, settings
-from flows.commands.data import ABSOLUTE, table_file
+from ssi_core.command.data import ABSOLUTE, table_file
+from ssi_core.command.verb import Name, Outcome, Verb, settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -116,7 +116,7 @@ def _compute(
 def _finished_shown() -> Iterator[None]:
     """Print the rows that are finished, to a person, before the error of those that failed."""
     from flows.pipeline import RowsFailed
-    from flows.screen import Screen
+    from ssi_core.command.screen import Screen
 
     try:
         yield

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.command import Outcome, Verb, settings
-from flows.commands.data import table_file
 from flows.commands.runs import TASK
+from ssi_core.command.data import table_file
+from ssi_core.command.verb import Outcome, Verb, settings
 
 if TYPE_CHECKING:
     from rich.console import Console

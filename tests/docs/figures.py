@@ -19,10 +19,11 @@ from functools import cached_property
 from pathlib import Path
 
 from flows import saved
-from flows.report import TITLES, better_than_baseline, digits, value_text
-from flows.text import count
+from flows.report import better_than_baseline
 from flows.verdicts import probability
+from ssi_core.command.text import count
 from ssi_core.evaluation.claims import APART
+from ssi_core.evaluation.comparison import TITLES, digits, value_text
 from ssi_core.experiment.strict import instead
 from ssi_core.types import BadInput
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 
 from rich.console import Console
 
-from flows.report import TITLES, baselines, digits, render
+from flows.report import baselines, render
 from flows.verdicts import claims_line
+from ssi_core.evaluation.comparison import TITLES, digits
 from ssi_core.types import BadInput
 from tests.docs.figures import MissingResult, Result, Results, between, title
 

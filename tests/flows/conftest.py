@@ -9,9 +9,9 @@ import pytest
 
 from flows import environment
 from flows.cli import cli
-from flows.command import run
 from flows.processes import name_of
 from flows.workers import Workers
+from ssi_core.command.verb import run
 from tests.corpora import topical, write_corpus
 from tests.flows import postgres
 from tests.flows.machine import ROW, TABLE, WORKERS, Machine

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from flows import board
-from flows.bars import Bars, _Bar, left_of, shown_board
-from flows.command import progress
-from flows.screen import Screen
-from flows.text import TerminalHandler, count
+from flows.bars import shown_board
 from flows.workers import Workers
+from ssi_core.command.bars import Bars, _Bar, left_of
+from ssi_core.command.screen import Screen
+from ssi_core.command.text import TerminalHandler, count
+from ssi_core.command.verb import progress
 
 LABEL = "A row whose label is rather long, with [i]markup[/i] and \x1b[31m in it, to say the least"
 

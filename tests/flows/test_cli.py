@@ -10,7 +10,7 @@ import click
 import pytest
 
 from flows.cli import cli
-from flows.command import Outcome, Verb, Verbs, kind_of, run
+from ssi_core.command.verb import Outcome, Verb, Verbs, kind_of, run
 from ssi_core.features.task import open_task
 from ssi_core.types import BadInput, Refused
 from tests.corpus.test_collections import write

@@ -7,9 +7,9 @@ import pytest
 
 from flows.cli import cli
 from flows.clicks import ClicksSettings, ingest_clicks
-from flows.command import run
-from flows.commands.clicks import ingest_clicks as verb
 from flows.shipped import find_table
+from ssi_core.command.click_logs import ingest_clicks as verb
+from ssi_core.command.verb import run
 from ssi_core.corpus.clicks.rules import Clicks
 from ssi_core.corpus.sample import write_sample
 from ssi_core.experiment import parse_table

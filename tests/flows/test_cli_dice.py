@@ -5,7 +5,7 @@ import json
 import pytest
 
 from flows.cli import cli
-from flows.command import run
+from ssi_core.command.verb import run
 from tests.flows.project import SUBJECTS
 
 VIEWS = "raw,cfh:k=3,words=12,ngrams=1,weighting=sublinear:10,sublinear:5,cfh:k=2,words=12,ngrams=2"

@@ -3,7 +3,7 @@
 import pytest
 
 from flows.cli import cli
-from flows.command import run
+from ssi_core.command.verb import run
 from tests.test_names import HOSTILE
 
 pytestmark = pytest.mark.usefixtures("own_root")

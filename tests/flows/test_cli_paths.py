@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from flows.cli import cli
-from flows.command import run
+from ssi_core.command.verb import run
 from ssi_core.corpus.sample import write_sample
 from tests.corpus import kyoto, test_collections, test_wikispeedia
 from tests.corpus.clicks import logs, test_farm_ads, test_wikispeedia_clicks

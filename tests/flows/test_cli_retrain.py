@@ -3,7 +3,7 @@ import json
 import pytest
 
 from flows.cli import cli
-from flows.command import run
+from ssi_core.command.verb import run
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from tests.corpora import write_mates

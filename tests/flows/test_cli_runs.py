@@ -14,8 +14,8 @@ import pytest
 
 from flows import saved
 from flows.cli import cli
-from flows.command import run
 from flows.server import free_port
+from ssi_core.command.verb import run
 from ssi_core.features.task import build_task
 from tests.corpora import topical, write_corpus
 

@@ -10,8 +10,8 @@ import pytest
 
 from flows import pipeline, shipped
 from flows.cli import cli
-from flows.command import Outcome, run
 from flows.commands import tables
+from ssi_core.command.verb import Outcome, run
 from ssi_core.types import BadInput
 
 pytestmark = pytest.mark.usefixtures("own_root")

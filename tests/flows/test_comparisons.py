@@ -6,8 +6,8 @@ import pytest
 
 from flows import compare, tracking
 from flows.cli import cli
-from flows.command import run
 from flows.comparisons import latest, listed
+from ssi_core.command.verb import run
 from ssi_core.experiment import parse_table
 from ssi_core.types import BadInput
 from tests.flows.comparisons import report

@@ -64,9 +64,11 @@ def test_services_see_their_own_processes_alone_and_are_not_root():
 
 def test_the_image_has_what_the_services_start_and_no_tools_of_developers():
     final = DOCKERFILE.split("\nFROM ")[-1]
+    assert "PYTHONPATH=/srv/ssi" in final
+    assert "WORKDIR /srv/ssi" in final
     assert "requirements.lock" not in final
     assert "pip" not in final.replace("--without-pip", "")
-    assert "runtime.py postgres approximate" in DOCKERFILE
+    assert "runtime.py workflow postgres approximate" in DOCKERFILE
     ignore = (REPOSITORY / "deploy" / "Dockerfile.dockerignore").read_text().splitlines()
     for line in DOCKERFILE.splitlines():
         words = line.split()
@@ -80,7 +82,7 @@ def test_the_image_has_what_the_services_start_and_no_tools_of_developers():
 
 def test_the_lock_of_the_image_is_the_part_of_the_lock_that_runs():
     done = subprocess.run(
-        [sys.executable, "deploy/runtime.py", "postgres", "approximate"],
+        [sys.executable, "deploy/runtime.py", "workflow", "postgres", "approximate"],
         cwd=REPOSITORY, capture_output=True, text=True, check=True,
     )  # fmt: skip
     lock = (REPOSITORY / "requirements.lock").read_text()
@@ -90,11 +92,11 @@ def test_the_lock_of_the_image_is_the_part_of_the_lock_that_runs():
     names = {entry.partition("==")[0] for entry in entries}
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    runs = {named(one) for one in (*project["dependencies"], *extras["postgres"])}
-    runs |= {named(one) for one in extras["approximate"]}
+    runs = {named(one) for one in (*project["dependencies"], *extras["workflow"])}
+    runs |= {named(one) for one in (*extras["postgres"], *extras["approximate"])}
     assert runs <= names
     # Prefect needs two of them itself.
-    tools = {named(one) for one in extras["dev"]} - runs - {"websockets", "jsonschema"}
+    tools = {named(one) for one in extras["dev"]} - runs - {"ssi", "websockets", "jsonschema"}
     assert {"pytest", "ruff", "mypy", "hypothesis"} <= tools
     assert not tools & names
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flows.report import value_text
+from ssi_core.evaluation.comparison import value_text
 from ssi_core.features.task import open_task
 from ssi_core.models import Bilinear
 from ssi_core.types import BadInput

@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.other_data import matrix
 from flows.cli import cli
-from flows.command import run
 from flows.frozen import texts_for
+from ssi_core.command.verb import run
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.evaluation.evaluate import evaluate

@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from flows.cli import cli
-from flows.command import run
+from ssi_core.command.verb import run
 from ssi_core.corpus.table import ROLES
 from tests.corpus.test_own import TOPICS, TREC
 from tests.flows.pages import REPOSITORY

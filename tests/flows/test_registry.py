@@ -11,8 +11,8 @@ from mlflow import MlflowClient
 
 from flows import tracking
 from flows.cli import cli
-from flows.command import run as command
 from flows.tracking import registry
+from ssi_core.command.verb import run as command
 from ssi_core.experiment import parse_table
 from ssi_core.features.task import open_task
 from ssi_core.types import BadInput

@@ -10,8 +10,8 @@ import pytest
 
 from flows import board, checkpoints, environment, tracking
 from flows.cli import cli
-from flows.command import run as ssi
 from flows.rows import run_row
+from ssi_core.command.verb import run as ssi
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.trec import write_trec
 from ssi_core.experiment import parse_table

@@ -20,9 +20,9 @@ import click
 import psutil
 import pytest
 
-from flows import signals
-from flows.command import Verb, Verbs, run
-from flows.signals import TERMINATED, Terminated
+from ssi_core.command import signals
+from ssi_core.command.signals import TERMINATED, Terminated
+from ssi_core.command.verb import Verb, Verbs, run
 from ssi_core.errors import chain_of
 from tests.flows.conftest import TINY
 from tests.flows.project import make

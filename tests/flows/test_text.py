@@ -16,10 +16,10 @@ from rich.text import Text
 
 from flows import compare, tracking
 from flows.cli import cli
-from flows.command import Outcome, Verb, Verbs, run
-from flows.screen import Screen
-from flows.text import shown
 from flows.workers import Workers
+from ssi_core.command.screen import Screen
+from ssi_core.command.text import shown
+from ssi_core.command.verb import Outcome, Verb, Verbs, run
 from ssi_core.experiment import parse_table
 from tests.corpora import write_corpus
 from tests.flows import comparisons
@@ -185,6 +185,8 @@ def test_colours_stay_on_a_terminal(monkeypatch):
 
 def test_no_room_prints_around_the_screen():
     """What a verb shows goes through its console, and its own notices through `shown`."""
-    folder = Path(__file__).parents[2] / "flows"
-    for file in [folder / "command.py", *folder.glob("commands/*.py")]:
+    root = Path(__file__).parents[2]
+    files = [*root.glob("ssi_core/command/*.py"), *root.glob("flows/commands/*.py")]
+    assert len(files) > 10
+    for file in files:
         assert "Console(" not in file.read_text(), file

@@ -10,9 +10,9 @@ import pytest
 
 from flows import comparisons, tune
 from flows.cli import cli
-from flows.command import run as command
 from flows.commands.tune import toml_lines
 from flows.rows import run_row
+from ssi_core.command.verb import run as command
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.features.blind import without_test
 from ssi_core.features.task import build_task, open_task

@@ -19,8 +19,8 @@ import polars as pl
 from scipy import sparse
 
 from flows.cli import cli
-from flows.command import run
 from ssi_core import store
+from ssi_core.command.verb import run
 from tests.corpus import dumps
 from tests.robust import clicks, mates
 from tests.robust.machine import closed, filling_disk, small_disk, small_files, trained, written

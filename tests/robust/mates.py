@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from flows.cli import cli
-from flows.command import run
+from ssi_core.command.verb import run
 from tests.corpus import dumps, kyoto
 from tests.robust.spoil import cut, flip, remove
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from flows.cli import cli
-from flows.command import run
 from ssi_core import store
+from ssi_core.command.verb import run
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.columns import parse_map
 from ssi_core.evaluation.evaluate import evaluate

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows import environment
-from flows.command import Outcome, Verb, Verbs, progress, settings
+from ssi_core.command.verb import Outcome, Verb, Verbs, progress, settings
+from ssi_core.root import home
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -146,7 +146,7 @@ def ingest_wikipedia(
         from ssi_core.corpus.download import download_dump
 
         with progress(f"download {download}") as tell:
-            there = environment.home() / "dumps"
+            there = home() / "dumps"
             dumps = (download_dump(download, there, date=date, progress=tell),)
     with progress("ingest") as tell:
         artefact = read(

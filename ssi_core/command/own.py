@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from flows.command import Outcome, Verb, progress
-from flows.commands.data import FORCE, OUT, artefact_outcome
+from ssi_core.command.data import FORCE, OUT, artefact_outcome
+from ssi_core.command.verb import Outcome, Verb, progress
 
 _FILE = click.Path(path_type=Path)
 LANGUAGE = click.option(

@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args, get_origin
 
 import click
 
-from flows.command import Outcome, Verb, progress
-from flows.commands.data import FORCE, OUT, artefact_outcome
+from ssi_core.command.data import FORCE, OUT, artefact_outcome
+from ssi_core.command.verb import Outcome, Verb, progress
 from ssi_core.features.spec import TaskSpec
 
 

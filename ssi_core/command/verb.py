@@ -13,17 +13,17 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import AbstractContextManager, ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from flows import environment, moved
-from flows.processes import scratch
-from flows.signals import TERMINATED, code_of, terminable
-from flows.text import TerminalHandler, shown
+from ssi_core.command.limits import threads
+from ssi_core.command.signals import TERMINATED, code_of, terminable
+from ssi_core.command.text import TerminalHandler, shown
+from ssi_core.root import root
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,6 +31,15 @@ if TYPE_CHECKING:
     from ssi_core.types import Progress
 
 DONE, FAILED, USAGE, BAD_INPUT, REFUSED = 0, 1, 2, 3, 4
+
+WORKFLOW = (
+    "The workflow runs from a checkout of the project, with the packages of pip install "
+    "'ssi[workflow]'."
+)
+"""Where the verbs are that the library has not."""
+
+AROUND: list[Callable[[], AbstractContextManager[None]]] = []
+"""What is held around each verb; the workflow adds what its servers and databases need."""
 
 
 @dataclass
@@ -119,8 +128,10 @@ class Verb(_Teaching):
         chosen = ctx.ensure_object(Settings)
         announce(chosen)
         with _kept_stdout(chosen.json) as stdout:
-            moved.settle()
-            with scratch(), environment.threads(chosen.threads):
+            with ExitStack() as stack:
+                for held in AROUND:
+                    stack.enter_context(held())
+                stack.enter_context(threads(chosen.threads))
                 outcome = super().invoke(ctx)
             if isinstance(outcome, Outcome):
                 _print(outcome, chosen, stdout)
@@ -138,11 +149,10 @@ class Verbs(_Teaching, click.Group):
 
 
 def announce(chosen: Settings) -> None:
-    """Prepare the environment and the logs, and name the root on standard error."""
+    """Prepare the logs, and name the root on standard error."""
     if chosen.root is not None:
         os.environ["SSI_ROOT"] = str(Path(chosen.root).resolve())
-    environment.prepare()
-    click.echo(shown(f"ssi: root {environment.root()}"), err=True)
+    click.echo(shown(f"ssi: root {root()}"), err=True)
     level = logging.INFO if chosen.verbose or sys.stderr.isatty() else logging.WARNING
     handler = TerminalHandler(level)
     for name in ("ssi_core", "flows"):
@@ -180,7 +190,7 @@ def _print(outcome: Outcome, chosen: Settings, stdout: TextIO) -> None:
     if chosen.json:
         print(shown(json.dumps(outcome.value, ensure_ascii=False, default=str)), file=stdout)
     else:
-        from flows.screen import Screen
+        from ssi_core.command.screen import Screen
 
         outcome.show(Screen(stdout))
 
@@ -191,7 +201,7 @@ def progress(what: str) -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from flows.bars import Bars
+    from ssi_core.command.bars import Bars
 
     with Bars() as bars:
         yield lambda fraction, message: bars.show(what, fraction, message)
@@ -231,7 +241,7 @@ def _failure(error: BaseException, chosen: Settings) -> int:
         click.echo(shown("".join(traceback.format_exception(error))), err=True, nl=False)
     kind, code = kind_of(error)
     if kind == "failed":
-        error = refusal(error, environment.root()) or error
+        error = refusal(error, root()) or error
         kind, code = kind_of(error)
     return _explain(kind, _message(error), code, chosen)
 
@@ -256,6 +266,8 @@ def _message(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, BadInput | Refused) and text:
         return text
+    if isinstance(error, ModuleNotFoundError):
+        text = f"{text}. {WORKFLOW}"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

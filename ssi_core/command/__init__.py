@@ -1,0 +1,1 @@
+"""The ``ssi`` command: what every verb shares, and the verbs that need no workflow."""

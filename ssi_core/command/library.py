@@ -1,0 +1,76 @@
+"""The verbs of the library as a command, for where the workflow is not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from ssi_core.command import click_logs, data, features, own
+from ssi_core.command.verb import WORKFLOW, Verbs, run
+
+VERBS = (data.sample, data.ingest, features.features)
+"""Verbs that need no workflow."""
+FURTHER = (
+    "demo", "pipeline", "reproduce", "tune", "train", "evaluate", "compare", "export-trec",
+    "search", "match", "estimate", "neighbours", "explain", "index", "freeze", "retrain",
+    "promote", "rollback", "champions", "store", "serve", "ui", "up", "deploy", "doctor",
+    "backup", "restore",
+)  # fmt: skip
+"""Names of the verbs of the workflow."""
+
+for _verb in (
+    own.ingest_table,
+    own.ingest_folder,
+    own.ingest_beir,
+    own.ingest_trec,
+    click_logs.ingest_clicks,
+    click_logs.ingest_wikispeedia_clicks,
+    click_logs.ingest_farm_ads,
+):
+    data.ingest.add_command(_verb)
+
+
+class _Library(Verbs):
+    """A group that says where the verbs are that it has not."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a verb; the usage error for one of the workflow says where that is."""
+        if cmd_name in FURTHER:
+            raise click.UsageError(f"'ssi {cmd_name}' belongs to the workflow. {WORKFLOW}", ctx)
+        return super().get_command(ctx, cmd_name)
+
+
+_HELP = f"""Read documents and make tasks of them: the verbs of the library.
+
+\b
+  ssi ingest table articles.jsonl --links links.csv --out corpus
+  ssi features corpus --out task
+
+In Python, 'import ssi_core as ssi' trains, compares, searches and explains: help(ssi).
+
+{WORKFLOW} Its verbs are: {", ".join(FURTHER)}.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 refused (memory, disk, a lock),
+130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
+"""
+
+
+@click.group(
+    cls=_Library,
+    help=_HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="ssi", prog_name="ssi")
+def library() -> None:
+    """Hold the verbs."""
+
+
+for _made in VERBS:
+    library.add_command(_made)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command and leave with its exit code."""
+    sys.exit(run(library, arguments))

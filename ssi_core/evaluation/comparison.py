@@ -1,0 +1,106 @@
+"""Rankers side by side: each tested against a baseline, and how their values are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ssi_core.evaluation.claims import TestName
+from ssi_core.evaluation.significance import (
+    at_floor,
+    holm,
+    paired_randomisation,
+    paired_t,
+    rounds_of,
+)
+from ssi_core.types import Float64
+
+TITLES = {
+    "rank_loss": "rank loss %",
+    "map": "MAP",
+    "mrr": "MRR",
+    "p_at_1": "P@1",
+    "p_at_10": "P@10",
+    "ndcg_at_10": "nDCG@10",
+    "hubness": "hubness",
+    "popular_at_10": "popular@10",
+    "rank_loss_matched": "matched loss %",
+    "map_by_target": "MAP by target",
+    "slate_rank_loss": "slate loss %",
+    "slate_map": "slate MAP",
+    "slate_p_at_1": "slate P@1",
+    "slate_ndcg_at_10": "slate nDCG",
+}
+"""Measure -> heading of its column."""
+LEVEL = 0.05
+"""An adjusted p below it makes a difference one."""
+
+
+def paired_tests(
+    pairs: Sequence[tuple[str, str]],
+    means: Mapping[str, pl.DataFrame],
+    same: Mapping[str, str],
+    measure: str,
+    test: TestName = "randomisation",
+) -> list[dict[str, Any]]:
+    """Test pairs of rankers in one measure, corrected by Holm over the pairs.
+
+    Twins are one test, and the twin of its own baseline is none.
+
+    Parameters
+    ----------
+    pairs : (label, label of its baseline)
+    means : label -> frame of `claims.average_seeds`
+    same : label -> first label with the same values; see `claims.twins`
+    """
+    distinct = {pair: (same[pair[0]], same[pair[1]]) for pair in pairs}
+    family = list(dict.fromkeys(two for two in distinct.values() if two[0] != two[1]))
+    rounds = rounds_of(len(family))
+    values = {label: frame[measure].to_numpy() for label, frame in means.items()}
+
+    def p_of(ours: Float64, theirs: Float64) -> float:
+        if test == "t":
+            return paired_t(ours, theirs)
+        return paired_randomisation(ours, theirs, rounds=rounds)
+
+    alone = {(a, b): p_of(values[a], values[b]) for a, b in family}
+    adjusted = dict(zip(family, holm([alone[two] for two in family]).tolist(), strict=True))
+    return [
+        {
+            "a": a,
+            "b": b,
+            "metric": f"test/{measure}",
+            "difference": float(np.mean(values[a] - values[b])),
+            "p": (p := alone.get(distinct[a, b], 1.0)),
+            "p_adjusted": adjusted.get(distinct[a, b], 1.0),
+            "bound": test == "randomisation" and at_floor(p, rounds),
+            "test": test,
+            "n": len(values[a]),
+            "family": "baseline",
+        }
+        for a, b in pairs
+    ]
+
+
+def value_text(name: str, mean: float | None, error: float | None = None) -> str:
+    """Write a value and its error; a rank loss in per cent, without the sign."""
+    if mean is None:
+        return ""
+    text = digits(name, mean, like=mean)
+    if error is None:
+        return text
+    # ±.010: the zero before the point would cost the width that labels need.
+    return f"{text} ±{digits(name, error, like=mean).removeprefix('0')}"
+
+
+def digits(name: str, number: float, *, like: float) -> str:
+    """Write a number of a measure with as many decimals as its value ``like`` has.
+
+    They are three, or two of a rank loss in per cent, and four of one that is tiny.
+    """
+    if "rank_loss" not in name:
+        return f"{number:.3f}"
+    return f"{100 * number:.{4 if 0 < like < 0.0005 else 2}f}"

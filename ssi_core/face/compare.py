@@ -1,0 +1,230 @@
+"""Rankers on one task side by side: measures, standard errors, paired tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from ssi_core.evaluation.claims import average_seeds, twins
+from ssi_core.evaluation.comparison import LEVEL, TITLES, paired_tests, value_text
+from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.folds import pooled
+from ssi_core.evaluation.measures import LOWER_IS_BETTER, standard_error
+from ssi_core.evaluation.slates import PER_QUERY
+from ssi_core.face import progress
+from ssi_core.face.models import Estimator
+from ssi_core.face.show import html_table, text_table
+from ssi_core.face.task import Task
+from ssi_core.threads import threads as limited
+from ssi_core.types import BadInput, Report
+
+MEASURES = ("rank_loss", "map", "p_at_10")
+"""Measures that a comparison shows, as tables do."""
+
+Rankers: TypeAlias = (
+    Sequence[Estimator] | Mapping[str, Estimator] | Mapping[str, Sequence[Estimator]]
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` has measured; it prints as a table, and shows itself in a notebook.
+
+    Attributes
+    ----------
+    reports : label -> reports of its models, which differ in their seeds
+    measures : those that are shown
+    baseline : label of the ranker that the others are tested against
+    """
+
+    reports: Mapping[str, Sequence[Report]]
+    measures: Sequence[str]
+    baseline: str
+
+    @cached_property
+    def _means(self) -> dict[str, pl.DataFrame]:
+        return {label: average_seeds(reports) for label, reports in self.reports.items()}
+
+    @cached_property
+    def tests(self) -> list[dict[str, Any]]:
+        """Test every ranker against the baseline in every measure: p, and p adjusted by Holm."""
+        pairs = [(label, self.baseline) for label in self.reports if label != self.baseline]
+        same = twins(self._means)
+        measures = [name for name in self.measures if name in PER_QUERY]
+        return [
+            test
+            for measure in measures
+            for test in paired_tests(pairs, self._means, same, measure, "randomisation")
+        ]
+
+    @property
+    def per_query(self) -> pl.DataFrame:
+        """Return columns ranker, id and the measures, averaged over seeds."""
+        frames = (
+            frame.select(pl.lit(label).alias("ranker"), pl.all())
+            for label, frame in self._means.items()
+        )
+        return pl.concat(frames)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """Return a row per ranker: each measure, its ``_se`` and its ``_p`` against the baseline."""
+        adjusted = {(test["a"], test["metric"]): test["p_adjusted"] for test in self.tests}
+        rows = []
+        for label in self.reports:
+            row: dict[str, Any] = {"ranker": label}
+            for name in self.measures:
+                row[name], row[f"{name}_se"] = self._value(label, name)
+                row[f"{name}_p"] = adjusted.get((label, f"test/{name}"))
+            rows.append(row)
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def _value(self, label: str, name: str) -> tuple[float, float | None]:
+        """Return the mean of a measure over seeds, and its standard error over queries."""
+        reports, frame = self.reports[label], self._means[label]
+        mean = float(np.mean([report.means[name] for report in reports]))
+        if name in frame.columns:
+            return mean, standard_error(frame[name].to_numpy())
+        return mean, reports[0].errors.get(name)
+
+    def __str__(self) -> str:
+        return "\n".join([text_table(*self._table()), *self._notes()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table(), notes=self._notes())
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        signs = self._signs()
+        rows = [
+            [
+                label,
+                *(
+                    signs.get((label, name), "") + value_text(name, *self._value(label, name))
+                    for name in self.measures
+                ),
+            ]
+            for label in self.reports
+        ]
+        return ["", *(TITLES.get(name, name) for name in self.measures)], rows
+
+    def _signs(self) -> dict[tuple[str, str], str]:
+        """Return (label, measure) -> what stands before a value that differs from the baseline."""
+        signs = {}
+        for test in self.tests:
+            name = test["metric"].removeprefix("test/")
+            gain = -test["difference"] if name in LOWER_IS_BETTER else test["difference"]
+            if test["p_adjusted"] < LEVEL:
+                signs[test["a"], name] = "* " if gain > 0 else "° "
+        return signs
+
+    def _notes(self) -> list[str]:
+        report = self.reports[self.baseline][0]
+        notes = [f"± standard error over {len(self._means[self.baseline])} queries."]
+        if len(self.reports) > 1:
+            notes += [
+                f"* better, ° worse than {self.baseline} (paired randomisation test, Holm, "
+                f"p < {LEVEL:g})."
+            ]
+        return [*notes, f"candidates: {report.candidates}."]
+
+
+def compare(
+    rankers: Rankers,
+    task: Task,
+    *,
+    measures: Sequence[str] = MEASURES,
+    baseline: str | None = None,
+    side: Literal["test", "valid"] = "test",
+    queries: int = 1000,
+    seed: int = 0,
+    threads: int = 1,
+) -> Comparison:
+    """Measure fitted rankers on one side of a task, and test the differences.
+
+    Every ranker answers the same queries over the same candidates. A test is the paired
+    randomisation test against the baseline, corrected by Holm over the rankers, as in
+    ``ssi compare``.
+
+    Parameters
+    ----------
+    rankers : sequence or mapping
+        Fitted on this task. As a mapping: label -> one, or several that differ in their seeds,
+        over which the values of each query are averaged.
+    task : Task
+    measures : sequence of str, optional
+        Those that are shown and tested; ``reports`` has all.
+    baseline : str, optional
+        Label of the ranker that the others are tested against; by default the first.
+    side : str, optional
+        "test", or "valid" as long as something is still to be chosen.
+    queries, seed : int, optional
+        Queries that are drawn, once for all rankers, and the seed of that draw.
+
+    Raises
+    ------
+    ValueError
+        A measure or the baseline is not known.
+    BadInput
+        A ranker was fitted on another task, or not in all folds.
+
+    Examples
+    --------
+    >>> import ssi_core as ssi
+    >>> texts = [f"{word} {n} {n % 9}" for n in range(40) for word in ("car", "moon")]
+    >>> docs = ssi.read(texts, links=[(n, (n + k) % 80) for n in range(80) for k in (2, 4)])
+    >>> task = ssi.Task.of(docs)
+    >>> rankers = [ssi.TfIdf().fit(task), ssi.BM25().fit(task)]
+    >>> ssi.compare(rankers, task, measures=["map"]).frame.columns
+    ['ranker', 'map', 'map_se', 'map_p']
+    """
+    reports = {}
+    with progress.shown("compare") as tell:
+        for number, (label, seeds) in enumerate((labelled := _labelled(rankers)).items()):
+            if tell is not None:
+                tell(number / len(labelled), label)
+            how = {"side": side, "queries": queries, "seed": seed, "threads": threads}
+            reports[label] = [_report(label, one, task, how) for one in seeds]
+    if not reports:
+        raise ValueError("rankers: none came, expected at least one")
+    known = next(iter(reports.values()))[0].means
+    if unknown := [name for name in measures if name not in known]:
+        raise ValueError(f"measures: {unknown[0]!r}; expected some of {', '.join(known)}")
+    first = next(iter(reports)) if baseline is None else baseline
+    if first not in reports:
+        raise ValueError(f"baseline={first!r}: expected one of {', '.join(reports)}")
+    return Comparison(reports, tuple(measures), first)
+
+
+def _labelled(rankers: Rankers) -> dict[str, list[Estimator]]:
+    """Return label -> rankers; those of a sequence are named by what they print as."""
+    if isinstance(rankers, Mapping):
+        return {
+            label: [one] if isinstance(one, Estimator) else list(one)
+            for label, one in rankers.items()
+        }
+    labelled: dict[str, list[Estimator]] = {}
+    for ranker in rankers:
+        name = repr(ranker).removesuffix("()")
+        count = sum(label == name or label.startswith(f"{name} #") for label in labelled)
+        labelled[f"{name} #{count + 1}" if count else name] = [ranker]
+    return labelled
+
+
+def _report(label: str, ranker: Estimator, task: Task, how: Mapping[str, Any]) -> Report:
+    fitted, divisions = getattr(ranker, "folds_", []), task.divisions
+    if len(fitted) != len(divisions):
+        raise BadInput(
+            f"{label}: {len(fitted)} models for the {len(divisions)} divisions of task {task.path}."
+            " Fit it on this task."
+        )
+    with limited(how["threads"]):
+        return pooled(
+            [evaluate(one, part, **how) for one, part in zip(fitted, divisions, strict=True)]
+        )

@@ -1,0 +1,207 @@
+"""Documents and links between them: `read` and what it returns."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ssi_core import store
+from ssi_core.collection import JUDGEMENT, KIND, open_collection
+from ssi_core.face import frames, progress
+from ssi_core.face.show import UNCUT, facts_table, html_table, text_table
+from ssi_core.store import Artefact
+from ssi_core.types import BadInput
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Documents with their links or judged queries: a directory that `read` has written.
+
+    Attributes
+    ----------
+    artefact : its manifest
+
+    Examples
+    --------
+    >>> import ssi_core as ssi
+    >>> docs = ssi.read(["a car", "an old automobile"], links=[(0, 1)])
+    >>> len(docs), docs.links.rows()
+    (2, [('0', '1')])
+    """
+
+    artefact: Artefact
+
+    @property
+    def path(self) -> Path:
+        """Return the directory, which every command takes as CORPUS."""
+        return self.artefact.path
+
+    @property
+    def key(self) -> str:
+        """Return the digest of contents, settings and code that names the directory."""
+        return self.artefact.key
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """Return columns id, title, language, revision, timestamp, text: a row per document."""
+        return open_collection(self.path).documents.collect()
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """Return columns source, target: ids of documents."""
+        return open_collection(self.path).links.collect()
+
+    @property
+    def relevant(self) -> tuple[str, ...]:
+        """Return what may be relevant to a query here, as `Task.of` names it."""
+        return open_collection(self.path).relevant
+
+    @property
+    def judged(self) -> bool:
+        """Tell whether there are queries with judgements."""
+        return JUDGEMENT in self.relevant
+
+    @property
+    def counts(self) -> Mapping[str, Any]:
+        """Return what was found and kept, and which column was taken for what."""
+        return self.artefact.counts
+
+    @property
+    def skipped(self) -> Mapping[str, Any]:
+        """Return what was left out, by the reason."""
+        return self.artefact.skipped
+
+    def __len__(self) -> int:
+        return int(self.counts["documents"])
+
+    def __repr__(self) -> str:
+        return text_table(*self._table(), left=2, width=UNCUT)
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        rows = facts_table({**self.counts, "skipped": dict(self.skipped)})
+        return ["Documents", str(self.path)], rows
+
+
+def read(
+    documents: Any,
+    links: Any = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    labels: Sequence[str] = (),
+    language: str | None = None,
+    out: str | Path | None = None,
+) -> Documents:
+    """Read documents and the links between them, as ``ssi ingest`` does.
+
+    The same documents are read once: they lie in the store (``.ssi/store`` below ``SSI_ROOT``, else
+    below the nearest parent with ``prefect.yaml``, else below the working directory).
+
+    Parameters
+    ----------
+    documents : path, list of paths, frame, list or array
+        A table (``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet``, plain or compressed) or several as
+        a list of `Path`; a directory of Markdown, HTML and plain text, one in the format of BEIR,
+        or one that ``ssi ingest`` has written; a frame of polars or pandas, a mapping of columns, a
+        list of mappings; or texts: a list, a Series or an array of str.
+    links : path, frame, list, array or sparse matrix, optional
+        Tables or a frame with the two ends of a link in each row, pairs, an array of two columns,
+        or a matrix of scipy with an entry (i, j) for each link. An end is a document's id, else its
+        URL, else its title; of documents without ids and URLs in memory, its number from 0.
+        Documents with a column ``links`` need none.
+    columns : mapping, optional
+        Name of a column by its role (id, title, text, url, language, timestamp, links; source and
+        target), where its name does not tell.
+    labels : sequence of str, optional
+        Columns that are kept to slice measures by.
+    language : str, optional
+        Code of the texts' language; by default guessed from their script.
+    out : path, optional
+        Directory to write; by default one of the store.
+
+    Raises
+    ------
+    BadInput
+        A file is damaged, a column cannot be told, or no document is left.
+
+    Examples
+    --------
+    >>> import ssi_core as ssi
+    >>> rows = [{"id": "a", "text": "a car", "links": ["b"]}, {"id": "b", "text": "a road"}]
+    >>> ssi.read(rows).counts["links"]
+    1
+    """
+    settings = {"columns": columns, "labels": labels, "language": language}
+    place = None if out is None else Path(out)
+    if isinstance(documents, str | Path) and Path(documents).is_dir():
+        given = [name for name, value in {"links": links, **settings}.items() if value not in _NONE]
+        return Documents(_of_directory(Path(documents), place, given, language))
+    return Documents(_of_tables(documents, links, place, columns or {}, labels, language))
+
+
+_NONE: tuple[Any, ...] = (None, (), [], {})
+
+
+def _of_directory(
+    directory: Path, out: Path | None, given: Sequence[str], language: str | None
+) -> Artefact:
+    """Read a directory: of ours, in the format of BEIR, or a folder of pages."""
+    from ssi_core.corpus.beir import ingest_beir
+    from ssi_core.corpus.folder import ingest_folder
+
+    ours = (directory / store.MANIFEST).is_file()
+    if extra := [name for name in given if ours or name != "language"]:
+        raise BadInput(f"{directory}: {', '.join(extra)} go with a table. Leave them out.")
+    if ours:
+        return store.read(directory, KIND)
+    beir = any(directory.glob("corpus.jsonl*"))
+    with progress.shown("read") as tell:
+        ingest = ingest_beir if beir else ingest_folder
+        return ingest(directory, out, language=language, progress=tell)
+
+
+def _of_tables(
+    documents: Any,
+    links: Any,
+    out: Path | None,
+    columns: Mapping[str, str],
+    labels: Sequence[str],
+    language: str | None,
+) -> Artefact:
+    from ssi_core.corpus.table import ingest_table
+
+    with tempfile.TemporaryDirectory(prefix="ssi-") as folder, progress.shown("read") as tell:
+        names = None
+        if (paths := _paths(documents)) is None:
+            paths = [Path(folder) / "documents.jsonl"]
+            names = frames.write_documents(documents, columns, paths[0])
+        if (ends := _paths(links)) is None:
+            ends = [Path(folder) / "links.jsonl"]
+            frames.write_links(links, names, ends[0])
+        return ingest_table(
+            paths,
+            out,
+            links=ends,
+            columns=columns,
+            labels=labels,
+            language=language,
+            progress=tell,
+        )
+
+
+def _paths(data: Any) -> list[Path] | None:
+    """Return the files that are meant; None for what is in memory."""
+    if data is None:
+        return []
+    if isinstance(data, str | Path):
+        return [Path(data)]
+    if isinstance(data, list | tuple) and data and all(isinstance(one, Path) for one in data):
+        return list(data)
+    return None

@@ -1,0 +1,155 @@
+"""Documents and links in memory -> the JSON lines that `corpus.table` reads.
+
+A frame, a list or an array becomes the file that a user would have written, so that it is read by
+the same code and counts by its content.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from ssi_core.corpus.table import ENDS, ROLES
+from ssi_core.types import BadInput
+
+Row = Mapping[str, Any]
+
+
+def write_documents(documents: Any, columns: Mapping[str, str], path: Path) -> list[str]:
+    """Write documents as JSON lines; return the name of each.
+
+    A document is known by its id, else by its URL, else by its number from 0.
+
+    Parameters
+    ----------
+    documents : texts, mappings, or a frame; see `rows_of`
+    columns : declared roles; see `corpus.table.ingest_table`
+    """
+    rows = list(rows_of(documents, "text"))
+    keys = dict.fromkeys(key for row in rows for key in row)
+    name = _column("id", columns, keys) or _column("url", columns, keys)
+    if name is None:
+        name = "id"
+        rows = [{name: number, **row} for number, row in enumerate(rows)]
+    _write_lines(rows, path)
+    return [str(_plain(row.get(name))) for row in rows]
+
+
+def _column(role: str, declared: Mapping[str, str], keys: Iterable[str]) -> str | None:
+    if role in declared:
+        return declared[role]
+    by_lower = {key.lower().strip(): key for key in keys}
+    return next((by_lower[name] for name in ROLES[role] if name in by_lower), None)
+
+
+def write_links(links: Any, names: Sequence[str] | None, path: Path) -> None:
+    """Write links as JSON lines of two ends.
+
+    Parameters
+    ----------
+    links : a frame of two ends, pairs of names, or a sparse matrix with an entry (i, j) for a link
+        of document i to document j
+    names : of the documents by their numbers; None where they are in a file
+
+    Raises
+    ------
+    BadInput
+        A matrix is given beside documents in a file, or is larger than they are many; or a pair is
+        none.
+    """
+    if sparse.issparse(links):
+        shape: tuple[int, ...] = links.shape  # type: ignore[attr-defined]
+        if names is None or max(shape) > len(names):
+            known = "in a file" if names is None else f"{len(names)}"
+            raise BadInput(
+                f"links: a matrix of shape {shape} numbers documents, and these are {known}. "
+                "Give links by the names of documents, or a row and a column for each document."
+            )
+        matrix: Any = sparse.coo_array(links)  # type: ignore[call-overload]
+        ends = zip(matrix.row.tolist(), matrix.col.tolist(), strict=True)
+        pairs: Iterable[Row] = ({"source": names[i], "target": names[j]} for i, j in ends)
+    else:
+        pairs = rows_of(links, *ENDS)
+    _write_lines(pairs, path)
+
+
+def rows_of(data: Any, *names: str) -> Iterator[Row]:
+    """Yield the rows of something as mappings.
+
+    Parameters
+    ----------
+    data : a frame of polars or pandas, a mapping of columns, or a sequence or array of mappings, of
+        values (one name) or of tuples (several)
+    names : of the columns where the data has none
+
+    Raises
+    ------
+    BadInput
+        A row is none.
+    """
+    if isinstance(data, pl.LazyFrame):
+        data = data.collect()
+    if isinstance(data, pl.DataFrame):
+        yield from data.iter_rows(named=True)
+    elif hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas
+        yield from _of_columns({str(name): data[name].tolist() for name in data.columns})
+    elif isinstance(data, Mapping):
+        yield from _of_columns(data)
+    else:
+        if isinstance(data, np.ndarray) or hasattr(data, "to_list"):
+            data = data.tolist() if hasattr(data, "tolist") else data.to_list()
+        for number, row in enumerate(data):
+            yield row if isinstance(row, Mapping) else _named(row, names, number)
+
+
+def _of_columns(columns: Mapping[str, Sequence[Any]]) -> Iterator[Row]:
+    for values in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, values, strict=True))
+
+
+def _named(row: Any, names: Sequence[str], number: int) -> Row:
+    values = row if len(names) > 1 and isinstance(row, list | tuple) else (row,)
+    if len(values) != len(names) or (names == ("text",) and not isinstance(row, str | None)):
+        raise BadInput(
+            f"row {number}: {row!r:.80} is no {' and '.join(names)}. Give {' and '.join(names)}, "
+            "or a mapping of names to values."
+        )
+    return dict(zip(names, values, strict=True))
+
+
+def _write_lines(rows: Iterable[Row], path: Path) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows:
+            values = {name: _plain(value) for name, value in row.items()}
+            kept = {name: value for name, value in values.items() if value is not None}
+            file.write(json.dumps(kept, ensure_ascii=False) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it; None for what stands for a missing one.
+
+    >>> _plain(np.int64(3)), _plain(float("nan")), _plain(datetime.date(2024, 5, 1))
+    (3, None, '2024-05-01T00:00:00+00:00')
+    """
+    if isinstance(value, np.ndarray | pl.Series):
+        value = value.tolist() if isinstance(value, np.ndarray) else value.to_list()
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or type(value).__name__ in ("NaTType", "NAType") or value != value:
+        return None
+    if isinstance(value, datetime.date):
+        if not isinstance(value, datetime.datetime):
+            value = datetime.datetime.combine(value, datetime.time())
+        return (value if value.tzinfo else value.replace(tzinfo=datetime.UTC)).isoformat()
+    return value if isinstance(value, str | int | float) else str(value)

@@ -1,0 +1,83 @@
+"""Tables as plain text and as HTML, for a terminal and for a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+WIDTH = 80
+"""Columns of a table in plain text."""
+UNCUT = 10_000
+"""Columns of a table that is not cut."""
+_GAP = "  "
+
+
+def text_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, width: int = WIDTH
+) -> str:
+    """Lay cells out in columns; the first ``left`` columns are words, the others numbers.
+
+    Where the table is too wide, the first column is cut.
+
+    >>> print(text_table(["word", "n"], [["car", "12"], ["moon", "3"]]))
+    word   n
+    car   12
+    moon   3
+    """
+    lines = [list(head), *map(list, rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    over = sum(widths) + len(_GAP) * (len(widths) - 1) - width
+    if over > 0:
+        widths[0] = max(len(head[0]), widths[0] - over)
+    return "\n".join(_line(line, widths, left) for line in lines)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], left: int) -> str:
+    placed = [
+        _cut(cell, width).ljust(width) if column < left else cell.rjust(width)
+        for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return _GAP.join(placed).rstrip()
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: max(0, width - 1)] + "…"
+
+
+def html_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, notes: Sequence[str] = ()
+) -> str:
+    """Write cells as an HTML table, with notes under it.
+
+    >>> html_table(["word"], [["<car>"]])
+    '<table><thead><tr><th style="text-align:left">word</th></tr></thead><tbody><tr><td style="text-align:left">&lt;car&gt;</td></tr></tbody></table>'
+    """  # noqa: E501
+    body = "".join(f"<tr>{_cells('td', row, left)}</tr>" for row in rows)
+    table = (
+        f"<table><thead><tr>{_cells('th', head, left)}</tr></thead><tbody>{body}</tbody></table>"
+    )
+    return table + "".join(f"<p>{escape(note)}</p>" for note in notes)
+
+
+def _cells(tag: str, cells: Sequence[str], left: int) -> str:
+    sides = ["left" if column < left else "right" for column in range(len(cells))]
+    return "".join(
+        f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>'
+        for cell, side in zip(cells, sides, strict=True)
+    )
+
+
+def facts_table(facts: dict[str, object]) -> list[list[str]]:
+    """Return names and values as rows; numbers with thousands apart, mappings a row an entry.
+
+    >>> facts_table({"documents": 2000, "pairs": {"train": 9}})
+    [['documents', '2,000'], ['pairs: train', '9']]
+    """
+    rows = []
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            rows += [[f"{name}: {inner}", text] for inner, text in facts_table(value)]
+        else:
+            text = f"{value:,}" if isinstance(value, int) else str(value)
+            rows.append([name.replace("_", " "), text])
+    return rows

@@ -1,0 +1,184 @@
+"""A task: what is asked, what is relevant, and what is held out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from ssi_core import store, types
+from ssi_core.collection import open_collection
+from ssi_core.face import progress
+from ssi_core.face.documents import Documents, read
+from ssi_core.face.show import UNCUT, facts_table, html_table, text_table
+from ssi_core.features.build import build_task
+from ssi_core.features.spec import Relevant, Split, only_relevant, spec_of
+from ssi_core.features.task import open_task
+from ssi_core.store import Artefact
+from ssi_core.types import BadInput
+
+VIEWS = ("counts", "raw", "sublinear", "sublinear:50", "sublinear:200")
+"""Weightings of words that a task has by default: those that the models of `ssi_core.face` read."""
+
+Side = Literal["train", "valid", "test"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Queries, documents and relevant pairs on three sides of a split.
+
+    Attributes
+    ----------
+    artefact : manifest of the directory
+
+    Examples
+    --------
+    >>> import ssi_core as ssi
+    >>> texts = [f"{word} {n}" for n in range(40) for word in ("car", "moon")]
+    >>> links = [(n, (n + 2) % 80) for n in range(80)]
+    >>> task = ssi.Task.of(ssi.read(texts, links), relevant="link")
+    >>> sorted(task.counts["pairs"])
+    ['test', 'train', 'valid']
+    >>> task.pairs("train").columns
+    ['query', 'document', 'weight', 'grade']
+    """
+
+    artefact: Artefact
+
+    @classmethod
+    def of(
+        cls,
+        documents: Any,
+        relevant: Relevant | None = None,
+        *,
+        queries: str = "",
+        split: Split | None = None,
+        words: int | Literal["all"] = 30_000,
+        views: Sequence[str] = VIEWS,
+        pool: int | None = None,
+        split_seed: int = 0,
+        out: str | Path | None = None,
+    ) -> Task:
+        """Make a task of documents, as ``ssi features`` does, or find it in the store.
+
+        Parameters
+        ----------
+        documents : Documents
+            What `read` returned, or what it takes.
+        relevant : str, optional
+            "link": what a document links to. "judgement": what was judged relevant to a query.
+            "click": what was clicked. "translation", "translation > link": the text on the same
+            subject, or what that links to. By default what there is: clicks, judgements or links.
+        queries : str, optional
+            "documents": a query is a whole document. "words:10": it is 10 random words of one.
+            "goals": a page and what its visitor looks for. By default documents for links, else
+            the queries that there are.
+        split : str, optional
+            "pairs": each pair is on a side by itself (the default for links and clicks).
+            "documents": each document is, with its links. "queries": judged queries are in five
+            folds (the default for judgements). "given": they are on the sides that their publisher
+            has fixed. "articles": a query and its translation are on one side. "users", "time": of
+            clicks.
+        words : int or "all", optional
+            Size of the vocabulary, the most frequent words.
+        views : sequence of str, optional
+            Weightings of words that models read: counts, raw, sublinear, binary; ``raw:100`` keeps
+            the 100 heaviest words of a text, ``raw@30000`` the 30,000 most frequent of all.
+        pool : int, optional
+            Documents that are drawn as candidates of every query; 0: all. By default 10,000 for
+            links, and all for judgements.
+        split_seed : int, optional
+            Key of the hash that gives the sides.
+        out : path, optional
+            Directory to write; by default one of the store.
+
+        Raises
+        ------
+        BadInput
+            There are too few links for three sides, or no judgements.
+        """
+        docs = documents if isinstance(documents, Documents) else read(documents)
+        spec = spec_of(
+            relevant=relevant or only_relevant(open_collection(docs.path)),
+            queries=queries,
+            split=split,
+            words=words,
+            views=tuple(views),
+            pool=pool,
+            split_seed=split_seed,
+        )
+        with progress.shown("task") as tell:
+            place = None if out is None else Path(out)
+            return cls(build_task(docs.path, place, spec=spec, progress=tell))
+
+    @classmethod
+    def open(cls, directory: str | Path) -> Task:
+        """Open a directory that ``ssi features`` or `of` has written.
+
+        Raises
+        ------
+        BadInput
+            There is no task.
+        """
+        return cls(store.read(Path(directory), "task"))
+
+    @property
+    def path(self) -> Path:
+        """Return the directory, which every command takes as a task."""
+        return self.artefact.path
+
+    @property
+    def key(self) -> str:
+        """Return the digest of documents, settings and code that names the directory."""
+        return self.artefact.key
+
+    @property
+    def counts(self) -> Mapping[str, Any]:
+        """Return the counts of words, and of pairs and queries of each side."""
+        return self.artefact.counts
+
+    @cached_property
+    def data(self) -> types.Task:
+        """Open the matrices and pairs, memory mapped."""
+        return open_task(self.path)
+
+    @property
+    def divisions(self) -> Sequence[types.Task]:
+        """Return the tasks that a model is fitted on: the folds, or the one task."""
+        return self.data.folds or (self.data,)
+
+    def pairs(self, side: Side) -> pl.DataFrame:
+        """Return the relevant pairs of a side (of the first fold): ids, weight and grade."""
+        pairs: types.Pairs = getattr(self.divisions[0], side)
+        return pl.DataFrame(
+            {
+                "query": self.data.queries.ids[pairs.rows[:, 0]],
+                "document": self.data.documents.ids[pairs.rows[:, 1]],
+                "weight": pairs.weight,
+                "grade": pairs.grade,
+            }
+        )
+
+    def __repr__(self) -> str:
+        return text_table(*self._table(), left=2, width=UNCUT)
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        return ["Task", str(self.path)], facts_table(dict(self.counts))
+
+
+def require_views(task: Task, views: set[str], model: str) -> None:
+    """Refuse a model that reads a view which a task lacks; the message names what to ask for."""
+    there = set(task.data.documents.views)
+    if lacking := sorted(views - there):
+        every = sorted(there | views)
+        raise BadInput(
+            f"task {task.path}: it has no view {', '.join(lacking)}, which {model} reads. Make it "
+            f"with these: Task.of(docs, views={every})"
+        )

@@ -1,0 +1,92 @@
+"""The wheel by itself: no workflow in it, and none needed."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from flows.cli import cli
+from ssi_core.command.library import FURTHER, library
+
+REPOSITORY = Path(__file__).parents[2]
+PROGRAM = """
+import sys
+for name in ("prefect", "mlflow", "fastapi", "sqlalchemy", "pandas", "pyarrow", "matplotlib"):
+    sys.modules[name] = None
+import ssi_core as ssi
+texts = [f"{word} {n} {n % 7}" for n in range(40) for word in ("car", "moon")]
+docs = ssi.read(texts, links=[(n, (n + k) % 80) for n in range(80) for k in (2, 4)])
+task = ssi.Task.of(docs)
+model = ssi.BM25().fit(task)
+print(ssi.compare([ssi.TfIdf().fit(task), model], task))
+print(model.index(docs).search("moon 7", k=1))
+model.save("model")
+print(ssi.load("model"))
+print(ssi.__file__)
+"""
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The contents of the wheel, in a directory that no `flows` is near."""
+    place = tmp_path_factory.mktemp("wheel")
+    kept_out = shutil.ignore_patterns("__pycache__")
+    for name in ("flows", "ssi_core"):
+        shutil.copytree(REPOSITORY / name, place / "source" / name, ignore=kept_out)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(REPOSITORY / name, place / "source")
+    build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*build, "-w", str(place), str(place / "source")], check=True)
+    (wheel,) = place.glob("*.whl")
+    with zipfile.ZipFile(wheel) as file:
+        file.extractall(place / "installed")
+    return place / "installed"
+
+
+def run(alone, place, *words):
+    ours = ("SSI_", "PREFECT_", "MLFLOW_")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return subprocess.run(
+        [sys.executable, *words], cwd=place, env=clean | {"PYTHONPATH": str(alone)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_a_wheel_has_the_library_and_its_types_alone(alone):
+    names = {path.name for path in alone.iterdir()}
+    (facts,) = (name for name in names if name.endswith(".dist-info"))
+    assert names == {"ssi_core", facts}
+    assert (alone / "ssi_core" / "py.typed").is_file()
+    assert "ssi = ssi_core.__main__:main" in (alone / facts / "entry_points.txt").read_text()
+    required = [
+        line
+        for line in (alone / facts / "METADATA").read_text(encoding="utf-8").splitlines()
+        if line.startswith("Requires-Dist:") and "extra ==" not in line
+    ]
+    assert required
+    assert not any(name in line for line in required for name in ("prefect", "mlflow", "fastapi"))
+
+
+def test_a_program_needs_no_package_of_the_workflow(alone, tmp_path):
+    done = run(alone, tmp_path, "-c", PROGRAM)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().endswith(str(alone / "ssi_core" / "__init__.py"))
+    assert (tmp_path / ".ssi" / "store" / "task").is_dir()
+
+
+def test_the_command_has_the_verbs_of_the_library_and_names_the_others(alone, tmp_path):
+    (tmp_path / "articles.csv").write_text("id,text\na,a car\nb,the moon\n")
+    done = run(alone, tmp_path, "-m", "ssi_core", "ingest", "table", "articles.csv", "--json")
+    assert (done.returncode, '"documents": 2' in done.stdout) == (0, True)
+    done = run(alone, tmp_path, "-m", "ssi_core", "pipeline", "demo")
+    assert done.returncode == 2
+    assert "pip install 'ssi[workflow]'" in done.stderr
+
+
+def test_every_verb_is_of_the_library_or_of_the_workflow():
+    assert {*library.commands, *FURTHER} == set(cli.commands)
+    assert not set(library.commands) & set(FURTHER)

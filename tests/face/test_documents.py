@@ -1,0 +1,137 @@
+"""What `read` takes: each kind of container gives the documents that it holds."""
+
+import datetime
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+import ssi_core as ssi
+
+DAY = "2024-05-01T00:00:00+00:00"
+ROWS = [
+    {
+        "id": "a",
+        "title": "Car",
+        "text": "a car with wheels",
+        "updated": "2024-05-01T00:00:00+00:00",
+    },
+    {"id": "b", "title": "Moon", "text": "the moon"},
+    {"id": "c", "title": "Road", "text": "a road for cars"},
+]
+PAIRS = [("a", "c"), ("c", "a"), ("b", "Car")]
+
+
+def frames(docs):
+    return docs.frame.rows(), sorted(docs.links.rows())
+
+
+@pytest.fixture
+def expected(tmp_path):
+    (tmp_path / "documents.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    (tmp_path / "links.csv").write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in PAIRS))
+    return ssi.read(tmp_path / "documents.jsonl", links=tmp_path / "links.csv")
+
+
+def columns():
+    names = ("id", "title", "text", "updated")
+    return {name: [row.get(name) for row in ROWS] for name in names}
+
+
+def dated():
+    when = [datetime.datetime(2024, 5, 1), None, None]
+    return pl.DataFrame({**columns(), "updated": when})
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        ROWS,
+        columns(),
+        pl.DataFrame(columns()),
+        pl.LazyFrame(columns()),
+        dated(),
+        pd.DataFrame(columns()),
+        pd.DataFrame(columns()).assign(updated=pd.to_datetime(["2024-05-01", None, None])),
+    ],
+    ids=["mappings", "columns", "polars", "lazy", "dates", "pandas", "pandas dates"],
+)
+def test_a_frame_is_read_like_a_file(documents, expected):
+    assert frames(ssi.read(documents, links=PAIRS)) == frames(expected)
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        PAIRS,
+        np.array(PAIRS),
+        pl.DataFrame(PAIRS, ["from", "to"], orient="row"),
+        pd.DataFrame(PAIRS, columns=["citing", "cited"]),
+        sparse.csr_array(([1, 1, 1], ([0, 2, 1], [2, 0, 0])), (3, 3)),
+    ],
+    ids=["pairs", "array", "polars", "pandas", "scipy"],
+)
+def test_links_come_in_any_container(links, expected):
+    assert frames(ssi.read(ROWS, links=links)) == frames(expected)
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pl.Series, pd.Series])
+def test_texts_are_numbered_from_0(kind):
+    docs = ssi.read(kind(["a car", "the moon"]), links=np.array([[0, 1]]))
+    assert docs.frame["id"].to_list() == ["0", "1"]
+    assert docs.links.rows() == [("0", "1")]
+
+
+def test_what_is_in_memory_counts_by_its_content(expected):
+    first, again = ssi.read(ROWS, links=PAIRS), ssi.read(pl.DataFrame(ROWS), links=np.array(PAIRS))
+    assert first.key == again.key != expected.key
+    assert first.path == again.path
+    assert ssi.read(ROWS[:2]).key != first.key
+
+
+def test_numbers_are_those_of_documents_with_ids_of_another_name():
+    rows = [{"docno": f"n{number}", "body": f"word {number}"} for number in range(3)]
+    docs = ssi.read(rows, links=sparse.coo_array(([1], ([0], [2])), (3, 3)))
+    assert docs.links.rows() == [("n0", "n2")]
+    renamed = [{"number": row["docno"], "body": row["body"]} for row in rows]
+    docs = ssi.read(renamed, links=[("n1", "n2")], columns={"id": "number"})
+    assert docs.links.rows() == [("n1", "n2")]
+
+
+def test_a_directory_is_what_it_holds(tmp_path, expected):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "one.md").write_text("# One\n\nwords [two](two.md)")
+    (tmp_path / "site" / "two.md").write_text("# Two\n\nmore words")
+    assert ssi.read(tmp_path / "site").links.rows() == [("one.md", "two.md")]
+    (tmp_path / "beir" / "qrels").mkdir(parents=True)
+    (tmp_path / "beir" / "corpus.jsonl").write_text('{"_id": "1", "text": "a car"}\n')
+    (tmp_path / "beir" / "queries.jsonl").write_text('{"_id": "q", "text": "car"}\n')
+    (tmp_path / "beir" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\t1\t1\n")
+    assert ssi.read(tmp_path / "beir").judged
+    assert ssi.read(str(expected.path)).key == expected.key
+    with pytest.raises(ssi.BadInput, match="links go with a table"):
+        ssi.read(tmp_path / "site", links=PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("documents", "links", "message"),
+    [
+        ("missing.jsonl", None, "no such file"),
+        ([1, 2], None, "row 0: 1 is no text"),
+        (["a", "b"], [(0,)], "row 0: .0,. is no source and target"),
+        (["a", "b"], sparse.eye_array(3), r"shape \(3, 3\) numbers documents, and these are 2"),
+        ([], None, "empty"),
+    ],
+)
+def test_bad_input_is_named(documents, links, message):
+    with pytest.raises(ssi.BadInput, match=message):
+        ssi.read(documents, links=links)
+
+
+def test_documents_show_themselves(expected):
+    assert len(expected) == 3
+    assert "documents found" in repr(expected)
+    assert "<td" in expected._repr_html_()

@@ -1,0 +1,105 @@
+"""The command and the Python interface: the same work, the same places, the same numbers."""
+
+from dataclasses import asdict
+
+import pytest
+
+import ssi_core as ssi
+from flows.features import features_of
+from flows.rows import find_table
+from ssi_core.face.task import VIEWS
+from tests.face.conftest import write_articles
+
+TABLE = """
+name = "same"
+title = "The rows of a Python program"
+
+[tasks.pairs]
+words = 30000
+
+[[rows]]
+label = "BM25"
+model = "bm25"
+
+[[rows]]
+label = "SSI"
+model = "bilinear"
+diagonal = "learned"
+diagonal_rate = 20.0
+dimensions = 50
+margin = 0.1
+init_std = 0.01
+rates = [0.03]
+rate_by = "validation"
+view = "sublinear:50"
+diagonal_view = "sublinear"
+negatives = 8
+search_budget = 5000
+epoch = 5000
+budget = 15000
+patience = 5
+"""
+
+
+@pytest.fixture(scope="module")
+def articles(tmp_path_factory):
+    return write_articles(tmp_path_factory.mktemp("articles"), 300)
+
+
+@pytest.mark.trains
+def test_python_finds_what_the_command_made_and_measures_the_same(
+    articles, mlflow_root, ssi_command, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(articles)
+    code, corpus, _ = ssi_command("ingest", "table", "articles.jsonl", "--links", "links.csv")
+    assert code == 0
+    code, task, _ = ssi_command("features", corpus["path"], "--views", ",".join(VIEWS))
+    assert code == 0
+    docs = ssi.read("articles.jsonl", links="links.csv")
+    made = ssi.Task.of(docs, relevant="link")
+    assert [str(docs.path), str(made.path)] == [corpus["path"], task["path"]]
+
+    table = tmp_path / "same.toml"
+    table.write_text(TABLE)
+    rankers = {"BM25": ssi.BM25(), "SSI": ssi.SSI(epoch=5000, budget=15_000)}
+    comparison = ssi.compare({name: one.fit(made) for name, one in rankers.items()}, made)
+    for name in rankers:
+        words = ("train", table, "--task", task["path"], "--row", name, "--comparison", "one")
+        code, run, _ = ssi_command(*words)
+        assert code == 0
+        (report,) = comparison.reports[name]
+        expected = {f"test/{measure}": value for measure, value in report.means.items()}
+        measured = {name: value for name, value in run["metrics"].items() if name in expected}
+        assert measured == expected
+    code, compared, _ = ssi_command("compare", "same", "--comparison", "one")
+    tests = [test for test in compared["tests"] if test["test"] == "randomisation"]
+    assert comparison.tests == [test for test in tests if test["family"] == "baseline"]
+
+    rankers["SSI"].save(tmp_path / "model")
+    index = rankers["SSI"].index(docs)
+    words = ("search", tmp_path / "model", "an old car", "--index", index.path)
+    code, answer, _ = ssi_command(*words)
+    shown = [(hit["title"], hit["score"]) for hit in answer["results"]]
+    assert [(hit.title, hit.score) for hit in index.search("an old car")] == shown
+    assert len(shown) == 10
+
+
+@pytest.fixture
+def ssi_command(ssi):
+    """The fixture `ssi`, whose name the library has here."""
+    return ssi
+
+
+def test_the_defaults_are_those_of_the_table_for_new_data():
+    table = find_table("new-corpus")
+    row = table.row("U'V + D").ranker()
+    chosen = ssi.SSI(auto=True).ranker()
+    assert list(map(asdict, chosen.models())) == list(map(asdict, row.models()))
+    plain = asdict(ssi.SSI().ranker())
+    grids = {name: row.models()[1].__dict__[name] for name in ("margin", "rates")}
+    assert (plain["margin"], plain["rates"]) == (grids["margin"][1], grids["rates"][1:2])
+    rest = {**asdict(row.models()[1]), "margin": plain["margin"], "rates": plain["rates"]}
+    assert plain == rest
+    settings = features_of(table, "pairs", "corpus")
+    assert set(settings.views) == set(VIEWS)
+    assert (settings.words, settings.split, settings.pool) == (30_000, "links", None)

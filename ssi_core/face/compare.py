@@ -73,7 +73,7 @@ class Comparison:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """Return a row per ranker: each measure, its ``_se`` and its ``_p`` against the baseline."""
+        """Return a row per ranker: each measure, its ``_se``, and ``_p`` against the baseline."""
         adjusted = {(test["a"], test["metric"]): test["p_adjusted"] for test in self.tests}
         rows = []
         for label in self.reports:

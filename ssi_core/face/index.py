@@ -11,7 +11,6 @@ from typing import Any, overload
 import polars as pl
 
 from ssi_core import store
-from ssi_core.collection import open_collection
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.show import html_table, text_table
@@ -137,7 +136,7 @@ class Index:
         place = store.place_of(KIND, store.key_of(KIND, {}, parents), named)
         there = (place / store.MANIFEST).is_file()
         if not there or store.read(place, KIND).parents != parents:
-            known = task is not None and task.artefact.parents.get("corpus") == docs.key
+            known = task is not None and docs.key in task.artefact.parents.values()
             texts = task.data.documents if task and known else _read_by(fitted, docs)
             with progress.shown("index") as tell:
                 build_index(fitted, texts, place, parents=parents, progress=tell)
@@ -187,8 +186,7 @@ class Index:
 
 def _read_by(fitted: FittedModel, docs: Documents) -> Texts:
     """Read documents with the words that a model knows."""
-    columns = open_collection(docs.path).documents.select("id", "title", "language", "text")
-    raw = columns.collect()
+    raw = docs.frame.select("id", "title", "language", "text")
     require_known(Raw(raw, raw), replace(fitted, query_views=fitted.document_views), docs.path)
     return texts_in_views(raw, fitted.document_views)
 

@@ -55,7 +55,7 @@ def test_a_task_opens_again(task):
     ("settings", "message"),
     [
         ({"relevant": "clicks"}, "relevant='clicks': expected one of link, judgement"),
-        ({"split": "queries"}, "split='queries' with relevant='link': expected one of pairs, doc"),
+        ({"split": "queries"}, "split='queries' with relevant='link': expected 'pairs' or 'doc"),
         ({"queries": "words:many"}, "queries='words:many': expected 'documents' or"),
     ],
 )
@@ -67,7 +67,7 @@ def test_a_setting_that_is_none_is_refused(docs, settings, message):
 def test_settings_of_a_task_reach_it(docs):
     short = ssi.Task.of(docs, queries="words:5", split="documents", views=["raw"], words=100)
     configuration = short.artefact.configuration
-    assert (configuration["query_words"], configuration["split"]) == (5, "documents")
+    assert (configuration["queries"], configuration["split"]) == ("words:5", "documents")
     with pytest.raises(ssi.BadInput, match=r"no view sublinear, sublinear:50, which SSI\(\) reads"):
         ssi.SSI().fit(short)
 
@@ -178,7 +178,7 @@ def test_a_comparison_refuses_what_it_does_not_know(task):
 
 def test_judged_queries_are_ranked_by_the_model_of_their_fold(tmp_path):
     docs = ssi.read(write_collection(tmp_path / "collection"))
-    task = ssi.Task.of(docs, words=None)
+    task = ssi.Task.of(docs, words="all")
     bm25 = ssi.BM25().fit(task)
     assert len(bm25.folds_) == len(task.divisions) == 5
     report = ssi.compare([bm25], task).reports["BM25"][0]

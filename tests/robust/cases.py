@@ -144,7 +144,7 @@ DUMPS = (
            cut("corpus/pages/part-00000.parquet")),
     _since("an earlier corpus of an older version", "corpus", DONE, "not used",
            sealed(remove("corpus/pages"), "corpus")),
-    _since("something else for an earlier corpus", "task", BAD, "expected 'corpus'"),
+    _since("something else for an earlier corpus", "task", BAD, "expected 'collection'"),
     Case("Dumps", "pages without links", "features lonely --out new", _lonely, BAD, "no links"),
 )  # fmt: skip
 
@@ -198,7 +198,7 @@ CORPORA = (
     Case("Corpora", "a part with a flipped byte", _FEATURES, flip(_PART, 0.97), BAD, _PART),
     Case("Corpora", "a foreign parquet file", _FEATURES, holds(_PART, _FOREIGN.getvalue()), BAD,
          _PART),
-    Case("Corpora", "no part of links", _FEATURES, remove("corpus/links"), BAD, "it is missing"),
+    Case("Corpora", "no part of links", _FEATURES, remove("corpus/relations/link"), BAD, "it is missing"),
     Case("Corpora", "no manifest", _FEATURES, remove("corpus/artefact.json"), BAD, "no artefact"),
     Case("Corpora", "a manifest that is cut off", _FEATURES, cut("corpus/artefact.json"), BAD,
          "not JSON"),
@@ -230,7 +230,7 @@ TASKS = (
     _task("a manifest of an older version", says("task/artefact.json", counts=None), "counts"),
     _task("settings of an older version", says("task/artefact.json", configuration={}), "'views'"),
     _task("words of an older version", _old_tokenizer, "version 0 of the tokenizer"),
-    _task("an artefact of another kind", says("task/artefact.json", kind="corpus"), "'corpus'"),
+    _task("an artefact of another kind", says("task/artefact.json", kind="collection"), "'collection'"),
     _task("no documents", remove("task/documents.parquet"), "documents.parquet"),
     _task("a missing view", remove("task/matrices/raw"), "matrices/raw"),
     _task("a matrix that is cut off", cut("task/matrices/raw/data.npy"), "data.npy"),

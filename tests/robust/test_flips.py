@@ -36,7 +36,7 @@ def directories(tmp_path_factory, corpus_dir, task_dir):
     build_index(fitted, texts_of(texts, fitted.document_views), place / "index", parents={})
     _interrupted(place / "checkpoint" / "state")
     openers = {
-        "corpus": lambda path: read(path, "corpus"),
+        "corpus": lambda path: read(path, "collection"),
         "task": open_task,
         "frozen": lambda path: open_frozen(path, fitted),
         "model": load_model,

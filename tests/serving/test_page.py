@@ -6,7 +6,7 @@ import pytest
 
 from ssi_core.serving.page import page_text
 from ssi_core.types import BadInput
-from tests.corpora import write_corpus
+from tests.corpora import write_corpus, write_mates
 
 
 def test_a_page_is_a_file_or_a_title_of_a_corpus(tmp_path):
@@ -15,9 +15,8 @@ def test_a_page_is_a_file_or_a_title_of_a_corpus(tmp_path):
     corpus = write_corpus(tmp_path / "corpus", ["first", "second", "third"], [])
     assert page_text("Page 2", corpus) == "third"
     assert page_text("d1", corpus) == "second"
-    (tmp_path / "clicks").mkdir()
-    corpus.rename(tmp_path / "clicks" / "pages")
-    assert page_text("d1", tmp_path / "clicks") == "second"
+    mates = write_mates(tmp_path / "mates", 20)
+    assert page_text("titulo3x", mates).startswith("ĵ"), "queries come before documents"
 
 
 @pytest.mark.parametrize(

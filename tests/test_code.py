@@ -48,13 +48,13 @@ def test_a_copy_has_the_digest_of_what_is_loaded(root):
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("models/bilinear.py", "class Bilinear(Term):", "# why\nclass Bilinear(Term):  # so"),
-        ("models/bilinear.py", "Return a training at its start.", "Begin."),
+        ("models/bilinear.py", "class Bilinear(Trained):", "# why\nclass Bilinear(Trained):  # so"),
+        ("models/bilinear.py", "Return the map of the words of a side.", "Begin."),
         ("training/sgd.py", '"""Triples that one of', '"""The triples that one of'),
         ("kernels/sweep.py", "\n\n_DRAWS", "\n\n\n\n_DRAWS"),
         ("models/word_pairs.py", "_CHECKPOINT_BYTES = 1 << 30", "_CHECKPOINT_BYTES = 1 << 31"),
         ("models/__init__.py", "        TfIdf,", ""),
-        ("models/cost.py", "3 * size", "4 * size"),
+        ("models/parts.py", "part_{number}", "part{number}"),
     ],
     ids=["comment", "docstring", "of-a-value", "lines", "model", "registry", "room"],
 )

@@ -50,6 +50,7 @@ def renamed(texts, title):
 def test_score_is_the_formula(diagonal, gamma, tied, task):
     """f = (U q)' v_i + alpha q'd; a document that is not known is U d, or V d."""
     how = {"diagonal": diagonal, "alpha": 2.5, "gamma": gamma, "tied": tied, "budget": 500}
+    how["initial"] = "functional" if tied else "normal"
     fit = dataclasses.replace(SMALL, **how).fit(task, np.random.default_rng(0))
     x = task.queries.matrix("raw").toarray().astype(np.float64)
     U, V = (np.asarray(fit.arrays[name], np.float64) for name in ("U", "U" if tied else "V"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
@@ -12,7 +12,6 @@ import click
 
 from ssi_core.command.data import FORCE, OUT, artefact_outcome
 from ssi_core.command.verb import Outcome, Verb, progress
-from ssi_core.features.spec import TaskSpec
 
 
 def _words(context: click.Context, option: click.Parameter, value: str | None) -> int | str | None:
@@ -40,20 +39,33 @@ def _views(context: click.Context, option: click.Parameter, value: str | None) -
 _CALLBACKS: dict[str, Any] = {"words": _words, "views": _views}
 
 
-def spec_options(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a verb an option for each field of `TaskSpec`; one that is not used is None."""
-    for name, field in reversed(TaskSpec.model_fields.items()):
+class Features(Verb):
+    """A verb with an option for each field of `TaskSpec`, which is loaded when it is wanted."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters; the fields come after the first two."""
+        if not any(isinstance(one, _Field) for one in self.params):
+            self.params[2:2] = list(_fields())
+        return super().get_params(ctx)
+
+
+class _Field(click.Option):
+    """Option of a field; None where it is not used."""
+
+
+def _fields() -> Iterator[_Field]:
+    from ssi_core.features.spec import TaskSpec
+
+    for name, field in TaskSpec.model_fields.items():
         kinds = [kind for kind in _alternatives(field.annotation) if kind is not NoneType]
         guessed = name == "relevant" or field.default in (None, "")
-        shown = None if guessed else field.default
-        option = click.option(
-            f"--{name.replace('_', '-')}",
+        shown = "" if guessed else f" Else {_spelled(field.default)}."
+        yield _Field(
+            [f"--{name.replace('_', '-')}"],
             type=click.STRING if name in _CALLBACKS else _type(kinds),
             callback=_CALLBACKS.get(name),
-            help=f"{field.description}." + ("" if shown is None else f" Else {_spelled(shown)}."),
+            help=f"{field.description}.{shown}",
         )
-        verb = option(verb)
-    return verb
 
 
 def _alternatives(kind: Any) -> tuple[Any, ...]:
@@ -61,9 +73,9 @@ def _alternatives(kind: Any) -> tuple[Any, ...]:
 
 
 def _type(kinds: list[Any]) -> click.ParamType[Any]:
+    if get_origin(kinds[0]) is Literal:
+        return click.Choice(get_args(kinds[0]))
     kind = getattr(kinds[0], "__origin__", kinds[0])  # what is annotated
-    if get_origin(kind) is Literal:
-        return click.Choice(get_args(kind))
     plain: dict[Any, click.ParamType[Any]] = {int: click.INT, float: click.FLOAT}
     return plain.get(kind, click.STRING)
 
@@ -73,7 +85,7 @@ def _spelled(value: Any) -> str:
 
 
 @click.command(
-    cls=Verb,
+    cls=Features,
     examples=(
         "ssi features corpus --out task",
         "ssi features corpus --out task --words all --split documents",
@@ -88,7 +100,6 @@ def _spelled(value: Any) -> str:
 )
 @click.argument("corpus", type=click.Path(path_type=Path))
 @OUT
-@spec_options
 @click.option(
     "--translations",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),

@@ -54,9 +54,9 @@ def test_a_task_opens_again(task):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"relevant": "clicks"}, "relevant='clicks': expected one of link, judgement"),
+        ({"relevant": "clicks"}, "relevant='clicks': Input should be 'link'"),
         ({"split": "queries"}, "split='queries' with relevant='link': expected 'pairs' or 'doc"),
-        ({"queries": "words:many"}, "queries='words:many': expected 'documents' or"),
+        ({"queries": "words:many"}, "queries='words:many' with relevant='link': expected 'doc"),
     ],
 )
 def test_a_setting_that_is_none_is_refused(docs, settings, message):

@@ -133,7 +133,7 @@ def test_a_night_takes_pages_from_the_corpus_before_where_both_are_of_dumps(proj
 
 
 def test_keyword_queries_and_collections_have_their_options(ssi, tmp_path, project):
-    how = ("--words", "all", "--query-words", "3", "--query-draws", "2")
+    how = ("--words", "all", "--queries", "words:3", "--query-draws", "2")
     code, task, _ = ssi("features", project / "corpus", *how)
     assert code == 0
     drawn = task["counts"]["keywords"]
@@ -144,7 +144,7 @@ def test_keyword_queries_and_collections_have_their_options(ssi, tmp_path, proje
     write(tmp_path / "in", "1 1 1\n")
     code, corpus, _ = ssi("ingest", "collection", tmp_path / "in")
     assert (code, corpus["counts"]["judgements"]) == (0, 1)
-    code, error, _ = ssi("features", corpus["path"], "--split", "queries")
+    code, error, _ = ssi("features", corpus["path"])
     assert code == 3
     assert "1 of its queries are judged" in error["error"]["message"]
 
@@ -251,7 +251,7 @@ def test_what_a_person_reads_is_at_most_100_columns(project, capsys):
         (["ingest", "collection", "no-such-directory"], 3, "no test collection is there"),
         (["pipeline", "no-such-table", "--task", "{task}"], 3, "no-such-table"),
         (["pipeline", "demo", "--task", "{task}", "--rows", "TF-IDF,x"], 3, "'x'"),
-        (["pipeline", "demo", "--corpus", "{task}"], 3, "expected 'corpus'"),
+        (["pipeline", "demo", "--corpus", "{task}"], 3, "expected 'collection'"),
         (["train", "no-such-table", "--task", "{task}", "--row", "x"], 3, "no-such-table"),
         (["train", "demo", "--task", "{task}", "--row", "x"], 3, "'x'"),
         (["ingest", "wikipedia"], 2, "DUMPS"),

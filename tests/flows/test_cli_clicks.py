@@ -80,7 +80,7 @@ def test_a_row_against_random_ads_is_refused_inverse_weights(ssi, place, tmp_pat
     names.write_text(f"[columns]\n{columns}")
     clicks = ("--map", names, "--clicks", "inverse", "--out", tmp_path / "clicks")
     assert ssi("ingest", "clicks", log, *clicks)[0] == 0
-    task = ("--split", "sessions", "--out", tmp_path / "task")
+    task = ("--split", "users", "--out", tmp_path / "task")
     assert ssi("features", tmp_path / "clicks", *task)[0] == 0
     train = ("train", place / "table.toml", "--task", tmp_path / "task", "--row")
     code, _, said = ssi(*train, "U'V + I")
@@ -104,9 +104,9 @@ def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_pat
     code, found, said = ssi(*log, *how, "--out", place / "clicks")
     assert code == 0, said
     assert found["counts"]["propensities"]["1"] == 1
-    assert found["counts"]["ads"] > 0
+    assert found["counts"]["documents"] > 0
 
-    code, found, said = ssi("features", place / "clicks", "--split", "sessions", "--out",
+    code, found, said = ssi("features", place / "clicks", "--split", "users", "--out",
                             place / "task")  # fmt: skip
     assert code == 0, said
     assert len(open_task(place / "task").slates["test"]) == found["counts"]["slates"]["test"]
@@ -142,7 +142,7 @@ def test_a_model_is_estimated_from_a_log(ssi, place, tmp_path, capsys):
     names.write_text(f"[columns]\n{columns}")
     for day, rule in (("monday", "weighted"), ("tuesday", "weighted"), ("wednesday", "all")):
         log = logs.write_csv(tmp_path / f"{day}.csv", logs.rows(1400, seed=len(day)))
-        how = ("--map", names, "--clicks", rule, "--split", "sessions", "--out", tmp_path / day)
+        how = ("--map", names, "--clicks", rule, "--out", tmp_path / day)
         assert ssi("ingest", "clicks", log, *how)[0] == 0
     task = tmp_path / "task"
     two = ("--vocabularies", "two", "--out", task)

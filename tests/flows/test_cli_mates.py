@@ -2,6 +2,7 @@
 
 import pytest
 
+from ssi_core.collection import open_collection
 from ssi_core.corpus.sample import write_sample
 from ssi_core.types import BadInput
 from tests.corpus.kyoto import release
@@ -31,9 +32,8 @@ def test_mates_of_both_editions_of_the_sample(ssi, sample, tmp_path):
     code, found, _ = ssi("ingest", "mates", "--langlinks", table, *corpora, *given)
     assert code == 0
     assert found["counts"]["dictionary_entries"] > 1900
-    assert found["counts"]["mates"] == found["counts"]["links_found"] > 10
-    mates = tmp_path / found["path"]
-    assert mates.queries == tmp_path / "ja"
+    assert found["counts"]["translations"] == found["counts"]["links_found"] > 10
+    assert open_collection(tmp_path / found["path"]).sides == ("queries", "documents")
     assert ssi("ingest", "mates", "--langlinks", table, *corpora, *given)[1] == found
 
 
@@ -66,17 +66,17 @@ def test_the_flow_makes_the_sample_and_both_corpora(prefect_server, tmp_path):
 
     settings = MatesSettings(pages=40, seed=1, processes=1)
     place = ingest_mates(settings)
-    mates = place
-    assert len(mates.pairs) > 10
+    mates = open_collection(place)
+    assert mates.artefact.counts["translations"] > 10
     assert mates.dictionary is not None
     assert ingest_mates(settings) == place
 
     out = str(tmp_path / "kyoto")
     kyoto = MatesSettings(source="kyoto", path=str(release(tmp_path / "in")), out=out)
     assert ingest_mates(kyoto) == out
-    assert len(out.pairs) == 3
+    assert open_collection(out).artefact.counts["translations"] == 3
     how = {"source": "langlinks", "path": str(tmp_path / "in")}
     with pytest.raises(BadInput, match="1 corpora in 'queries' and 'documents'"):
-        ingest_mates(MatesSettings(**how, queries=str(mates.queries)))
+        ingest_mates(MatesSettings(**how, queries=str(place)))
     with pytest.raises(BadInput, match="'path' is empty"):
         ingest_mates(MatesSettings(source="wikidata"))

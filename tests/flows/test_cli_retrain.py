@@ -31,10 +31,10 @@ def test_clicks_and_mates_are_frozen(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     log = logs.write_csv(tmp_path / "log.csv", logs.rows(600))
     clicks = ingest_clicks([log], logs.form(), tmp_path / "clicks", rules=Rules("all")).path
-    mates = write_mates(tmp_path / "mates").path
+    mates = write_mates(tmp_path / "mates")
     for source, how, barred in (
         (clicks, (), "frozen_pairs"),
-        (mates, ("--relevant", "link"), "frozen_queries"),
+        (mates, ("--relevant", "translation > link"), "frozen_queries"),
     ):
         code, frozen = ssi(capsys, "freeze", source, *how, "--queries", 8)
         assert (code, frozen["counts"]["queries"]) == (0, 8)
@@ -42,7 +42,7 @@ def test_clicks_and_mates_are_frozen(tmp_path, capsys, monkeypatch):
         code, made = ssi(capsys, "features", source, *other)
         assert code == 0
         assert made["skipped"][barred] > 0
-    assert ssi(capsys, "freeze", clicks, "--relevant", "link")[0] == 2
+    assert ssi(capsys, "freeze", clicks, "--relevant", "link")[0] == 3
 
 
 def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch):
@@ -75,8 +75,8 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
 
     assert run(cli, ["retrain"]) == 2
     assert run(cli, ["retrain", "--corpus", "c", "--limit", "map"]) == 2
-    assert run(cli, ["retrain", "--clicks", "c", "--mates", "m"]) == 2
-    assert run(cli, ["retrain", "--clicks", "c", "--renew", "--renew-days", "0"]) == 0
+    assert run(cli, ["retrain", "--corpus", "c", "--dump", "d"]) == 2
+    assert run(cli, ["retrain", "--corpus", "c", "--renew", "--renew-days", "0"]) == 0
     last = retrain.RetrainSettings(**asked[-1])
     assert (last.corpus, last.renew, last.renew_days) == (str(tmp_path / "c"), True, 0)
     with pytest.raises(ValueError, match="no limit 'colour'; there are clicks, empty"):

@@ -34,10 +34,16 @@ def test_shipped_tables_are_listed_with_what_is_printed(capsys):
     assert first["claims"] > 100
     assert found["collections"]["printed"] == 0
     needs = {name: table["needs"] for name, table in found.items()}
-    assert set(needs.values()) == {"links", "clicks", "mates", "judgements"}
-    assert (needs["kyoto-mates"], needs["wikispeedia-clicks"]) == ("mates", "clicks")
+    assert set(needs.values()) == {
+        "link",
+        "click",
+        "translation",
+        "translation > link",
+        "judgement",
+    }
+    assert (needs["kyoto-mates"], needs["wikispeedia-clicks"]) == ("translation", "click")
     own = {table["name"]: table["needs"] for table in found.values() if table["for_new_data"]}
-    assert own == {"new-corpus": "links", "new-clicks": "clicks", "collections": "judgements"}
+    assert own == {"new-corpus": "link", "new-clicks": "click", "collections": "judgement"}
 
     assert run(cli, ["reproduce"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -102,4 +102,4 @@ def test_the_defaults_are_those_of_the_table_for_new_data():
     assert plain == rest
     settings = features_of(table, "pairs", "corpus")
     assert set(settings.views) == set(VIEWS)
-    assert (settings.words, settings.split, settings.pool) == (30_000, "links", None)
+    assert (settings.words, settings.split, settings.pool) == (30_000, "pairs", 10_000)

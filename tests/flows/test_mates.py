@@ -52,7 +52,7 @@ def ssi(ssi, tmp_path, monkeypatch):
 @pytest.mark.trains
 def test_a_task_of_mates_and_a_search_in_two_languages(ssi, mates, tmp_path):
     views = ("--views", "raw,dictionary.raw")
-    code, found, _ = ssi("features", mates.path, "--relevant", "link", *views)
+    code, found, _ = ssi("features", mates, "--relevant", "translation > link", *views)
     assert code == 0
     assert found["counts"]["query_texts"]["documents"] == 197
     task = open_task(Path(found["path"]))
@@ -68,13 +68,10 @@ def test_a_task_of_mates_and_a_search_in_two_languages(ssi, mates, tmp_path):
     assert (code, "queries in eo" in error["error"]["message"]) == (3, True)
 
 
-def test_what_does_not_go_together_is_told(ssi, mates, tmp_path):
-    assert ssi("features", mates.path, "--relevant", "link", "--cold", "0.1")[0] == 2
-    given = tmp_path / "translated.parquet"
-    given.touch()
-    assert ssi("features", mates.path, "--translated", given)[0] == 2
-    code, error, _ = ssi("features", mates.path)
-    assert (code, "'mates' artefact" in error["error"]["message"]) == (3, True)
+def test_what_does_not_go_together_is_told(ssi, mates):
+    assert ssi("features", mates, "--relevant", "translation", "--cold", "0.1")[0] == 3
+    code, error, _ = ssi("features", mates)
+    assert (code, "Name one of 'translation'" in error["error"]["message"]) == (3, True)
 
 
 def test_a_tiny_rank_loss_has_more_decimals():
@@ -91,7 +88,7 @@ def test_a_table_of_mates(prefect_server, mates, tmp_path):
     (tmp_path / "across.toml").write_text(TABLE)
     with pytest.raises(BadInput, match="ssi ingest mates"):
         run_pipeline(table=str(tmp_path / "across.toml"), dumps=["enwiki.xml.bz2"])
-    found = run_pipeline(table=str(tmp_path / "across.toml"), corpus=str(mates.path))
+    found = run_pipeline(table=str(tmp_path / "across.toml"), corpus=str(mates))
     assert len(found["rows"]) == 3
     assert all(0 < row["metrics"]["test/mrr"] <= 1 for row in found["rows"])
     assert all("test/hubness" in row["metrics"] for row in found["rows"])

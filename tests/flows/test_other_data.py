@@ -44,7 +44,7 @@ def models(data):
     build_task(data / "corpus", data / "corpus-task")
     build_task(data / "clicks", data / "clicks-task", relevant="click")
 
-    how = {"relevant": "mate", "views": ("raw", "dictionary.raw")}
+    how = {"relevant": "translation", "views": ("raw", "dictionary.raw")}
     build_task(data / "mates", data / "mates-task", **how)
     build_task(data / "collection", data / "collection-task", relevant="judgement")
     places = {}
@@ -98,7 +98,7 @@ def test_each_cell_has_sensible_figures_or_a_refusal_with_a_remedy(data, models)
 
 
 def test_by_language_and_by_a_column_of_documents(data, models, ssi, capsys):
-    how = ("evaluate", models["mates"], "--on", data / "mates", "--relevant", "mate")
+    how = ("evaluate", models["mates"], "--on", data / "mates", "--relevant", "translation")
     code, value, _ = ssi(*how, "--by", "language")
     assert code == 0
     assert value["by"]["column"] == "language"
@@ -141,11 +141,11 @@ def test_where_most_words_are_unknown_a_warning_says_so(data, models, tmp_path, 
     assert "of the words of the queries are unknown to this model" in log
 
 
-def test_what_is_looked_for_is_of_mates(data, models, ssi):
-    how = ("evaluate", models["corpus"], "--on", data / "corpus", "--relevant", "link")
+def test_what_is_looked_for_must_be_there(data, models, ssi):
+    how = ("evaluate", models["corpus"], "--on", data / "corpus", "--relevant", "translation")
     code, value, _ = ssi(*how)
     assert code == 3
-    assert "--relevant link is of mates" in value["error"]["message"]
+    assert "by 'translation'; it has 'link'" in value["error"]["message"]
     with pytest.raises(BadInput, match="'task' artefact"):
         texts_for(None, data / "corpus-task")
 

@@ -40,7 +40,7 @@ def test_a_table_from_a_dump_and_again(prefect_server, dump, tiny, made):
     wanted = {f"{kind}/{name}" for kind in ("test", "test_se") for name in of_popularity}
     assert all(wanted <= row["metrics"].keys() for row in first["rows"])
     assert [claim["verdict"] for claim in first["claims"]]
-    assert made == ["corpus", "task"]
+    assert made == ["collection", "task"]
     assert list((environment.home() / "checkpoints").glob("*")) == []
 
     made.clear()

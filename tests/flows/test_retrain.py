@@ -220,7 +220,7 @@ def test_a_night_draws_the_frozen_set_and_renews_it(night, corpora, monkeypatch)
     place = environment.home() / "frozen" / first["name"]
     assert judge(first) == place / "0001"
     before = store.read(place / "0001", "frozen")
-    assert before.parents["corpus"] == store.read(corpora["first"]).key
+    assert before.parents["collection"] == store.read(corpora["first"]).key
     assert night("grown", "nothing")["number"] == 2
     later = frozen.now() + timedelta(days=92)
     monkeypatch.setattr(frozen, "now", lambda: later)
@@ -230,7 +230,8 @@ def test_a_night_draws_the_frozen_set_and_renews_it(night, corpora, monkeypatch)
     assert (third["number"], third["outcome"], judge(third)) == (1, "refuse", place / "0002")
     made = store.read(place / "0002", "frozen")
     assert made.parents == {
-        "corpus": store.read(corpora["grown"]).key, "since": before.parents["corpus"]
+        "collection": store.read(corpora["grown"]).key,
+        "since": before.parents["collection"],
     }  # fmt: skip
     assert made.counts["newest_links"] > 0
     task = tracking.client().get_run(third["challenger"]).data.tags["task_path"]
@@ -250,7 +251,7 @@ def test_a_model_of_clicks_is_retrained(night, clicks_corpora):
     decided = tracking.client().get_run(second["run_id"]).data
     assert decided.metrics["drift/click_rate_before"] > 0.1
     assert decided.metrics["gate/queries"] > 5
-    with pytest.raises(BadInput, match="table 'nights' is trained on corpus"):
+    with pytest.raises(BadInput, match="table 'nights' is trained on 'link' pairs"):
         night(clicks_corpora["all"], "TF-IDF")
     with pytest.raises(BadInput, match="is split by sessions"):
         night(clicks_corpora["all"], "TF-IDF sessions")
@@ -307,7 +308,7 @@ def test_one_source_is_named():
 
 
 def test_a_model_across_languages_is_retrained(night, tmp_path):
-    first = night(str(write_mates(tmp_path / "mates").path), "TF-IDF translated")
+    first = night(str(write_mates(tmp_path / "mates")), "TF-IDF translated")
     assert (first["outcome"], first["version"]) == ("promote", "1")
-    again = night(str(write_mates(tmp_path / "more", 220).path), "TF-IDF translated")
+    again = night(str(write_mates(tmp_path / "more", 220)), "TF-IDF translated")
     assert (again["outcome"], again["number"]) == ("refuse", 2)

@@ -115,11 +115,11 @@ def test_a_view_that_a_task_lacks_is_answered_by_the_command_that_makes_it(tmp_p
     said = " ".join(capsys.readouterr().err.split())
     assert "it has no view sublinear:9, which row 'TF-IDF' reads; it has counts, raw." in said
     command = (
-        "ssi features CORPUS --views counts,raw,sublinear:9 --out task-views --words all "
-        "--split queries --pool 7"
+        "ssi features COLLECTION --views counts,raw,sublinear:9 --out task-views "
+        "--relevant judgement --words all --pool 7"
     )
     assert said.endswith(command)
-    words = [str(corpus) if word == "CORPUS" else word for word in command.split()[1:]]
+    words = [str(corpus) if word == "COLLECTION" else word for word in command.split()[1:]]
     words[words.index("task-views")] = str(tmp_path / "again")
     assert ssi(cli, words) == 0
     assert ssi(cli, [*how, str(tmp_path / "again")]) == 0

@@ -149,7 +149,7 @@ def test_runs_of_a_search_name_no_test_measure_and_are_in_no_comparison(table, t
 def test_judged_queries_are_measured_in_all_folds(tmp_path, mlflow_root):
     build_task(write_collection(tmp_path / "corpus"), tmp_path / "task", relevant="judgement")
     (tmp_path / "judged.toml").write_text(
-        'name = "judged"\ntitle = "Judged"\n[tasks.queries]\nsplit = "queries"\n'
+        'name = "judged"\ntitle = "Judged"\n[tasks.queries]\nrelevant = "judgement"\n'
         '[[rows]]\nlabel = "QE"\nmodel = "query_expansion"\nview = "raw"\n'
     )
     found = tune.tune(

@@ -94,7 +94,7 @@ def ingest_clicks(
     if not logs:
         raise ValueError("logs: none is given, expected one or more")
     listed = {
-        side: Listed(Path(path), texts_form, form.log)
+        side: Listed(Path(path), texts_form, form.log, _TABLES[side])
         for side, path, texts_form in (("page", pages, form.pages), ("ad", ads, form.ads))
         if path is not None
     }
@@ -345,5 +345,5 @@ class _Ingestion:
 
 def _shared(listed: dict[str, Listed]) -> bool:
     """Tell whether one collection has the texts of pages and of ads."""
-    keys = [tuple(one.parents.values()) for one in listed.values()]
-    return len(keys) == 2 and keys[0] == keys[1] != ()
+    texts = [one.texts for one in listed.values()]
+    return len(texts) == 2 and texts[0] == texts[1] is not None

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from ssi_core import collection, files
-from ssi_core.collection import Collection, PartWriter, open_collection
+from ssi_core.collection import Collection, PartWriter, Side, open_collection
 from ssi_core.corpus.clicks.columns import LogForm, TextForm
 from ssi_core.corpus.clicks.log import read_log
 from ssi_core.types import BadInput
@@ -118,14 +118,25 @@ class Listed:
     path : of the collection or the table
     form : names of the table's columns
     log : how the table is written; its format is that of its name
+    side : of a collection: its queries, where it has some, or its documents
     """
 
-    def __init__(self, path: Path, form: TextForm, log: LogForm) -> None:
-        self.path, self._form = path, form
+    def __init__(self, path: Path, form: TextForm, log: LogForm, side: Side = "documents") -> None:
+        self.path, self._form, self._side = path, form, side
         self._log = replace(log, format="", header=True)
         self._collection: Collection | None = open_collection(path) if path.is_dir() else None
         self.skipped: Counter[str] = Counter()
         self._ids = self._known()
+
+    @property
+    def _table(self) -> Side:
+        assert self._collection is not None
+        return self._collection.table_of(self._side)
+
+    @property
+    def texts(self) -> tuple[str, str] | None:
+        """Key of the collection and the table of it that is read; None: a table is no collection."""
+        return None if self._collection is None else (self._collection.key, self._table)
 
     @property
     def parents(self) -> dict[str, str]:
@@ -153,7 +164,7 @@ class Listed:
     def _frames(self) -> Iterator[pl.DataFrame]:
         """Frames of line, id, title and text; what is no text is counted."""
         if self._collection is not None:
-            for part in self._collection.parts("documents"):
+            for part in self._collection.parts(self._table):
                 names = ("id", "title", "text", "language")
                 frame = files.read_strings([part], *names, remedy=collection.INGEST)
                 for piece in frame.with_row_index("line", 1).iter_slices(_AT_ONCE):
@@ -184,7 +195,7 @@ class Listed:
         All the texts of a collection are its own files under a second name, and take no room.
         """
         if self._collection is not None and wanted is None:
-            writer.link_all(self._collection.parts("documents"))
+            writer.link_all(self._collection.parts(self._table))
             return
         done = pl.DataFrame(schema={"id": pl.String})
         for frame in self._frames():

@@ -12,6 +12,7 @@ from ssi_core.corpus.clicks import lines, shards
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.tables import IMPRESSIONS
+from ssi_core.features.task import build_task, open_task
 from ssi_core.types import BadInput, Refused
 from tests.corpora import PAIRS, clicked_pairs, write_corpus
 from tests.corpus.clicks import logs
@@ -318,3 +319,24 @@ def test_the_manifest_is_json_and_names_the_map(tmp_path, rows):
     assert said["configuration"]["map"]["columns"] == logs.COLUMNS
     assert said["configuration"]["clicks"] == "weighted"
     assert list(said["parents"]) == ["log.csv"]
+
+
+def test_pages_that_are_ads_have_their_texts_once(tmp_path, rows):
+    corpus = write_corpus(tmp_path / "corpus", [f"words of {i}" for i in range(50)], [(1, 2)])
+    columns = {k: v for k, v in logs.COLUMNS.items() if not k.endswith("text")}
+    form = logs.form(columns=columns)
+    rows = [
+        {**row, "url": row["url"].replace("p", "d"), "ad": row["ad"].replace("a", "d")}
+        for row in rows
+    ]
+    found = open_collection(ingest(tmp_path, rows, form, pages=corpus, ads=corpus).path)
+    assert found.sides == ("documents",)
+    assert found.relevant == ("click", "link")
+    given = open_collection(corpus)
+    pairs = zip(found.parts("documents"), given.parts("documents"), strict=True)
+    assert all(own.samefile(theirs) for own, theirs in pairs), "the same files, not a copy"
+    assert found.links.collect().rows() == [("d1", "d2")]
+    build_task(found.path, tmp_path / "task", relevant="click", views=("raw",))
+    task = open_task(tmp_path / "task")
+    assert task.queries is task.documents
+    assert task.exclude.diagonal().all(), "a page is never its own answer"

@@ -135,7 +135,7 @@ class Listed:
 
     @property
     def texts(self) -> tuple[str, str] | None:
-        """Key of the collection and the table of it that is read; None: a table is no collection."""
+        """Key and table of the collection that is read; None where it is a table."""
         return None if self._collection is None else (self._collection.key, self._table)
 
     @property

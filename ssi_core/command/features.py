@@ -134,7 +134,8 @@ def features(
     from ssi_core.features.task import build_task
 
     chosen = {name: value for name, value in fields.items() if value is not None}
-    chosen.setdefault("relevant", only_relevant(open_collection(corpus)))
+    if "relevant" not in chosen:
+        chosen["relevant"] = only_relevant(open_collection(corpus))
     views = chosen.pop("views", None)
     spec = read_spec(chosen, "ssi features")
     with progress("features") as tell:

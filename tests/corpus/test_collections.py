@@ -60,7 +60,7 @@ def test_cranfield_counts_its_queries_and_grades_backwards(tmp_path):
         ("1", "what laws"), ("7", "which wings"), ("9", "unjudged"),
     ]  # fmt: skip
     assert made.counts == {
-        "documents": 3, "links": 0, "queries": 3, "judged_queries": 2,
+        "documents": 3, "queries": 3, "judged_queries": 2,
         "judgements": 4, "judgements_not_relevant": 1, "judgements_found": 7,
     }  # fmt: skip
     assert dict(made.skipped) == {

@@ -253,7 +253,7 @@ def test_a_model_of_clicks_is_retrained(night, clicks_corpora):
     assert decided.metrics["gate/queries"] > 5
     with pytest.raises(BadInput, match="table 'nights' is trained on 'link' pairs"):
         night(clicks_corpora["all"], "TF-IDF")
-    with pytest.raises(BadInput, match="is split by sessions"):
+    with pytest.raises(BadInput, match="is split by users"):
         night(clicks_corpora["all"], "TF-IDF sessions")
 
 

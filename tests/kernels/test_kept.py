@@ -26,8 +26,8 @@ import hashlib, sys
 import numpy as np
 from scipy import sparse
 from ssi_core.kernels import sweep
-from ssi_core.kernels.forms import Data, Parameters, Work
 from ssi_core.kernels.sparse import csr
+from ssi_core.kernels.structs import Data, Parameters, Settings, Turn, Work
 
 rng = np.random.default_rng(1)
 texts = sparse.random_array((50, 90), density=0.2, rng=rng, dtype=np.float32, format="csr")
@@ -36,11 +36,12 @@ rows, none = csr(texts), np.zeros((0, 16), np.float32)
 pairs = rng.integers(0, 50, (200, 2)).astype(np.int32)
 data = Data(rows, rows, rows, rows, pairs, np.zeros(51, np.int64), np.zeros(0, np.int32))
 work = Work(none[0:0, 0], none, np.zeros(90, np.float32), np.zeros(2, np.float32))
-settings = sweep.Settings(*map(np.float32, (1, 0.01, 0.01)), np.int64(5), True)
+settings = Settings(*map(np.float32, (1, 0.01, 0.01)), np.int64(5), True)
 for diagonal in sys.argv[1:]:
     parameters = Parameters(none, none, np.ones(90, np.float32))
-    totals, state, kernel = np.zeros(4), np.array([7], np.uint64), sweep.sweep_of("zero", diagonal)
-    kernel(parameters, data, work, 50, state, settings, 3000, totals)
+    totals, state = np.zeros(4), np.array([7], np.uint64)
+    kernel = sweep.sweep_of(sweep.Group("zero", diagonal))
+    kernel((Turn(parameters, data, work, 50, state, settings, totals),), 3000)
     assert totals[0] == 3000 and totals[2] > 100
     changed = b"".join(array.tobytes() for array in (parameters.diagonal, state, totals))
     hits = sum(kernel.stats.cache_hits.values()) if hasattr(kernel, "stats") else 0

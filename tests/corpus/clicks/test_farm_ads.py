@@ -57,6 +57,6 @@ def test_the_published_ads(tmp_path):
     found = ingest_farm_ads(real_data("farm-ads"), tmp_path / "out")
     assert found.counts["lines"] == 3298
     assert found.counts["pairs"] + sum(found.skipped.values()) == 3298
-    for side in ("pages", "ads"):
-        texts = open_collection(found.path / side).documents.collect()["text"]
+    for side in ("queries", "documents"):
+        texts = pl.read_parquet(found.path / side / "*.parquet")["text"]
         assert not texts.str.contains("ad-|title-|header-").any()

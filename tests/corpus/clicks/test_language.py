@@ -110,11 +110,11 @@ def test_without_a_word_of_it_the_language_is_guessed_and_said(tmp_path, caplog,
         for row in rows_with(TEXTS[language])
     ]
     found = ingest(tmp_path, rows)
-    texts = sum(found.counts[name] for name in ("pages", "ads"))
+    texts = sum(found.counts[name] for name in ("queries", "documents"))
     how = f"guessed from the script of {texts} texts; --language to change"
     assert found.counts["language"] == f"{language} ({how})"
-    for side in ("pages", "ads"):
-        documents = pl.read_parquet(found.path / side / "documents" / "*.parquet")
+    for side in ("queries", "documents"):
+        documents = pl.read_parquet(found.path / side / "*.parquet")
         assert set(documents["language"]) == {language}
     assert warnings(caplog) == []
 

@@ -24,17 +24,17 @@ from tests.flows.pages import blocks
 DOCUMENTED = {
     "Clicks per result, in JSON": (
         "zzquerylog",
-        {"rows": 6856, "clicks": 1_893_821, "pairs": 5359, "pairs_not_relevant": 0, "pages": 461},
+        {"rows": 6856, "clicks": 1_893_821, "pairs": 5359, "pairs_not_relevant": 0, "queries": 461},
         {"row_summed": 1497, "row_not_shown": 0},
     ),
     "Judged titles, texts in tables": (
         "discernatron",
-        {"rows": 3804, "pairs": 735, "pairs_not_relevant": 3069, "pages": 124, "ads": 4375},
+        {"rows": 3804, "pairs": 735, "pairs_not_relevant": 3069, "queries": 124, "documents": 4375},
         {"row_summed": 0, "row_not_shown": 0},
     ),
     "Judged sentences": (
         "wikiqa",
-        {"rows": 20_360, "pairs": 1040, "pairs_not_relevant": 19_320, "pages": 2118},
+        {"rows": 20_360, "pairs": 1040, "pairs_not_relevant": 19_320, "queries": 2118},
         {"row_summed": 0, "row_not_shown": 0},
     ),
 }

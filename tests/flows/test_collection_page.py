@@ -1,0 +1,77 @@
+"""The page of the collection: its command as printed, its tables as the code has them."""
+
+import json
+import re
+import shlex
+
+import pytest
+
+from flows.cli import cli
+from ssi_core.collection import open_collection
+from ssi_core.command.verb import run
+from ssi_core.features.spec import TaskSpec
+from tests.corpora import write_corpus
+from tests.corpus.clicks import logs
+from tests.flows.pages import REPOSITORY
+
+PAGE = (REPOSITORY / "docs" / "collection.md").read_text(encoding="utf-8")
+
+
+def table_below(heading):
+    """Rows of the table with a heading, cell by cell."""
+    lines = PAGE[PAGE.index(heading) :].splitlines()[2:]
+    rows = []
+    for line in lines:
+        if not line.startswith("|"):
+            return rows
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+def code(cell):
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def test_the_command_joins_clicks_with_texts(own_root, tmp_path, monkeypatch, capsys):
+    columns = {k: v for k, v in logs.COLUMNS.items() if not k.endswith("text")}
+    rows = [
+        {**row, "url": row["url"].replace("p", "d"), "ad": row["ad"].replace("a", "d")}
+        for row in logs.rows(200)
+    ]
+    logs.write_csv(tmp_path / "log.csv", rows)
+    names = "".join(f'{role} = "{name}"\n' for role, name in columns.items())
+    (tmp_path / "map.toml").write_text(f"[columns]\n{names}")
+    write_corpus(tmp_path / "articles", [f"words of text {i}" for i in range(60)], [(1, 2)])
+    monkeypatch.chdir(tmp_path)
+    (command,) = re.findall(r"^    (ssi .*)$", PAGE, re.MULTILINE)
+    assert run(cli, [*shlex.split(command)[1:], "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["counts"]["documents"] == 60
+    assert open_collection(tmp_path / "clicks").relevant == ("click", "link")
+
+
+def test_the_first_of_each_cell_is_the_default():
+    seen = set()
+    for kinds, queries, split, vocabularies in table_below("| `relevant` | `queries`"):
+        for relevant in code(kinds):
+            spec = TaskSpec(relevant=relevant)
+            defaults = (spec.queries, spec.split, spec.vocabularies)
+            assert defaults == (code(queries)[0], code(split)[0], code(vocabularies)[0])
+            for name in code(split):
+                assert TaskSpec(relevant=relevant, split=name).split == name
+            for name in code(vocabularies):
+                assert TaskSpec(relevant=relevant, vocabularies=name).vocabularies == name
+            seen.add(relevant)
+    assert seen == {"link", "translation", "translation > link", "click", "judgement"}
+
+
+@pytest.mark.parametrize("name", ["words", "split_seed", "query_draws", "held_out"])
+def test_other_fields_have_the_default_that_is_printed(name):
+    (row,) = [row for row in table_below("| field | default") if code(row[0]) == [name]]
+    assert row[1] == str(getattr(TaskSpec(), name))
+
+
+def test_every_field_is_on_the_page():
+    fields = {name for row in table_below("| field | default") for name in code(row[0])}
+    fields |= {"relevant", "queries", "split", "vocabularies"}
+    assert fields == set(TaskSpec.model_fields)

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,11 @@ def test_the_extra_and_the_tests_ask_for_the_same_driver():
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     assert set(extras["postgres"]) <= set(extras["dev"])
+
+
+@pytest.mark.parametrize("deployment", yaml.safe_load((REPOSITORY / "prefect.yaml").read_text())[
+    "deployments"], ids=lambda one: one["name"])  # fmt: skip
+def test_a_flow_takes_the_parameters_of_its_deployment(deployment):
+    file, name = deployment["entrypoint"].split(":")
+    flow = getattr(import_module(file.removesuffix(".py").replace("/", ".")), name)
+    flow.validate_parameters(deployment.get("parameters") or {})

@@ -179,9 +179,9 @@ def _spec(settings: RetrainSettings, corpus: str) -> TaskSpec:
     spec = table.tasks[name]
     known = open_collection(Path(corpus)).relevant
     if spec.relevant not in known or spec.relevant == JUDGEMENT:
-        there = ", ".join(map(repr, known)) or "no relation"
+        names = ", ".join(map(repr, known)) or "no relation"
         raise BadInput(
-            f"{corpus}: it has {there}, and row {settings.row!r} of table {table.name!r} is "
+            f"{corpus}: it has {names}, and row {settings.row!r} of table {table.name!r} is "
             f"trained on {spec.relevant!r} pairs. Name another row, or give such a collection; "
             "rows of judgements are not retrained."
         )

@@ -110,7 +110,7 @@ class Collection:
 
     @property
     def relevant(self) -> tuple[str, ...]:
-        """What may be relevant to a query here, as `features.spec.TaskSpec` names it."""
+        """Name what may be relevant to a query here, in the words of `features.spec.TaskSpec`."""
         names = [name for name in (CLICK, JUDGEMENT, TRANSLATION, LINK) if name in self.relations]
         both = TRANSLATION in names and LINK in names
         return (*names, f"{TRANSLATION} > {LINK}") if both else tuple(names)
@@ -139,10 +139,10 @@ class Collection:
 
     def parts(self, table: str) -> list[Path]:
         """Return the files of a table; `BadInput` where there is none."""
-        found = files.parts_in(self.path / table)
-        if not found:
+        parts = files.parts_in(self.path / table)
+        if not parts:
             raise BadInput(f"{self.path / table}: no part-*.parquet in it. {INGEST}")
-        return found
+        return parts
 
     def relation(self, name: str) -> list[Path]:
         """Return the files of a relation."""

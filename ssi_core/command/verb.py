@@ -36,10 +36,10 @@ WORKFLOW = (
     "The workflow runs from a checkout of the project, with the packages of pip install "
     "'ssi[workflow]'."
 )
-"""Where the verbs are that the library has not."""
+"""Sentence that names the extra for verbs outside of the library."""
 
 AROUND: list[Callable[[], AbstractContextManager[None]]] = []
-"""What is held around each verb; the workflow adds what its servers and databases need."""
+"""Contexts entered around each verb; the workflow adds those of its servers and databases."""
 
 
 @dataclass

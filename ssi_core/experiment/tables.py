@@ -194,7 +194,7 @@ class Table:
 
     @property
     def relevant(self) -> str:
-        """What is relevant in its tasks, so that a collection must have it."""
+        """Name the kind of relevance of its tasks, which a collection must have."""
         return next(iter(self.tasks.values())).relevant
 
     def limited(self, budget: int) -> Table:

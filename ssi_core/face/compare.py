@@ -33,7 +33,7 @@ Rankers: TypeAlias = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` has measured; it prints as a table, and shows itself in a notebook.
+    """Measures of some models on one task; prints as a table, and shows itself in a notebook.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ from ssi_core.types import Texts
 
 @dataclass(frozen=True)
 class Results:
-    """What a text finds, best first.
+    """Documents that a search returns, best first.
 
     Attributes
     ----------

@@ -66,7 +66,7 @@ class Estimator:
 
     def ranker(self) -> Model:
         """Return the hyper-parameters as `ssi_core.models` takes them."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not say what it trains")
 
     def fit(self, task: Task, y: None = None, *, threads: int = 1) -> Self:
         """Train on the training pairs of a task; of a task with folds, once for each.
@@ -381,7 +381,7 @@ GRID_OF_VIEWS: Sequence[Mapping[str, str]] = (
     {"view": "sublinear:50", "diagonal_view": "sublinear"},
     {"view": "sublinear:200", "diagonal_view": "raw"},
 )
-"""What `SSI` with ``auto`` chooses from, as in the table ``new-corpus``."""
+"""Values that `SSI` with ``auto`` chooses from, as in the table ``new-corpus``."""
 
 
 class _TimeIsOver(Exception):

@@ -37,7 +37,7 @@ _PAIRS: Mapping[str, Callable[[Making], Reading]] = {
     kinds.CLICK: write_clicks,
     kinds.JUDGEMENT: Reading.of_all,
 }
-"""What writes the pairs of each kind of relevance; those of judgements come after the texts."""
+"""Steps that write the pairs of each kind of relevance; judgements come after the texts."""
 
 
 def build_task(
@@ -111,10 +111,10 @@ def _quiet(fraction: float, message: str) -> None:
 
 def _require_relation(collection: Collection, spec: TaskSpec) -> None:
     if spec.relevant not in collection.relevant:
-        there = ", ".join(map(repr, collection.relevant)) or "no relation"
+        names = ", ".join(map(repr, collection.relevant)) or "no relation"
         raise BadInput(
             f"{collection.path}: nothing there says which documents are relevant by "
-            f"{spec.relevant!r}; it has {there}. Name one that it has (--relevant), or ingest "
+            f"{spec.relevant!r}; it has {names}. Name one that it has (--relevant), or ingest "
             "texts with such a relation."
         )
 

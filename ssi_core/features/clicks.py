@@ -116,15 +116,15 @@ class _Events:
         if "passed" not in rows.columns:
             unclicked = (~pl.col("clicked")).cast(pl.Int64)
             rows = rows.with_columns(passed=unclicked, grade=pl.lit(None, pl.Float64))
-        found = rows.join(self._numbers("queries", "page", "q"), on="page")
-        found = found.join(self._numbers("documents", "ad", "d"), on="ad")
-        if len(found) != len(rows):
+        numbered = rows.join(self._numbers("queries", "page", "q"), on="page")
+        numbered = numbered.join(self._numbers("documents", "ad", "d"), on="ad")
+        if len(numbered) != len(rows):
             raise BadInput(
-                f"{self.where}: {len(rows) - len(found)} rows have a page or an ad without a text "
-                f"or with two. {INGEST}"
+                f"{self.where}: {len(rows) - len(numbered)} rows have a page or an ad without a "
+                f"text or with two. {INGEST}"
             )
         user = pl.coalesce(pl.col("user").cast(pl.String), "session")
-        return found.select(
+        return numbered.select(
             "q", "d", "session", "time", "position", "clicked", "weight", "goal", *_OF_PAIRS,
             page_id="page", ad_id="ad", page="q", user=user,
         )  # fmt: skip

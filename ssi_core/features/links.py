@@ -18,9 +18,8 @@ from ssi_core.types import BadInput, Int32
 def links_of(making: Making, relation: str = collection.LINK) -> Int32:
     """Read the links between documents, or between queries, as rows of both ends, sorted."""
     texts = making.documents if relation == collection.LINK else making.queries
-    there = making.collection
-    place = there.path / collection.relation_at(relation)
-    return link_rows(there.ends(relation), texts["id"], place)
+    place = making.collection.path / collection.relation_at(relation)
+    return link_rows(making.collection.ends(relation), texts["id"], place)
 
 
 def write_links(making: Making) -> Reading:

@@ -260,13 +260,13 @@ def read_spec(fields: Mapping[str, Any], where: str) -> TaskSpec:
 
 def faults(error: ValidationError) -> str:
     """Say what is wrong in one line: the fields and what was expected of them."""
-    said = []
+    parts = []
     for fault in error.errors():
         name = ".".join(str(part) for part in fault["loc"][:1])
         message = fault["msg"].removeprefix("Value error, ")
         shown = f"{name}={fault['input']!r}: " if name else ""
-        said.append(f"{shown}{message}")
-    return "; ".join(dict.fromkeys(said))
+        parts.append(f"{shown}{message}")
+    return "; ".join(dict.fromkeys(parts))
 
 
 def only_relevant(collection: Collection) -> str:

@@ -39,11 +39,9 @@ def command(task: Path, views: list[str]) -> str:
     made, parents = artefact.configuration, artefact.parents
     out = f"{task.name}-views"
     given = ["ssi", "features", "COLLECTION", "--views", ",".join(views), "--out", out]
-    relevant = {"relevant": made["relevant"]}
-    default = TaskSpec(**relevant).configuration()
-    for name in TaskSpec.model_fields:
-        value = made.get(name)
-        if name != "views" and (name in relevant or value != default[name]):
+    spec = TaskSpec(**{name: made[name] for name in TaskSpec.model_fields if name in made})
+    for name, value in spec.choices().items():
+        if name != "views":
             given += [f"--{name.replace('_', '-')}", str(value)]
     given += ["--translations", "FILE"] if made.get("translations") else []
     given += [part for name in parents if name.startswith("frozen_") for part in _FROZEN]

@@ -21,7 +21,6 @@ from ssi_core.code import digest_of
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
 from ssi_core.experiment import Row, Table
-from ssi_core.features import cold
 from ssi_core.features.task import open_task
 from ssi_core.threads import threads as limited
 from ssi_core.types import BadInput
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 def row_code(*rows: Row) -> str:
     """Return the digest of the code that rows are trained and measured by."""
     kinds = {kind for row in rows for kind in row.ranker().kinds()}
-    return digest_of(cold, evaluate, pooled, *kinds)
+    return digest_of(evaluate, pooled, *kinds)
 
 
 def run_row(
@@ -93,7 +92,7 @@ def run_row(
             for number, fold in enumerate(opened.folds or (opened,)):
                 first = number == 0
                 fitted = row.ranker().fit(
-                    cold.training_part(fold),
+                    fold,
                     # Rows of one seed draw alike, as far as their models do: less noise.
                     np.random.default_rng([seed]),
                     start=start,

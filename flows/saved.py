@@ -40,9 +40,11 @@ def settings_digest(table: Table) -> str:
     """Return 16 digits that tell tables apart by what they compute and claim, not by their words.
 
     Notes, titles and sources do not count; tasks, rows, seeds and claims do, and so do the printed
-    numbers as far as claims come from them.
+    numbers as far as claims come from them. Of a task its choices count, so that a setting which is
+    new leaves the digests as they are; after a change of a default the results are made again.
     """
     written = table.to_dict()
+    written["tasks"] = {name: spec.choices() for name, spec in table.tasks.items()}
     rows = [{k: v for k, v in row.items() if k not in ("note", "paper")} for row in written["rows"]]
     settings = {name: written.get(name) for name in ("tasks", "seeds", "baseline", "claims")}
     return store.key_of("settings", {**settings, "rows": rows}, {})[:16]

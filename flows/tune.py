@@ -29,7 +29,7 @@ from ssi_core import files, resources
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES, standard_error
 from ssi_core.experiment import Row, Table
-from ssi_core.features import cold
+from ssi_core.features.blind import training_part
 from ssi_core.features.task import open_task
 from ssi_core.models import MODELS
 from ssi_core.models.base import FittedModel
@@ -163,7 +163,7 @@ class _Judge:
     """Losses of a row's models on all validation queries; their candidates are fixed once."""
 
     def __init__(self, task: Task, threads: int) -> None:
-        self.parts = [cold.training_part(fold) for fold in task.folds or (task,)]
+        self.parts = [training_part(fold) for fold in task.folds or (task,)]
         self._validators = [Validator(part, queries=_ALL, threads=threads) for part in self.parts]
 
     def __call__(self, models: Sequence[FittedModel]) -> dict[str, Float64]:

@@ -42,7 +42,7 @@ def after(root):
 
 
 def test_a_copy_has_the_digest_of_what_is_loaded(root):
-    assert digest_of_modules([MODEL], root) == digest_of(Bilinear) == digest_of(Bilinear.fit)
+    assert digest_of_modules([MODEL], root) == digest_of(Bilinear) == digest_of(Bilinear.learn)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ import polars as pl
 from ssi_core import files, resources, types
 from ssi_core.face import progress
 from ssi_core.face.task import Task, require_views
-from ssi_core.features.cold import training_part
 from ssi_core.models import MODELS, load_model
 from ssi_core.models.base import FittedModel, Model, parse
 from ssi_core.serving.searcher import model_in
@@ -93,11 +92,10 @@ class Estimator:
             curve: list[dict[str, float]] = []
             self.folds_, self.reproducible_ = [], threads == 1
             for number, fold in enumerate(task.divisions):
-                part = training_part(fold)
-                cost = ranker.cost(part, threads)
+                cost = ranker.cost(fold, threads)
                 resources.require("training", memory=cost.memory, remedy=resources.FEWER)
                 watch = _watch(curve if number == 0 else [], tell, getattr(ranker, "budget", None))
-                self.folds_.append(self._fit(ranker, part, watch, threads))
+                self.folds_.append(self._fit(ranker, fold, watch, threads))
         self.task_, self.fitted_ = task, self.folds_[0]
         self.curve_ = pl.DataFrame(curve, infer_schema_length=None)
         return self

@@ -19,11 +19,11 @@ def cold_documents(titles: pl.Series, share: float, *, seed: int) -> Int32:
     return np.flatnonzero(fraction < share).astype(np.int32)
 
 
-def training_part(task: Task) -> Task:
+def without_cold(task: Task) -> Task:
     """Return the task without its cold documents, neither as documents nor as queries.
 
-    A model that is fitted on it knows nothing of them: no pair, no d-, no place among the
-    candidates of validation. Without cold documents it is the task itself.
+    No pair, no d-, no place among the candidates of validation. Without cold documents it is the
+    task itself.
     """
     if task.cold is None or not len(task.cold):
         return task

@@ -223,6 +223,15 @@ class TaskSpec(BaseModel):
         """Return the settings of the artefact, as JSON has them."""
         return self.model_dump(mode="json")
 
+    def choices(self) -> dict[str, Any]:
+        """Return ``relevant``, and the settings that differ from its defaults, as JSON has them."""
+        default = type(self)(relevant=self.relevant).configuration()
+        return {
+            name: value
+            for name, value in self.configuration().items()
+            if name == "relevant" or value != default[name]
+        }
+
     def tests_as(self, other: TaskSpec) -> bool:
         """Tell whether both tasks test the same queries, candidates and answers."""
         shared = self.held_out == other.held_out == "both"

@@ -6,7 +6,7 @@ A model is a frozen dataclass of hyper-parameters with pure functions of its arr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
@@ -16,6 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ssi_core import files, integrity, store
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.features.blind import training_part
+from ssi_core.features.cold import without_cold
 from ssi_core.features.hashing import load_view
 from ssi_core.models import bounds
 from ssi_core.resources import Cost
@@ -66,13 +69,39 @@ class DenseWords(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Course:
+    """How one training goes.
+
+    Attributes
+    ----------
+    start : FittedModel or None
+        A fitted model whose values are the first ones.
+    watch : Watch or None
+        Told the curves.
+    threads : int
+        1 is exact; more may share the parameters without a lock.
+    checkpoint : Path or None
+        Directory to save the state in and to go on from.
+    observe : callable or None
+        For curves alone: of a number of test queries, what measures the rank loss of a model on
+        them. Nothing is chosen by it.
+    """
+
+    start: FittedModel | None = None
+    watch: Watch | None = None
+    threads: int = 1
+    checkpoint: Path | None = None
+    observe: Callable[[int], Callable[[FittedModel], float]] | None = None
+
+
+@dataclass(frozen=True)
 class Model:
     """Base of the hyper-parameter dataclasses.
 
-    A subclass states the bounds of its fields beside them (`bounds`). It gives ``fit``, ``views``,
-    and ``vectors`` (texts to `Vectors`, a pure function of the arrays); it overrides ``cost``
-    where a fit takes memory of its own, and ``dense_words`` and ``sparse_view`` as far as its
-    score can be explained by words.
+    A subclass states the bounds of its fields beside them (`bounds`). It gives ``learn``,
+    ``views``, and ``vectors`` (texts to `Vectors`, a pure function of the arrays); it overrides
+    ``cost`` where a fit takes memory of its own, and ``dense_words`` and ``sparse_view`` as far as
+    its score can be explained by words.
     """
 
     name: ClassVar[str]
@@ -112,7 +141,29 @@ class Model:
         threads: int = 1,
         checkpoint: Path | None = None,
     ) -> FittedModel:
-        """Train on the task's training pairs; see `types.Ranker`."""
+        """Train on the task's training pairs; see `types.Ranker`.
+
+        The model is given the `training_part` of the task alone: no test pair, no cold document.
+        """
+
+        def observe(queries: int) -> Callable[[FittedModel], float]:
+            return Validator(without_cold(task), "test", queries, threads=threads).rank_loss
+
+        course = Course(start, watch, threads, checkpoint, observe)
+        return self.learn(training_part(task), rng, course)
+
+    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+        """Train on what `fit` gives: the training part of a task.
+
+        Parameters
+        ----------
+        task : Task
+            Training and validation pairs; without test pairs and cold documents.
+        rng : Generator
+            Every random choice.
+        course : Course
+            How the training goes.
+        """
         raise TypeError(f"{type(self).__name__} cannot be fitted")
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ssi_core.evaluation.evaluate import Validator
-from ssi_core.models.base import FittedModel, UnfitStart
+from ssi_core.models.base import Course, FittedModel, UnfitStart
 from ssi_core.models.bounds import Count
 from ssi_core.models.parts import Parts
 from ssi_core.resources import Cost
-from ssi_core.types import Task, Watch
+from ssi_core.types import Task
 
 
 @dataclass(frozen=True)
@@ -55,25 +54,16 @@ class BestOf(Parts):
         dense, nonzeros = zip(*(model.vector_shape(task) for model in self.models()), strict=True)
         return max(dense), max(nonzeros)
 
-    def fit(
-        self,
-        task: Task,
-        rng: np.random.Generator,
-        *,
-        start: FittedModel | None = None,
-        watch: Watch | None = None,
-        threads: int = 1,
-        checkpoint: Path | None = None,
-    ) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Fit the models one after the other and return the best; ``start`` is for its like."""
-        models = self.models()
+        models, start = self.models(), course.start
         if start is not None and start.model not in models:
             raise UnfitStart(f"start={start.model}; expected one of {', '.join(map(str, models))}")
-        validator = Validator(task, "valid", self.validation_queries, threads=threads)
+        validator = Validator(task, "valid", self.validation_queries, threads=course.threads)
         losses: list[float] = []
         best: FittedModel | None = None
         starts = [start if start is not None and model == start.model else None for model in models]
-        for fit in self.fit_parts(task, rng, starts, watch, threads, checkpoint):
+        for fit in self.learn_parts(task, rng, course, starts):
             losses.append(validator.rank_loss(fit))
             if best is None or losses[-1] < min(losses[:-1]):
                 best = fit

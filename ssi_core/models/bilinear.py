@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from ssi_core.kernels.adagrad import first_squares
 from ssi_core.kernels.sparse import aligned_empty, padded
 from ssi_core.kernels.structs import Parameters, Squares
-from ssi_core.models.base import DenseWords, FittedModel, Side, UnfitStart, fitted
+from ssi_core.models.base import Course, DenseWords, FittedModel, Side, UnfitStart, fitted
 from ssi_core.models.bounds import Dimensions, Spread, Values
 from ssi_core.models.terms import Groups, Objective, Term, flat, rows_of_maps
 from ssi_core.models.trained import KERNELS, Trained, Training, same_space
@@ -26,7 +25,7 @@ from ssi_core.training.descend import later
 from ssi_core.training.embedding import normal, shared_words
 from ssi_core.training.fitting import several
 from ssi_core.training.sgd import Group, Sgd, training_data
-from ssi_core.types import BadInput, Inapplicable, Task, Texts, Vectors, View, Watch
+from ssi_core.types import BadInput, Inapplicable, Task, Texts, Vectors, View
 
 
 @dataclass(frozen=True)
@@ -81,16 +80,7 @@ class Bilinear(Trained):
         """View of W, unless W is zero, and of the diagonal, unless there is none."""
         return {self.diagonals_view} if self.form == "zero" else super().views()
 
-    def fit(
-        self,
-        task: Task,
-        rng: np.random.Generator,
-        *,
-        start: FittedModel | None = None,
-        watch: Watch | None = None,
-        threads: int = 1,
-        checkpoint: Path | None = None,
-    ) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Search the rate (alpha, margin, init std), then train with early stopping.
 
         ``start`` gives the first values of the rows of words that both vocabularies have; its
@@ -100,14 +90,9 @@ class Bilinear(Trained):
         if self.learn_on is not None:
             if self.form != "zero":
                 same_space(task, self.view, f"learn_on={self.learn_on!r}")
-            found = replace(self, learn_on=None).fit(
-                further(task, "learn_on", self.learn_on),
-                rng,
-                start=start,
-                watch=watch,
-                threads=threads,
-                checkpoint=checkpoint,
-            )
+            other = further(task, "learn_on", self.learn_on)
+            model = replace(self, learn_on=None, curves=False)
+            found = model.learn(other, rng, course)
             return fitted(self, task, found.arrays, found.facts)
         self.check(task)
         further_tasks = {
@@ -115,12 +100,12 @@ class Bilinear(Trained):
         }
         for one in further_tasks.values():
             self.check_pairs(one)
-        before = Before(start)
-        if start is None:
+        before, checkpoint = Before(course.start), course.checkpoint
+        if course.start is None:
             place = None if checkpoint is None else checkpoint.with_name(f"{checkpoint.name}-first")
-            before = self.before(task, rng, watch=watch, threads=threads, checkpoint=place)
+            before = self.before(task, rng, replace(course, checkpoint=place))
         seed = int(rng.integers(2**63))
-        training = _Training(self, task, further_tasks, seed, before.start, threads)
+        training = _Training(self, task, further_tasks, seed, replace(course, start=before.start))
         names = ("init_std", "alpha", "margin")
         grid = {name: before.chosen.get(name) or several(getattr(self, name)) for name in names}
         sgd, facts = fitting.fit(
@@ -128,29 +113,22 @@ class Bilinear(Trained):
             grid,
             training.begin,
             training.errors,
-            watch=later(watch, before.triples),
+            watch=later(course.watch, before.triples),
             checkpoint=checkpoint,
         )
-        facts = {**before.facts, **facts, "threads": threads}
+        facts = {**before.facts, **facts, "threads": course.threads}
         if self.diagonal == "alpha":
             facts["alpha"] = float(sgd.parameters.diagonal[0])
         return fitted(self, task, training.arrays(sgd.parameters), facts)
 
-    def before(
-        self,
-        task: Task,
-        rng: np.random.Generator,
-        *,
-        watch: Watch | None,
-        threads: int,
-        checkpoint: Path | None,
-    ) -> Before:
+    def before(self, task: Task, rng: np.random.Generator, course: Course) -> Before:
         """Learn what the training starts from: ``U'V`` on the task to begin with, or nothing."""
         if self.learn_first is None:
             return Before()
         plain = self.plain(diagonal="none", alpha=1.0, learn_first=None)
         first = further(task, "learn_first", self.learn_first)
-        fit = plain.fit(first, rng, threads=threads, checkpoint=checkpoint)
+        plain = replace(plain, curves=False)
+        fit = plain.learn(first, rng, replace(course, watch=None))
         return Before(fit, {"learned_first": fit.facts})
 
     def plain(self, **changes: Any) -> Bilinear:
@@ -284,12 +262,11 @@ class _Training(Training[Bilinear]):
         task: Task,
         others: Mapping[str, Task],
         seed: int,
-        start: FittedModel | None,
-        threads: int,
+        course: Course,
     ) -> None:
-        if start is not None:
-            _check_start(model, start)
-        super().__init__(model, task, seed, start, threads)
+        if course.start is not None:
+            _check_start(model, course.start)
+        super().__init__(model, task, seed, course)
         self._tasks = {"": task, **others}
         self._rows = rows_of_maps(model.groups(), self._tasks, model.view)
         read = {name: training_data(one, model.view, model.view) for name, one in others.items()}

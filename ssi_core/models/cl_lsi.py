@@ -8,7 +8,6 @@ or ``d V`` (N,).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,12 +15,12 @@ from scipy import sparse
 
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.features.translations import MATES
-from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
+from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Count, Dimensions, Values
 from ssi_core.models.lsi import cosine_words, grid, tuning_memory, unit
 from ssi_core.models.svd import Factors, leading_vectors, memory_of
 from ssi_core.resources import Cost
-from ssi_core.types import BadInput, Float32, Int32, Task, Texts, Vectors, Watch
+from ssi_core.types import BadInput, Float32, Int32, Task, Texts, Vectors
 
 
 def mates_of(task: Task) -> Int32:
@@ -74,16 +73,7 @@ class ClLsi(Model):
         """One view."""
         return {self.view}
 
-    def fit(
-        self,
-        task: Task,
-        rng: np.random.Generator,
-        *,
-        start: FittedModel | None = None,
-        watch: Watch | None = None,
-        threads: int = 1,
-        checkpoint: Path | None = None,
-    ) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Factor once at the largest N; keep the N of the lowest training rank loss."""
         U, V, factors = factored(task, self.view, self.dimensions, rng)
         fits = {

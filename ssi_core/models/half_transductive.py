@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from ssi_core import resources
 from ssi_core.kernels.structs import Parameters
-from ssi_core.models.base import Columns, DenseWords, FittedModel, Side
+from ssi_core.models.base import Columns, Course, DenseWords, FittedModel, Side
 from ssi_core.models.bilinear import Before, Bilinear
 from ssi_core.models.bounds import Rate, Triples, Values, Weight
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.models.terms import Groups, Objective
-from ssi_core.types import Task, Texts, Vectors, Watch
+from ssi_core.types import Task, Texts, Vectors
 
 
 @dataclass(frozen=True)
@@ -70,22 +69,13 @@ class HalfTransductive(Bilinear):
         free = functional._replace(document="v", form="free")
         return ((Objective("", free), Objective("", functional, self.gamma)),)
 
-    def before(
-        self,
-        task: Task,
-        rng: np.random.Generator,
-        *,
-        watch: Watch | None,
-        threads: int,
-        checkpoint: Path | None,
-    ) -> Before:
+    def before(self, task: Task, rng: np.random.Generator, course: Course) -> Before:
         """Learn the maps alone, with the settings that this chooses."""
-        how: dict[str, Any] = {"watch": watch, "threads": threads, "checkpoint": checkpoint}
         if self.initial == "normal":
-            return super().before(task, rng, **how)
+            return super().before(task, rng, course)
         rates = self.functional_rates or self.rates
         functional = self.plain(rates=rates, budget=self.functional_budget)
-        fit = functional.fit(task, rng, **how)
+        fit = functional.learn(task, rng, course)
         names = ("rate", "triples", "seconds", "trials")
         facts = {f"functional_{name}": fit.facts[name] for name in names}
         facts |= {name: fit.facts[name] for name in ("learned_first",) if name in fit.facts}

@@ -8,15 +8,14 @@ that model does not know of popularity.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from ssi_core.models.base import Arrays, Columns, FittedModel, Model, Side, fitted
+from ssi_core.models.base import Arrays, Columns, Course, FittedModel, Model, Side, fitted
 from ssi_core.models.known import fingerprints, places_of
-from ssi_core.types import Task, Texts, Vectors, Watch
+from ssi_core.types import Task, Texts, Vectors
 
 
 @dataclass(frozen=True)
@@ -38,16 +37,7 @@ class InDegree(Model):
         """One view: an index, and a mixture, have to know the words of a model."""
         return {self.view}
 
-    def fit(
-        self,
-        task: Task,
-        rng: np.random.Generator,
-        *,
-        start: FittedModel | None = None,
-        watch: Watch | None = None,
-        threads: int = 1,
-        checkpoint: Path | None = None,
-    ) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Count the training pairs of each document; documents without one are not kept."""
         links = np.bincount(task.train.rows[:, 1], minlength=len(task.documents))
         linked = np.flatnonzero(links)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from ssi_core.models.base import FittedModel, Model, Side, fitted
+from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Mixed
-from ssi_core.types import Task, Texts, Vectors, View, Watch
+from ssi_core.types import Task, Texts, Vectors, View
 
 
 @dataclass(frozen=True)
@@ -39,16 +38,7 @@ class LanguageModel(Model):
         """Counts."""
         return {"counts"}
 
-    def fit(
-        self,
-        task: Task,
-        rng: np.random.Generator,
-        *,
-        start: FittedModel | None = None,
-        watch: Watch | None = None,
-        threads: int = 1,
-        checkpoint: Path | None = None,
-    ) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Count the words of the task's documents."""
         counts = task.documents.matrix("counts")
         occurrences = np.bincount(counts.indices, counts.data, minlength=counts.shape[1])

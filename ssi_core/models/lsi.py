@@ -8,7 +8,6 @@ factorisation serve every smaller N; `ssi_core.models.svd` says how exact they a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -16,12 +15,12 @@ from scipy import sparse
 
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
-from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
+from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Count, Dimensions, Share, Values
 from ssi_core.models.svd import leading_vectors, memory_of
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.resources import Cost
-from ssi_core.types import Float32, Task, TextMatrix, Texts, Vectors, View, Watch
+from ssi_core.types import Float32, Task, TextMatrix, Texts, Vectors, View
 
 _GRID = (50, 100, 200, 500, 750, 1000)  # the paper's dimensions
 _ALPHAS = tuple(round(0.05 * i, 2) for i in range(21))
@@ -54,16 +53,7 @@ class Lsi(Model):
         """One view."""
         return {self.view}
 
-    def fit(
-        self,
-        task: Task,
-        rng: np.random.Generator,
-        *,
-        start: FittedModel | None = None,
-        watch: Watch | None = None,
-        threads: int = 1,
-        checkpoint: Path | None = None,
-    ) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Factor once at the largest N; keep the N of the lowest training rank loss."""
         factors = leading_vectors(task.documents.matrix(self.view), grid(self.dimensions), rng)
         vectors, bounded = factors.vectors, sorted(set(factors.dimensions.values()))
@@ -121,16 +111,7 @@ class LsiMixture(Model):
         """Views of both parts."""
         return {self.view, self.tfidf_view or self.view}
 
-    def fit(
-        self,
-        task: Task,
-        rng: np.random.Generator,
-        *,
-        start: FittedModel | None = None,
-        watch: Watch | None = None,
-        threads: int = 1,
-        checkpoint: Path | None = None,
-    ) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Choose alpha and N together; the two parts are scored once each and then mixed."""
         factors = leading_vectors(task.documents.matrix(self.view), grid(self.dimensions), rng)
         vectors = factors.vectors

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -17,6 +16,7 @@ from scipy import sparse
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import (
     Columns,
+    Course,
     DenseWords,
     FittedModel,
     Side,
@@ -27,7 +27,7 @@ from ssi_core.models.base import (
 from ssi_core.models.bounds import Count, Values, Weight
 from ssi_core.models.parts import Parts
 from ssi_core.resources import Cost
-from ssi_core.types import Float32, Task, TextMatrix, Texts, Through, Vectors, Watch
+from ssi_core.types import Float32, Task, TextMatrix, Texts, Through, Vectors
 
 # The scores of models that are trained alone may be of very different sizes.
 _BETAS = (0.0, *(float(f"{m}e{e}") for e in range(-4, 2) for m in (1, 2, 5)))
@@ -69,20 +69,11 @@ class Mixture(Parts):
         dense, nonzeros = zip(*(model.vector_shape(task) for model in self.models()), strict=True)
         return sum(dense), sum(nonzeros)
 
-    def fit(
-        self,
-        task: Task,
-        rng: np.random.Generator,
-        *,
-        start: FittedModel | None = None,
-        watch: Watch | None = None,
-        threads: int = 1,
-        checkpoint: Path | None = None,
-    ) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Train the parts one after the other; score each once and take the best sum."""
-        starts = [None, None] if start is None else _parts(start)
-        fits = list(self.fit_parts(task, rng, starts, watch, threads, checkpoint))
-        validator = Validator(task, self.tune_on, self.tuning_queries, threads=threads)
+        starts = [None, None] if course.start is None else _parts(course.start)
+        fits = list(self.learn_parts(task, rng, course, starts))
+        validator = Validator(task, self.tune_on, self.tuning_queries, threads=course.threads)
         first, second = (validator.scores(fit) for fit in fits)
         losses = {
             beta: validator.rank_loss_of(first + np.float32(beta) * second)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ssi_core.models.base import FittedModel, Model, parse
+from ssi_core.models.base import Course, FittedModel, Model, parse
 from ssi_core.resources import Cost
 from ssi_core.types import Task, Watch
 
@@ -64,25 +63,18 @@ class Parts(Model):
         """Return what fitting each part takes."""
         return [model.cost(task, threads) for model in self.models()]
 
-    def fit_parts(
+    def learn_parts(
         self,
         task: Task,
         rng: np.random.Generator,
+        course: Course,
         starts: Sequence[FittedModel | None],
-        watch: Watch | None,
-        threads: int,
-        checkpoint: Path | None,
     ) -> Iterator[FittedModel]:
-        """Fit the parts one after the other, each with its start; see `types.Ranker`."""
+        """Train the parts one after the other, each with its start; see `Model.learn`."""
         for number, (model, start) in enumerate(zip(self.models(), starts, strict=True), 1):
-            yield model.fit(
-                task,
-                rng,
-                start=start,
-                watch=_named(watch, number),
-                threads=threads,
-                checkpoint=None if checkpoint is None else checkpoint / f"part_{number}",
-            )
+            kept = course.checkpoint and course.checkpoint / f"part_{number}"
+            watch = _named(course.watch, number)
+            yield model.learn(task, rng, replace(course, start=start, watch=watch, checkpoint=kept))
 
 
 def _named(watch: Watch | None, number: int) -> Watch | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -12,9 +11,9 @@ from scipy import sparse
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.kernels.topk import top_k
-from ssi_core.models.base import FittedModel, Model, Side, fitted
+from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Count, Tries, Values, Weight
-from ssi_core.types import Task, TextMatrix, Texts, Vectors, View, Watch
+from ssi_core.types import Task, TextMatrix, Texts, Vectors, View
 
 _BLOCK = 128  # queries scored against the whole collection at a time
 
@@ -46,16 +45,7 @@ class QueryExpansion(Model):
         """One view."""
         return {self.view}
 
-    def fit(
-        self,
-        task: Task,
-        rng: np.random.Generator,
-        *,
-        start: FittedModel | None = None,
-        watch: Watch | None = None,
-        threads: int = 1,
-        checkpoint: Path | None = None,
-    ) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Try every (E, beta) on training pairs; scores are linear in beta: only E costs."""
         collection = task.documents.matrix(self.view)
         arrays = {

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -24,14 +23,14 @@ from numpy.typing import NDArray
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.adam import adam_step
-from ssi_core.models.base import DenseWords, FittedModel, Model, Side, fitted
+from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Batch, Count, Dimensions, Positive, Rate, Triples, Values
 from ssi_core.models.cl_lsi import factored, factoring_memory
 from ssi_core.models.lsi import cosine_words, unit
 from ssi_core.resources import Cost
 from ssi_core.training import fitting
 from ssi_core.training.sgd import barred
-from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, Vectors, Watch
+from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, Vectors
 
 _DECAYS = np.float32(0.9), np.float32(0.999)  # of Adam
 _SMALL = np.float32(1e-8)
@@ -73,23 +72,14 @@ class Softmax(Model):
         """One view."""
         return {self.view}
 
-    def fit(
-        self,
-        task: Task,
-        rng: np.random.Generator,
-        *,
-        start: FittedModel | None = None,
-        watch: Watch | None = None,
-        threads: int = 1,
-        checkpoint: Path | None = None,
-    ) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Factor the mates, then train with early stopping; one thread makes the same bits."""
         if len(task.train) == 0:
             raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
         maps = factored(task, self.view, self.dimensions, rng)[:2]
         seed = int(rng.integers(2**63))
         judges = [
-            Validator(task, side, self.validation_queries, threads=threads)
+            Validator(task, side, self.validation_queries, threads=course.threads)
             for side in ("train", "valid")
         ]
 
@@ -100,8 +90,10 @@ class Softmax(Model):
             first, second = (judge.rank_loss(training.fitted()) for judge in judges)
             return first, second
 
-        trained, facts = fitting.fit(self, {}, begin, errors, watch=watch, checkpoint=checkpoint)
-        facts["threads"] = threads
+        trained, facts = fitting.fit(
+            self, {}, begin, errors, watch=course.watch, checkpoint=course.checkpoint
+        )
+        facts["threads"] = course.threads
         return fitted(self, task, trained.fitted().arrays, facts)
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
-from ssi_core.models.base import FittedModel, Model, Side, fitted
-from ssi_core.types import Task, Texts, Vectors, View, Watch
+from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
+from ssi_core.types import Task, Texts, Vectors, View
 
 
 @dataclass(frozen=True)
@@ -28,16 +27,7 @@ class TfIdf(Model):
         """One view."""
         return {self.view}
 
-    def fit(
-        self,
-        task: Task,
-        rng: np.random.Generator,
-        *,
-        start: FittedModel | None = None,
-        watch: Watch | None = None,
-        threads: int = 1,
-        checkpoint: Path | None = None,
-    ) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Nothing to fit beyond the view."""
         return fitted(self, task, {})
 

@@ -21,7 +21,7 @@ from ssi_core.kernels.sparse import padded
 from ssi_core.kernels.structs import Parameters, Settings
 from ssi_core.kernels.sweep import Group as Kernels
 from ssi_core.kernels.sweep import draw_negative, draw_shown
-from ssi_core.models.base import FittedModel, Model, Side, fitted
+from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import (
     Count,
     Part,
@@ -180,11 +180,9 @@ T = TypeVar("T", bound=Trained)
 class Training(Generic[T]):
     """One fit: the data, the judges, and trainings begun from the same start."""
 
-    def __init__(
-        self, model: T, task: Task, seed: int, start: FittedModel | None, threads: int
-    ) -> None:
-        self.model, self.task, self.seed, self.start = model, task, seed, start
-        self._threads = threads
+    def __init__(self, model: T, task: Task, seed: int, course: Course) -> None:
+        self.model, self.task, self.seed, self.start = model, task, seed, course.start
+        self._threads = course.threads
         views = sorted(model.views())
         shown = model.view if model.view in views else views[0]
         diagonal = shown if model.diagonal == "none" else model.diagonals_view
@@ -198,8 +196,10 @@ class Training(Generic[T]):
         self.train = self._judge(known, "train")
         self._observe: dict[str, Callable[[Parameters], float]] = {}
         if model.curves:
-            test = self._judge(task, "test")
-            self._observe = {"curve/train_rank_loss": self.train, "curve/test_rank_loss": test}
+            self._observe["curve/train_rank_loss"] = self.train
+            if course.observe is not None:
+                test = course.observe(model.validation_queries)
+                self._observe["curve/test_rank_loss"] = lambda p: test(self._fitted(p))
 
     def _judge(
         self, task: Task, side: EvaluatedSide, *, on_slates: bool = False
@@ -211,7 +211,10 @@ class Training(Generic[T]):
             validator = SlateValidator(task, side, queries, threads=threads)
         else:
             validator = Validator(task, side, queries, threads=threads)
-        return lambda p: validator.rank_loss(fitted(self.model, self.task, self.arrays(p)))
+        return lambda p: validator.rank_loss(self._fitted(p))
+
+    def _fitted(self, parameters: Parameters) -> FittedModel:
+        return fitted(self.model, self.task, self.arrays(parameters))
 
     def errors(self, sgd: Sgd) -> tuple[float, float]:
         """Training and validation rank loss as it stands."""

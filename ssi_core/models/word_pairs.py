@@ -16,7 +16,7 @@ from scipy import sparse
 
 from ssi_core.kernels.sparse import Csr, aligned_empty, padded
 from ssi_core.kernels.structs import Parameters
-from ssi_core.models.base import Columns, FittedModel, Side, UnfitStart, Words, fitted
+from ssi_core.models.base import Columns, Course, FittedModel, Side, UnfitStart, Words, fitted
 from ssi_core.models.bounds import Count, Triples
 from ssi_core.models.pair_weights import (
     PairWeights,
@@ -85,16 +85,7 @@ class WordPairs(Trained):
         if self.hollow and self.initial == "identity":
             raise ValueError("initial='identity' with hollow, whose diagonal is zero")
 
-    def fit(
-        self,
-        task: Task,
-        rng: np.random.Generator,
-        *,
-        start: FittedModel | None = None,
-        watch: Watch | None = None,
-        threads: int = 1,
-        checkpoint: Path | None = None,
-    ) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Search the rate (alpha, margin), train with early stopping; a sparse W in rounds.
 
         ``start`` gives the weights of the words that both vocabularies have. A dense W of more than
@@ -108,8 +99,8 @@ class WordPairs(Trained):
             The hash leaves many buckets out, or ``start`` has a hashed W of other words.
         """
         self.check(task)
-        training = _Training(self, task, int(rng.integers(2**63)), start, threads)
-        hashing = training.hashing()
+        training = _Training(self, task, int(rng.integers(2**63)), course)
+        hashing, checkpoint = training.hashing(), course.checkpoint
         if training.dense_bytes > _CHECKPOINT_BYTES:
             checkpoint = None
         grid = {name: several(getattr(self, name)) for name in ("alpha", "margin")}
@@ -117,13 +108,13 @@ class WordPairs(Trained):
         facts = training.settled(grid)
         if facts is None:
             sgd, facts = fitting.fit(
-                self, grid, training.begin, training.errors, watch=watch, checkpoint=first
+                self, grid, training.begin, training.errors, watch=course.watch, checkpoint=first
             )
         else:
             sgd = training.begin(facts)
         if self.form == "sparse":
-            sgd = training.thin_out(sgd, facts, watch, checkpoint)
-        facts |= {"threads": threads} | hashing
+            sgd = training.thin_out(sgd, facts, course.watch, checkpoint)
+        facts |= {"threads": course.threads} | hashing
         if self.diagonal == "alpha":
             facts["alpha"] = float(sgd.parameters.diagonal[0])
         return fitted(self, task, self.arrays(sgd.parameters), facts)
@@ -172,12 +163,10 @@ class WordPairs(Trained):
 class _Training(Training[WordPairs]):
     """One fit of W."""
 
-    def __init__(
-        self, model: WordPairs, task: Task, seed: int, start: FittedModel | None, threads: int
-    ) -> None:
-        if start is not None:
-            _check_start(model, start)
-        super().__init__(model, task, seed, start, threads)
+    def __init__(self, model: WordPairs, task: Task, seed: int, course: Course) -> None:
+        if course.start is not None:
+            _check_start(model, course.start)
+        super().__init__(model, task, seed, course)
         sides = (task.queries, task.documents)
         queries, documents = (texts.matrix(model.view).shape[1] for texts in sides)
         self._shape: tuple[int, int] = (queries, documents)

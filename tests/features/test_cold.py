@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.features.cold import cold_documents, training_part
+from ssi_core.features.cold import cold_documents, without_cold
 from ssi_core.features.task import build_task, open_task
 from ssi_core.models import HalfTransductive, TfIdf
 
@@ -45,8 +45,8 @@ def test_links_of_cold_documents_are_for_testing_and_the_others_stay(task, task_
     )
 
 
-def test_the_training_part_is_the_same_links_between_the_same_documents(task):
-    part = training_part(task)
+def test_without_them_a_task_is_the_same_links_between_the_same_documents(task):
+    part = without_cold(task)
     assert part.queries is part.documents
     assert part.cold is None
     assert not set(part.documents.ids) & set(task.documents.ids[task.cold.tolist()])
@@ -63,13 +63,13 @@ def test_the_training_part_is_the_same_links_between_the_same_documents(task):
     np.testing.assert_array_equal(
         part.exclude.toarray(), task.exclude.toarray()[np.ix_(rows, rows)]
     )
-    assert training_part(part) is part
+    assert without_cold(part) is part
 
 
 def test_pools_are_renumbered(corpus_dir, tmp_path):
     build_task(corpus_dir, tmp_path / "task", cold=0.2, pool=50)
     task = open_task(tmp_path / "task")
-    part = training_part(task)
+    part = without_cold(task)
     wanted = [task.documents.ids[int(row)] for row in task.pool if row not in task.cold]
     assert [part.documents.ids[int(row)] for row in part.pool] == wanted
 
@@ -79,7 +79,7 @@ def test_a_model_ranks_cold_documents_by_their_words(task):
     model = HalfTransductive(
         dimensions=8, rates=(0.1,), epoch=500, budget=1000, functional_budget=3000, margin=0.3
     )
-    fit = model.fit(training_part(task), np.random.default_rng(0))
+    fit = model.fit(task, np.random.default_rng(0))
     assert len(fit.arrays["v"]) == len(task.documents) - len(task.cold)
     cold = task.documents.take(task.cold)
     expected = cold.matrix("raw") @ fit.arrays["U"]
@@ -90,7 +90,7 @@ def test_a_model_ranks_cold_documents_by_their_words(task):
 
 
 def test_an_unlearnt_model_has_the_same_loss_on_cold_documents(task):
-    report = evaluate(TfIdf("raw").fit(training_part(task), np.random.default_rng(0)), task)
+    report = evaluate(TfIdf("raw").fit(task, np.random.default_rng(0)), task)
     losses = dict(report.slices.group_by("slice").agg(pl.col("rank_loss").mean()).iter_rows())
     assert losses["cold"] == pytest.approx(losses["warm"], abs=0.03)
 

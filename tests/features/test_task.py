@@ -11,6 +11,7 @@ from ssi_core import store
 from ssi_core.evaluation.candidates import candidates
 from ssi_core.features.csr_writer import CsrWriter
 from ssi_core.features.frozen import freeze
+from ssi_core.features.spec import TaskSpec
 from ssi_core.features.split import TEST, TRAIN, VALID, side_of_documents, side_of_links
 from ssi_core.features.task import build_task, open_task
 from ssi_core.types import BadInput, Refused
@@ -419,3 +420,15 @@ def test_real_scores_agree_with_counts_of_scikit_learn(tmp_path):
         expected = (weights[some] @ weights.T).toarray() / np.outer(norms[some], norms)
         rows = queries.matrix(name)
         np.testing.assert_allclose((rows[some] @ rows.T).toarray(), expected, atol=1e-4)
+
+
+def test_choices_are_what_differs_from_the_defaults_so_that_a_new_setting_changes_none():
+    class Later(TaskSpec):
+        shortest: int = 0
+
+    chosen = {"relevant": "click", "split": "time", "split_seed": 3}
+    assert Later(**chosen).choices() == TaskSpec(**chosen).choices() == chosen
+    assert TaskSpec(relevant="judgement", split="queries", pool=0).choices() == {
+        "relevant": "judgement"
+    }
+    assert Later(relevant="link", shortest=2).choices() == {"relevant": "link", "shortest": 2}

@@ -20,6 +20,7 @@ from ssi_core.models import (
     WordPairs,
     load_model,
 )
+from ssi_core.models.base import Course
 from ssi_core.models.bilinear import _Training
 from ssi_core.models.softmax import loss_and_gradients
 from ssi_core.models.trained import Training
@@ -111,7 +112,7 @@ def test_a_diagonal_between_two_languages_is_refused(link):
 def test_the_scratch_of_a_training_has_room_for_the_words_of_either_side(link):
     widths = [texts.matrix("raw").shape[1] for texts in (link.queries, link.documents)]
     assert widths[0] > widths[1]
-    training = Training(ROWS["word_pairs"], link, 0, None, 1)
+    training = Training(ROWS["word_pairs"], link, 0, Course())
     assert training.width == widths[0]
 
 
@@ -220,7 +221,7 @@ def begun(link, beside):
     model = MultiTask(**SMALL, beside=tuple(BESIDE[name] for name in beside))
     others = {one["task"]: link.also[one["task"]] for one in model.beside}
     settings = {"rate": 0.1, "margin": 0.3, "init_std": 0.1}
-    training = _Training(model, link, others, 5, None, 1).begin(settings)
+    training = _Training(model, link, others, 5, Course()).begin(settings)
     objectives = [objective for (objective,) in model.groups()]
     return objectives, [link, *others.values()], training
 

@@ -10,6 +10,7 @@ from ssi_core.features.task import build_task, open_task
 from ssi_core.features.views import TextView
 from ssi_core.features.vocabulary import Vocabulary
 from ssi_core.models import Bilinear, TfIdf, load_model
+from ssi_core.models.base import Course
 from ssi_core.models.bilinear import _Training
 from ssi_core.training.descend import Diverged
 from ssi_core.types import BadInput, Pairs, Texts
@@ -186,7 +187,7 @@ def test_an_interrupted_training_goes_on_with_other_threads(before, after, task,
 
 
 def test_samplers_that_are_seeded_anew_draw_something_else(task):
-    training = _Training(SMALL, task, {}, 3, None, 2)
+    training = _Training(SMALL, task, {}, 3, Course(threads=2))
     settings = {"rate": 0.1, "init_std": 0.1, "alpha": 1.0, "margin": 0.3}
     states = []
     for triples in (0, 500, 1000):

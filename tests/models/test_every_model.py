@@ -83,9 +83,19 @@ def task(task_dir):
     return dataclasses.replace(opened, also=also)
 
 
+class Unreadable:
+    """A side of a split that must not be looked at."""
+
+    def __getattribute__(self, name):
+        raise AssertionError(f"the test side was read: {name}")
+
+
 @pytest.fixture(scope="module")
 def fits(task):
-    return {row: build(row).fit(task, np.random.default_rng(7)) for row in ROWS}
+    """Models of a task whose test pairs nobody can read: no fit may see them."""
+    also = {name: dataclasses.replace(one, test=Unreadable()) for name, one in task.also.items()}
+    unseen = dataclasses.replace(task, test=Unreadable(), also=also)
+    return {row: build(row).fit(unseen, np.random.default_rng(7)) for row in ROWS}
 
 
 every = pytest.mark.parametrize("row", ROWS)

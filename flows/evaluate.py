@@ -29,7 +29,7 @@ class EvaluateSettings(BaseModel):
     seed: int = Field(default=0, ge=0, description="Seed of the choice of queries and tuples")
 
 
-@task(cache_policy=NO_CACHE)
+@task(name="rank and measure", cache_policy=NO_CACHE)
 def measure(settings: EvaluateSettings) -> dict[str, float]:
     """Rank the candidates of the queries and measure; ``NAME`` and ``NAME_se``."""
     from flows.costs import require_evaluation

@@ -40,7 +40,13 @@ class FeaturesSettings(TaskSpec):
         return TaskSpec(**self.model_dump(include=set(TaskSpec.model_fields)))
 
 
-@task(cache_policy=NO_CACHE, retries=1, retry_condition_fn=worth_retrying)
+@task(
+    name="make the task",
+    task_run_name="make the task: {settings.relevant}, split by {settings.split}",
+    cache_policy=NO_CACHE,
+    retries=1,
+    retry_condition_fn=worth_retrying,
+)
 def build(settings: FeaturesSettings) -> str:
     """Count words, weigh them, split the pairs."""
     from ssi_core.features.task import build_task

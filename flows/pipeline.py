@@ -9,12 +9,12 @@ does only what is missing.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from prefect import flow, task
+from prefect import allow_failure, flow, task
 from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture, as_completed
@@ -152,11 +152,12 @@ def _rows(
         for seed in table.seeds_of(row, settings.seeds)
     ]
     failed: dict[str, BaseException] = {}
+    trained: list[Trained] = []
     for wave in in_waves(jobs, table):
-        failed |= run_jobs(wave, settings, comparison)
+        failed |= run_jobs(wave, settings, comparison, trained)
     if len(failed) == len(jobs):
         raise failure(failed, len(jobs))
-    found = compare_rows(table.name, comparison)
+    found = compare_rows(table.name, comparison, wait_for=ended(trained))
     if broken := {n: e for n, e in failed.items() if not isinstance(e, Inapplicable)}:
         error = failure(broken, len(jobs))
         raise RowsFailed(str(error), found) from error
@@ -208,10 +209,35 @@ def comparison_id(table: Table, tasks: Mapping[str, str]) -> str:
 _LEVELS = {"is left out": logging.WARNING, "failed": logging.ERROR}
 
 
+class Trained(NamedTuple):
+    """A row whose task has been submitted."""
+
+    job: Job
+    future: PrefectFuture[str]
+
+
+def ended(trained: Iterable[Trained]) -> list[Any]:
+    """Return what a task waits for that runs after some rows, whether they failed or not."""
+    return [allow_failure(one.future) for one in trained]
+
+
 def run_jobs(
-    jobs: Sequence[Job], settings: PipelineSettings, comparison: str
+    jobs: Sequence[Job], settings: PipelineSettings, comparison: str, trained: list[Trained]
 ) -> dict[str, BaseException]:
-    """Run rows side by side on the cores that are to be used; return the failures by name."""
+    """Run rows side by side on the cores that are to be used; return the failures by name.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        Rows with their seeds; the rows that they start from have ended.
+    settings : PipelineSettings
+        Budget and threads.
+    comparison : str
+        Comparison that they belong to.
+    trained : list of Trained
+        Rows that have ended; those of this call are added. A row is shown after the one that it
+        starts from.
+    """
     n = side_by_side(settings, len(jobs))
     table = find_table(settings.table, settings.budget)
     there = {(row.label, row.seed) for row in tracking.finished_rows(table.name, comparison)}
@@ -231,9 +257,12 @@ def run_jobs(
                 comparison,
                 settings.row_threads,
                 settings.budget,
+                return_state=False,
+                wait_for=ended(one for one in trained if one.job.row.label == job.row.start),
             ): job
             for job in in_turn(jobs, n)
         }
+        trained += [Trained(job, future) for future, job in futures.items()]
         for done, future in enumerate(as_completed(list(futures)), 1):
             name, error = str(futures[future]), cast(Any, future).result(raise_on_failure=False)
             if isinstance(error, BaseException):
@@ -279,7 +308,9 @@ def failure(failed: Mapping[str, BaseException], jobs: int) -> Exception:
     return RowsFailed(message)
 
 
-@task(cache_policy=NO_CACHE)
+@task(
+    name="compare the rows", task_run_name="compare the rows of {experiment}", cache_policy=NO_CACHE
+)
 def compare_rows(experiment: str, comparison: str) -> dict[str, Any]:
     """Compare the rows of a comparison, in MLflow and on the page of this run."""
     from flows.compare import compare, summarise

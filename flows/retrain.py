@@ -215,7 +215,7 @@ def _night_before(name: str) -> decisions.Night | None:
     return next((night for night in decisions.nights(name) if night.outcome != "stop"), None)
 
 
-@task(cache_policy=NO_CACHE)
+@task(name="check the data", cache_policy=NO_CACHE)
 def check(settings: RetrainSettings, corpus: str, before: decisions.Night | None, key: str) -> Look:
     """Look at the corpus beside the one before; `BadInput` says why it is not trained on."""
     champion = registry.champion(settings.name)
@@ -236,7 +236,11 @@ def check(settings: RetrainSettings, corpus: str, before: decisions.Night | None
     return found
 
 
-@task(cache_policy=NO_CACHE)
+@task(
+    name="train the challenger",
+    task_run_name="train the challenger: {settings.row}",
+    cache_policy=NO_CACHE,
+)
 def train_challenger(settings: RetrainSettings, corpus: str, frozen: list[str], key: str) -> str:
     """Train the row on the corpus, unless it is; return its run's id."""
     table = find_table(settings.table)
@@ -277,7 +281,7 @@ def _start_of(settings: RetrainSettings, run: str) -> str:
     return f"scratch, as there is no fit champion. {tags.get(_NO_START, '')}".strip()
 
 
-@task(cache_policy=NO_CACHE)
+@task(name="compare with the champion", cache_policy=NO_CACHE)
 def judge(settings: RetrainSettings, run: str, frozen: str, corpus: str) -> Decision:
     """Measure challenger and champions on the frozen set, and ask the gate."""
     good = registry.champions(registry.history(settings.name))

@@ -26,6 +26,23 @@ def made(monkeypatch):
     return kinds
 
 
+def graph():
+    """Edges of the graph that Prefect draws: name of a task run -> those before it."""
+    from prefect.client.orchestration import get_client
+
+    with get_client(sync_client=True) as client:
+        runs = {run.id: run for run in client.read_task_runs()}
+    return {
+        run.name: {
+            runs[one.id].name
+            for inputs in run.task_inputs.values()
+            for one in inputs
+            if one.input_type == "task_run"
+        }
+        for run in runs.values()
+    }
+
+
 def test_a_table_from_a_dump_and_again(prefect_server, dump, tiny, made):
     from flows import tracking
     from flows.pipeline import run_pipeline
@@ -41,6 +58,11 @@ def test_a_table_from_a_dump_and_again(prefect_server, dump, tiny, made):
     assert all(wanted <= row["metrics"].keys() for row in first["rows"])
     assert [claim["verdict"] for claim in first["claims"]]
     assert made == ["collection", "task"]
+    made_task, rows = "make the task: link, split by pairs", {"TF-IDF seed 0", "U'V + I seed 1"}
+    before = graph()
+    assert {task.split("-")[0] for task in before[made_task]} == {"read_source"}
+    assert all(before[row] == {made_task} for row in rows)
+    assert before[f"compare the rows of {first['experiment']}"] >= rows
     assert list((environment.home() / "checkpoints").glob("*")) == []
 
     made.clear()

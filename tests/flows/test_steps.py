@@ -71,7 +71,7 @@ def test_a_row_with_nothing_to_learn_from_is_left_out_and_others_fail(task_dir, 
     tasks = {name: str(task_dir) for name in table.tasks}
     failed = {"a": Inapplicable("no title")}
     monkeypatch.setattr(pipeline, "run_jobs", lambda *jobs: failed)
-    monkeypatch.setattr(pipeline, "compare_rows", lambda *names: {"summary": names})
+    monkeypatch.setattr(pipeline, "compare_rows", lambda *names, **order: {"summary": names})
     assert pipeline._rows(table, tasks, "c", settings) == {"summary": ("demo", "c")}
     failed["b"] = BadInput("a word")
     with pytest.raises(pipeline.RowsFailed, match=r"1 of \d+ rows failed: b: a word") as caught:

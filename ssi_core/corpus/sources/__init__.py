@@ -23,6 +23,7 @@ SOURCES: dict[str, str] = {
     "trec": f"{_HERE}.trec:Trec",
     "clicks": f"{_HERE}.clicks:Clicks",
     "wikispeedia-clicks": f"{_HERE}.wikispeedia_clicks:WikispeediaClicks",
+    "ubi": f"{_HERE}.ubi:Ubi",
     "farm-ads": f"{_HERE}.farm_ads:FarmAds",
     "sample": f"{_HERE}.sample:Sample",
     "sample-mates": f"{_HERE}.sample:SampleMates",

@@ -8,7 +8,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
-from annotated_types import Ge, Le
+from annotated_types import Ge, Le, MaxLen
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
@@ -46,17 +46,17 @@ def parameters(
 
 
 def _argument(name: str, field: FieldInfo, metavar: str) -> click.Argument:
-    bounds = {type(one).__name__: one for one in field.metadata}
-    one = "MaxLen" in bounds
+    several = get_origin(field.annotation) is tuple
+    one = not several or any(isinstance(bound, MaxLen) for bound in field.metadata)
     required = field.is_required()
     shown = metavar if one else f"{metavar}..." if required else f"[{metavar}]..."
     return click.Argument(
         [name],
-        type=_PATH,
+        type=_PATH if several else click.STRING,
         nargs=1 if one else -1,
         required=required,
         metavar=shown,
-        callback=(lambda context, option, value: (value,)) if one else None,
+        callback=(lambda context, option, value: (value,)) if several and one else None,
     )
 
 

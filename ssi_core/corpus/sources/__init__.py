@@ -21,6 +21,7 @@ SOURCES: dict[str, str] = {
     "folder": f"{_HERE}.folder:Folder",
     "beir": f"{_HERE}.beir:Beir",
     "trec": f"{_HERE}.trec:Trec",
+    "ir-datasets": f"{_HERE}.irds:IrDatasets",
     "clicks": f"{_HERE}.clicks:Clicks",
     "wikispeedia-clicks": f"{_HERE}.wikispeedia_clicks:WikispeediaClicks",
     "ubi": f"{_HERE}.ubi:Ubi",

@@ -141,16 +141,16 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=1200)
     parser.add_argument("--start", choices=["scratch", "champion"], default="scratch")
     arguments = parser.parse_args()
-    from flows.ingest import english_dump, make_sample
     from flows.server import Server
     from ssi_core.corpus.mediawiki import ingest_wikipedia
+    from ssi_core.corpus.sample import ENGLISH_DUMP, make_sample
     from ssi_core.evaluation.gate import Rule
 
     place = environment.home() / "month"
     place.mkdir(parents=True, exist_ok=True)
     table = place / "month.toml"
     table.write_text(TABLE)
-    dump = english_dump(Path(make_sample(arguments.documents, 0)))
+    dump = make_sample(arguments.documents, 0).path / ENGLISH_DUMP
     ingest_wikipedia([dump], place / "whole", processes=1)
     best, wrong = 0.0, []
     print("night documents  seconds  what        champion's MAP  why")

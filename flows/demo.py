@@ -76,7 +76,7 @@ def demo(
         corpus = ingest(IngestSettings(documents=documents, seed=seed, processes=threads))
         how: dict[str, Any] = {"threads": threads, "budget": budget}
         found = pipeline(PipelineSettings(table=table, corpus=corpus, **how))
-        mates = ingest_mates(MatesSettings(pages=documents, seed=seed, processes=threads))
+        mates = ingest_mates(MatesSettings(documents=documents, seed=seed, processes=threads))
         across = pipeline(PipelineSettings(table=ACROSS, corpus=mates, rows=ACROSS_ROWS, **how))
     found["search"] = _search(found["rows"], ENGLISH, Path(corpus), k)
     across["search"] = _search(across["rows"], JAPANESE, Path(corpus), k)

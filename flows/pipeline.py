@@ -25,7 +25,7 @@ from flows import environment, tracking
 from flows.board import posted
 from flows.costs import require_rows
 from flows.features import features_of, make_task
-from flows.ingest import IngestSettings, MatesSettings, ingest_source, mates_source
+from flows.ingest import IngestSettings, MatesSettings, ingest_source
 from flows.rows import row_code
 from flows.server import Server
 from flows.shipped import find_table
@@ -191,7 +191,7 @@ def _source(table: Table, settings: PipelineSettings, *, across: bool) -> str:
             "of two corpora (ssi ingest mates) and name them (--corpus)."
         )
     if across:
-        return mates_source(MatesSettings(pages=settings.sample, **sample))
+        return ingest_source(MatesSettings(documents=settings.sample, **sample))
     if settings.dumps:
         paths, processes = settings.dumps, settings.threads
         return ingest_source(IngestSettings(source="wikipedia", paths=paths, processes=processes))

@@ -20,17 +20,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from flows import tracking
 from flows.board import posted, row_name
 from flows.checks import PROFILE, Look, look
-from flows.clicks import ClicksSettings, clicks_source, since_clicks
 from flows.costs import require_rows
 from flows.features import features_of, make_task
 from flows.frozen import draw, due, sets_of
-from flows.ingest import (
-    IngestSettings,
-    MatesSettings,
-    ingest_source,
-    mates_source,
-    since_corpus,
-)
+from flows.ingest import ClicksSettings, IngestSettings, MatesSettings, ingest_source
 from flows.rows import row_code, run_row
 from flows.server import Server
 from flows.shipped import find_table
@@ -165,11 +158,7 @@ def _source(settings: RetrainSettings, before: str) -> str:
     """Return the directory of the data; of what the night before has read only the rest is."""
     if settings.corpus:
         return settings.corpus
-    if settings.clicks:
-        return clicks_source(since_clicks(settings.clicks, before))
-    if settings.mates:
-        return mates_source(settings.mates)
-    return ingest_source(since_corpus(settings.ingest, before))
+    return ingest_source(settings.clicks or settings.mates or settings.ingest, before)
 
 
 def _spec(settings: RetrainSettings, corpus: str) -> TaskSpec:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from types import NoneType
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import click
 
@@ -44,44 +42,12 @@ class Features(Verb):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters; the fields come after the first two."""
-        if not any(isinstance(one, _Field) for one in self.params):
-            self.params[2:2] = list(_fields())
+        from ssi_core.command.fields import parameters
+        from ssi_core.features.spec import TaskSpec
+
+        if "relevant" not in {one.name for one in self.params}:
+            self.params[2:2] = parameters(TaskSpec, _CALLBACKS)
         return super().get_params(ctx)
-
-
-class _Field(click.Option):
-    """Option of a field; None where it is not used."""
-
-
-def _fields() -> Iterator[_Field]:
-    from ssi_core.features.spec import TaskSpec
-
-    for name, field in TaskSpec.model_fields.items():
-        kinds = [kind for kind in _alternatives(field.annotation) if kind is not NoneType]
-        guessed = name == "relevant" or field.default in (None, "")
-        shown = "" if guessed else f" Else {_spelled(field.default)}."
-        yield _Field(
-            [f"--{name.replace('_', '-')}"],
-            type=click.STRING if name in _CALLBACKS else _type(kinds),
-            callback=_CALLBACKS.get(name),
-            help=f"{field.description}.{shown}",
-        )
-
-
-def _alternatives(kind: Any) -> tuple[Any, ...]:
-    return get_args(kind) if get_origin(kind) not in (None, Literal, tuple) else (kind,)
-
-
-def _type(kinds: list[Any]) -> click.ParamType[Any]:
-    if get_origin(kinds[0]) is Literal:
-        return click.Choice(get_args(kinds[0]))
-    kind = getattr(kinds[0], "__origin__", kinds[0])  # what is annotated
-    plain: dict[Any, click.ParamType[Any]] = {int: click.INT, float: click.FLOAT}
-    return plain.get(kind, click.STRING)
-
-
-def _spelled(value: Any) -> str:
-    return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
 @click.command(

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import click
 
-from ssi_core.command import click_logs, data, features, own
+from ssi_core.command import data, features, ingest
 from ssi_core.command.verb import WORKFLOW, Verbs, run
 
-VERBS = (data.sample, data.ingest, features.features)
+VERBS = (data.sample, ingest.ingest, features.features)
 """Verbs that need no workflow."""
 FURTHER = (
     "demo", "pipeline", "reproduce", "tune", "train", "evaluate", "compare", "export-trec",
@@ -19,17 +19,6 @@ FURTHER = (
     "backup", "restore",
 )  # fmt: skip
 """Names of the verbs of the workflow."""
-
-for _verb in (
-    own.ingest_table,
-    own.ingest_folder,
-    own.ingest_beir,
-    own.ingest_trec,
-    click_logs.ingest_clicks,
-    click_logs.ingest_wikispeedia_clicks,
-    click_logs.ingest_farm_ads,
-):
-    data.ingest.add_command(_verb)
 
 
 class _Library(Verbs):

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import polars as pl
@@ -20,6 +21,7 @@ from markdown_it import MarkdownIt
 from ssi_core import collection, store
 from ssi_core.corpus import inputs
 from ssi_core.corpus.own import write_own
+from ssi_core.corpus.since import Earlier, Kept, digest_of, open_earlier, told
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -60,6 +62,7 @@ def ingest_folder(
     out: Path | None = None,
     *,
     language: str | None = None,
+    since: Path | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Artefact:
@@ -78,6 +81,9 @@ def ingest_folder(
         Directory of the corpus; by default one of the store.
     language : str, optional
         Code of the texts' language; by default guessed from their script.
+    since : Path, optional
+        Collection of an earlier state of the folder: only pages that changed are parsed. The result
+        is the same, and the key does not know it; ``counts["since"]`` tells what was taken.
 
     Raises
     ------
@@ -102,6 +108,7 @@ def ingest_folder(
         pages=pages,
         skipped=skipped,
         language=language,
+        since=since,
         progress=progress,
     )
     settings = {"source": "folder", "language": language}
@@ -131,43 +138,80 @@ def _build(
     pages: Sequence[str],
     skipped: Counter[str],
     language: str | None,
+    since: Path | None,
     progress: Progress | None,
 ) -> None:
+    key = store.key_of("read", {"source": "folder"}, {}, store.code_of(_build)["digest"])
+    earlier = open_earlier(since, "folder", key) if since else None
+    kept = Kept(building.path, _COLUMNS)
     targets = _Targets(pages)
     links: list[tuple[str, str]] = []
+    taken = 0
 
     def documents() -> Iterator[pl.DataFrame]:
-        rows: list[tuple[str, str, str, str | None]] = []
-        for number, name in enumerate(pages):
-            page = read_page(directory / name)
-            if page is None:
-                skipped["file_not_utf8"] += 1
-                continue
-            rows.append((name, page.title, page.text, page.timestamp or None))
-            for href in page.links:
-                category, target = targets.find(name, href)
-                if target is None:
-                    skipped[f"link_{category}"] += 1
-                else:
-                    links.append((name, target))
-            if len(rows) == _ROWS or number == len(pages) - 1:
-                if progress is not None:
-                    progress(number / len(pages), f"{number + 1:,} pages read")
-                yield pl.DataFrame(rows, schema=_SCHEMA, orient="row")
-                rows = []
-        if rows:
-            yield pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+        nonlocal taken
+        for begin in range(0, len(pages), _ROWS):
+            names = pages[begin : begin + _ROWS]
+            rows, known = _read(directory, names, earlier if isinstance(earlier, Earlier) else None)
+            taken += known
+            skipped["file_not_utf8"] += len(names) - len(rows)
+            for name, hrefs in rows.select("id", "links").iter_rows():
+                for href in filter(None, hrefs.split("\n")):
+                    category, target = targets.find(name, href)
+                    if target is None:
+                        skipped[f"link_{category}"] += 1
+                    else:
+                        links.append((name, target))
+            kept.write(rows)
+            if progress is not None:
+                progress(begin / len(pages), f"{begin + len(names):,} pages read")
+            yield rows.select("id", "title", "text", "timestamp")
 
     def ends() -> Iterator[pl.DataFrame]:
         yield pl.DataFrame(links, schema={"source": pl.String, "target": pl.String}, orient="row")
 
     write_own(building, documents(), ends(), where=directory, language=language)
+    kept.finish(key)
     left_out = sum(n for name, n in skipped.items() if name.startswith("link_"))
     building.counts["links_found"] += left_out
-    building.skipped.update(sorted(skipped.items()))
+    building.skipped.update(sorted((skipped + Counter()).items()))
+    told(building, earlier, taken)
 
 
-_SCHEMA = dict.fromkeys(("id", "title", "text", "timestamp"), pl.String)
+_COLUMNS = ("title", "timestamp", "links")
+_SCHEMA: dict[str, Any] = {
+    "id": pl.String, "digest": pl.Binary, "title": pl.String, "text": pl.String,
+    "timestamp": pl.String, "links": pl.String,
+}  # fmt: skip
+
+
+def _read(
+    directory: Path, names: Sequence[str], earlier: Earlier | None
+) -> tuple[pl.DataFrame, int]:
+    """Return the pages that can be read, in the order of their names, and how many were taken."""
+    digests = [
+        digest_of(PurePosixPath(name).name.encode(), (directory / name).read_bytes())
+        for name in names
+    ]
+    known: dict[int, tuple[str | None, ...]] = {}
+    if earlier is not None and len(rows := earlier.take(digests)):
+        columns = rows.select("title", "text", "timestamp", "links")
+        known = dict(zip(rows["place"], columns.iter_rows(), strict=True))
+    found = []
+    for place, name in enumerate(names):
+        values = known.get(place) or _values(directory / name)
+        if values is not None:
+            found.append((name, digests[place], *values))
+    return pl.DataFrame(found, schema=_SCHEMA, orient="row"), len(known)
+
+
+def _values(path: Path) -> tuple[str | None, ...] | None:
+    page = read_page(path)
+    if page is None:
+        return None
+    # A line end is no part of a target.
+    links = "\n".join(href.replace("\n", "") for href in page.links)
+    return page.title, page.text, page.timestamp or None, links
 
 
 def read_page(path: Path) -> Page | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,9 @@ def read(
     columns: Mapping[str, str] | None = None,
     labels: Sequence[str] = (),
     language: str | None = None,
+    source: str | None = None,
     out: str | Path | None = None,
+    **settings: Any,
 ) -> Documents:
     """Read documents and the links between them, as ``ssi ingest`` does.
 
@@ -123,8 +125,12 @@ def read(
         Columns that are kept to slice measures by.
     language : str, optional
         Code of the texts' language; by default guessed from their script.
+    source : str, optional
+        Name of a source of ``ssi ingest``, such as ``"trec"``, whose files ``documents`` names.
     out : path, optional
         Directory to write; by default one of the store.
+    **settings
+        Further settings of that source, such as ``topics="topics.txt"``.
 
     Raises
     ------
@@ -138,19 +144,42 @@ def read(
     >>> ssi.read(rows).counts["links"]
     1
     """
-    settings = {"columns": columns, "labels": labels, "language": language}
     place = None if out is None else Path(out)
+    fields = {"links": links, "columns": columns, "labels": labels, "language": language}
+    given = {name: value for name, value in fields.items() if not _is_nothing(value)}
+    if source is not None or settings:
+        return Documents(_of_source(source, documents, place, {**given, **settings}))
     if isinstance(documents, str | Path) and Path(documents).is_dir():
-        given = [name for name, value in {"links": links, **settings}.items() if value not in _NONE]
         return Documents(_of_directory(Path(documents), place, given, language))
     return Documents(_of_tables(documents, links, place, columns or {}, labels, language))
 
 
-_NONE: tuple[Any, ...] = (None, (), [], {})
+def _is_nothing(value: Any) -> bool:
+    return value is None or (isinstance(value, tuple | list | dict) and not value)
+
+
+def _of_source(
+    name: str | None, documents: Any, out: Path | None, settings: Mapping[str, Any]
+) -> Artefact:
+    """Read the files of a source of the registry."""
+    from pydantic import ValidationError
+
+    from ssi_core.corpus.sources import source_named
+    from ssi_core.errors import faults
+
+    if name is None:
+        raise TypeError(f"{', '.join(settings)} go with a source. Name one: source='trec'")
+    paths = _paths(documents)
+    try:
+        given = source_named(name)(**({"paths": paths} if paths else {}), **settings)
+    except ValidationError as error:
+        raise BadInput(f"source {name!r}: {faults(error)}.") from None
+    with progress.shown("read") as tell:
+        return given.fetched(tell).read(out=out, progress=tell)
 
 
 def _of_directory(
-    directory: Path, out: Path | None, given: Sequence[str], language: str | None
+    directory: Path, out: Path | None, given: Iterable[str], language: str | None
 ) -> Artefact:
     """Read a directory: of ours, in the format of BEIR, or a folder of pages."""
     from ssi_core.corpus.beir import ingest_beir

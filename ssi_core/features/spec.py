@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ssi_core.collection import INGEST, Collection
+from ssi_core.errors import faults
 from ssi_core.features.hashing import Hashing, parse_view
 from ssi_core.features.rewriting import Rewriting
 from ssi_core.features.tfidf import COUNTS, Weighting
@@ -265,17 +266,6 @@ def read_spec(fields: Mapping[str, Any], where: str) -> TaskSpec:
         return spec_of(**fields)
     except ValueError as error:
         raise BadInput(f"{where}: {error}") from None
-
-
-def faults(error: ValidationError) -> str:
-    """Say what is wrong in one line: the fields and what was expected of them."""
-    parts = []
-    for fault in error.errors():
-        name = ".".join(str(part) for part in fault["loc"][:1])
-        message = fault["msg"].removeprefix("Value error, ")
-        shown = f"{name}={fault['input']!r}: " if name else ""
-        parts.append(f"{shown}{message}")
-    return "; ".join(dict.fromkeys(parts))
 
 
 def only_relevant(collection: Collection) -> str:

@@ -11,6 +11,8 @@ import pytest
 
 from flows.cli import cli
 from ssi_core.command.verb import Outcome, Verb, Verbs, kind_of, run
+from ssi_core.corpus.sources.wikipedia import Wikipedia
+from ssi_core.corpus.sources.wikispeedia import Wikispeedia
 from ssi_core.features.task import open_task
 from ssi_core.types import BadInput, Refused
 from tests.corpus.test_collections import write
@@ -71,7 +73,8 @@ def test_verbs_that_ask_neither_server_load_neither(project):
 
 
 def every_command(group=cli, path=()):
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         yield (*path, name), command
         if isinstance(command, click.Group):
             yield from every_command(command, (*path, name))
@@ -121,15 +124,13 @@ def test_since_says_what_is_new_and_makes_the_same_corpus(ssi, tmp_path):
 
 
 def test_a_night_takes_pages_from_the_corpus_before_where_both_are_of_dumps(project, tmp_path):
-    from flows.ingest import IngestSettings, since_corpus
-
-    dump, other = IngestSettings(source="wikipedia"), IngestSettings(source="wikispeedia")
-    corpus = str(project / "corpus")
-    assert since_corpus(dump, corpus).since == corpus
+    dump, other = Wikipedia(paths=("dump",)), Wikispeedia(paths=("games",))
+    corpus = project / "corpus"
+    assert dump.after(corpus).since == corpus
     named = dump.model_copy(update={"since": "named"})
-    assert since_corpus(named, corpus) is named
-    for settings, before in ((other, corpus), (dump, ""), (dump, str(project / "task"))):
-        assert since_corpus(settings, before) is settings
+    assert named.after(corpus) is named
+    for source, before in ((other, corpus), (dump, tmp_path), (dump, project / "task")):
+        assert source.after(before) is source
 
 
 def test_keyword_queries_and_collections_have_their_options(ssi, tmp_path, project):

@@ -6,9 +6,9 @@ from typing import get_args
 import pytest
 
 from flows.cli import cli
-from flows.clicks import ClicksSettings, ingest_clicks
+from flows.ingest import ClicksSettings, ingest_clicks
 from flows.shipped import find_table
-from ssi_core.command.click_logs import ingest_clicks as verb
+from ssi_core.command.ingest import ingest as verbs
 from ssi_core.command.verb import run
 from ssi_core.corpus.clicks.rules import Clicks
 from ssi_core.corpus.sample import write_sample
@@ -67,6 +67,7 @@ def ssi(ssi, place, monkeypatch):
 def test_flow_and_verb_know_the_rules_of_the_ingestion():
     known = get_args(Clicks)
     assert get_args(get_args(ClicksSettings.model_fields["clicks"].annotation)[0]) == known
+    verb = verbs.get_command(None, "clicks")
     (option,) = (one for one in verb.params if one.name == "clicks")
     assert tuple(option.type.choices) == known
     assert all(f"\n  {name}  " in verb.help for name in known), "the help says what each suits"
@@ -242,7 +243,7 @@ def test_the_flow_reads_a_log_once(prefect_server, tmp_path):
     made = ingest_clicks(ClicksSettings(**settings))
     assert read(Path(made), "collection").counts["rows"] == len(rows)
     assert ingest_clicks(ClicksSettings(**settings)) == made
-    with pytest.raises(BadInput, match="which column is which"):
+    with pytest.raises(BadInput, match="columns is missing"):
         ingest_clicks(ClicksSettings(paths=[str(log)]))
 
 
@@ -252,5 +253,5 @@ def test_the_flow_reads_data_sets(prefect_server, tmp_path):
     made = ingest_clicks(ClicksSettings(source="farm-ads", paths=[str(tmp_path / "in")]))
     assert read(Path(made), "collection").counts["pairs"] == 3
     games = players_of(tmp_path / "games")
-    made = ingest_clicks(ClicksSettings(source="wikispeedia", paths=[str(games)]))
+    made = ingest_clicks(ClicksSettings(source="wikispeedia-clicks", paths=[str(games)]))
     assert read(Path(made), "collection").counts["clicks"] > 0

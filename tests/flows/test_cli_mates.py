@@ -64,7 +64,7 @@ def test_options_that_do_not_go_together(ssi, arguments, message):
 def test_the_flow_makes_the_sample_and_both_corpora(prefect_server, tmp_path):
     from flows.ingest import MatesSettings, ingest_mates
 
-    settings = MatesSettings(pages=40, seed=1, processes=1)
+    settings = MatesSettings(documents=40, seed=1, processes=1)
     place = ingest_mates(settings)
     mates = open_collection(place)
     assert mates.artefact.counts["translations"] > 10
@@ -72,11 +72,10 @@ def test_the_flow_makes_the_sample_and_both_corpora(prefect_server, tmp_path):
     assert ingest_mates(settings) == place
 
     out = str(tmp_path / "kyoto")
-    kyoto = MatesSettings(source="kyoto", path=str(release(tmp_path / "in")), out=out)
+    kyoto = MatesSettings(source="mates", kyoto=str(release(tmp_path / "in")), out=out)
     assert ingest_mates(kyoto) == out
     assert open_collection(out).artefact.counts["translations"] == 3
-    how = {"source": "langlinks", "path": str(tmp_path / "in")}
-    with pytest.raises(BadInput, match="1 corpora in 'queries' and 'documents'"):
-        ingest_mates(MatesSettings(**how, queries=str(place)))
-    with pytest.raises(BadInput, match="'path' is empty"):
-        ingest_mates(MatesSettings(source="wikidata"))
+    with pytest.raises(BadInput, match="--corpora QUERIES DOCUMENTS goes with all but"):
+        ingest_mates(MatesSettings(source="mates", langlinks="links.sql.gz"))
+    with pytest.raises(BadInput, match="'sample-mates' has no setting 'kyoto'"):
+        ingest_mates(MatesSettings(kyoto="kyoto-ja-en"))

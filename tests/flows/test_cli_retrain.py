@@ -69,9 +69,10 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
     shown = capsys.readouterr().out
     assert "does not take over" in shown
     assert "the champion of ssi is version 4" in shown
-    assert retrain.RetrainSettings(**asked[1]).ingest.paths == [
-        str(tmp_path / name) for name in ("one.xml", "two.xml")
-    ]
+    assert retrain.RetrainSettings(**asked[1]).ingest.paths == (
+        tmp_path / "one.xml",
+        tmp_path / "two.xml",
+    )
 
     assert run(cli, ["retrain"]) == 2
     assert run(cli, ["retrain", "--corpus", "c", "--limit", "map"]) == 2

@@ -1,0 +1,108 @@
+"""What a source is: settings, of which a verb, the form of a flow and a Python class follow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack
+
+from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from ssi_core.store import Artefact
+    from ssi_core.types import Progress
+
+
+class Place(TypedDict, total=False):
+    """Where a collection is written: what every source is told beside its settings.
+
+    Attributes
+    ----------
+    out : Path, optional
+        Directory of the collection; by default one of the store.
+    force : bool
+        Replace what that directory holds, if it differs.
+    progress : callable, optional
+    """
+
+    out: Path | None
+    force: bool
+    progress: Progress | None
+
+
+class Source(BaseModel):
+    """Settings of a source. Its docstring is the help of its verb; a field is an option.
+
+    Attributes
+    ----------
+    flow : str
+        Flow whose form has the source: ``ingest``, ``ingest-mates`` or ``ingest-clicks``.
+    examples : tuple of str
+        Commands that the help shows.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    flow: ClassVar[str] = "ingest"
+    examples: ClassVar[tuple[str, ...]] = ()
+
+    def fetched(self, progress: Progress | None = None) -> Source:
+        """Return a source whose files are on this machine: this one, or what it has fetched."""
+        return self
+
+    def read(self, **place: Unpack[Place]) -> Artefact:
+        """Make the collection, unless it is there."""
+        raise NotImplementedError
+
+    def follows(self, earlier: Artefact) -> bool:
+        """Tell whether an earlier collection can be the ``since`` of this source."""
+        return False
+
+    def after(self, earlier: Path) -> Self:
+        """Return the source with an earlier collection as ``since``, where that can be."""
+        from ssi_core import store
+
+        free = getattr(self, "since", earlier) is None and (earlier / store.MANIFEST).is_file()
+        if not free or not self.follows(store.read(earlier)):
+            return self
+        return self.model_copy(update={"since": earlier})
+
+
+def files(argument: str, description: str, *, least: int = 1, most: int | None = None) -> Any:
+    """Return the field of the files or directories that are read: the argument of the verb.
+
+    Parameters
+    ----------
+    argument : str
+        Name in the usage, such as ``DUMPS``.
+    least, most : int
+        How many there are.
+    """
+    default: Any = () if least == 0 else ...
+    extra: Any = {"argument": argument}
+    return Field(
+        default,
+        min_length=least or None,
+        max_length=most,
+        description=description,
+        json_schema_extra=extra,
+    )
+
+
+def directory(description: str) -> Any:
+    """Return the field of one directory; see `files`."""
+    return files("DIRECTORY", description, most=1)
+
+
+def option(default: Any, description: str, flag: str, metavar: str | None = None) -> Any:
+    """Return a field whose option has another name than the field."""
+    extra: Any = {"flag": flag, **({"metavar": metavar} if metavar else {})}
+    return Field(default, description=description, json_schema_extra=extra)
+
+
+LANGUAGE: Any = Field(
+    default=None, description="Code of the texts' language, such as en or zh; empty: guessed"
+)
+PROCESSES: Any = Field(default=None, ge=1, le=1024, description="Decoders; empty: one per core")
+SEED: Any = Field(default=0, ge=0, description="Seed of the sample")
+PAGES: Any = Field(default=2000, ge=20, le=1_000_000, description="Pages of the sample")
+"""Fields that several sources have."""

@@ -1,0 +1,144 @@
+"""Logs of clicks, with a map of their columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Unpack
+
+from pydantic import Field
+
+from ssi_core.corpus.source import Place, Source, files, option
+
+if TYPE_CHECKING:
+    from ssi_core.store import Artefact
+    from ssi_core.types import Progress
+
+
+class Clicks(Source):
+    r"""Read logs of clicks, counts or judgements: CSV, TSV, JSON or parquet, plain or packed.
+
+    \b
+    The map says which column is which. A row of a log is one of two things. A showing:
+      [columns]
+      session = "visit"        # a slate is what a session was shown on a page
+      page = "url"             # an id; page_text and page_title where the log has them
+      ad = "ad_id"             # likewise ad_text and ad_title
+      position = "rank"        # optional; [log] first_position = 1
+      clicked = "click"        # 1 or 0, true or false, yes or no
+      time = "when"            # optional, as is user
+      [ads]                    # columns of the table given by --ads; likewise [pages]
+      id = "ad_id"
+      text = "creative"
+
+    \b
+    Or all that is known of a query and a result: counts, a grade, or both. No session:
+      [columns]
+      page = "query"           # one column may have several roles of one side
+      page_text = "query"
+      ad = "url"
+      ad_text = "title"
+      clicks = "clicks"        # a number; or clicked = 1 or 0 in each of many rows
+      shown = "impressions"    # optional: then what was shown and not clicked is known, too
+      grade = "judgement"      # 0 to 4; [grades.labels] names others: Exact = 4
+      [grades]
+      relevant = 1             # from this grade on
+      weight = "gain"          # in training: gain (2^grade - 1), one or clicks
+
+    \b
+    Where every row is a click:   [log] all_clicked = true
+    Where JSON has lists of rows: [log] each = "results", the objects of that list
+
+    A grade goes to the evaluation as it is. The rows of a pair are summed, its grades averaged.
+
+    Without --language, or language = "zh" under [pages] and [ads], the language is guessed from the
+    script of the texts, and printed.
+
+    Rows that cannot be believed are written to quarantine.csv in --out, with the reason, and
+    counted. Slates without a click are dropped.
+
+    Which --clicks suits which log:
+
+    \b
+      first     position 1 is often filled by chance: ads that bid, tests
+      all       every position is looked at alike, or the order is random
+      weighted  any order, if some visits have another one. A pair weighs its clicks
+                / looks; a look is a showing times the propensity of its position.
+                For rows against any ads, and for against = "shown"
+      inverse   the same logs. A click weighs 1 / propensity, and pairs that are
+                shown often count more; for rows with against = "shown" only
+
+    Without positions there is all alone: they are what propensities are estimated from. What was
+    never shown on a page is neither good nor bad, and no weight can tell.
+
+    With --since only lines that CLICKS has not read are read: new logs, and what the last one has
+    grown by. The logs that it has read need not be there any more; the result is that of reading
+    all.
+    """
+
+    flow = "ingest-clicks"
+    examples = (
+        "ssi ingest clicks log.csv.gz --map map.toml --out clicks",
+        "ssi ingest clicks clicks.tsv.gz --map map.toml --pages corpus --ads ads.tsv.gz",
+        "ssi ingest clicks log-*.jsonl --map map.toml --clicks weighted",
+        "ssi ingest clicks queries.json --map map.toml --language pt",
+        "ssi ingest clicks tuesday.csv --map map.toml --since clicks --out clicks-2",
+    )
+
+    paths: tuple[Path, ...] = files(
+        "LOGS", "Logs; a pattern such as logs/*.csv: all that match, by name"
+    )
+    columns: Path = option(..., "TOML file that names the columns", "--map")
+    pages: Path | None = Field(default=None, description="Collection or table of the pages' texts")
+    ads: Path | None = Field(default=None, description="Collection or table of the ads' texts")
+    language: str | None = Field(
+        default=None,
+        description="Of the texts of both sides, in the place of the map's: zh, ja, en, ..., any",
+    )
+    clicks: Literal["first", "all", "weighted", "inverse"] | None = Field(
+        default=None,
+        description="Clicks that count, and their weight; see above. Empty: first, or all where "
+        "the log has no positions",
+    )
+    clip: float = Field(default=10.0, ge=1, description="Of inverse: the largest weight of a click")
+    most_broken: float = Field(
+        default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
+    )
+    since: Path | None = Field(
+        default=None,
+        description="Clicks of earlier logs: only lines that they have not read are read",
+    )
+
+    def fetched(self, progress: Progress | None = None) -> Source:
+        """Return the source with the files that its patterns name."""
+        paths = [path for pattern in self.paths for path in _matching(pattern)]
+        return self.model_copy(update={"paths": tuple(paths)})
+
+    def follows(self, earlier: Artefact) -> bool:
+        """Tell whether an earlier collection keeps the rows of its logs."""
+        from ssi_core.corpus.clicks.before import LINES
+
+        return (earlier.path / LINES).exists()
+
+    def read(self, **place: Unpack[Place]) -> Artefact:
+        """Make the collection."""
+        from ssi_core.corpus.clicks.build import ingest_clicks
+        from ssi_core.corpus.clicks.columns import load_map
+        from ssi_core.corpus.clicks.rules import Rules
+
+        form = load_map(self.columns)
+        if self.language is not None:
+            form = form.in_language(self.language)
+        return ingest_clicks(
+            self.paths,
+            form,
+            pages=self.pages,
+            ads=self.ads,
+            rules=Rules(self.clicks, self.clip, self.most_broken),
+            since=self.since,
+            **place,
+        )
+
+
+def _matching(path: Path) -> list[Path]:
+    """Return the files whose names match, by name; the path itself where there are none."""
+    return [path] if path.exists() else sorted(path.parent.glob(path.name)) or [path]

@@ -1,0 +1,97 @@
+"""Mates: documents of two languages on one subject."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+from pydantic import Field, model_validator
+
+from ssi_core.corpus.source import PROCESSES, Place, Source, option
+
+if TYPE_CHECKING:
+    from ssi_core.store import Artefact
+
+
+class Mates(Source):
+    """Find mates: documents of two languages on one subject.
+
+    Queries are in the language of the first corpus, documents in that of the second. Ingest the
+    two corpora first, with 'ssi ingest wikipedia'; with --kyoto both come from the data set, and
+    an article links to another whose Japanese title occurs in its text (title mentions).
+
+    A title that is a redirect counts for the page that it leads to; each document is in one pair
+    at most.
+    """
+
+    flow = "ingest-mates"
+    examples = (
+        "ssi ingest mates --kyoto kyoto-ja-en/ --out mates",
+        "ssi ingest mates --langlinks enwiki-langlinks.sql.gz --corpora ja en --out mates",
+        "ssi ingest mates --wikidata latest-all.json.bz2 --corpora ja en --out mates",
+        "ssi ingest mates --wikitext jawiki-pages-articles.xml.bz2 --corpora ja en --out mates",
+    )
+
+    kyoto: Path | None = Field(
+        default=None,
+        description="Directory of the Kyoto articles: makes both corpora, links and a dictionary "
+        "too",
+    )
+    categories: tuple[str, ...] = option(
+        (),
+        "With --kyoto: only articles of a category, such as Buddhism; may be repeated",
+        "--category",
+    )
+    langlinks: Path | None = Field(
+        default=None, description="*-langlinks.sql(.gz) of one of the two wikis"
+    )
+    wikidata: Path | None = Field(default=None, description="JSON dump of Wikidata, .bz2 or .gz")
+    wikitext: Path | None = Field(
+        default=None,
+        description="Dump before 2013 of one of the two wikis, with links such as [[ja:...]] in "
+        "its text",
+    )
+    corpora: tuple[Path, Path] | None = option(
+        None,
+        "The two corpora, such as the Japanese and the English one",
+        "--corpora",
+        "QUERIES DOCUMENTS",
+    )
+    dictionary: Path | None = Field(
+        default=None,
+        description="File to translate queries by: a term, a tab, a translation a line. Kyoto has "
+        "its own",
+    )
+    processes: int | None = PROCESSES
+
+    @property
+    def _files(self) -> dict[str, Path]:
+        """Files of links between languages that are given, by their kind."""
+        kinds = {"langlinks": self.langlinks, "wikidata": self.wikidata, "wikitext": self.wikitext}
+        return {kind: path for kind, path in kinds.items() if path is not None}
+
+    @model_validator(mode="after")
+    def _one_input(self) -> Mates:
+        if len(self._files) + (self.kyoto is not None) != 1:
+            raise ValueError("give one of --kyoto, --langlinks, --wikidata, --wikitext")
+        if self.categories and self.kyoto is None:
+            raise ValueError("--category goes with --kyoto")
+        if self.kyoto is not None and self.dictionary is not None:
+            raise ValueError("--dictionary goes with all but --kyoto, which has its own")
+        if (self.kyoto is None) == (self.corpora is None):
+            raise ValueError("--corpora QUERIES DOCUMENTS goes with all but --kyoto")
+        return self
+
+    def read(self, **place: Unpack[Place]) -> Artefact:
+        """Make the collection."""
+        if self.kyoto is not None:
+            from ssi_core.corpus.kyoto import ingest_kyoto
+
+            return ingest_kyoto(self.kyoto, categories=self.categories, **place)
+        from ssi_core.corpus.pairing import ingest_mates
+
+        assert self.corpora is not None, "checked by the validator"
+        ((kind, path),) = self._files.items()
+        return ingest_mates(
+            kind, path, *self.corpora, dictionary=self.dictionary, processes=self.processes, **place
+        )

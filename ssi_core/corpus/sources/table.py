@@ -1,0 +1,70 @@
+"""Own documents in tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+from pydantic import Field, field_validator
+
+from ssi_core.corpus.source import LANGUAGE, Place, Source, files, option
+
+if TYPE_CHECKING:
+    from ssi_core.store import Artefact
+
+
+class Table(Source):
+    """Read your own documents: JSON lines, CSV, TSV or parquet.
+
+    Files may be packed (.gz, .bz2, .xz, .zst). A row is a document. Columns are known by their
+    names: id, title, text, url, language, timestamp, links (and docno, body, content, ...); what
+    was guessed is said. A document without an id is known by its URL, or by its line.
+
+    A link is a row of --links with two ends (source and target, from and to, or two columns), or
+    an entry of the column links: a JSON list, or names with | between them. Ends are ids, else
+    URLs, else titles.
+    """
+
+    examples = (
+        "ssi ingest table articles.jsonl --links links.csv --out corpus",
+        "ssi ingest table part-*.parquet --column text=body --label category",
+    )
+
+    paths: tuple[Path, ...] = files("DOCUMENTS", "Tables of documents")
+    links: tuple[Path, ...] = Field(default=(), description="A table of links; may be repeated")
+    columns: dict[str, str] = option(
+        {},
+        "Which column is which, where the guess is wrong; may be repeated",
+        "--column",
+        "ROLE=NAME",
+    )
+    labels: tuple[str, ...] = option(
+        (), "A column to slice measures by; may be repeated", "--label"
+    )
+    language: str | None = LANGUAGE
+
+    @field_validator("columns")
+    @classmethod
+    def _known(cls, columns: dict[str, str]) -> dict[str, str]:
+        from ssi_core.corpus.table import ENDS, ROLES
+
+        roles = (*ROLES, *ENDS)
+        for role, name in columns.items():
+            if role not in roles:
+                raise ValueError(
+                    f"{role}={name} is not ROLE=NAME with a ROLE of {', '.join(roles)}"
+                )
+        return columns
+
+    def read(self, **place: Unpack[Place]) -> Artefact:
+        """Make the collection."""
+        from ssi_core.corpus.table import ingest_table
+
+        return ingest_table(
+            self.paths,
+            links=self.links,
+            columns=self.columns,
+            labels=self.labels,
+            language=self.language,
+            **place,
+        )

@@ -1,0 +1,71 @@
+"""OpenSearch's User Behavior Insights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Unpack
+
+from pydantic import Field
+
+from ssi_core.corpus.source import LANGUAGE, Place, Source, files, option
+
+if TYPE_CHECKING:
+    from ssi_core.store import Artefact
+
+
+class Ubi(Source):
+    """Read User Behavior Insights (UBI 1.x): queries and events as OpenSearch keeps them.
+
+    FILES are exports of ubi_queries and ubi_events, in any order, together or apart: JSON lines
+    (also those of a bulk request, or with each document in _source), CSV, TSV or parquet, plain
+    or packed; or directories of such files. Queries and events are joined by their query_id.
+
+    What one query_id showed for one wording is a slate: its impressions, or, without these, the
+    response of the query. Positions begin with 0 where an impression has the ordinal 0, for each
+    application by itself. Documents are objects, by object_id: name a collection or a table that
+    has them (--ads); else their text is the description that events have.
+
+    Events of other actions, of no known query or of no object are counted by the reason; lines
+    that are no JSON, and objects without a text, are in quarantine.csv.
+    """
+
+    flow = "ingest-clicks"
+    examples = (
+        "ssi ingest ubi ubi_queries.ndjson.gz ubi_events.ndjson.gz --ads products --out clicks",
+        "ssi ingest ubi exports/ --ads products.csv --action click --action add_to_cart",
+    )
+
+    paths: tuple[Path, ...] = files("FILES", "Exports of queries and events")
+    ads: Path | None = Field(
+        default=None,
+        description="Collection or table (id, text) of the objects; empty: their descriptions",
+    )
+    actions: tuple[str, ...] = option(
+        ("click",), "Action that counts as a click; may be repeated", "--action"
+    )
+    shown_by: tuple[str, ...] = Field(
+        default=("impression",), description="Action that shows an object; may be repeated"
+    )
+    language: str | None = LANGUAGE
+    clicks: Literal["all", "first", "weighted", "inverse"] = Field(
+        default="all", description="Clicks that count, as 'ssi ingest clicks --help' explains"
+    )
+    clip: float = Field(default=10.0, ge=1, description="Of inverse: the largest weight of a click")
+    most_broken: float = Field(
+        default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
+    )
+
+    def read(self, **place: Unpack[Place]) -> Artefact:
+        """Make the collection."""
+        from ssi_core.corpus.clicks.rules import Rules
+        from ssi_core.corpus.clicks.ubi import ingest_ubi
+
+        return ingest_ubi(
+            self.paths,
+            ads=self.ads,
+            clicks=self.actions,
+            impressions=self.shown_by,
+            language=self.language,
+            rules=Rules(self.clicks, self.clip, self.most_broken),
+            **place,
+        )

@@ -1,0 +1,78 @@
+"""Wikipedia: dumps of pages-articles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+from pydantic import Field, model_validator
+
+from ssi_core.corpus.source import PROCESSES, Place, Source, files
+from ssi_core.root import home
+
+if TYPE_CHECKING:
+    from ssi_core.store import Artefact
+    from ssi_core.types import Progress
+
+
+class Wikipedia(Source):
+    """Read *-pages-articles*.xml(.bz2) dumps, multistream or not.
+
+    With --since the corpus is the same, and made sooner: pages whose bytes did not change keep
+    their words and links, and all links are resolved anew. A corpus that another version of ssi
+    read is not used, and the counts say so.
+    """
+
+    examples = (
+        "ssi ingest wikipedia enwiki-pages-articles.xml.bz2 --out corpus",
+        "ssi ingest wikipedia --download simplewiki --out corpus",
+        "ssi ingest wikipedia enwiki-20240602-pages-articles.xml.bz2 --since corpus --out corpus-2",
+    )
+
+    paths: tuple[Path, ...] = files("DUMPS", "Dumps", least=0)
+    download: str | None = Field(
+        default=None,
+        pattern=r"^[a-z0-9_\-]+$",
+        description="Fetch the dump of this wiki first, such as simplewiki",
+    )
+    date: str = Field(
+        default="latest",
+        pattern=r"^(latest|\d{8})$",
+        description="Date of that dump: YYYYMMDD or latest",
+    )
+    language: str | None = Field(
+        default=None, description="Code of the language; empty: what the dump says"
+    )
+    since: Path | None = Field(
+        default=None,
+        description="Corpus of an earlier dump of this wiki: only pages that changed are parsed",
+    )
+    processes: int | None = PROCESSES
+
+    @model_validator(mode="after")
+    def _one_input(self) -> Wikipedia:
+        if bool(self.paths) == bool(self.download):
+            raise ValueError("give DUMPS, or a wiki to download, not both and not neither")
+        return self
+
+    def fetched(self, progress: Progress | None = None) -> Source:
+        """Return the source with the dump that was downloaded."""
+        if self.download is None:
+            return self
+        from ssi_core.corpus.download import download_dump
+
+        there = home() / "dumps"
+        dump = download_dump(self.download, there, date=self.date, progress=progress)
+        return self.model_copy(update={"paths": (dump,), "download": None})
+
+    def follows(self, earlier: Artefact) -> bool:
+        """Tell whether an earlier collection is of a dump."""
+        return earlier.configuration.get("source") == "wikipedia"
+
+    def read(self, **place: Unpack[Place]) -> Artefact:
+        """Make the collection."""
+        from ssi_core.corpus.mediawiki import ingest_wikipedia
+
+        return ingest_wikipedia(
+            self.paths, language=self.language, since=self.since, processes=self.processes, **place
+        )

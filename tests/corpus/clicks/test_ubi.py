@@ -1,0 +1,237 @@
+"""OpenSearch's User Behavior Insights as it is: queries and events, joined by query_id."""
+
+import gzip
+import json
+import re
+import shlex
+
+import polars as pl
+import pytest
+
+from ssi_core.collection import open_collection
+from ssi_core.command.library import library
+from ssi_core.command.verb import run
+from ssi_core.corpus.clicks.rules import Rules
+from ssi_core.corpus.clicks.ubi import ingest_ubi
+from ssi_core.corpus.own import write_own
+from ssi_core.features.spec import TaskSpec
+from ssi_core.features.task import build_task
+from ssi_core.store import open_or_make
+from ssi_core.types import BadInput
+from tests.corpus.dumps import real_data
+from tests.flows.pages import REPOSITORY
+
+SHOES = {"b1": "a red shoe", "b2": "a blue shoe", "b3": "a green boot", "b4": "laces"}
+
+
+def query(number, words, hits=None, **more):
+    found = {} if hits is None else {"query_response_id": "r", "query_response_hit_ids": hits}
+    time = {"timestamp": "2024-12-10T00:01:29.378Z"}
+    return {"application": "shop", "query_id": number, "client_id": "c", "user_query": words,
+            "query_attributes": {}, **time, **found, **more}  # fmt: skip
+
+
+def event(action, number, item=None, ordinal=None, **more):
+    about = {}
+    if item is not None:
+        about["object"] = {"object_id": item, "object_id_field": "asin"}
+    if ordinal is not None:
+        about["position"] = {"ordinal": ordinal}
+    return {"application": "shop", "action_name": action, "query_id": number, "session_id": "s",
+            "client_id": "c", "timestamp": 1717527762025, "message_type": None, "message": None,
+            "event_attributes": about or None, **more}  # fmt: skip
+
+
+LOG = [
+    query("q1", "red  shoes"),
+    *[event("impression", "q1", item, n) for n, item in enumerate(("b1", "b2", "b3"))],
+    event("click", "q1", "b2", 1),
+    # Impressions are known of its response alone; what was clicked beside them was shown, too.
+    query("q2", "boots", hits=["b3", "b1"]),
+    query("q2", "boots", hits=[]),
+    event("click", "q2", "b3"),
+    event("click", "q2", "b4"),
+    # No click: the slate is left out.
+    query("q3", "laces", hits=["b4"]),
+    # An event knows its wording; without that, two wordings of one query_id leave it open.
+    query("q4", "sho"),
+    query("q4", "shoe"),
+    event("click", "q4", "b1", 0, user_query="shoe"),
+    event("click", "q4", "b2", 1),
+    event("click", "nowhere", "b1", 0),
+    event("search", "q1"),
+    event("impression", "q1"),
+    event("add_to_cart", "q1", "b3", 2),
+    {"application": "shop"},
+    query("q5", None),
+]
+
+
+def bulk(documents):
+    """Write documents as a bulk request has them."""
+    index = {False: "ubi_queries", True: "ubi_events"}
+    lines = []
+    for one in documents:
+        lines += [{"index": {"_index": index["action_name" in one], "_id": "x"}}, one]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "ubi.ndjson.gz"
+    path.write_bytes(gzip.compress(bulk(LOG).encode()))
+    return path
+
+
+@pytest.fixture(scope="module")
+def shoes(tmp_path_factory):
+    rows = pl.DataFrame({"id": list(SHOES), "text": list(SHOES.values())})
+    place = tmp_path_factory.mktemp("shoes")
+
+    def make(building):
+        write_own(building, [rows], [], where=place)
+
+    return open_or_make("collection", {}, {}, make, out=place / "shoes").path
+
+
+def slates(path):
+    """Impressions by wording: {wording: {object: (position, clicked)}}."""
+    opened = open_collection(path)
+    words = dict(pl.read_parquet(opened.parts("queries")).select("id", "text").rows())
+    found = {}
+    shown = opened.frame("impressions")
+    for page, ad, place, clicked in shown.select("page", "ad", "position", "clicked").rows():
+        found.setdefault(words[page], {})[ad] = (place, clicked)
+    return found
+
+
+def test_queries_and_events_are_joined_and_every_line_is_accounted_for(log, shoes, tmp_path):
+    made = ingest_ubi([log], tmp_path / "out", ads=shoes)
+    assert slates(made.path) == {
+        # The ordinals of this application begin with 0.
+        "red shoes": {"b1": (1, False), "b2": (2, True), "b3": (3, False)},
+        "boots": {"b3": (1, True), "b1": (2, False), "b4": (None, True)},
+        "shoe": {"b1": (1, True)},
+    }
+    counts, skipped = made.counts, made.skipped
+    assert (counts["queries_found"], counts["events_found"]) == (7, 12)
+    assert (counts["queries"], counts["documents"], counts["slates"]) == (4, 4, 3)
+    assert counts["shown_by_response"] == 3
+    assert skipped["event_of_unknown_query"] == skipped["event_of_several_wordings"] == 1
+    assert skipped["event_without_object_id"] == skipped["query_without_text"] == 1
+    assert skipped["neither_query_nor_event"] == 1
+    assert skipped["event_of_other_action"] == {"add_to_cart": 1, "search": 1}
+    assert skipped["slate_without_click"] == 1
+    clicks = open_collection(made.path).frame("relations/click")
+    assert dict(clicks.select("target", "weight").rows()) == {"b1": 1, "b2": 1, "b3": 1, "b4": 1}
+    assert ingest_ubi([log], tmp_path / "out", ads=shoes) == made
+
+
+def test_a_purchase_may_count_as_a_click(log, shoes, tmp_path):
+    made = ingest_ubi([log], tmp_path / "out", ads=shoes, clicks=["click", "add_to_cart"])
+    assert slates(made.path)["red shoes"]["b3"] == (3, True)
+
+
+def test_queries_and_events_may_be_apart_and_in_any_format(log, shoes, tmp_path):
+    whole = ingest_ubi([log], tmp_path / "whole", ads=shoes)
+    queries = [one for one in LOG if "action_name" not in one]
+    events = [one for one in LOG if "action_name" in one]
+    wrapped = [{"_index": "ubi_events", "_source": one} for one in events]
+    apart = tmp_path / "apart"
+    apart.mkdir()
+    (apart / "events.jsonl").write_text("".join(json.dumps(one) + "\n" for one in wrapped))
+    pl.DataFrame(queries, infer_schema_length=None).drop("query_attributes").write_parquet(
+        apart / "queries.parquet"
+    )
+    (apart / "notes.md").write_text("of another kind")
+    made = ingest_ubi([apart], tmp_path / "out", ads=shoes)
+    assert slates(made.path) == slates(whole.path)
+
+    flat = tmp_path / "flat.csv"
+    names = ["application", "query_id", "action_name", "user_query", "event_attributes",
+             "query_response_hit_ids"]  # fmt: skip
+    rows = [
+        {name: json.dumps(value) if isinstance(value, dict | list) else value
+         for name in names if (value := one.get(name)) is not None}
+        for one in LOG
+    ]  # fmt: skip
+    pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String)).write_csv(flat)
+    made = ingest_ubi([flat], tmp_path / "of-csv", ads=shoes)
+    assert slates(made.path) == slates(whole.path)
+    dotted = pl.DataFrame(
+        {
+            "action_name": ["impression", "click"],
+            "query_id": ["q1", "q1"],
+            "user_query": ["red shoes", "red shoes"],
+            "event_attributes.object.object_id": ["b1", "b1"],
+            "event_attributes.position.ordinal": ["1", "1"],
+        }
+    )
+    dotted.write_csv(tmp_path / "dotted.tsv", separator="\t")
+    made = ingest_ubi([tmp_path / "dotted.tsv"], tmp_path / "of-tsv", ads=shoes)
+    assert slates(made.path) == {"red shoes": {"b1": (1, True)}}
+
+
+def test_a_description_is_the_text_where_no_documents_are_given(tmp_path):
+    lines = []
+    for n in range(40):
+        click = event("click", f"q{n}", f"b{n}", 1)
+        click["event_attributes"]["object"]["description"] = f"a shoe of size {n}"
+        lines += [query(f"q{n}", f"size {n}"), click]
+    path = tmp_path / "ubi.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    made = ingest_ubi([path], tmp_path / "out")
+    texts = open_collection(made.path).documents.collect()["text"]
+    assert sorted(texts) == sorted(f"a shoe of size {n}" for n in range(40))
+    task = build_task(made.path, tmp_path / "task", spec=TaskSpec(relevant="click", words="all"))
+    assert sum(task.counts["pairs"].values()) == 40
+
+
+def test_the_command_of_the_page_runs_as_printed(shoes, tmp_path, monkeypatch):
+    text = (REPOSITORY / "docs" / "clicks.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^    (ssi ingest ubi .*)$", text, re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    (tmp_path / "products").symlink_to(shoes)
+    parts = {"queries": LOG[:1], "events": LOG[1:5]}
+    for name, documents in parts.items():
+        path = tmp_path / f"ubi_{name}.ndjson.gz"
+        path.write_bytes(gzip.compress(bulk(documents).encode()))
+    assert run(library, shlex.split(command)[1:]) == 0
+    assert slates(tmp_path / "ubi-clicks")["red shoes"]["b2"] == (2, True)
+
+
+def test_lines_that_are_no_json_and_unknown_objects_are_in_quarantine(log, shoes, tmp_path):
+    path = tmp_path / "broken.ndjson"
+    lines = [*bulk(LOG).splitlines(), "{not json", json.dumps(event("click", "q1", "b9", 3))]
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(BadInput, match=r"2 of 22 rows are broken.*broken\.ndjson, line 41"):
+        ingest_ubi([path], tmp_path / "out", ads=shoes)
+    made = ingest_ubi([path], tmp_path / "out", ads=shoes, rules=Rules("all", most_broken=0.2))
+    found = pl.read_csv(made.path / "quarantine.csv")
+    assert dict(found.select("category", "line").rows()) == {"json": 41, "ad_unknown": 42}
+    assert "'b9' is no id of shoes" in found["reason"].to_list()[1]
+    assert (made.skipped["row_json"], made.skipped["row_ad_unknown"]) == (1, 1)
+
+
+def test_what_holds_no_click_says_what_it_holds(shoes, tmp_path):
+    path = tmp_path / "ubi.jsonl"
+    path.write_text(json.dumps(event("search", "q1")) + "\n")
+    with pytest.raises(BadInput, match="1 action 'search'"):
+        ingest_ubi([path], tmp_path / "out", ads=shoes)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput, match=r"no file there is \.ndjson"):
+        ingest_ubi([tmp_path / "empty"], tmp_path / "out", ads=shoes)
+
+
+def test_the_published_file_is_read_to_its_last_line(tmp_path):
+    log = real_data("ubi-esci") / "ubi_queries_events.ndjson.gz"
+    rules = Rules("all", most_broken=0.5)
+    made = ingest_ubi([log], tmp_path / "out", rules=rules)
+    counts, skipped = made.counts, made.skipped
+    assert (counts["queries_found"], counts["events_found"], counts["rows"]) == (473, 3448, 3921)
+    # The half that was made of ESCI has ids alone; the half of the shop says what each id is.
+    assert skipped["row_ad_unknown"] > 1000
+    assert skipped["event_of_unknown_query"] == 87
+    assert skipped["event_of_other_action"]["add_to_cart"] == 234
+    assert counts["clicks"] > 100

@@ -1,0 +1,162 @@
+"""A source is a class and a line of the registry: a verb, a form and Python follow from it."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
+
+import click
+import pytest
+
+import ssi_core
+from flows.sources import settings_of
+from ssi_core import collection, store
+from ssi_core.command.fields import parameters
+from ssi_core.command.ingest import ingest
+from ssi_core.command.library import library
+from ssi_core.command.verb import run
+from ssi_core.corpus import inputs, own
+from ssi_core.corpus.source import Source, directory, files, option
+from ssi_core.corpus.sources import SOURCES, source_named
+from ssi_core.types import BadInput
+
+
+class Lines(Source):
+    """Read a file with a document on each line.
+
+    A line is a document, its number the id.
+    """
+
+    examples: ClassVar[tuple[str, ...]] = ("ssi ingest lines poems.txt --out corpus",)
+
+    paths: tuple[Path, ...] = files("FILE", "File of the lines", most=1)
+    skip: int = option(0, "Lines at the beginning that are left out", "--skip-lines")
+
+    def read(self, **place):
+        """Make the collection."""
+        import polars as pl
+
+        (path,) = self.paths
+
+        def make(building):
+            texts = path.read_text(encoding="utf-8").splitlines()[self.skip :]
+            rows = pl.DataFrame({"id": [str(n) for n in range(len(texts))], "text": texts})
+            own.write_own(building, [rows], [], where=path)
+
+        digests = inputs.digest_inputs([path])
+        settings = {"source": "lines", "skip": self.skip}
+        how = {name: place.get(name) for name in ("out", "force")}
+        return store.open_or_make(collection.KIND, settings, digests, make, **how)
+
+
+@pytest.fixture
+def poems(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "root"))
+    monkeypatch.setitem(sys.modules, "poetry_of_a_test", SimpleNamespace(Lines=Lines))
+    monkeypatch.setitem(SOURCES, "lines", "poetry_of_a_test:Lines")
+    path = tmp_path / "poems.txt"
+    path.write_text("Poems\nan old car\nthe moon\n")
+    return path
+
+
+def test_a_line_of_the_registry_gives_a_verb(poems, tmp_path, capsys):
+    assert run(library, ["ingest", "lines", "--help"]) == 0
+    told = capsys.readouterr().out
+    assert "A line is a document, its number the id." in told
+    assert "Examples:\n  ssi ingest lines poems.txt --out corpus" in told
+    assert "--skip-lines INTEGER" in told
+    out = tmp_path / "corpus"
+    assert (
+        run(library, ["ingest", "lines", str(poems), "--skip-lines", "1", "--out", str(out)]) == 0
+    )
+    assert collection.open_collection(out).documents.collect()["text"].to_list() == [
+        "an old car",
+        "the moon",
+    ]
+
+
+def test_it_gives_the_form_of_the_flow_and_a_source_in_python(poems, monkeypatch):
+    only = {name: SOURCES[name] for name in ("lines",)}
+    monkeypatch.setattr("flows.sources.SOURCES", only)
+    form = settings_of("ingest", "lines")
+    shown = form.model_json_schema()["properties"]
+    assert list(shown) == ["source", "paths", "skip", "out", "force"]
+    assert shown["skip"]["description"] == "Lines at the beginning that are left out"
+    chosen = form(paths=[str(poems)], skip=1).chosen()
+    assert chosen == Lines(paths=(poems,), skip=1)
+    with pytest.raises(BadInput, match="source 'lines': paths is missing"):
+        form().chosen()
+    documents = ssi_core.read(poems, source="lines", skip=1)
+    assert documents.frame["text"].to_list() == ["an old car", "the moon"]
+    assert documents.key == chosen.read().key
+    with pytest.raises(BadInput, match="source 'lines': leap=2: Extra inputs are not permitted"):
+        ssi_core.read(poems, source="lines", leap=2)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source_says_what_it_is_and_what_each_setting_means(name):
+    source = source_named(name)
+    assert source.__doc__ != Source.__doc__
+    assert source.examples
+    assert all(field.description for field in source.model_fields.values())
+    assert not any(str(field.description).endswith(".") for field in source.model_fields.values())
+    # What a help shows as an example can be typed.
+    verb = ingest.get_command(None, name)
+    for example in source.examples:
+        words = example.split()
+        assert words[:3] == ["ssi", "ingest", name]
+        verb.make_context(name, words[3:], resilient_parsing=True)
+
+
+def test_the_forms_share_out_the_sources():
+    forms = [settings_of(flow, default) for flow, default in (
+        ("ingest", "sample"), ("ingest-mates", "sample-mates"), ("ingest-clicks", "clicks"),
+    )]  # fmt: skip
+    named = [form.model_json_schema()["properties"]["source"]["enum"] for form in forms]
+    assert sorted(name for names in named for name in names) == sorted(SOURCES)
+    for form, names in zip(forms, named, strict=True):
+        assert form.model_fields["source"].default == names[0]
+        schema = form.model_json_schema()["properties"]
+        assert all(field.get("description") for field in schema.values())
+    seed = forms[0].model_json_schema()["properties"]["seed"]
+    assert (seed["minimum"], seed["default"]) == (0, 0)
+
+
+def test_a_setting_of_another_source_is_refused_not_ignored():
+    form = settings_of("ingest", "sample")
+    with pytest.raises(BadInput, match="'wikispeedia' has no setting 'topics'"):
+        form(source="wikispeedia", paths=["games"], topics="topics.txt").chosen()
+
+
+class _Fields(Source):
+    """Fields of each kind."""
+
+    paths: tuple[Path, ...] = directory("A directory")
+    kinds: tuple[str, ...] = option((), "Kinds", "--kind")
+    two: tuple[Path, Path] | None = option(None, "Two", "--two", "A B")
+    names: dict[str, str] = option({}, "Names", "--name", "ROLE=NAME")
+    share: float = 0.5
+
+
+def test_each_kind_of_field_is_read_as_its_class_takes_it():
+    command = click.Command("x", params=list(parameters(_Fields)))
+    words = [
+        "in",
+        "--kind",
+        "a",
+        "--kind",
+        "b",
+        "--two",
+        "p",
+        "q",
+        "--name",
+        "id=nr",
+        "--share",
+        "0.1",
+    ]
+    read = command.make_context("x", words).params
+    assert _Fields(**read) == _Fields(
+        paths=("in",), kinds=("a", "b"), two=("p", "q"), names={"id": "nr"}, share=0.1
+    )
+    with pytest.raises(click.BadParameter, match="'id' is not ROLE=NAME"):
+        command.make_context("x", ["in", "--name", "id"])

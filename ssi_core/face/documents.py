@@ -24,7 +24,8 @@ class Documents:
 
     Attributes
     ----------
-    artefact : its manifest
+    artefact : Artefact
+        Manifest of the directory.
 
     Examples
     --------
@@ -68,12 +69,12 @@ class Documents:
 
     @property
     def counts(self) -> Mapping[str, Any]:
-        """Return what was found and kept, and which column was taken for what."""
+        """Return how many documents and links were read, and the column of each role."""
         return self.artefact.counts
 
     @property
     def skipped(self) -> Mapping[str, Any]:
-        """Return what was left out, by the reason."""
+        """Return how many rows were left out, for each reason."""
         return self.artefact.skipped
 
     def __len__(self) -> int:
@@ -117,10 +118,10 @@ def read(
         URL, else its title; of documents without ids and URLs in memory, its number from 0.
         Documents with a column ``links`` need none.
     columns : mapping, optional
-        Name of a column by its role (id, title, text, url, language, timestamp, links; source and
-        target), where its name does not tell.
+        Role -> name of its column, where the name does not tell the role. Roles are id, title,
+        text, url, language, timestamp and links; of a table of links source and target.
     labels : sequence of str, optional
-        Columns that are kept to slice measures by.
+        Columns that are kept, to compute measures for each of their values.
     language : str, optional
         Code of the texts' language; by default guessed from their script.
     out : path, optional
@@ -129,7 +130,7 @@ def read(
     Raises
     ------
     BadInput
-        A file is damaged, a column cannot be told, or no document is left.
+        A file is damaged, the role of a column is not clear, or no document is left.
 
     Examples
     --------

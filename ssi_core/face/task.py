@@ -33,7 +33,8 @@ class Task:
 
     Attributes
     ----------
-    artefact : manifest of the directory
+    artefact : Artefact
+        Manifest of the directory.
 
     Examples
     --------

@@ -98,7 +98,8 @@ def _keys(name: str) -> list[tuple[str, ...]]:
 
 def _kind(value: str) -> str:
     """Return a type in the words of a person who writes TOML."""
-    return re.sub(r"\w+", lambda word: _KINDS.get(word[0], word[0]), value)
+    words = re.sub(r"\w+", lambda word: _KINDS.get(word[0], word[0]), value)
+    return re.sub(r"(?<=list of )(text|whole number|number)", r"\1s", words)
 
 
 def _fields(kind: Any, elsewhere: set[str]) -> list[dataclasses.Field[Any]]:

@@ -258,9 +258,10 @@ class Template:
             )
         ids = ", ".join(f"`{result.found['comparison']}`" for result in results)
         parts.append(f"Comparison {ids}.")
-        return textwrap.fill(
-            " ".join(parts), _WIDTH, break_long_words=False, break_on_hyphens=False
-        )
+        # No line may begin with the plus of a label: Markdown takes it for an entry of a list.
+        text = " ".join(parts).replace(" + ", "\0+ ")
+        lines = textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+        return lines.replace("\0", " ")
 
 
 def _head(cell: str) -> tuple[str, str]:

@@ -107,12 +107,12 @@ def read(
 
     Parameters
     ----------
-    documents : path, list of paths, frame, list or array
+    documents : str, Path, list of Path, frame, list or array
         A table (``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet``, plain or compressed) or several as
         a list of `Path`; a directory of Markdown, HTML and plain text, one in the format of BEIR,
         or one that ``ssi ingest`` has written; a frame of polars or pandas, a mapping of columns, a
         list of mappings; or texts: a list, a Series or an array of str.
-    links : path, frame, list, array or sparse matrix, optional
+    links : str, Path, frame, list, array or sparse matrix, optional
         Tables or a frame with the two ends of a link in each row, pairs, an array of two columns,
         or a matrix of scipy with an entry (i, j) for each link. An end is a document's id, else its
         URL, else its title; of documents without ids and URLs in memory, its number from 0.
@@ -124,7 +124,7 @@ def read(
         Columns that are kept, to compute measures for each of their values.
     language : str, optional
         Code of the texts' language; by default guessed from their script.
-    out : path, optional
+    out : str or Path, optional
         Directory to write; by default one of the store.
 
     Raises

@@ -134,7 +134,7 @@ class Index:
             The trained model.
         documents : Documents
             What `read` returned, or what it takes.
-        out : path, optional
+        out : str or Path, optional
             Directory to write; by default one of the store.
         task : Task, optional
             Task of the same documents: its matrices are used, and no text is read again.

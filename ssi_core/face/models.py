@@ -134,7 +134,7 @@ class Estimator:
         documents : Documents
             What `read` returned, or what it takes. They may be other documents than those of the
             task: they are read with the words that the model knows.
-        out : path, optional
+        out : str or Path, optional
             Directory to write; by default one of the store.
         """
         from ssi_core.face.index import Index
@@ -146,7 +146,7 @@ class Estimator:
 
         Parameters
         ----------
-        directory : path
+        directory : str or Path
             Directory to write; a model that is there is replaced.
 
         Raises
@@ -414,7 +414,7 @@ def load(directory: str | Path) -> Ranker:
 
     Parameters
     ----------
-    directory : path
+    directory : str or Path
         Directory of the model.
 
     Raises

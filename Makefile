@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test other-kernels docs-figures lint slow kills fuzz bench clean
+.PHONY: demo test other-kernels docs docs-figures lint slow kills fuzz bench clean
 
 demo: .venv/.stamp
 	$(BIN)/ssi demo
@@ -15,6 +15,10 @@ test: .venv/.stamp
 other-kernels: .venv/.stamp
 	OPENBLAS_CORETYPE=Prescott NUMBA_CPU_NAME=x86-64 NUMBA_CPU_FEATURES= \
 	  $(BIN)/pytest -q -n 2 --dist loadfile -m "trains and not slow"
+
+# The documentation as a site, in site/: a link to nowhere is an error.
+docs: .venv/.stamp
+	$(BIN)/zensical build --clean --strict
 
 # Figures of the pages, from docs/results (docs/numbers.md).
 docs-figures: .venv/.stamp

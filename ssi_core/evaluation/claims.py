@@ -41,8 +41,19 @@ APART: tuple[Outcome, ...] = ("same system", "not like with like")
 class Claim:
     """Row ``above`` is better than row ``below`` in ``measure``; rows are named by their labels.
 
-    With a ``margin`` the claim is that of no difference: the means of the two differ by less. The
-    margin is in the unit of the measure, and is fixed before anything is measured.
+    With a ``margin`` the claim is that of no difference.
+
+    Attributes
+    ----------
+    above : str
+        Label of the better row.
+    below : str
+        Label of the other row.
+    measure : str
+        Name of the measure.
+    margin : float
+        The means of the two rows differ by less than the margin, which is in the unit of the
+        measure and is fixed before anything is measured.
     """
 
     above: str

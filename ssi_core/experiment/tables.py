@@ -17,7 +17,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Published:
-    """What a paper prints for a row: fractions in 0..1, None where it prints nothing."""
+    """What a paper prints for a row: fractions in 0..1, None where it prints nothing.
+
+    Attributes
+    ----------
+    rank_loss, map, mrr, p_at_1, p_at_10, ndcg_at_10 : float
+        Values of the measures.
+    map_se, mrr_se, p_at_1_se, p_at_10_se, ndcg_at_10_se : float
+        Their standard errors.
+    parameters : str
+        Settings that the paper gives for the row.
+    note : str
+        What a reader must know about the numbers.
+    """
 
     rank_loss: float | None = None
     map: float | None = None
@@ -50,17 +62,26 @@ class Row:
 
     Attributes
     ----------
-    label : name in the comparison and in MLflow
-    model : name in `ssi_core.models.MODELS`
-    task : name in the table's tasks
-    seeds : number of seeds; None: the table's, or what the caller asks for
-    start : label of the row whose model, of the same seed, gives the first values
-    like : label of the row that this one is on other words: it has the model and the settings of
-        that row where it does not say otherwise, and stands in its place in claims against rows
-        that read these words (`likeness.compared`)
-    parameters : hyper-parameters, as written
-    paper : the printed numbers
-    note : what a reader must know about the row
+    label : str
+        Name of the row in the comparison and in MLflow.
+    model : str
+        Name of the model (`ssi_core.models.MODELS`).
+    task : str
+        Name of one of the table's tasks.
+    seeds : int
+        Number of seeds; by default that of the table, or what the caller asks for.
+    start : str
+        Label of the row whose model, of the same seed, gives the first values.
+    like : str
+        Label of the row that this one repeats on other words. This row has that row's model and
+        settings where it gives no others, and stands in its place in claims against rows that read
+        these words (`likeness.compared`).
+    parameters : mapping
+        Hyper-parameters of the model, as written.
+    paper : Published
+        Numbers that the paper prints.
+    note : str
+        What a reader must know about the row.
     """
 
     label: str
@@ -117,6 +138,15 @@ class PrintedRow:
     """A row that the paper has and this table has not: no model of ours is its like.
 
     It is shown with the paper's values alone, and makes no claims.
+
+    Attributes
+    ----------
+    label : str
+        Name of the row in the comparison.
+    paper : Published
+        Numbers that the paper prints.
+    note : str
+        What a reader must know about the row.
     """
 
     label: str
@@ -130,17 +160,31 @@ class Table:
 
     Attributes
     ----------
-    name : name of the experiment in MLflow
-    tasks : name -> how the task is made
-    rows : in printed order, labels are unique
-    claims : what the source claims, orders and no differences, tested together
-    baseline : label that every other row is tested against; the first row unless said
-    seeds : number of seeds of a row that does not say its own
-    source, note : citation, and what a reader must know
-    measures : those that the comparison shows, tests against the baseline and draws
-    scatter : pairs of labels whose average precisions are drawn against each other, the better one
-        first; none: the best row and the baseline
-    printed : rows that only the paper has
+    name : str
+        Name of the experiment in MLflow.
+    title : str
+        Heading of the comparison.
+    tasks : mapping
+        Name of a task -> how it is made.
+    rows : tuple of Row
+        Rows in printed order; their labels are unique.
+    claims : tuple of Claim
+        What the source claims, orders and no differences, tested together.
+    baseline : str
+        Label of the row that every other row is tested against; by default the first.
+    seeds : int
+        Number of seeds of a row that does not give its own.
+    source : str
+        Citation of the paper.
+    note : str
+        What a reader must know about the table.
+    measures : tuple of str
+        Measures that the comparison shows, tests against the baseline, and draws.
+    scatter : tuple of pairs
+        Pairs of labels whose average precisions are drawn against each other, the better one first;
+        by default the best row and the baseline.
+    printed : tuple of PrintedRow
+        Rows that only the paper has.
     """
 
     name: str

@@ -37,9 +37,12 @@ class Comparison:
 
     Attributes
     ----------
-    reports : label -> reports of its models, which differ in their seeds
-    measures : those that are shown
-    baseline : label of the ranker that the others are tested against
+    reports : mapping
+        Label of a ranker -> reports of its models, one for each seed.
+    measures : sequence of str
+        Measures that are shown and tested.
+    baseline : str
+        Label of the ranker that the others are tested against.
     """
 
     reports: Mapping[str, Sequence[Report]]
@@ -155,17 +158,27 @@ def compare(
     Parameters
     ----------
     rankers : sequence or mapping
-        Fitted on this task. As a mapping: label -> one, or several that differ in their seeds,
-        over which the values of each query are averaged.
+        Rankers that were fitted on this task. As a mapping: label -> one ranker, or several that
+        differ in their seeds; the values of each query are averaged over the seeds.
     task : Task
+        Task that the rankers were fitted on.
     measures : sequence of str, optional
-        Those that are shown and tested; ``reports`` has all.
+        Measures that are shown and tested; ``reports`` has all measures.
     baseline : str, optional
         Label of the ranker that the others are tested against; by default the first.
     side : str, optional
         "test", or "valid" as long as something is still to be chosen.
-    queries, seed : int, optional
-        Queries that are drawn, once for all rankers, and the seed of that draw.
+    queries : int, optional
+        Number of queries that are drawn, once for all rankers.
+    seed : int, optional
+        Seed of that draw.
+    threads : int, optional
+        Cores to use; the numbers do not depend on it.
+
+    Returns
+    -------
+    Comparison
+        Measures with standard errors, and the tests.
 
     Raises
     ------

@@ -24,7 +24,8 @@ class Documents:
 
     Attributes
     ----------
-    artefact : its manifest
+    artefact : Artefact
+        Manifest of the directory.
 
     Examples
     --------
@@ -68,12 +69,12 @@ class Documents:
 
     @property
     def counts(self) -> Mapping[str, Any]:
-        """Return what was found and kept, and which column was taken for what."""
+        """Return how many documents and links were read, and the column of each role."""
         return self.artefact.counts
 
     @property
     def skipped(self) -> Mapping[str, Any]:
-        """Return what was left out, by the reason."""
+        """Return how many rows were left out, for each reason."""
         return self.artefact.skipped
 
     def __len__(self) -> int:
@@ -108,26 +109,26 @@ def read(
 
     Parameters
     ----------
-    documents : path, list of paths, frame, list or array
+    documents : str, Path, list of Path, frame, list or array
         A table (``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet``, plain or compressed) or several as
         a list of `Path`; a directory of Markdown, HTML and plain text, one in the format of BEIR,
         or one that ``ssi ingest`` has written; a frame of polars or pandas, a mapping of columns, a
         list of mappings; or texts: a list, a Series or an array of str.
-    links : path, frame, list, array or sparse matrix, optional
+    links : str, Path, frame, list, array or sparse matrix, optional
         Tables or a frame with the two ends of a link in each row, pairs, an array of two columns,
         or a matrix of scipy with an entry (i, j) for each link. An end is a document's id, else its
         URL, else its title; of documents without ids and URLs in memory, its number from 0.
         Documents with a column ``links`` need none.
     columns : mapping, optional
-        Name of a column by its role (id, title, text, url, language, timestamp, links; source and
-        target), where its name does not tell.
+        Role -> name of its column, where the name does not tell the role. Roles are id, title,
+        text, url, language, timestamp and links; of a table of links source and target.
     labels : sequence of str, optional
-        Columns that are kept to slice measures by.
+        Columns that are kept, to compute measures for each of their values.
     language : str, optional
         Code of the texts' language; by default guessed from their script.
     source : str, optional
         Name of a source of ``ssi ingest``, such as ``"trec"``, whose files ``documents`` names.
-    out : path, optional
+    out : str or Path, optional
         Directory to write; by default one of the store.
     **settings
         Further settings of that source, such as ``topics="topics.txt"``.
@@ -135,7 +136,7 @@ def read(
     Raises
     ------
     BadInput
-        A file is damaged, a column cannot be told, or no document is left.
+        A file is damaged, the role of a column is not clear, or no document is left.
 
     Examples
     --------

@@ -29,8 +29,10 @@ class Results:
 
     Attributes
     ----------
-    hits : each with id, title and score
-    reason : why there is nothing; None where there is something
+    hits : tuple of Hit
+        Documents, each with ``id``, ``title`` and ``score``.
+    reason : str or None
+        Why there is no document; None where there is one.
     """
 
     hits: tuple[Hit, ...]
@@ -65,9 +67,12 @@ class Explanation(explain.Explanation):
 
     Attributes
     ----------
-    score : sum of all parts
-    parts : the largest ones, each with query_word, document_word and part
-    rest : sum of the others
+    score : float
+        Sum of all parts.
+    parts : sequence of Part
+        The largest parts, each with ``query_word``, ``document_word`` and ``part``.
+    rest : float
+        Sum of the other parts.
     """
 
     @property
@@ -90,11 +95,12 @@ class Explanation(explain.Explanation):
 
 
 class Index:
-    """Documents as a model sees them, ready to be searched; `Ranker.index` makes one.
+    """Documents as a model sees them, ready to be searched; the ``index`` of a ranker makes one.
 
     Attributes
     ----------
-    path : directory, which ``ssi search MODEL TEXT --index`` takes
+    path : Path
+        Directory, which ``ssi search MODEL TEXT --index`` takes.
 
     Examples
     --------
@@ -120,15 +126,24 @@ class Index:
         out: str | Path | None = None,
         task: Task | None = None,
     ) -> Index:
-        """Make the index of documents under a trained model, or find it.
+        """Make the index of documents under a trained model, or open the one in the store.
 
-        A task of the same documents has read them already.
+        Parameters
+        ----------
+        fitted : FittedModel
+            The trained model.
+        documents : Documents
+            What `read` returned, or what it takes.
+        out : str or Path, optional
+            Directory to write; by default one of the store.
+        task : Task, optional
+            Task of the same documents: its matrices are used, and no text is read again.
 
         Raises
         ------
         BadInput
-            The documents are in a language that the model does not read, or nearly no word of
-            theirs is one that it knows.
+            The documents are in a language that the model does not read, or the model knows nearly
+            none of their words.
         """
         docs = documents if isinstance(documents, Documents) else read(documents)
         parents = {"corpus": docs.key, "model": content_of(fitted)}
@@ -153,33 +168,45 @@ class Index:
     @overload
     def search(self, text: Sequence[str], k: int = 10) -> list[Results]: ...
     def search(self, text: str | Sequence[str], k: int = 10) -> Results | list[Results]:
-        """Return the k best documents of a text, or of each of several.
+        """Return the k best documents for a text, or for each of several texts.
 
         Parameters
         ----------
         text : str, or sequence or Series of str
+            One text, or several.
         k : int, optional
-            Documents at most: those that have nothing of the text are left out.
+            Number of documents at most; documents that share nothing with the text are left out.
+
+        Returns
+        -------
+        Results, or list of Results
+            Documents with their scores, best first.
         """
         texts = [text] if isinstance(text, str) else list(text)
         answers = [Results(one.hits, one.reason) for one in self._searcher.search(texts, k)]
         return answers[0] if isinstance(text, str) else answers
 
     def explain(self, text: str, document: str, k: int = 10) -> Explanation:
-        """Take the score of a text with a document apart into pairs of words.
+        """Write the score of a document for a text as a sum over pairs of words.
 
         Parameters
         ----------
         text : str
+            The text that was searched.
         document : str
-            Title or id.
+            Title or id of a document.
         k : int, optional
-            Pairs of words that are named, the largest ones.
+            Number of pairs that are listed, the largest ones first.
+
+        Returns
+        -------
+        Explanation
+            The score and its parts.
 
         Raises
         ------
         BadInput
-            There is no such document, or the score is no sum over words.
+            There is no such document, or the score of this model is not a sum over words.
         """
         return Explanation(**vars(explain.explain(self._searcher, text, document, k)))
 

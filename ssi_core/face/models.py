@@ -32,12 +32,17 @@ class Estimator:
 
     Attributes
     ----------
-    fitted_ : the trained model of the first fold; each of its arrays is an attribute, too, with an
-        underscore behind its name: ``U_``, ``V_``, ``diagonal_``
-    folds_ : the trained models of all folds; one where a task has none
-    task_ : the task; a model that was loaded has none
-    curve_ : frame of the triples and what was measured at each validation
-    reproducible_ : whether the same call gives the same bits
+    fitted_ : FittedModel
+        The trained model of the first fold. Each of its arrays is an attribute, too, with an
+        underscore behind its name: ``U_``, ``V_``, ``diagonal_``.
+    folds_ : list of FittedModel
+        The trained models of all folds; one model where a task has no folds.
+    task_ : Task
+        The task that the model was fitted on; a model that was loaded has none.
+    curve_ : DataFrame
+        A row for each validation: triples so far, and the measures.
+    reproducible_ : bool
+        Whether the same call gives the same bits.
     """
 
     random_state: int = 0
@@ -52,7 +57,13 @@ class Estimator:
         return {name: getattr(self, name) for name in _signature(type(self))}
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set some parameters; ValueError where one is not known or has a value that is none."""
+        """Set some parameters.
+
+        Raises
+        ------
+        ValueError
+            A parameter is unknown, or its value is not allowed.
+        """
         known = self.get_params()
         if unknown := sorted(set(parameters) - set(known)):
             raise ValueError(
@@ -75,9 +86,10 @@ class Estimator:
         task : Task
             What `Task.of` or `Task.open` returned.
         y : None
-            Not used; there for scikit-learn.
+            Not used; scikit-learn passes it.
         threads : int, optional
-            1 repeats bit by bit; more are faster, and differ a little from run to run.
+            Cores to train on. With 1 the same call gives the same bits; with more it is faster and
+            a little different each time.
 
         Raises
         ------
@@ -113,14 +125,14 @@ class Estimator:
         return ranker.fit(task, rng, watch=watch, threads=threads, checkpoint=checkpoint)
 
     def index(self, documents: Any, *, out: str | Path | None = None) -> Index:
-        """Return the index of documents under this model, which is made once and kept.
+        """Return the index of documents under this model; it is made once and kept in the store.
 
         Parameters
         ----------
         documents : Documents
-            What `read` returned, or what it takes. They need not be those of the task: they are
-            read with the words that the model knows.
-        out : path, optional
+            What `read` returned, or what it takes. They may be other documents than those of the
+            task: they are read with the words that the model knows.
+        out : str or Path, optional
             Directory to write; by default one of the store.
         """
         from ssi_core.face.index import Index
@@ -130,7 +142,10 @@ class Estimator:
     def save(self, directory: str | Path) -> None:
         """Write the model (of the first fold) to a directory, which every command takes as a MODEL.
 
-        A model that is there is replaced.
+        Parameters
+        ----------
+        directory : str or Path
+            Directory to write; a model that is there is replaced.
 
         Raises
         ------
@@ -178,9 +193,9 @@ class Ranker(Estimator):
     model : str
         Name, as in a table: ``"lsi_mixture"``, ``"query_expansion"``, ``"word_pairs"``, ...
     random_state : int, optional
-        Seed of every random choice; the same seed, the same bits on one thread.
+        Seed of every random choice; on one thread the same seed gives the same bits.
     **parameters
-        Hyper-parameters of the model, as in a table; what is not given has the model's default.
+        Hyper-parameters of the model, as in a table; the others have the model's defaults.
 
     Examples
     --------
@@ -260,23 +275,25 @@ class SSI(Estimator):
     Parameters
     ----------
     auto : bool, optional
-        Choose margin, rate and both views on validation, from the grids of that table; what is
-        given for them then does not count. About ten times the time.
+        Choose margin, rate and both views on validation, from the grids of that table; values that
+        are given for them are then ignored. It takes about ten times as long.
     diagonal : str, optional
-        "learned": a weight for each word (D). "identity": one for all words, as in ``U'V + I``.
-        "none": without.
+        "learned": a weight for each word (D). "identity": the same weight for all words, as in
+        ``U'V + I``. "none": no diagonal.
     dimensions : int, optional
         Rank of U and V.
     margin : float, optional
-        Of the hinge ``max(0, margin - f(q, d+) + f(q, d-))``.
+        Margin of the hinge loss ``max(0, margin - f(q, d+) + f(q, d-))``.
     rate : float, optional
         Learning rate of U and V.
     diagonal_rate : float, optional
         Rate of D, as a multiple of ``rate``.
     init_std : float, optional
         Standard deviation of U and V at the start.
-    view, diagonal_view : str, optional
-        Weightings of words that U and V read, and D.
+    view : str, optional
+        Weighting of words that U and V read.
+    diagonal_view : str, optional
+        Weighting of words that D reads.
     negatives : int, optional
         Documents d- that are tried for a pair until one violates the margin.
     epoch : int, optional
@@ -286,11 +303,11 @@ class SSI(Estimator):
     budget : int, optional
         Triples (q, d+, d-) at most.
     seconds : float, optional
-        End the training at the first validation after so many seconds. How many triples that are
-        depends on the machine, so that the result is not reproducible (``reproducible_`` is False);
-        ``fitted_.model.budget`` is the budget that gives it again.
+        End the training at the first validation after so many seconds. How many triples that gives
+        depends on the machine, so the result is not reproducible (``reproducible_`` is False);
+        ``fitted_.model.budget`` is the budget in triples that repeats it.
     random_state : int, optional
-        Seed of the start and of the sampling; the same seed, the same bits on one thread.
+        Seed of the start and of the sampling; on one thread the same seed gives the same bits.
 
     Examples
     --------
@@ -391,7 +408,12 @@ class _TimeIsOver(Exception):
 
 
 def load(directory: str | Path) -> Ranker:
-    """Read a model that `Ranker.save`, or a run of MLflow, has written.
+    """Read a model that ``save``, or a run of MLflow, has written.
+
+    Parameters
+    ----------
+    directory : str or Path
+        Directory of the model.
 
     Raises
     ------

@@ -33,7 +33,8 @@ class Task:
 
     Attributes
     ----------
-    artefact : manifest of the directory
+    artefact : Artefact
+        Manifest of the directory.
 
     Examples
     --------
@@ -93,7 +94,7 @@ class Task:
             links, and all for judgements.
         split_seed : int, optional
             Key of the hash that gives the sides.
-        out : path, optional
+        out : str or Path, optional
             Directory to write; by default one of the store.
 
         Raises

@@ -27,7 +27,7 @@ class BestOf(Parts):
 
     Parameters
     ----------
-    parts : tuple of mappings
+    parts : list of tables
         Two models or more: ``model`` (its name) and its hyper-parameters; in TOML
         ``[[rows.parts]]``.
     validation_queries : int

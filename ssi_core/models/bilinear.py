@@ -44,17 +44,25 @@ class Bilinear(Trained):
 
     Parameters
     ----------
-    form : form of W
-    tied : U is V, so that W is symmetric
-    dimensions : N, the rank of W
-    init_std : standard deviation of U and V at the start, or several to choose from
-    adagrad : a rate for each word, which falls with its steps (`kernels.adagrad`); ``rates`` then
-        are about the size of the first step of an entry of U and V
-    learn_first : name of a further task (``task.also``) that ``U'V``, without a diagonal, learns
-        first; U and V start from there. For tasks with few pairs
-    learn_on : name of a further task, such as ``monolingual``, that is learnt in place of the task:
-        its queries are in the language of the documents, as are translated ones
-    others : see `Trained`
+    form : str
+        Form of W: "low_rank", or "zero" for a diagonal alone.
+    tied : bool
+        U is V, so that W is symmetric.
+    dimensions : int
+        N, the rank of W.
+    init_std : float or list of float
+        Standard deviation of U and V at the start; of several values validation chooses.
+    adagrad : bool
+        A rate for each word, which falls with its steps (`kernels.adagrad`); ``rates`` are then
+        about the size of the first step of an entry of U and V.
+    learn_first : str
+        Name of a further task (``task.also``) that ``U'V``, without a diagonal, learns first; U and
+        V start from there. It helps on tasks with few pairs.
+    learn_on : str
+        Name of a further task, such as "monolingual", that is learnt in place of the task: its
+        queries are in the language of the documents, as translated queries are.
+    others
+        See `Trained`.
     """
 
     name: ClassVar[str] = "bilinear"

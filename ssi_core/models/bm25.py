@@ -24,9 +24,12 @@ class Bm25(Model):
 
     Parameters
     ----------
-    k1 : saturation of a document's counts
-    b : share of the length normalisation, 0..1
-    k3 : saturation of the query's counts; it matters where queries are documents
+    k1 : float
+        Saturation of a document's counts.
+    b : float
+        Share of the length normalisation, 0..1.
+    k3 : float
+        Saturation of the query's counts; it matters where queries are documents.
     """
 
     name: ClassVar[str] = "bm25"

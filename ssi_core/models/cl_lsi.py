@@ -57,10 +57,14 @@ class ClLsi(Model):
 
     Parameters
     ----------
-    view : weighting of both sides
-    dimensions : N, or several of which the rank loss on training pairs chooses
-    measure : "cosine" or "dot"
-    tuning_queries : training queries that choose
+    view : str
+        Weighting of words of both sides.
+    dimensions : int or list of int
+        N; of several values the rank loss on training pairs chooses.
+    measure : str
+        "cosine" or "dot".
+    tuning_queries : int
+        Training queries whose rank loss chooses.
     """
 
     name: ClassVar[str] = "cl_lsi"

@@ -32,18 +32,27 @@ class HalfTransductive(Bilinear):
 
     Parameters
     ----------
-    diagonal : as in `Bilinear`, added to both scores; the paper has none
-    tied : documents that are not known have the map of queries, ``g(x, y) = (U x)' (U y)`` (the
-        paper), or one of their own, ``(U x)' (V y)``
-    gamma : weight of the functional objective; 0: none, which makes a step cheaper
-    initial : "functional": the maps are those of ``U'U`` (with the diagonal) after
-        ``functional_budget`` triples and ``v_i = U phi(y_i)``, so that documents that are hardly
-        ever drawn have a vector that means something. "normal": maps and v are normal (the paper,
-        with an ``init_std`` of 1)
-    functional_budget, functional_rates : triples and learning rates of that phase; None: the same
-        rates. It also chooses alpha, margin and init_std where there are several
-    init_std : standard deviation of the maps (and v) at the start, or several to choose from
-    others : see `Bilinear`; a start without vectors of documents gives ``v_i = U phi(y_i)``
+    diagonal : str
+        As in `Bilinear`, added to both scores; the paper has none.
+    tied : bool
+        Unknown documents have the map of queries, ``g(x, y) = (U x)' (U y)`` (the paper); if false,
+        a map of their own, ``(U x)' (V y)``.
+    gamma : float
+        Weight of the functional objective; 0 leaves it out, which makes a step cheaper.
+    initial : str
+        "functional": the maps are those of ``U'U`` (with the diagonal) after ``functional_budget``
+        triples, and ``v_i = U phi(y_i)``, so that documents that are hardly ever drawn have a
+        useful vector. "normal": maps and v are drawn from a normal distribution (the paper, with an
+        ``init_std`` of 1).
+    functional_budget : int
+        Triples of the phase before.
+    functional_rates : list of float
+        Learning rates of the phase before; by default those of ``rates``. That phase also chooses
+        alpha, margin and init_std where they have several values.
+    init_std : float or list of float
+        Standard deviation of the maps (and v) at the start; of several values validation chooses.
+    others
+        See `Bilinear`. From a start without vectors of documents, ``v_i = U phi(y_i)``.
     """
 
     name: ClassVar[str] = "half_transductive"

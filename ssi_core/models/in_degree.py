@@ -27,7 +27,8 @@ class InDegree(Model):
 
     Parameters
     ----------
-    view : words that texts are read with; their weights take no part in the score
+    view : str
+        Weighting of words that texts are read with; the score does not use it.
     """
 
     name: ClassVar[str] = "in_degree"

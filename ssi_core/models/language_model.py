@@ -28,7 +28,8 @@ class LanguageModel(Model):
 
     Parameters
     ----------
-    background : weight of the collection, between 0 and 1; long queries need more of it
+    background : float
+        Weight of the collection, between 0 and 1; long queries need more of it.
     """
 
     name: ClassVar[str] = "language_model"

@@ -39,9 +39,12 @@ class Lsi(Model):
 
     Parameters
     ----------
-    view : weighting of the factored matrix
-    dimensions : N, or several of which the training rank loss chooses
-    tuning_queries : training queries that choose
+    view : str
+        Weighting of words of the factored matrix.
+    dimensions : int or list of int
+        N; of several values the rank loss on training pairs chooses.
+    tuning_queries : int
+        Training queries whose rank loss chooses.
     """
 
     name: ClassVar[str] = "lsi"
@@ -93,11 +96,16 @@ class LsiMixture(Model):
 
     Parameters
     ----------
-    view : weighting of the factored matrix
-    tfidf_view : weighting of the cosine; None: the same
-    dimensions : N, or several to choose from
-    alphas : weights to choose from
-    tuning_queries : training queries that choose
+    view : str
+        Weighting of words of the factored matrix.
+    tfidf_view : str
+        Weighting of words of the cosine; by default that of ``view``.
+    dimensions : int or list of int
+        N; of several values the rank loss on training pairs chooses.
+    alphas : list of float
+        Values of alpha to choose from.
+    tuning_queries : int
+        Training queries whose rank loss chooses.
     """
 
     name: ClassVar[str] = "lsi_mixture"

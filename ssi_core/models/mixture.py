@@ -39,10 +39,14 @@ class Mixture(Parts):
 
     Parameters
     ----------
-    parts : two models: ``model`` (its name) and its hyper-parameters; in TOML ``[[rows.parts]]``
-    betas : weights of the second model to choose from, none negative; with 0 it may be left out
-    tune_on : pairs whose rank loss chooses: "valid", or "train"
-    tuning_queries : queries that choose
+    parts : list of two tables
+        Two models: ``model`` (its name) and its hyper-parameters; in TOML ``[[rows.parts]]``.
+    betas : list of float
+        Weights of the second model to choose from, none negative; with 0 it may be left out.
+    tune_on : str
+        Pairs whose rank loss chooses: "valid" or "train".
+    tuning_queries : int
+        Queries whose rank loss chooses.
     """
 
     name: ClassVar[str] = "mixture"

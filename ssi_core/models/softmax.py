@@ -43,16 +43,29 @@ class Softmax(Model):
 
     Parameters
     ----------
-    view : weighting of both sides
-    dimensions : N
-    temperature : t
-    batch : pairs that are told from each other
-    rates : learning rates of the steps of Adam, as a share of the largest entry of U and V at the
-        start; the one of the lowest validation rank loss after ``search_budget`` pairs is taken
-    epoch, budget, patience : pairs between validations, pairs at most, validations without
-        improvement before the end
-    search_budget : pairs of each trial of a rate
-    validation_queries : queries of the validation rank loss
+    view : str
+        Weighting of words of both sides.
+    dimensions : int
+        N, the rank of both maps.
+    temperature : float
+        t in the loss.
+    batch : int
+        Pairs that are told from each other.
+    rates : list of float
+        Learning rates of the steps of Adam, as a share of the largest entry of U and V at the
+        start; the one of the lowest rank loss after ``search_budget`` pairs is taken.
+    rate_by : str
+        Rank loss that chooses the rate: "training" or "validation".
+    epoch : int
+        Pairs between two validations.
+    budget : int
+        Pairs at most.
+    patience : int
+        Validations without improvement before the training ends.
+    search_budget : int
+        Pairs of each trial of a rate.
+    validation_queries : int
+        Queries of the rank loss on validation.
     """
 
     name: ClassVar[str] = "softmax"

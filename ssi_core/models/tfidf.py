@@ -17,7 +17,8 @@ class TfIdf(Model):
 
     Parameters
     ----------
-    view : weighting, "raw" or "sublinear", with an optional cut
+    view : str
+        Weighting of words, such as "raw" or "sublinear", with an optional cut.
     """
 
     name: ClassVar[str] = "tfidf"

@@ -44,34 +44,54 @@ class Trained(Model):
 
     Parameters
     ----------
-    diagonal : "none", "identity", "alpha" (``alpha I``) or "learned" (a weight per word, from 1)
-    alpha : with diagonal "alpha": its value, its start, or several values to choose from
-    alpha_rate : learning rate of alpha; 0 keeps it fixed
-    diagonal_rate : with diagonal "learned": rate of D as a multiple of W's rate
-    view, diagonal_view : what W and the diagonal read; None: the same
-    rates : learning rates; the one with the lowest rank loss after ``search_budget`` triples is
-        taken
-    rate_by : "training" (the paper) or "validation" rank loss chooses the rate; other settings,
-        where there are several, are chosen by validation rank loss
-    margin : of the hinge, or several to choose from; a margin of 1 / alpha with the identity is
-        alpha with a margin of 1
-    negatives : documents d- tried per positive until one violates
-    against : "random": d- is any document; "shown": one that was shown to the query, where the task
+    diagonal : str
+        "none"; "identity": equal words count 1; "alpha": they count alpha; "learned": a weight for
+        each word, which starts at 1.
+    alpha : float or list of float
+        With diagonal "alpha": its value, or its start; of several values validation chooses.
+    alpha_rate : float
+        Learning rate of alpha; 0 keeps it fixed.
+    diagonal_rate : float
+        With diagonal "learned": rate of D as a multiple of the rate of W.
+    view : str
+        Weighting of words that W reads.
+    diagonal_view : str
+        Weighting of words that the diagonal reads; by default that of ``view``.
+    rates : list of float
+        Learning rates; the one with the lowest rank loss after ``search_budget`` triples is taken.
+    rate_by : str
+        Rank loss that chooses the rate: "training" (the paper) or "validation". Other settings with
+        several values are chosen by the rank loss on validation.
+    margin : float or list of float
+        Margin of the hinge loss. With the identity, a margin of 1 / alpha is the same as alpha with
+        a margin of 1.
+    negatives : int
+        Documents d- that are tried for a pair until one violates the margin.
+    against : str
+        "random": d- is any document. "shown": d- is one that was shown to the query, where the task
         knows what was shown (`types.Shown`); validation is then on slates. A task whose weights are
-        relevance times showings is only learnt against "shown"
-    warp : multiply the rate of a step by ``L(floor((Y - 1) / n))``, ``L(k) = 1 + 1/2 + ... + 1/k``,
-        where n is the trial that violated, of Y documents (`kernels.sweep.rank_weight`)
-    epoch, budget, patience : triples between validations, triples at most, validations without
-        improvement before the end
-    search_budget : triples of each trial of the search
-    validation_queries : queries of the validation rank loss
-    pairs : share of the training pairs that is learnt from (`features.share`), 0 < pairs <= 1. The
-        others are as unknown to the training as test pairs are: it may draw them as d-, and its
-        training rank loss takes them for irrelevant. Validation and test do not change with it:
-        their candidates are without all training pairs of a query, so that shares can be compared
-    curves : tell ``watch`` also the rank losses ``curve/train_rank_loss``, of the pairs learnt
-        from, and ``curve/test_rank_loss``, of ``validation_queries`` queries each. They are only
-        told: validation alone ends a training and chooses its parameters and settings
+        relevance times showings needs "shown".
+    warp : bool
+        Multiply the rate of a step by ``L(floor((Y - 1) / n))``, ``L(k) = 1 + 1/2 + ... + 1/k``,
+        where n is the trial that violated the margin, of Y documents (`kernels.sweep.rank_weight`).
+    epoch : int
+        Triples between two validations.
+    budget : int
+        Triples at most.
+    patience : int
+        Validations without improvement before the training ends.
+    search_budget : int
+        Triples of each trial of the search.
+    validation_queries : int
+        Queries of the rank loss on validation.
+    pairs : float
+        Share of the training pairs that is learnt from (`features.share`). The other pairs are
+        treated like test pairs: they may be sampled as negatives and count as irrelevant in the
+        training rank loss. Validation and test stay the same, so that shares can be compared.
+    curves : bool
+        Also report ``curve/train_rank_loss``, of the pairs learnt from, and
+        ``curve/test_rank_loss``, of ``validation_queries`` queries each. Neither has an influence
+        on the training.
     """
 
     diagonal: Literal["none", "identity", "alpha", "learned"] = "identity"

@@ -60,13 +60,20 @@ class WordPairs(Trained):
 
     Parameters
     ----------
-    form : form of W
-    hollow : ``W_ss`` stays zero; dense and sparse
-    initial : W at the start, "zero" or "identity"; dense and sparse
-    entries : p, weights that a sparse row may keep
-    round_budget : triples of each training between two cuts of a sparse W
-    buckets : H, weights of a hashed W; pair (s, t) has that of bucket ``(s P + t) mod H``
-    others : see `Trained`
+    form : str
+        Form of W: "dense", "sparse" or "hashed".
+    hollow : bool
+        Keep ``W_ss`` at zero (dense and sparse).
+    initial : str
+        W at the start, "zero" or "identity" (dense and sparse).
+    entries : int
+        p, the number of weights that a sparse row may keep.
+    round_budget : int
+        Triples of each training between two cuts of a sparse W.
+    buckets : int
+        H, the number of weights of a hashed W; pair (s, t) has that of bucket ``(s P + t) mod H``.
+    others
+        See `Trained`.
     """
 
     name: ClassVar[str] = "word_pairs"

@@ -3,6 +3,7 @@
     <!-- result: NAME EXPRESSION -->2.16 ±.07 %<!-- /result -->     one figure in a text
     <!-- table: NAME ... -->        a table of Markdown, whose lines the marker describes
     <!-- output: NAME -->           what 'ssi compare NAME' prints of the table
+    <!-- reference: NAME -->        keys and verbs as the code has them (`tests.docs.reference`)
     <!-- measured: COMMAND -->      figures that a command printed; they are not filled in
 
 HTML comments are not shown by readers of Markdown. `docs/numbers.md` explains them to those who
@@ -24,8 +25,9 @@ from flows.verdicts import claims_line
 from ssi_core.evaluation.comparison import TITLES, digits
 from ssi_core.types import BadInput
 from tests.docs.figures import MissingResult, Result, Results, between, title
+from tests.docs.reference import reference
 
-KINDS = ("result", "table", "output", "measured")
+KINDS = ("result", "table", "output", "reference", "measured")
 _OPENING = re.compile(rf"<!--\s*({'|'.join(KINDS)}):(.*?)-->", re.DOTALL)
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _HEAD = re.compile(r"([^{}]*)\{([^{}]+)\}")
@@ -138,6 +140,8 @@ def _body(marker: Marker, old: str, results: Results) -> str:
     if marker.kind == "output":
         result, words = results.named(marker.said)
         return f"\n\n```text\n{output(result, words)}\n```\n\n"
+    if marker.kind == "reference":
+        return f"\n\n{reference(marker.said)}\n\n"
     return old
 
 
@@ -254,9 +258,10 @@ class Template:
             )
         ids = ", ".join(f"`{result.found['comparison']}`" for result in results)
         parts.append(f"Comparison {ids}.")
-        return textwrap.fill(
-            " ".join(parts), _WIDTH, break_long_words=False, break_on_hyphens=False
-        )
+        # No line may begin with the plus of a label: Markdown takes it for an entry of a list.
+        text = " ".join(parts).replace(" + ", "\0+ ")
+        lines = textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+        return lines.replace("\0", " ")
 
 
 def _head(cell: str) -> tuple[str, str]:

@@ -305,6 +305,7 @@ def test_a_table_has_rows_cells_headings_and_says_what_it_is_of(results):
     assert "2 seeds (1 of TF-IDF, BM25)." in caption
     assert "sd over seeds: rank loss ." in caption
     assert "Comparison `kept`." in caption
+    assert not re.search(r"^[-+*] ", text, re.MULTILINE)
 
 
 def test_the_output_is_what_compare_prints_of_the_rows(results):

@@ -15,6 +15,7 @@ from tests.corpus.clicks import logs
 from tests.flows.pages import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "collection.md").read_text(encoding="utf-8")
+RUNS = [("docs/collection.md", None)]
 
 
 def table_below(heading):

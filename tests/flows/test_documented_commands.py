@@ -1,4 +1,4 @@
-"""The commands of the documentation, run as they are printed, on a fresh checkout."""
+"""The commands of the documentation, run as they are printed."""
 
 import contextlib
 import os
@@ -15,17 +15,41 @@ import pytest
 
 from flows.kept import GRACE
 from flows.shipped import NEW_DATA, shipped_tables
+from ssi_core.corpus.sample import write_sample
+from ssi_core.corpus.wikispeedia import ingest_wikispeedia
+from tests.corpus.clicks import logs
+from tests.corpus.dumps import real_data
+from tests.face.conftest import write_articles
 from tests.flows.machine import wait_for
-from tests.flows.pages import REPOSITORY, blocks, section
+from tests.flows.pages import NOT_RUN, REPOSITORY, blocks, commands, every_block
+from tests.flows.test_own_page import write_files
 
 SECTIONS = [
     ("docs/deployment.md", "With one command"),
     ("docs/deployment.md", "Each by itself"),
-    ("README.md", "Deployments"),
+    ("docs/operator.md", None),
 ]
+"""Sections that run in a fresh checkout, and use its servers; None: all of a page."""
+TABLES = [("docs/which-table.md", "Links"), ("docs/which-table.md", "Clicks")]
+JUDGED = [("docs/which-table.md", "Judged queries")]
+STORIES = [
+    ("docs/own-texts.md", "With commands"),
+    ("docs/search-engineer.md", None),
+    ("docs/researcher.md", None),
+    ("docs/backup.md", "Commands"),
+    ("docs/clicks.md", "Night by night"),
+    ("docs/hashing.md", "Words that go together"),
+    ("docs/mates.md", "Mates: documents of two languages on one subject"),
+    ("docs/mlflow.md", "What MLflow holds"),
+    ("docs/retraining.md", "Retraining, and who becomes champion"),
+]
+"""Sections that run in an empty directory with the files that they name."""
+RUNS = [*SECTIONS, *TABLES, *JUDGED, *STORIES]
 ANSWERS = {
     # What a block starts that does not end by itself, and when the next one may begin.
     "ssi up": lambda log: "all of it runs" in log(),
+    "ssi ui": lambda log: {"MLflow", "Prefect"} <= {*re.findall(r"MLflow|Prefect", log())},
+    "ssi serve": lambda log: httpx.get("http://127.0.0.1:8000/healthz").is_success,
     "server start": lambda log: httpx.get("http://127.0.0.1:4200/api/health").is_success,
     "mlflow server": lambda log: httpx.get("http://127.0.0.1:5000/health").is_success,
     "worker start": lambda log: "started" in log(),
@@ -46,7 +70,7 @@ def test_blocks_are_what_is_printed(tmp_path, monkeypatch):
 def taken():
     """The ports that the printed commands use, as far as somebody else has them."""
     ports = []
-    for port in (4200, 5000):
+    for port in (4200, 5000, 8000):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -76,7 +100,7 @@ def variables(checkout):
 
 
 @contextlib.contextmanager
-def terminals(checkout):
+def terminals(checkout, environment):
     """A function that runs a block of commands in a terminal of its own, until it has answered."""
     started = []
 
@@ -84,7 +108,7 @@ def terminals(checkout):
         log = checkout / f"terminal-{len(started)}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                ["bash", "-euc", block], cwd=checkout, env=variables(checkout),
+                ["bash", "-euc", block], cwd=checkout, env=environment,
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
             )  # fmt: skip
         started.append(process)
@@ -98,7 +122,8 @@ def terminals(checkout):
                 return True
             return bool(goes_on) and goes_on[0](log.read_text)
 
-        wait_for(answered, 300)
+        wait_for(answered, 900)
+        return log.read_text()
 
     try:
         yield run
@@ -113,39 +138,103 @@ def terminals(checkout):
             process.wait()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("page", "heading"), SECTIONS)
-def test_the_commands_of_a_section_work_as_printed(page, heading, checkout):
-    if "ssi up" not in section(page, heading) and page == "README.md":
-        pytest.skip(f"{page} has the commands of before")
+def run_as_printed(page, heading, place, environment):
+    """Run the commands of a section, or of a page, in their order; return what the last printed."""
     if ports := taken():
         pytest.skip(f"somebody else has the ports {ports}, which {page} names")
-    with terminals(checkout) as run:
-        for block in blocks(page, heading):
-            run(block)
+    with terminals(place, environment) as run:
+        for block in commands(page, heading):
+            if block.first not in NOT_RUN.get(page, {}):
+                printed = run(block.text)
+    return printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "heading"), SECTIONS)
+def test_the_commands_of_a_deployment_work_as_printed(page, heading, checkout):
+    run_as_printed(page, heading, checkout, variables(checkout))
     # The sample that `ingest` makes, and nothing outside the checkout.
     assert list((checkout / ".ssi" / "store" / "corpus").iterdir())
 
 
+def compiled(place):
+    """Variables of a root of its own, with compiled kernels."""
+    environment = variables(REPOSITORY) | {"SSI_ROOT": str(place / "root")}
+    del environment["NUMBA_DISABLE_JIT"]
+    return environment
+
+
+def sample(place):
+    """Write the sample, and its dumps under the names that pages give to those of Wikipedia."""
+    write_sample(place, documents=300, seed=0)
+    dumps = {
+        "enwiki-sample-pages-articles.xml.bz2": ("enwiki", "simplewiki-latest"),
+        "jawiki-sample-pages-articles.xml.bz2": ("jawiki",),
+    }
+    for name, others in dumps.items():
+        for other in others:
+            (place / f"{other}-pages-articles.xml.bz2").symlink_to(name)
+    (place / "enwiki-langlinks.sql.gz").symlink_to("enwiki-sample-langlinks.sql.gz")
+
+
+def logs_of_two_days(place):
+    names = "".join(f'{role} = "{name}"\n' for role, name in logs.COLUMNS.items())
+    (place / "map.toml").write_text(f"[columns]\n{names}")
+    logs.write_csv(place / "monday.csv", logs.rows(200, seed=0))
+    logs.write_csv(place / "tuesday.csv", logs.rows(200, seed=1))
+
+
+def own_files(place):
+    write_files(place)
+    write_articles(place, 300)
+
+
+def wikispeedia(place):
+    ingest_wikispeedia(real_data("wikispeedia"), place / "corpus")
+
+
+def kyoto(place):
+    sample(place)
+    (place / "kyoto-ja-en").symlink_to(real_data("kyoto-ja-en"))
+
+
+INPUTS = {
+    "docs/own-texts.md": own_files,
+    "docs/clicks.md": logs_of_two_days,
+    "docs/hashing.md": wikispeedia,
+    "docs/mates.md": kyoto,
+    "docs/retraining.md": sample,
+}
+"""Page -> what writes the files that its commands read."""
+
+
+def write_tables(page, place):
+    """Write the tables that a page prints, each under its name."""
+    for block in every_block(page):
+        if block.kind == "toml" and (name := re.search(r'^name = "(.+)"$', block.text, re.M)):
+            (place / f"{name[1]}.toml").write_text(block.text)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("headings", [("Links", "Clicks"), ("Judged queries",)], ids=" ".join)
-def test_the_commands_for_new_data_work_as_printed(headings, tmp_path):
+@pytest.mark.parametrize(("page", "heading"), STORIES)
+def test_a_page_works_as_printed_from_its_beginning_to_its_end(page, heading, tmp_path):
+    write_tables(page, tmp_path)
+    INPUTS.get(page, lambda place: None)(tmp_path)
+    run_as_printed(page, heading, tmp_path, compiled(tmp_path))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sections", [TABLES, JUDGED], ids=["links and clicks", "judged"])
+def test_the_commands_for_new_data_work_as_printed(sections, tmp_path):
     """On the sample, with compiled kernels; the collection is a real one."""
-    if "Judged queries" in headings:
+    if sections == JUDGED:
         if "SSI_REAL_DATA" not in os.environ:
             pytest.skip("needs SSI_REAL_DATA")
         source = Path(os.environ["SSI_REAL_DATA"]) / "ir-test-collections" / "cranfield"
         (tmp_path / "cranfield").symlink_to(source)
-    environment = variables(REPOSITORY) | {"SSI_ROOT": str(tmp_path / "root")}
-    del environment["NUMBA_DISABLE_JIT"]
-    for heading in headings:
-        for block in blocks("docs/which-table.md", heading):
-            done = subprocess.run(
-                ["bash", "-euc", block], cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL,
-                capture_output=True, text=True, check=False,
-            )  # fmt: skip
-            assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
-    assert "better, \N{DEGREE SIGN} worse than" in done.stdout
+    for page, heading in sections:
+        printed = run_as_printed(page, heading, tmp_path, compiled(tmp_path))
+    assert "better, \N{DEGREE SIGN} worse than" in printed
 
 
 def test_the_page_on_tables_names_shipped_ones_and_all_for_new_data():

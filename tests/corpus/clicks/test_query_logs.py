@@ -38,6 +38,7 @@ DOCUMENTED = {
         {"row_summed": 0, "row_not_shown": 0},
     ),
 }
+RUNS = [("docs/clicks.md", heading) for heading in DOCUMENTED]
 
 
 def measured(clicks, place, **how):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -82,7 +83,8 @@ Expected clicks a visit, with 95 % intervals, beside what the log itself has:
   pbm    clicks wherever the ad was shown, by how often positions are looked at
 
 An estimator is left out where the log never shows what the model would; where none is left,
-the command stops and says which share that is.
+the command stops and says which share that is. Each estimate is a run of the MLflow experiment
+"evaluations".
 """
 _FAR, _FEW = 0.1, 30
 """Distance of the mean weight from 1, and effective visits, that are worth a word."""
@@ -133,6 +135,7 @@ def estimate(
 ) -> Outcome:
     """Estimate from a click log how often a model's order would be clicked."""
     from flows.report import plain_table
+    from flows.tracking import evaluation_run
     from ssi_core.corpus.clicks.visits import read_policy, read_propensities, read_visits
     from ssi_core.evaluation.click_log import read_log
     from ssi_core.evaluation.off_policy import OffPolicy, estimate_clicks
@@ -143,34 +146,63 @@ def estimate(
 
     log = read_log(read_visits(clicks))
     fitted = load_model(model_in(directory_of(model)))
+    _warn_of_own_log(model, clicks)
     threads = settings().threads or 1
     ranking = ranking_of(fitted, clicks, log.cells, among=candidates, threads=threads)  # type: ignore[arg-type]
-    try:
-        problem = OffPolicy(
-            log,
-            ranking,
-            read_propensities(propensities or clicks),
-            policy=None if policy is None else read_policy(policy),
-            known_propensities=propensities is not None,
-        )
-        found = estimate_clicks(problem, rounds=rounds, seed=seed, most_unseen=most_unseen)
-    except BadInput as error:
-        raise BadInput(f"{policy or clicks}: {error}") from error
+    asked = {"candidates": candidates, "rounds": rounds, "seed": seed, "most_unseen": most_unseen}
+    asked |= {"policy": policy, "propensities": propensities}
+    with evaluation_run("estimate", model, clicks, asked) as run:
+        try:
+            problem = OffPolicy(
+                log,
+                ranking,
+                read_propensities(propensities or clicks),
+                policy=None if policy is None else read_policy(policy),
+                known_propensities=propensities is not None,
+            )
+            found = estimate_clicks(problem, rounds=rounds, seed=seed, most_unseen=most_unseen)
+        except BadInput as error:
+            raise BadInput(f"{policy or clicks}: {error}") from error
+        estimates = {name: one and asdict(one) for name, one in found.items()}
+        for name, numbers in estimates.items():
+            run.measured({f"{name}/{of}": number for of, number in (numbers or {}).items()})
     value: dict[str, object] = {"model": model, "clicks": str(clicks), "sessions": log.sessions}
-    value |= {"candidates": candidates, "rounds": rounds, "seed": seed}
-    value["estimates"] = {name: one and asdict(one) for name, one in found.items()}
+    value |= {"candidates": candidates, "rounds": rounds, "seed": seed, "run_id": run.run_id}
+    value["estimates"] = estimates
 
     def show(console: Console) -> None:
         head = ["estimator", "clicks a visit", "95 %", "gain, 95 %", "visits", "never shown"]
         console.print(plain_table(head, [_cells(name, one) for name, one in found.items()]))
-        estimates = [one for one in found.values() if one is not None]
-        if max(abs(one.mean_weight - 1) for one in estimates) > _FAR:
+        supported = [one for one in found.values() if one is not None]
+        if max(abs(one.mean_weight - 1) for one in supported) > _FAR:
             console.print("The weights do not average 1: the policy is not that of the log, or the "
                           "log is short.")  # fmt: skip
-        if min(one.visits for one in estimates) < _FEW:
+        if min(one.visits for one in supported) < _FEW:
             console.print(f"Intervals by fewer than {_FEW} effective visits are too narrow.")
+        console.print(f"run {run.run_id} of evaluations", style="dim")
 
     return Outcome(value, show)
+
+
+def _warn_of_own_log(model: str, clicks: Path) -> None:
+    """Warn where a model has learnt from the log: its estimates would be too high."""
+    from flows import environment
+    from flows.tracking import training_of
+    from ssi_core import store
+    from ssi_core.corpus.clicks.before import logs_of
+    from ssi_core.stored import list_store
+
+    key = training_of(model).get("corpus")
+    if not key:
+        return
+    learnt = [one.path for one in list_store(environment.home()) if one.key == key]
+    logs = logs_of(clicks)
+    same = sorted({logs[one] for place in learnt for one in logs_of(place) if one in logs})
+    if key == store.read(clicks).key or same:
+        logging.getLogger(__name__).warning(
+            "%s: the model has learnt from %s; its estimates are too high. Take a log that it has "
+            "not seen.", clicks, ", ".join(same) or "these clicks",
+        )  # fmt: skip
 
 
 def _cells(name: str, one: Estimate | None) -> list[str]:

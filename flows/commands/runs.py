@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from ssi_core.command.verb import Name, Outcome, Verb, progress, settings
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from flows.tracking import RowRun
     from ssi_core.models.base import FittedModel
     from ssi_core.types import Task
 
@@ -125,7 +127,8 @@ def evaluate(
 ) -> Outcome:
     """Measure a model on a task, or on any texts.
 
-    Rank loss, MAP, precision and more, each with its standard error.
+    Rank loss, MAP, precision and more, each with its standard error. What --on measures is a run of
+    the MLflow experiment "evaluations".
 
     --task is for the task that the model was trained on, or one with the same words; another one
     is refused. --on reads raw texts with the model's own words, whatever it was trained on: the
@@ -138,6 +141,7 @@ def evaluate(
     from flows.frozen import Unseen, texts_for
     from flows.report import plain_table
     from flows.slices import by_value, value_cells
+    from flows.tracking import evaluation_run
     from ssi_core.evaluation.evaluate import evaluate as measure
     from ssi_core.evaluation.folds import pooled
     from ssi_core.evaluation.trec import write_folds
@@ -155,10 +159,13 @@ def evaluate(
     how: dict[str, Any] = {"side": side, "queries": queries, "seed": seed}
     how["threads"] = settings().threads or 1
     unseen: Unseen | None = None
+    recorded: AbstractContextManager[RowRun | None] = nullcontext()
     if on is not None:
         fitted = load_model(model_in(directory_of(model)))
         _require_unseen_queries(model, on)
         unseen = texts_for(fitted, on, queries=queries, relevant=relevant, by=by)
+        asked = {"relevant": relevant, "by": by, "queries": queries, "seed": seed}
+        recorded = evaluation_run("evaluation", model, on, asked)
 
     def parts() -> Iterator[tuple[FittedModel, Task]]:
         if unseen is not None:
@@ -166,23 +173,30 @@ def evaluate(
         assert task is not None
         return _folds(model, task, fold, queries)
 
-    with progress("evaluate") as tell:
-        report = pooled([measure(*part, **how, progress=tell) for part in parts()])
     value: dict[str, Any] = {"model": model, "task": str(on or task)}
+    with recorded as run:
+        with progress("evaluate") as tell:
+            report = pooled([measure(*part, **how, progress=tell) for part in parts()])
+        if out is not None:
+            with writing(out):
+                paths = write_folds(parts(), out, **how, name=model[:32].replace(" ", "-"))
+            value |= dict(zip(("run", "qrels"), map(str, paths), strict=True))
+        if run is not None and unseen is not None:
+            run.report(report)
+            run.measured({f"unknown/{name}": share for name, share in unseen.unknown.items()})
+            for path in () if out is None else paths:
+                run.keep(path)
+            value |= {"run_id": run.run_id, "unknown_words": unseen.unknown}
     value |= {"metrics": _metrics(report, side), "candidates": report.candidates}
-    value |= {} if unseen is None else {"unknown_words": unseen.unknown}
     values = {} if by is None else by_value(report, by)
     value |= {"by": {"column": by, "values": values}} if by else {}
-    if out is not None:
-        with writing(out):
-            paths = write_folds(parts(), out, **how, name=model[:32].replace(" ", "-"))
-        value |= dict(zip(("run", "qrels"), map(str, paths), strict=True))
 
     def show(console: Console) -> None:
         _show_measures(console, report)
         if unseen is not None:
             shares = ", ".join(f"{side} {share:.1%}" for side, share in unseen.unknown.items())
             console.print(f"words unknown to the model: {shares}", style="dim")
+            console.print(f"run {value['run_id']} of evaluations", style="dim")
         if by is not None:
             console.print(f"\nby {by}", style="bold")
             console.print(plain_table(*value_cells(values), padding=0))
@@ -226,26 +240,19 @@ def export_trec(run: str, out: Path, task: Path | None, fold: int | None) -> Out
 
 def _require_unseen_queries(model: str, on: Path) -> None:
     """Refuse a judged collection that a run has learnt from: most of its queries are not new."""
-    from flows.tracking import client
-    from flows.tracking.models import logged_model
+    from flows.tracking import training_of
     from ssi_core import store
     from ssi_core.collection import JUDGEMENT, KIND, open_collection
     from ssi_core.types import BadInput
 
-    if Path(model).is_dir() or store.read(on).kind != KIND:
+    made = store.read(on)
+    if made.kind != KIND or JUDGEMENT not in open_collection(on).relevant:
         return
-    if JUDGEMENT not in open_collection(on).relevant:
-        return
-    run = client().get_logged_model(logged_model(model)).source_run_id
-    task = client().get_run(run).data.tags.get("task_path", "") if run else ""
-    try:
-        learnt_from = store.read(Path(task), "task").parents
-    except BadInput:
-        return
-    if store.read(on).key in learnt_from.values():
+    trained = training_of(model)
+    if made.key == trained.get("corpus"):
         raise BadInput(
-            f"{on}: run {run} has learnt from its judgements. 'ssi evaluate {model} --task {task}' "
-            "measures each query with the model of the fold that tests it."
+            f"{on}: {model} has learnt from its judgements. 'ssi evaluate {model} --task "
+            f"{trained['task_path']}' measures each query with the model of the fold that tests it."
         )
 
 

@@ -6,9 +6,10 @@ that threads and processes can write side by side.
 """
 
 from flows.tracking.database import client, experiment_id, ready, tracking_uri
+from flows.tracking.evaluations import evaluation_run
 from flows.tracking.folds import fold_directory, log_fold
 from flows.tracking.indexes import searchable_directory
-from flows.tracking.models import model_directory
+from flows.tracking.models import model_directory, training_of
 from flows.tracking.rows import Curve, RowRun, code, end_abandoned, row_run
 from flows.tracking.runs import (
     FinishedRow,
@@ -29,6 +30,7 @@ __all__ = [
     "client",
     "code",
     "end_abandoned",
+    "evaluation_run",
     "experiment_id",
     "finished_rows",
     "finished_run",
@@ -45,4 +47,5 @@ __all__ = [
     "run_table",
     "searchable_directory",
     "tracking_uri",
+    "training_of",
 ]

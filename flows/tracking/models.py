@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,19 @@ def model_directory(model: str) -> Path:
             "models:/NAME@ALIAS."
         ) from error
     return place / "artifacts" / "model"
+
+
+def training_of(model: str) -> Mapping[str, str]:
+    """Return the tags of the run that trained a model; none of a directory, which has no run.
+
+    Parameters
+    ----------
+    model : as in `model_directory`
+    """
+    if Path(model).is_dir():
+        return {}
+    run = client().get_logged_model(logged_model(model)).source_run_id
+    return dict(client().get_run(run).data.tags) if run else {}
 
 
 def local(address: str) -> Path:

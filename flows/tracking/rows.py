@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import math
 import resource
+import shutil
 import signal
 import tempfile
 import threading
@@ -119,9 +121,21 @@ class RowRun:
             save_report(report, Path(folder))
             client().log_artifacts(self.run_id, folder, "report")
 
+    def keep(self, file: Path) -> None:
+        """Keep a file with the run, packed."""
+        with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
+            packed = Path(folder, f"{file.name}.gz")
+            with file.open("rb") as source, gzip.open(packed, "wb", compresslevel=1) as target:
+                shutil.copyfileobj(source, target)
+            client().log_artifact(self.run_id, str(packed))
+
     def validated(self, means: Mapping[str, float]) -> None:
         """Record measures on validation: ``valid/NAME``."""
-        self._add({f"valid/{name}": value for name, value in means.items()})
+        self.measured({f"valid/{name}": value for name, value in means.items()})
+
+    def measured(self, values: Mapping[str, float]) -> None:
+        """Record measures under the names that they have."""
+        self._add(values)
 
     def _add(self, metrics: Mapping[str, float], step: int = 0) -> None:
         now = int(time.time() * 1000)
@@ -157,7 +171,7 @@ def row_run(
     task: Path,
     kind: Literal["row", "try"] = "row",
 ) -> Iterator[RowRun]:
-    """Open the run of a row; it ends FINISHED, FAILED on an error, or KILLED on a signal.
+    """Open the run of a row; see `open_run`.
 
     Parameters
     ----------
@@ -182,17 +196,35 @@ def row_run(
         "task": made.key,
         "task_path": str(Path(task).resolve()),
         "corpus": str(made.parents.get("collection", "")),
+        "mlflow.note.content": _note(table, row),
+    }
+    with open_run(experiment, name, tags, plotted=kind == "row") as run:
+        _describe(run.run_id, table, row, seed, made)
+        yield run
+
+
+@contextmanager
+def open_run(
+    experiment: str, name: str, tags: Mapping[str, str], *, plotted: bool = True
+) -> Iterator[RowRun]:
+    """Open a run of an experiment id; it ends FINISHED, FAILED on an error, or KILLED on a signal.
+
+    Parameters
+    ----------
+    tags : those of the work; who does it, and with which code, is added
+    plotted : draw the curves of the training
+    """
+    everything = {
         "code": code(),
         **origin(),
         _OWNER: own_name(),
         "mlflow.source.name": "ssi",
-        "mlflow.note.content": _note(table, row),
+        **tags,
     }
-    created = client().create_run(experiment, run_name=name, tags=tags)
-    run = RowRun(created, plotted=kind == "row")
+    created = client().create_run(experiment, run_name=name, tags=everything)
+    run = RowRun(created, plotted=plotted)
     try:
         with _terminable():
-            _describe(run.run_id, table, row, seed, made)
             yield run
             run._finish()
     except BaseException as error:

@@ -5,6 +5,7 @@ from typing import get_args
 
 import pytest
 
+from flows import tracking
 from flows.cli import cli
 from flows.ingest import ClicksSettings, ingest_clicks
 from flows.shipped import find_table
@@ -166,8 +167,27 @@ def test_a_model_is_estimated_from_a_log(ssi, place, tmp_path, capsys):
     assert run(cli, [*map(str, call), "--candidates", "shown"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].split()[0] == "estimator"
-    shown = {line.split()[0]: line.split()[1] for line in printed[-5:]}
+    shown = {line.split()[0]: line.split()[1] for line in printed[-6:-1]}
     assert shown == {name: f"{one['value']:.4f}" for name, one in estimates.items()}
+
+    run_of = tracking.client().get_run(found["run_id"])
+    parameters = {"model": trained["run_id"], "collection": str(tmp_path / "tuesday")}
+    assert parameters.items() <= run_of.data.params.items()
+    assert "policy" not in run_of.data.params
+    assert run_of.data.tags["kind"] == "estimate"
+    for name, one in estimates.items():
+        assert run_of.data.metrics[f"{name}/gain_low"] == one["gain_low"]
+
+    # What it has learnt from, and the same log read otherwise.
+    assert "has learnt from" not in said
+    first = ("ingest", "clicks", tmp_path / "monday.csv", "--map", names, "--clicks", "first")
+    code, read, _ = ssi(*first)
+    ssi("features", read["path"], "--vocabularies", "two", "--out", tmp_path / "of-first")
+    code, other, _ = ssi(*train[:3], tmp_path / "of-first", *train[4:])
+    for run_id, source in ((trained["run_id"], "these clicks"), (other["run_id"], "monday.csv")):
+        own = ("estimate", run_id, "--clicks", tmp_path / "monday", "--rounds", "2")
+        code, _, said = ssi(*own, "--candidates", "shown")
+        assert (code, f"has learnt from {source}" in said) == (0, True)
 
     code, _, said = ssi(*call)
     assert (code, "no weight makes up for what a log never tried" in said) == (3, True)

@@ -1,12 +1,15 @@
 """A model on data that it was not trained on: figures that mean something, or a refusal."""
 
+import gzip
 import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
 from benchmarks.other_data import matrix
+from flows import slices, tracking
 from flows.cli import cli
 from flows.frozen import texts_for
 from ssi_core.command.verb import run
@@ -15,6 +18,7 @@ from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.features.task import build_task, open_task
 from ssi_core.models.tfidf import TfIdf
+from ssi_core.store import read
 from ssi_core.types import BadInput
 from tests.corpora import judged_pairs, topical, write_collection, write_corpus, write_mates
 from tests.corpus.clicks import logs
@@ -151,14 +155,44 @@ def test_what_is_looked_for_must_be_there(data, models, ssi):
 
 
 def test_a_collection_writes_every_judgement(data, models, tmp_path, ssi):
-    how = ("--on", data / "collection", "--out", tmp_path / "trec")
+    how = ("--on", data / "collection", "--out", tmp_path / "trec", "--by", "language")
     code, value, _ = ssi("evaluate", models["corpus"], *how)
     assert code == 0
     assert value["candidates"] == "all 200 documents"
     judgements = judged_pairs(data / "collection")
     lines = (tmp_path / "trec" / "qrels.trec").read_text().splitlines()
     assert len(lines) == len(judgements)
-    assert len((tmp_path / "trec" / "run.trec").read_text().splitlines()) == 24 * 200
+    ranking = (tmp_path / "trec" / "run.trec").read_text()
+    assert len(ranking.splitlines()) == 24 * 200
+
+    logged = tracking.client().get_run(value["run_id"])
+    assert logged.info.status == "FINISHED"
+    assert logged.data.params["by"] == "language"
+    assert logged.data.params["collection"] == str(data / "collection")
+    assert logged.data.tags["corpus"] == read(data / "collection").key
+    assert (
+        value["metrics"].items()
+        <= {
+            name.replace("_se/", "/") + "_se" * ("_se/" in name): number
+            for name, number in logged.data.metrics.items()
+        }.items()
+    )
+    assert logged.data.metrics["unknown/queries"] == value["unknown_words"]["queries"]
+    report = tracking.run_report(value["run_id"])
+    assert set(value["by"]["values"]) == set(slices.by_value(report, "language"))
+    for name in ("run.trec", "qrels.trec"):
+        packed = tracking.client().download_artifacts(value["run_id"], f"{name}.gz", tmp_path)
+        assert (
+            gzip.decompress(Path(packed).read_bytes()).decode()
+            == (tmp_path / "trec" / name).read_text()
+        )
+
+
+def test_what_is_refused_leaves_no_run(data, models, ssi):
+    code, _, _ = ssi("evaluate", models["corpus"], "--on", data / "foreign")
+    assert code == 3
+    tracking.ready()
+    assert tracking.client().get_experiment_by_name("evaluations") is None
 
 
 def test_the_other_half_of_what_a_model_was_trained_on_is_as_easy(data, models):

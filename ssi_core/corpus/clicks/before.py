@@ -171,6 +171,13 @@ def _said(since: Path) -> dict[str, Any]:
     return files.read_object(since / LINES / _SAID, _REMEDY)
 
 
+def logs_of(clicks: Path) -> dict[str, str]:
+    """Return sha256 -> name of the logs that a collection of clicks was read from."""
+    if not (clicks / LINES / _SAID).exists():
+        return {}
+    return {log["digest"]: log["name"] for log in _said(clicks)["logs"]}
+
+
 def rows_read(since: Path) -> int:
     """Return how many lines an artefact has read."""
     return int(_said(since)["rows"])

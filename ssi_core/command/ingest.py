@@ -65,8 +65,8 @@ def _verb(name: str) -> Verb:
             artefact = given.fetched(tell).read(out=out, force=force, progress=tell)
         return artefact_outcome(artefact)
 
-    command = click.command(name, cls=Verb, help=inspect.getdoc(source), examples=source.examples)(
-        read
-    )
+    # A paragraph that begins with this line is not wrapped; a raw docstring spells it.
+    text = (inspect.getdoc(source) or "").replace("\\b\n", "\b\n")
+    command = click.command(name, cls=Verb, help=text, examples=source.examples)(read)
     command.params[:0] = parameters(source)
     return command

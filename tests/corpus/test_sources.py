@@ -160,3 +160,10 @@ def test_each_kind_of_field_is_read_as_its_class_takes_it():
     )
     with pytest.raises(click.BadParameter, match="'id' is not ROLE=NAME"):
         command.make_context("x", ["in", "--name", "id"])
+
+
+def test_a_paragraph_of_a_map_is_shown_line_by_line(capsys):
+    assert run(library, ["ingest", "clicks", "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "    [columns]" in lines
+    assert not [line for line in lines if "\\b" in line]

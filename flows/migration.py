@@ -62,7 +62,12 @@ def prepare(database: Path) -> None:
         refuse_while_open(database, "it must be made anew")
         logger.warning("%s holds nothing but unfinished tables; it is made anew", database)
     with sqlite.in_place_of(database) as new:
-        _with_engine(new, _utils()._initialize_tables)
+        make(new)
+
+
+def make(database: Path) -> None:
+    """Write the tables of the installed MLflow into a new file; it takes seconds."""
+    _with_engine(database, _utils()._initialize_tables)
 
 
 @cache

@@ -1,11 +1,16 @@
 """A small corpus and its task, for every room that needs one."""
 
 import os
+from functools import wraps
 from pathlib import Path
+
+# Threads of BLAS wait for each other at full speed where other workers have their cores.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings
 
+from flows import migration
 from flows.environment import import_path
 from ssi_core.features.task import build_task
 from tests import trains
@@ -24,12 +29,30 @@ os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / ".cache" / "tests
 # Processes that tests start find the checkout, which is not installed as a whole.
 os.environ["PYTHONPATH"] = import_path()
 
+
+def once(make):
+    """Let MLflow make its database once in a process of tests; others are copies of it."""
+    content = b""
+
+    @wraps(make)
+    def copied(database):
+        nonlocal content
+        if not content:
+            make(database)
+            content = database.read_bytes()
+        database.write_bytes(content)
+
+    return copied
+
+
 # The first example of a kernel may compile it.
 settings.register_profile("ssi", deadline=None)
 settings.load_profile("ssi")
 
 GUARD = trains.Guard()
 GUARD.install()
+
+migration.make = once(migration.make)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -14,7 +14,7 @@ import pytest
 from ssi_core.models import cl_lsi, lsi, softmax
 from ssi_core.training.sgd import Sgd
 
-FIXTURES = {"project", "here", "fits", "row_worker", "prefect_server"}
+FIXTURES = {"project", "here", "fits", "row_worker", "prefect_server", "flow_runs"}
 """Fixtures that train; a test that uses one needs no marker of its own."""
 
 _TRAINERS = ((Sgd, "sweep"), (softmax.Training, "sweep"), (lsi, "leading_vectors"),

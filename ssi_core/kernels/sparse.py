@@ -11,6 +11,7 @@ import numpy as np
 from numba.extending import overload
 
 from ssi_core.kernels import jit, jit_fast
+from ssi_core.kernels.structs import read_only
 from ssi_core.kernels.vectors import LINE, add_to_rows, sum_rows
 
 
@@ -25,16 +26,10 @@ class Csr(NamedTuple):
 def csr(matrix: Any) -> Csr:
     """Wrap a scipy CSR matrix without a copy of indices and data; one type, mapped or not."""
     return Csr(
-        _read_only(matrix.indptr.astype(np.int64)),
-        _read_only(np.asarray(matrix.indices, np.int32)),
-        _read_only(np.asarray(matrix.data, np.float32)),
+        read_only(matrix.indptr.astype(np.int64)),
+        read_only(np.asarray(matrix.indices, np.int32)),
+        read_only(np.asarray(matrix.data, np.float32)),
     )
-
-
-def _read_only(array: Any) -> Any:
-    view = np.asarray(array).view()
-    view.flags.writeable = False
-    return view
 
 
 def aligned_empty(rows: int, columns: int) -> Any:

@@ -7,6 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
+def read_only(array: Any) -> Any:
+    """Return a view that nobody writes to: mapped from a file or not, it is of one type."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
 class Squares(NamedTuple):
     """The accumulators of the rows of ``U`` and ``V``, float32 (words,); ``dimensions`` is N.
 
@@ -40,7 +47,7 @@ class Data(NamedTuple):
 
     ``pairs`` int32 (n, 2); ``barred_indptr`` int64, ``barred_indices`` int32: for each query the
     sorted documents that are never drawn as d-. ``shown_indptr`` int64, ``shown`` int32: for each
-    query those that `sweep.draw_shown` draws from.
+    query those that `sweep.draw_shown` draws from. All are read-only (`of`).
     """
 
     queries: Any
@@ -50,8 +57,24 @@ class Data(NamedTuple):
     pairs: Any
     barred_indptr: Any
     barred_indices: Any
-    shown_indptr: Any = np.zeros(1, np.int64)
-    shown: Any = np.zeros(0, np.int32)
+    shown_indptr: Any = read_only(np.zeros(1, np.int64))
+    shown: Any = read_only(np.zeros(0, np.int32))
+
+    @classmethod
+    def of(
+        cls,
+        queries: Any,
+        documents: Any,
+        diagonal_queries: Any,
+        diagonal_documents: Any,
+        *links: Any,
+    ) -> Data:
+        """Return the data of rows and of the arrays of links, which become read-only.
+
+        A kernel is compiled once for each set of types, and a task may be mapped or not.
+        """
+        arrays = (read_only(array) for array in links)
+        return cls(queries, documents, diagonal_queries, diagonal_documents, *arrays)
 
 
 class Work(NamedTuple):

@@ -44,7 +44,7 @@ def training_data(task: Task, view: str, diagonal_view: str) -> Data:
         return seen[side, name]
 
     shown = () if task.shown is None else (task.shown.start, task.shown.documents)
-    return Data(
+    return Data.of(
         rows("queries", view),
         rows("documents", view),
         rows("queries", diagonal_view),

@@ -151,6 +151,7 @@ def test_another_release_is_not_written_over(tmp_path):
     assert ingest_kyoto(tmp_path / "in", tmp_path / "out", force=True).key != made.key
 
 
+@pytest.mark.slow
 def test_the_published_release(tmp_path):
     made = ingest_kyoto(real_data("kyoto-ja-en"), tmp_path / "out")
     assert made.counts == {

@@ -95,6 +95,7 @@ def test_files_that_are_cut_off(tmp_path, name):
         ingest_wikispeedia(tmp_path / "in", tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_the_published_release(tmp_path):
     made = ingest_wikispeedia(real_data("wikispeedia"), tmp_path / "out")
     accounts(made)

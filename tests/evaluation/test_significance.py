@@ -127,14 +127,14 @@ def test_no_difference_holds_where_the_interval_is_inside_the_margin(margin):
 
 @pytest.mark.parametrize("true", [0.03, -0.03])
 def test_at_the_margin_no_difference_is_found_as_often_as_the_level_allows(true):
-    """4,000 pairs of rankers whose true difference is the margin: alpha = .05 and its error."""
+    """2,000 pairs of rankers whose true difference is the margin: alpha = .05 and its error."""
     rng = np.random.default_rng(11)
     # Most queries are alike, as with average precision.
-    differences = true + rng.normal(0, 0.2, (4000, 300)) * (rng.random((4000, 300)) < 0.5)
+    differences = true + rng.normal(0, 0.2, (2000, 300)) * (rng.random((2000, 300)) < 0.5)
     nothing = np.zeros(300)
     wrong = np.mean([paired_equivalence(d, nothing, 0.03) < 0.05 for d in differences])
     beyond = np.mean([paired_beyond(d, nothing, 0.03) < 0.05 for d in differences])
-    limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / 4000)
+    limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2000)
     assert 0.035 < wrong < limit
     assert beyond < limit
     # With no true difference it is found nearly always.

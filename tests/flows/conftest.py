@@ -3,7 +3,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,13 +11,11 @@ from flows.cli import cli
 from flows.processes import name_of
 from flows.workers import Workers
 from ssi_core.command.verb import run
+from ssi_core.serving import trial
 from tests.corpora import topical, write_corpus
-from tests.flows import postgres
+from tests.flows import direct, postgres
 from tests.flows.machine import ROW, TABLE, WORKERS, Machine
 from tests.flows.project import make, write_dump
-
-REPOSITORY = Path(__file__).parents[2]
-DATABASE = REPOSITORY / "flows" / "tracking" / "database.py"
 
 TINY = f"""
 name = "tiny"
@@ -53,6 +50,12 @@ def own_root(tmp_path, monkeypatch):
         if name.startswith(("SSI_", "PREFECT_", "MLFLOW_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("SSI_ROOT", str(tmp_path / "root"))
+
+
+@pytest.fixture(autouse=True)
+def _trials_here(monkeypatch):
+    """A model is tried in this process; tests/serving/test_trial.py has real ones."""
+    monkeypatch.setattr(trial, "subprocess", direct.Trials)
 
 
 @pytest.fixture
@@ -105,16 +108,29 @@ def prefect_server(root, row_worker):
     from prefect.settings import PREFECT_HOME, temporary_settings
     from prefect.testing.utilities import prefect_test_harness
 
-    from flows import pipeline, train
+    from flows import pipeline, retrain, train
 
     with (
         pytest.MonkeyPatch.context() as patch,
         temporary_settings({PREFECT_HOME: root / ".ssi" / "prefect"}),
         prefect_test_harness(server_startup_timeout=180),
     ):
-        for module in (pipeline, train):
+        for module in (pipeline, retrain, train):
             patch.setattr(module, "Workers", lambda *sizes: contextlib.nullcontext(row_worker))
         yield root
+
+
+@pytest.fixture(params=["direct", pytest.param("server", marks=pytest.mark.slow)])
+def flow_runs(request, own_root, monkeypatch):
+    """Flows run as functions in this process; once more, slowly, as runs of a Prefect server."""
+    if request.param == "server":
+        root = request.getfixturevalue("prefect_server")
+        monkeypatch.setenv("SSI_ROOT", str(root))
+    for name, value in environment.variables().items():
+        monkeypatch.setenv(name, value)
+    if request.param == "direct":
+        environment.home().mkdir(parents=True)
+        direct.install(monkeypatch)
 
 
 @pytest.fixture(scope="session")
@@ -131,21 +147,12 @@ def tiny(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def mlflow_store(tmp_path_factory):
-    """A root with an MLflow database, which two processes made side by side; it takes seconds."""
+    """A root with an MLflow database."""
+    from flows import migration, tracking
+
     root = tmp_path_factory.mktemp("mlflow")
-    # The one file alone: all that it imports is needed, and no more.
-    code = (
-        "from importlib.util import module_from_spec, spec_from_file_location\n"
-        f"spec = spec_from_file_location('database', {str(DATABASE)!r})\n"
-        "spec.loader.exec_module(database := module_from_spec(spec))\n"
-        "database.ready()"
-    )
-    said = {k: v for k, v in os.environ.items() if k != "MLFLOW_TRACKING_URI"}
-    said |= {**environment.variables(), "SSI_ROOT": str(root)}
-    processes = [
-        subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY, env=said) for _ in range(2)
-    ]
-    assert [process.wait(timeout=180) for process in processes] == [0, 0]
+    with tracking.database.quiet():
+        migration.prepare(root / "mlruns" / "mlflow.db")
     return root
 
 

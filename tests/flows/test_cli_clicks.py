@@ -199,7 +199,7 @@ def test_a_model_is_estimated_from_a_log(ssi, place, tmp_path, capsys):
 
 
 @pytest.mark.flow
-def test_lines_that_were_read_are_not_read_again(ssi, prefect_server, tmp_path):
+def test_lines_that_were_read_are_not_read_again(ssi, flow_runs, tmp_path):
     rows = logs.rows(60)
     days = [logs.write_csv(tmp_path / f"{day}.csv", rows[120 * day : 120 * day + 120])
             for day in range(2)]  # fmt: skip
@@ -252,7 +252,7 @@ def test_the_tables_of_clicks_have_what_is_printed(name):
 
 
 @pytest.mark.flow
-def test_the_flow_reads_a_log_once(prefect_server, tmp_path):
+def test_the_flow_reads_a_log_once(flow_runs, tmp_path):
     rows = logs.rows(100)
     log = logs.write_csv(tmp_path / "log.csv", rows)
     columns = tmp_path / "map.toml"
@@ -268,7 +268,7 @@ def test_the_flow_reads_a_log_once(prefect_server, tmp_path):
 
 
 @pytest.mark.flow
-def test_the_flow_reads_data_sets(prefect_server, tmp_path):
+def test_the_flow_reads_data_sets(flow_runs, tmp_path):
     written(tmp_path / "in", LINES)
     made = ingest_clicks(ClicksSettings(source="farm-ads", paths=[str(tmp_path / "in")]))
     assert read(Path(made), "collection").counts["pairs"] == 3

@@ -61,7 +61,7 @@ def test_options_that_do_not_go_together(ssi, arguments, message):
 
 
 @pytest.mark.flow
-def test_the_flow_makes_the_sample_and_both_corpora(prefect_server, tmp_path):
+def test_the_flow_makes_the_sample_and_both_corpora(flow_runs, tmp_path):
     from flows.ingest import MatesSettings, ingest_mates
 
     settings = MatesSettings(documents=40, seed=1, processes=1)

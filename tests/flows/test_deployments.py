@@ -93,9 +93,22 @@ def owners_of(machine, runs):
 
 def what_the_pipeline_leaves(machine, run):
     mine = {"flow_runs": {"id": {"any_": [run]}}}
-    names = " ".join(task["name"] for task in machine.ask("task_runs/filter", **mine))
-    wanted = ("TF-IDF seed 0", "U'V + I seed 0", "read_source", "make the task", "compare the rows")
-    assert all(name in names for name in wanted), names
+    runs = {task["id"]: task for task in machine.ask("task_runs/filter", **mine)}
+    before = {
+        task["name"]: {
+            runs[one["id"]]["name"]
+            for inputs in task["task_inputs"].values()
+            for one in inputs
+            if one["input_type"] == "task_run"
+        }
+        for task in runs.values()
+    }
+    rows = {"TF-IDF seed 0", "U'V + I seed 0"}
+    (compared,) = (name for name in before if name.startswith("compare the rows"))
+    (made,) = (name for name in before if name.startswith("make the task"))
+    assert rows <= before[compared]
+    assert all(before[row] == {made} for row in rows)
+    assert {name.split("-")[0] for name in before[made]} == {"read_source"}
     artifacts = machine.ask("artifacts/filter", **mine)
     assert {"progress", "table"} <= {artifact["type"] for artifact in artifacts}
     logged = machine.ask("logs/filter", logs={"flow_run_id": {"any_": [run]}})

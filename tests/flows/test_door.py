@@ -14,7 +14,7 @@ from ssi_core.features.task import build_task
 
 @pytest.mark.flow
 def test_command_flow_and_library_find_what_another_made(
-    prefect_server, dump, tmp_path, ssi, monkeypatch
+    flow_runs, dump, tmp_path, ssi, monkeypatch
 ):
     from prefect import flow
 

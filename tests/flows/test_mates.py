@@ -80,7 +80,7 @@ def test_a_tiny_rank_loss_has_more_decimals():
 
 
 @pytest.mark.flow
-def test_a_table_of_mates(prefect_server, mates, tmp_path):
+def test_a_table_of_mates(flow_runs, mates, tmp_path):
     from flows.compare import compare
     from flows.pipeline import run_pipeline
     from flows.report import markdown
@@ -97,7 +97,7 @@ def test_a_table_of_mates(prefect_server, mates, tmp_path):
 
 
 @pytest.mark.flow
-def test_a_table_of_mates_on_both_editions_of_the_sample(prefect_server, tmp_path):
+def test_a_table_of_mates_on_both_editions_of_the_sample(flow_runs, tmp_path):
     from flows.pipeline import run_pipeline
 
     (tmp_path / "across.toml").write_text(TABLE)

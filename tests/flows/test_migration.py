@@ -58,7 +58,7 @@ def new_database(tmp_path_factory):
     """A database of the newest version in which nothing was written."""
     database = tmp_path_factory.mktemp("new") / "mlflow.db"
     with tracking.database.quiet():
-        migration.prepare(database)
+        migration.make(database)
     return database
 
 
@@ -79,6 +79,18 @@ def begin(code, *arguments, **options):
     return subprocess.Popen(command, env={**os.environ}, text=True, **options)
 
 
+@pytest.mark.slow
+def test_processes_that_create_the_database_side_by_side_make_one(root):
+    makers = [begin("from flows import tracking; tracking.ready()") for _ in range(2)]
+    assert [maker.wait(180) for maker in makers] == [0, 0]
+    database = root / "mlruns" / "mlflow.db"
+    assert list(database.parent.glob("*.db*")) == [database]
+    with closing(sqlite3.connect(database)) as connection:
+        named = connection.execute("SELECT name FROM experiments").fetchall()
+    assert named == [("Default",)]
+
+
+@pytest.mark.slow
 def test_a_kill_while_the_database_is_made_leaves_a_root_that_works(root):
     assert begin(KILLED, "400").wait(180) == 9
     assert not (root / "mlruns" / "mlflow.db").exists()
@@ -165,6 +177,7 @@ def test_a_database_of_an_earlier_mlflow_is_migrated(earlier):
     assert [model.name for model in tracking.client().search_registered_models()] == ["kept"]
 
 
+@pytest.mark.slow
 def test_a_kill_in_a_migration_leaves_the_database_as_it_was(earlier):
     content = earlier.read_bytes()
     assert begin(KILLED, "8").wait(180) == 9

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from datetime import timedelta
 from pathlib import Path
 
@@ -109,22 +108,17 @@ def clicks_corpora(tmp_path_factory):
 
 
 @pytest.fixture
-def night(prefect_server, row_worker, corpora, tmp_path_factory, monkeypatch, request):
+def night(flow_runs, corpora, tmp_path_factory, request):
     """Run a night of a registered model that is one test's own."""
     from flows import retrain
 
     table = tmp_path_factory.mktemp("table") / "nights.toml"
     table.write_text(TABLE)
-    monkeypatch.setattr(retrain, "Workers", lambda *sizes: contextlib.nullcontext(row_worker))
+    name = f"{request.node.originalname[5:35]}-{request.node.callspec.id}"
 
     def run(corpus, row, **how):
-        return retrain.run_retrain(
-            corpus=corpora.get(corpus, corpus),
-            row=row,
-            table=str(table),
-            name=request.node.name[:40],
-            **how,
-        )
+        corpus = corpora.get(corpus, corpus)
+        return retrain.run_retrain(corpus=corpus, row=row, table=str(table), name=name, **how)
 
     return run
 

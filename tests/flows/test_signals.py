@@ -80,12 +80,12 @@ def dump(tmp_path_factory):
     from ssi_core.corpus.sample import write_sample
 
     place = tmp_path_factory.mktemp("sample")
-    write_sample(place, documents=1000)
+    write_sample(place, documents=400)
     return next(place.glob("enwiki-*.xml.bz2"))
 
 
 @pytest.mark.parametrize("sign", CODES)
-@pytest.mark.parametrize("whole_group", [False, True])
+@pytest.mark.parametrize("whole_group", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("verb", ["sample", "ingest"])
 def test_a_signal_ends_the_work_with_its_code_and_leaves_nothing(
     verb, whole_group, sign, dump, tmp_path

@@ -4,9 +4,7 @@ import dataclasses
 import json
 import os
 import signal
-import sqlite3
 import subprocess
-from contextlib import closing
 from pathlib import Path
 
 import mlflow
@@ -366,10 +364,3 @@ def test_ids_of_comparisons_differ(table):
     first, second = (tracking.new_comparison_id(table) for _ in range(2))
     assert first != second
     assert first.startswith(table.name)
-
-
-def test_processes_that_create_the_database_side_by_side_make_one(mlflow_store):
-    assert {path.name for path in (mlflow_store / "mlruns").glob("*.db")} == {"mlflow.db"}
-    with closing(sqlite3.connect(mlflow_store / "mlruns" / "mlflow.db")) as database:
-        named = database.execute("SELECT name FROM experiments WHERE name = 'Default'").fetchall()
-    assert named == [("Default",)]

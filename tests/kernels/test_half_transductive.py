@@ -34,7 +34,7 @@ def data_of(view, diagonal_view, pairs, barred):
     indptr = np.concatenate([[0], np.cumsum([len(own) for own in barred])])
     indices = np.array([d for own in barred for d in sorted(own)], np.int32)
     matrices = csr(view), csr(view), csr(diagonal_view), csr(diagonal_view)
-    return Data(*matrices, np.array(pairs, np.int32), indptr, indices)
+    return Data.of(*matrices, np.array(pairs, np.int32), indptr, indices)
 
 
 def hinges(W, v, D, x, xd, q, p, n, margin, diagonal):

@@ -159,6 +159,7 @@ def test_a_part_is_found_again_and_keeps_no_entry():
 
 
 @compiling
+@pytest.mark.slow
 def test_trainings_have_the_same_bits_compiled_kept_and_of_kept_parts(tmp_path):
     alpha, found = answer(start("alpha"))
     assert found == [0]

@@ -26,8 +26,20 @@ def _modular():
 
 
 LOW_RANK = ("low_rank", "low_rank_adagrad", "free")
+RARE = [
+    ("zero", "alpha"), ("dense", "weights"), ("hollow", "alpha"), ("hollow", "weights"),
+    ("sparse", "weights"), ("hashed", "weights"),
+]  # fmt: skip
+"""Pairs that no model of another test needs: to compile them takes longer than all the rest."""
+
+
+def case(form, tied, diagonal):
+    rare = not numba.config.DISABLE_JIT and (form, diagonal) in RARE
+    return pytest.param(form, tied, diagonal, marks=[pytest.mark.slow] * rare)
+
+
 CASES = [
-    (form, tied, diagonal)
+    case(form, tied, diagonal)
     for form, tied, diagonal in itertools.product(FORMS, (False, True), DIAGONALS)
     if (form, diagonal) != ("zero", "none")
     and not (tied and form not in LOW_RANK[:2])
@@ -144,7 +156,7 @@ def one_triple(form, tied, diagonal, rate, margin=1e6, seed=0):
     view, diagonal_view = rows(rng, 3), rows(rng, 3)
     p = parameters(rng, form, tied, diagonal)
     before = {name: np.array(a, np.float64) for name, a in learnt(p).items()}
-    data = Data(
+    data = Data.of(
         csr(view), csr(view), csr(diagonal_view), csr(diagonal_view),
         np.array([[0, 1]], np.int32), np.array([0, 2, 2, 2]), np.array([0, 1], np.int32),
     )  # fmt: skip
@@ -267,7 +279,7 @@ def a_task(rng, documents=20):
     pairs = np.array([[i, j] for i in linked for j in linked[i] if i != j], np.int32)
     barred = [sorted({i} | {int(b) for a, b in pairs if a == i}) for i in range(documents)]
     indptr = np.cumsum([0] + [len(b) for b in barred])
-    data = Data(
+    data = Data.of(
         csr(view), csr(view), csr(view), csr(view),
         pairs, indptr, np.concatenate(barred).astype(np.int32),
     )  # fmt: skip
@@ -327,7 +339,7 @@ def test_query_linked_to_everything_is_skipped_and_counted():
     view = rows(rng, 3)
     p = parameters(rng, "low_rank", False, "alpha")
     before = p.U.copy()
-    data = Data(
+    data = Data.of(
         csr(view), csr(view), csr(view), csr(view),
         np.array([[0, 1]], np.int32), np.array([0, 3, 3, 3]), np.array([0, 1, 2], np.int32),
     )  # fmt: skip

@@ -72,14 +72,14 @@ def test_an_n_without_a_gap_after_it_is_moved():
     assert factors.vectors.shape == (40, 9)
 
 
-@pytest.mark.parametrize("n", [700, 2000])
+@pytest.mark.parametrize("n", [600, 900])
 def test_a_matrix_of_low_rank_has_no_more_vectors_than_its_rank(n):
     rng = np.random.default_rng(0)
     left = sparse.random_array((n, 12), density=0.3, rng=rng)
-    matrix = sparse.csr_array(left @ sparse.random_array((12, 1500), density=0.3, rng=rng))
+    matrix = sparse.csr_array(left @ sparse.random_array((12, 700), density=0.3, rng=rng))
     factors = leading_vectors(matrix.astype(np.float32), [100], rng)
     assert factors.dimensions == {100: 12}
-    _, _, right = np.linalg.svd(matrix.toarray())
+    _, _, right = np.linalg.svd(matrix.toarray(), full_matrices=False)
     assert overlap(factors.vectors, right[:12].T) > 1 - 1e-6
 
 

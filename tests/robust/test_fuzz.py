@@ -208,26 +208,6 @@ def check_wikitext(text: str) -> None:
 
 SITE = read_site(_small())
 
-TRAPS = (
-    *("[[", "]]", "{{", "}}", "{|", "\n{|", "\n|}", "<ref", "<ref>", "<ref name=", "</ref>", "<"),
-    *("<!--", "-->", "<nowiki>", "<pre", "''", "'", "=", "==", "-", "_", "__", "&", "&#", "&#x"),
-    *("[[a|", "[[File:a|", "[[a:", "{{a|", "{{{", "[", "[http://a ", "http://", "\n", "\n*", "\n|"),
-    *("<math>", "<gallery>", "<br ", "<table>", "[[]]", "{{}}", "<ref>a</ref>", "[[a]]{{", "\n: "),
-)
-
-
-@pytest.mark.parametrize("trap", TRAPS, ids=repr)
-def test_a_trap_ends(trap):
-    # In proportion to its length it takes half a second; as the square of it, more than a minute.
-    before = signal.signal(signal.SIGALRM, lambda *a: (_ for _ in ()).throw(Hangs(repr(trap))))
-    signal.alarm(SECONDS)
-    try:
-        read_wikitext(trap * 200_000)
-        list(links(trap * 200_000))
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
 
 # --- dumps ---
 

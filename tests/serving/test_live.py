@@ -4,7 +4,7 @@ import os
 import sqlite3
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssi_core.serving.changes import Changes
@@ -47,11 +47,19 @@ def test_an_added_document_is_found_as_if_it_had_been_indexed(tmp_path, fitted):
     assert (len(part), len(at_once), at_once.added) == (3, 6, 3)
 
 
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    """A searcher of three documents."""
+    return searcher(MODELS[0], tmp_path_factory.mktemp("three") / "index", slice(0, 3))
+
+
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=12))
-def test_any_order_of_changes_ends_with_the_documents_that_are_left(tmp_path_factory, changes):
-    path = tmp_path_factory.mktemp("any")
-    live = LiveSearcher(searcher(MODELS[0], path / "index", slice(0, 3)))
-    store = Changes(path / "documents.db")
+def test_any_order_of_changes_ends_with_the_documents_that_are_left(
+    tmp_path_factory, three, changes
+):
+    live = LiveSearcher(three)
+    store = Changes(tmp_path_factory.mktemp("any") / "documents.db")
     left = {"d0", "d1", "d2"}
     for comes, row in changes:
         document = ALL[row]

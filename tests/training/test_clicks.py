@@ -58,6 +58,13 @@ def task(task_dir):
     return replace(opened, shown=Shown(start, np.concatenate(lists).astype(np.int32)))
 
 
+def test_kernels_meet_one_type_of_arrays(task):
+    """Mapped arrays are read-only; for others that are not, a kernel would be compiled again."""
+    data = training_data(task, "raw", "raw")
+    arrays = [array for part in data for array in (part if isinstance(part, tuple) else [part])]
+    assert not any(array.flags.writeable for array in arrays)
+
+
 def test_what_was_shown_is_drawn_as_often_as_it_was(task):
     data = training_data(task, "raw", "raw")
     state = np.array([7], np.uint64)

@@ -92,6 +92,7 @@ def test_a_missing_file_of_paths_is_named(tmp_path):
         ingest_wikispeedia_clicks(tmp_path / "in", tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_the_published_clicks(tmp_path):
     found = ingest_wikispeedia_clicks(real_data("wikispeedia"), tmp_path / "out")
     assert found.counts["games"] == 28_718 + 24_875

@@ -16,9 +16,12 @@ other-kernels: .venv/.stamp
 	OPENBLAS_CORETYPE=Prescott NUMBA_CPU_NAME=x86-64 NUMBA_CPU_FEATURES= \
 	  $(BIN)/pytest -q -n 2 --dist loadfile -m "trains and not slow"
 
-# The documentation as a site, in site/: a link to nowhere is an error.
+# The documentation as a site, in site/: a link to nowhere is an error. The builder keeps pages in files of
+# .cache, although docstrings have changed.
 docs: .venv/.stamp
-	$(BIN)/zensical build --clean --strict
+	rm -rf site
+	mkdir -p .cache && find .cache -maxdepth 1 -type f -delete
+	$(BIN)/zensical build --strict
 
 # Figures of the pages, from docs/results (docs/numbers.md).
 docs-figures: .venv/.stamp

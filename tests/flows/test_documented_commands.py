@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import httpx
@@ -32,24 +33,29 @@ SECTIONS = [
 """Sections that run in a fresh checkout, and use its servers; None: all of a page."""
 TABLES = [("docs/which-table.md", "Links"), ("docs/which-table.md", "Clicks")]
 JUDGED = [("docs/which-table.md", "Judged queries")]
-STORIES = [
-    ("docs/own-texts.md", "With commands"),
-    ("docs/search-engineer.md", None),
-    ("docs/researcher.md", None),
-    ("docs/backup.md", "Commands"),
-    ("docs/clicks.md", "Night by night"),
-    ("docs/hashing.md", "Words that go together"),
-    ("docs/mates.md", "Mates: documents of two languages on one subject"),
-    ("docs/mlflow.md", "What MLflow holds"),
-    ("docs/retraining.md", "Retraining, and who becomes champion"),
-]
-"""Sections that run in an empty directory with the files that they name."""
-RUNS = [*SECTIONS, *TABLES, *JUDGED, *STORIES]
+STORIES = {
+    "own documents": [("docs/own-texts.md", "With commands")],
+    "search engineer": [
+        ("docs/search-engineer.md", None),
+        ("docs/serving.md", "Documents that change"),
+        ("docs/serving.md", "MLflow's own server"),
+    ],
+    "researcher": [("docs/researcher.md", None)],
+    "backup": [("docs/backup.md", "Commands")],
+    "clicks": [("docs/clicks.md", "Night by night")],
+    "hashing": [("docs/hashing.md", "Words that go together")],
+    "mates": [("docs/mates.md", "Mates: documents of two languages on one subject")],
+    "pages": [("docs/mlflow.md", "What MLflow holds")],
+    "retraining": [("docs/retraining.md", "Retraining, and who becomes champion")],
+}
+"""Sections that run one after the other in an empty directory, with the files that they name."""
+RUNS = [*SECTIONS, *TABLES, *JUDGED, *chain.from_iterable(STORIES.values())]
 ANSWERS = {
     # What a block starts that does not end by itself, and when the next one may begin.
     "ssi up": lambda log: "all of it runs" in log(),
     "ssi ui": lambda log: {"MLflow", "Prefect"} <= {*re.findall(r"MLflow|Prefect", log())},
     "ssi serve": lambda log: httpx.get("http://127.0.0.1:8000/healthz").is_success,
+    "mlflow models serve": lambda log: httpx.get("http://127.0.0.1:5055/ping").is_success,
     "server start": lambda log: httpx.get("http://127.0.0.1:4200/api/health").is_success,
     "mlflow server": lambda log: httpx.get("http://127.0.0.1:5000/health").is_success,
     "worker start": lambda log: "started" in log(),
@@ -70,7 +76,7 @@ def test_blocks_are_what_is_printed(tmp_path, monkeypatch):
 def taken():
     """The ports that the printed commands use, as far as somebody else has them."""
     ports = []
-    for port in (4200, 5000, 8000):
+    for port in (4200, 5000, 5055, 8000):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -138,28 +144,29 @@ def terminals(checkout, environment):
             process.wait()
 
 
-def run_as_printed(page, heading, place, environment):
-    """Run the commands of a section, or of a page, in their order; return what the last printed."""
+def run_as_printed(sections, place, environment):
+    """Run the commands of sections, or pages, in their order; return what the last printed."""
     if ports := taken():
-        pytest.skip(f"somebody else has the ports {ports}, which {page} names")
+        pytest.skip(f"somebody else has the ports {ports}, which the pages name")
     with terminals(place, environment) as run:
-        for block in commands(page, heading):
-            if block.first not in NOT_RUN.get(page, {}):
-                printed = run(block.text)
+        for page, heading in sections:
+            for block in commands(page, heading):
+                if block.first not in NOT_RUN.get(page, {}):
+                    printed = run(block.text)
     return printed
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("page", "heading"), SECTIONS)
 def test_the_commands_of_a_deployment_work_as_printed(page, heading, checkout):
-    run_as_printed(page, heading, checkout, variables(checkout))
+    run_as_printed([(page, heading)], checkout, variables(checkout))
     # The sample that `ingest` makes, and nothing outside the checkout.
-    assert list((checkout / ".ssi" / "store" / "corpus").iterdir())
+    assert list((checkout / ".ssi" / "store" / "collection").iterdir())
 
 
 def compiled(place):
     """Variables of a root of its own, with compiled kernels."""
-    environment = variables(REPOSITORY) | {"SSI_ROOT": str(place / "root")}
+    environment = variables(REPOSITORY) | {"SSI_ROOT": str(place)}
     del environment["NUMBA_DISABLE_JIT"]
     return environment
 
@@ -216,11 +223,12 @@ def write_tables(page, place):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("page", "heading"), STORIES)
-def test_a_page_works_as_printed_from_its_beginning_to_its_end(page, heading, tmp_path):
-    write_tables(page, tmp_path)
-    INPUTS.get(page, lambda place: None)(tmp_path)
-    run_as_printed(page, heading, tmp_path, compiled(tmp_path))
+@pytest.mark.parametrize("sections", STORIES.values(), ids=STORIES)
+def test_pages_work_as_printed_from_the_beginning_to_the_end(sections, tmp_path):
+    for page in dict.fromkeys(page for page, _ in sections):
+        write_tables(page, tmp_path)
+        INPUTS.get(page, lambda place: None)(tmp_path)
+    run_as_printed(sections, tmp_path, compiled(tmp_path))
 
 
 @pytest.mark.slow
@@ -232,8 +240,7 @@ def test_the_commands_for_new_data_work_as_printed(sections, tmp_path):
             pytest.skip("needs SSI_REAL_DATA")
         source = Path(os.environ["SSI_REAL_DATA"]) / "ir-test-collections" / "cranfield"
         (tmp_path / "cranfield").symlink_to(source)
-    for page, heading in sections:
-        printed = run_as_printed(page, heading, tmp_path, compiled(tmp_path))
+    printed = run_as_printed(sections, tmp_path, compiled(tmp_path))
     assert "better, \N{DEGREE SIGN} worse than" in printed
 
 

@@ -72,7 +72,7 @@ def install(patch):
     """Let no flow, task or artifact ask a server, and no row a process of its own."""
     for kind in (Flow, Task):
         patch.setattr(kind, "__call__", lambda one, *told, **named: one.fn(*told, **named))
-    patch.setattr(Task, "submit", Done)
+    patch.setattr(Task, "submit", lambda one, *told, **named: Done(one, *told, **named))
     patch.setattr(pipeline, "as_completed", iter)
     for module in (pipeline, retrain, train):
         patch.setattr(module, "Workers", Here)

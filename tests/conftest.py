@@ -55,9 +55,14 @@ GUARD.install()
 migration.make = once(migration.make)
 
 
+LONGEST = ("test_every_model", "test_retrain", "test_sweep", "test_moved", "test_across")
+"""Files that begin first, so that no worker is left alone with one of them."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     trains.mark(items)
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 
 @pytest.hookimpl(wrapper=True)

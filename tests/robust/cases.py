@@ -1,4 +1,7 @@
-"""Bad inputs, one by one: how each is made, the command that meets it, what it must say."""
+"""Bad inputs, one by one: how each is made, the command that meets it, what it must say.
+
+docs/bad-input.md shows some of them, as they are answered.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class Case:
     around: Callable[[Path], AbstractContextManager[object]] = lambda here: nullcontext()
 
     def __str__(self) -> str:
-        return self.what.replace(" ", "-")
+        return self.what
 
 
 @dataclass(frozen=True)
@@ -185,6 +188,33 @@ WIKISPEEDIA = (
 MATES = tuple(Case("Mates", what, how, made, BAD, said) for what, how, made, said in mates.CASES)
 
 CLICKS = tuple(Case("Clicks", *case) for case in clicks.CASES)
+
+# --- your own documents ---
+
+_ROWS = "".join(f'{{"id": {n}, "text": "words of text {n}"}}\n' for n in range(9))
+
+
+def _own(what: str, command: str, said: str, *made: Callable[[Path], object]) -> Case:
+    def prepare(here: Path) -> None:
+        for one in made:
+            one(here)
+
+    return Case("Own", what, f"ingest {command} --out new", prepare, BAD, said)
+
+
+OWN = (
+    _own("a column that is not in the table", "table articles.jsonl --column text=body", "'body'",
+         holds("articles.jsonl", _ROWS)),
+    _own("a table without a text", "table articles.csv", "which column is the text",
+         holds("articles.csv", "nr,words\n1,car\n")),
+    _own("a file of another kind", "table articles.doc", "does not say what it is",
+         holds("articles.doc", "words")),
+    _own("links between no two documents", "table articles.jsonl --links links.csv",
+         "is between two documents", holds("articles.jsonl", _ROWS),
+         holds("links.csv", "source,target\na,b\n")),
+    _own("a folder without a page", "folder site", "no page is in it",
+         lambda here: (here / "site").mkdir()),
+)  # fmt: skip
 
 # --- corpora ---
 
@@ -356,4 +386,4 @@ MACHINE = (
          REFUSED, "process 4711", written("new")),
 )  # fmt: skip
 
-CASES = (*DUMPS, *WIKISPEEDIA, *MATES, *CLICKS, *CORPORA, *TASKS, *MODELS, *TABLES, *MACHINE)
+CASES = (*DUMPS, *WIKISPEEDIA, *MATES, *CLICKS, *OWN, *CORPORA, *TASKS, *MODELS, *TABLES, *MACHINE)

@@ -52,12 +52,15 @@ def place(own_root, tmp_path, monkeypatch):
 
 def test_what_is_ingested_as_printed(place, capsys):
     commands = [command for command in COMMANDS if command.startswith("ssi ingest")]
-    assert len(commands) == 5
+    assert len(commands) == 7
     made = []
     for command in commands:
         assert run(cli, [*shlex.split(command)[1:], "--json"]) == 0
         made.append(json.loads(capsys.readouterr().out)["counts"])
-    table, labelled, folder, beir, trec = made
+    table, labelled, folder, folder_again, table_again, beir, trec = made
+    for again, first in ((folder_again, folder), (table_again, table)):
+        same = {"taken": DOCUMENTS, "kept": DOCUMENTS, "changed": 0, "new": 0, "gone": 0}
+        assert again == {**first, "since": same}
     assert table["documents"] == folder["documents"] == labelled["documents"] == DOCUMENTS
     assert table["links"] == folder["links"] == 3 * DOCUMENTS
     assert (beir["judgements"], trec["judgements"]) == (1, 1)

@@ -142,7 +142,7 @@ def _build(
     progress: Progress | None,
 ) -> None:
     key = store.key_of("read", {"source": "folder"}, {}, store.code_of(_build)["digest"])
-    earlier = open_earlier(since, "folder", key) if since else None
+    earlier = open_earlier(since, "folder", _COLUMNS, key) if since else None
     kept = Kept(building.path, _COLUMNS)
     targets = _Targets(pages)
     links: list[tuple[str, str]] = []
@@ -194,7 +194,8 @@ def _read(
         for name in names
     ]
     known: dict[int, tuple[str | None, ...]] = {}
-    if earlier is not None and len(rows := earlier.take(digests)):
+    if earlier is not None:
+        rows = earlier.take(digests)
         columns = rows.select("title", "text", "timestamp", "links")
         known = dict(zip(rows["place"], columns.iter_rows(), strict=True))
     found = []

@@ -67,7 +67,7 @@ class Earlier:
     Memory holds the digests and the ids.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
         self.path = path
         read = [
             _frame(part, "digest", "id").with_columns(part=pl.lit(number, pl.Int32))
@@ -78,6 +78,8 @@ class Earlier:
             _frame(part, "id").with_columns(texts=pl.lit(number, pl.Int32))
             for number, part in enumerate(self._documents)
         ]
+        of_text = dict.fromkeys(("id", *columns, "text"), pl.String())
+        self._nothing = pl.DataFrame(schema={"place": pl.Int64(), **of_text})
         marks = pl.concat(read).drop_nulls("id")
         self.marks = marks.unique("id", keep="first", maintain_order=True)
         known = self.marks.join(pl.concat(texts), on="id", how="inner", maintain_order="left")
@@ -101,16 +103,18 @@ class Earlier:
             rows = rows.select("place", "digest", "id").join(read, on=["digest", "id"], how="left")
             rows = rows.unique("place", keep="first", maintain_order=True).drop("digest")
             found.append(rows.join(words, on="id", how="left"))
-        return pl.concat(found) if found else pl.DataFrame(schema={"place": pl.Int64})
+        return pl.concat([self._nothing, *found])
 
 
-def open_earlier(path: Path, source: str, key: str) -> Earlier | str:
+def open_earlier(path: Path, source: str, columns: Sequence[str], key: str) -> Earlier | str:
     """Open a collection to take pages or lines from, or say why none can be taken.
 
     Parameters
     ----------
     source : str
         What the manifest must have as ``source``.
+    columns : sequence of str
+        As `Kept` has them.
     key : str
         Of how pages or lines are read, as `Kept.finish` has it.
 
@@ -129,7 +133,7 @@ def open_earlier(path: Path, source: str, key: str) -> Earlier | str:
         return "it was made by a version of ssi that kept nothing of what it read"
     if files.read_object(path / _KEY, _REMEDY).get("key") != key:
         return "another version of ssi read it, or other columns were read"
-    return Earlier(path)
+    return Earlier(path, columns)
 
 
 def told(building: Building, earlier: Earlier | str | None, taken: int) -> None:

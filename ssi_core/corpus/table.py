@@ -10,7 +10,7 @@ import io
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,9 +19,11 @@ import polars as pl
 from ssi_core import collection, files, store
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.lines import OPENERS
+from ssi_core.corpus.clicks.json_rows import is_array, json_rows
+from ssi_core.corpus.clicks.lines import OPENERS, Place, decoded_lines, with_problems
 from ssi_core.corpus.clicks.log import kind_of, read_log
 from ssi_core.corpus.own import write_own
+from ssi_core.corpus.since import TABLE, Earlier, Kept, digest_of, open_earlier, told
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -53,6 +55,7 @@ def ingest_table(
     columns: Mapping[str, str] | None = None,
     labels: Sequence[str] = (),
     language: str | None = None,
+    since: Path | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Artefact:
@@ -74,6 +77,10 @@ def ingest_table(
         Columns that are kept as labels of documents, to slice measures by.
     language : str, optional
         Code of the texts' language; by default that of a column, else guessed from their script.
+    since : Path, optional
+        Collection of an earlier state of the tables: JSON lines that did not change are not parsed.
+        The result is the same, and the key does not know it; ``counts["since"]`` tells what was
+        taken.
 
     Raises
     ------
@@ -102,6 +109,7 @@ def ingest_table(
         columns=columns or {},
         labels=sorted(labels),
         language=language,
+        since=since,
         progress=progress,
     )
     return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
@@ -114,27 +122,27 @@ def _build(
     columns: Mapping[str, str],
     labels: Sequence[str],
     language: str | None,
+    since: Path | None,
     progress: Progress | None,
 ) -> None:
     roles = roles_of(paths[0], ROLES, columns, needed=("text",))
     building.counts["columns"] = dict(roles)
-    broken: Counter[str] = Counter()
-    own_links = partial(_links_inside, paths, roles, broken)
     end_roles = roles_of(links[0], ENDS, columns, needed=()) if links else {}
     if links:
         end_roles = _both_ends(links[0], end_roles)
         building.counts["link_columns"] = dict(end_roles)
+    reading = _Reading(building.path, roles, labels, since)
     keep = ["id", *(role for role in ("url", "title") if role in roles)]
     write_own(
         building,
-        _documents(paths, roles, labels, broken, progress),
-        _chained(own_links if "links" in roles else None, links, end_roles, broken),
+        reading.documents(paths, progress),
+        reading.links(links, end_roles),
         where=paths[0],
         language=language,
         labels=[*labels, *(["url"] if "url" in roles else [])],
         names=keep,
     )
-    building.skipped.update({f"row_{name}": n for name, n in sorted(broken.items())})
+    reading.finish(building)
 
 
 def roles_of(
@@ -234,42 +242,125 @@ def _object(line: str) -> object:
         return None
 
 
-def _documents(
-    paths: Sequence[Path],
-    roles: Mapping[str, str],
-    labels: Sequence[str],
-    broken: Counter[str],
-    progress: Progress | None,
-) -> Iterator[pl.DataFrame]:
-    wanted = [role for role in roles if role != "links"]
-    rows = 0
-    for path in paths:
-        columns = dict.fromkeys([*(roles[role] for role in wanted), *labels])
-        for block in _rows(path, list(columns), broken):
-            shown = {role: pl.col(roles[role]) for role in wanted}
-            if "id" not in roles:
-                # A document without a name of its own is known by its address, or by its line.
-                line = pl.col("line").cast(pl.String)
-                shown["id"] = pl.col(roles["url"]) if "url" in roles else line
-            yield block.select(**shown, **{name: pl.col(name) for name in labels})
-            rows += len(block)
-            if progress is not None:
-                progress(0.0, f"{rows:,} rows of {path.name}")
+class _Reading:
+    """One pass over tables: documents and the links inside of them, then tables of links."""
+
+    def __init__(
+        self, path: Path, roles: Mapping[str, str], labels: Sequence[str], since: Path | None
+    ) -> None:
+        self._path, self._roles, self._labels = path, roles, labels
+        self._columns = list(dict.fromkeys([*roles.values(), *labels]))
+        settings = {"source": "table", "columns": self._columns, "roles": dict(roles)}
+        self._key = store.key_of("read", settings, {}, store.code_of(_build)["digest"])
+        columns = [*self._places.values(), _SOURCE]
+        self._earlier = open_earlier(since, "table", columns, self._key) if since else None
+        self._kept = Kept(path, columns)
+        self._broken: Counter[str] = Counter()
+        self._taken = 0
+
+    @property
+    def _places(self) -> dict[str, str]:
+        """Columns that are kept beside the text, each with its name in what is kept."""
+        others = [name for name in self._columns if name != self._roles["text"]]
+        return {name: f"column {place}" for place, name in enumerate(others)}
+
+    def documents(self, paths: Sequence[Path], progress: Progress | None) -> Iterator[pl.DataFrame]:
+        """Yield the documents in blocks; what is read of each is kept."""
+        roles = self._roles
+        shown = {role: pl.col(name) for role, name in roles.items() if role != "links"}
+        if "id" not in roles:
+            # A document without a name of its own is known by its address, or by its line.
+            shown["id"] = shown.get("url", pl.col("line").cast(pl.String))
+        kept = {place: pl.col(name) for name, place in self._places.items()}
+        source = shown["id"] if "links" in roles else pl.lit(None, pl.String)
+        rows = 0
+        for path in paths:
+            for block in self._rows(path, self._columns, self._lines):
+                digests = [digest_of(raw.encode()) for raw in block["raw"]]
+                ends = {"id": shown["id"], "text": shown["text"], _SOURCE: source}
+                self._kept.write(
+                    block.select(digest=pl.Series(digests, dtype=pl.Binary), **ends, **kept)
+                )
+                yield block.select(**shown, **{name: pl.col(name) for name in self._labels})
+                rows += len(block)
+                if progress is not None:
+                    progress(0.0, f"{rows:,} rows of {path.name}")
+
+    def links(self, tables: Sequence[Path], roles: Mapping[str, str]) -> Iterator[pl.DataFrame]:
+        """Yield the links inside the documents that were read, then those of tables."""
+        if "links" in self._roles:
+            column = self._places[self._roles["links"]]
+            for part in files.parts_in(self._path / TABLE):
+                rows = pl.read_parquet(part, columns=[_SOURCE, column], glob=False)
+                ends = rows.select(source=_SOURCE, target=pl.col(column).str.split(_BETWEEN))
+                yield ends.explode("target").filter(pl.col("target").is_not_null())
+        for path in tables:
+            for block in self._rows(path, list(dict.fromkeys(roles.values())), _read):
+                yield block.select(**{end: pl.col(name) for end, name in roles.items()})
+
+    def finish(self, building: Building) -> None:
+        """Account for the rows that are none, and for what was taken."""
+        self._kept.finish(self._key)
+        building.skipped.update({f"row_{name}": n for name, n in sorted(self._broken.items())})
+        told(building, self._earlier, self._taken)
+
+    def _rows(
+        self,
+        path: Path,
+        columns: Sequence[str],
+        read: Callable[[Path, Sequence[str]], Iterator[pl.DataFrame]],
+    ) -> Iterator[pl.DataFrame]:
+        """Yield the rows of a table; those that are none are counted, and the first is named."""
+        for block in read(path, columns):
+            wrong = block.filter(pl.col("category").is_not_null())
+            if len(wrong):
+                if not self._broken:
+                    line, problem = wrong.select("line", "problem").row(0)
+                    _log.warning("%s: line %d is no row: %s", path, line, problem)
+                self._broken.update(wrong["category"].to_list())
+            yield block.filter(pl.col("category").is_null())
+
+    def _lines(self, path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Yield rows as `read_log` does; JSON lines that are known are not parsed."""
+        earlier = self._earlier
+        lines = kind_of(path, LogForm()) == "jsonl" and not is_array(path)
+        if not isinstance(earlier, Earlier) or not lines:
+            yield from map(self._with_ends, _read(path, columns))
+            return
+        for number, texts, wrong in decoded_lines(path, "utf-8", Place()):
+            taken = earlier.take([digest_of(text.encode()) for text in texts])
+            taken = taken.filter(~pl.col("place").is_in(list(wrong)))
+            known = set(taken["place"])
+            self._taken += len(known)
+            new = ((number + n, text) for n, text in enumerate(texts) if n not in known)
+            rows, _ = json_rows(new, columns)
+            text = pl.col("text").alias(self._roles["text"])
+            same = taken.select(
+                text,
+                *(pl.col(place).alias(name) for name, place in self._places.items()),
+                line=pl.col("place") + number,
+                category=pl.lit(None, pl.String),
+                problem=pl.lit(None, pl.String),
+                raw=pl.Series([texts[place] for place in taken["place"]], dtype=pl.String),
+            ).select(rows.columns)
+            every = pl.concat([self._with_ends(rows), same]).sort("line")
+            yield with_problems(every, number, wrong, columns, LogForm())
+
+    def _with_ends(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Put the ends of the links in the place of the cells that name them; null: none."""
+        if "links" not in self._roles:
+            return rows
+        name = self._roles["links"]
+        ends = [_BETWEEN.join(_ends(cell)) or None for cell in rows[name]]
+        return rows.with_columns(pl.Series(name, ends, dtype=pl.String))
 
 
-def _links_inside(
-    paths: Sequence[Path], roles: Mapping[str, str], broken: Counter[str]
-) -> Iterator[pl.DataFrame]:
-    name = roles.get("id", roles.get("url", ""))
-    for path in paths:
-        for block in _rows(path, [*([name] if name else []), roles["links"]], Counter()):
-            source = pl.col(name) if name else pl.col("line").cast(pl.String)
-            ends = [_ends(cell) for cell in block[roles["links"]]]
-            yield (
-                block.select(source=source, target=pl.Series(ends, dtype=pl.List(pl.String)))
-                .explode("target")
-                .filter(pl.col("target").is_not_null())
-            )
+_SOURCE = "source of its links"
+_BETWEEN = "\x1f"  # the ends of links, in what is kept
+
+
+def _read(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    return read_log(path, columns, LogForm())
 
 
 def _ends(cell: str | None) -> list[str]:
@@ -291,28 +382,3 @@ def _end(one: object) -> str:
         names = (*ENDS["target"], *ROLES["id"], *ROLES["url"], *ROLES["title"])
         one = next((one[name] for name in names if name in one), "")
     return str(one)
-
-
-def _chained(
-    inside: partial[Iterator[pl.DataFrame]] | None,
-    links: Sequence[Path],
-    roles: Mapping[str, str],
-    broken: Counter[str],
-) -> Iterator[pl.DataFrame]:
-    if inside is not None:
-        yield from inside()
-    for path in links:
-        for block in _rows(path, list(dict.fromkeys(roles.values())), broken):
-            yield block.select(**{end: pl.col(name) for end, name in roles.items()})
-
-
-def _rows(path: Path, columns: Sequence[str], broken: Counter[str]) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a table; those that are none are counted, and the first is named."""
-    for block in read_log(path, columns, LogForm()):
-        wrong = block.filter(pl.col("category").is_not_null())
-        if len(wrong):
-            if not broken:
-                line, problem = wrong.select("line", "problem").row(0)
-                _log.warning("%s: line %d is no row: %s", path, line, problem)
-            broken.update(wrong["category"].to_list())
-        yield block.filter(pl.col("category").is_null())

@@ -1,14 +1,20 @@
 """Own texts, night by night: what did not change is not parsed, and the result is the same."""
 
+import gzip
 import hashlib
+import json
 import shutil
 
+import polars as pl
 import pytest
 
 from ssi_core import store
 from ssi_core.collection import open_collection
-from ssi_core.corpus import folder
+from ssi_core.corpus import folder, table
 from ssi_core.corpus.folder import ingest_folder
+from ssi_core.corpus.sources.folder import Folder
+from ssi_core.corpus.sources.table import Table
+from ssi_core.corpus.table import ingest_table
 from ssi_core.types import BadInput
 
 
@@ -67,6 +73,12 @@ def test_pages_that_did_not_change_are_not_parsed(site, tmp_path, monkeypatch):
     same(again, whole)
 
 
+def test_a_night_reads_on_from_a_collection_of_its_own_kind(site, tmp_path):
+    first = ingest_folder(site, tmp_path / "first").path
+    assert Folder(paths=(site,)).after(first).since == first
+    assert Table(paths=(site,)).after(first).since is None
+
+
 def test_pages_go_on_over_blocks_of_pages(site, tmp_path, monkeypatch):
     monkeypatch.setattr(folder, "_ROWS", 3)
     first = ingest_folder(site, tmp_path / "first")
@@ -89,3 +101,97 @@ def test_what_cannot_be_used_is_said(site, tmp_path, monkeypatch):
     made = ingest_folder(site, tmp_path / "made", since=first.path)
     assert "another version of ssi" in made.counts["since"]["not_used_because"]
     assert manifest.counts["documents"] == made.counts["documents"] + 1
+
+
+ROWS = [
+    *({"nr": f"a{n}", "words": f"text of {n}", "kind": n % 2, "links": [f"a{n + 1}"]}
+      for n in range(6)),
+    {"nr": "a1", "words": "the id is there before", "links": ["a5"]},
+    {"nr": "blank", "words": " ", "links": ["a1"]},
+    {"nr": "a7", "words": None},
+    {"words": "no id"},
+]  # fmt: skip
+HOW = {"columns": {"id": "nr", "text": "words"}, "labels": ["kind"]}
+
+
+def lines(rows):
+    return "".join(row if isinstance(row, str) else json.dumps(row) + "\n" for row in rows)
+
+
+CHANGED = [
+    {"nr": "new", "words": "a new text", "links": ["a0"]},
+    ROWS[6],  # the text of its id is that of another row now
+    *ROWS[:2],
+    "{broken\n",
+    "\n",
+    {**ROWS[2], "words": "another text"},
+    {**ROWS[3], "kind": 7},
+    *ROWS[5:],
+    ROWS[5],
+]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz"])
+def test_lines_that_did_not_change_are_not_parsed(suffix, tmp_path, monkeypatch):
+    path = tmp_path / f"rows{suffix}"
+    write = (
+        path.write_text
+        if suffix == ".jsonl"
+        else lambda text: path.write_bytes(gzip.compress(text.encode()))
+    )
+    write(lines(ROWS))
+    first = ingest_table([path], tmp_path / "first", **HOW)
+    write(lines(CHANGED))
+    whole = ingest_table([path], tmp_path / "whole", **HOW)
+    parsed, read = [], table.json_rows
+
+    def told(numbered, columns):
+        new = list(numbered)
+        parsed.extend(number for number, _ in new)
+        return read(new, columns)
+
+    monkeypatch.setattr(table, "json_rows", told)
+    made = ingest_table([path], tmp_path / "made", since=first.path, **HOW)
+    same(made, whole)
+    # The repeated id, what is broken, empty, blank or without an id, and what is new or changed.
+    assert parsed == [1, 2, 5, 6, 7, 8, 10, 11, 12, 13]
+    assert made.counts["since"] == {"taken": 4, "kept": 2, "changed": 3, "new": 1, "gone": 1}
+    assert open_collection(made.path).links.collect().height == made.counts["links"] > 3
+
+
+def test_lines_are_taken_over_several_blocks_and_files(tmp_path, monkeypatch):
+    monkeypatch.setattr("ssi_core.corpus.clicks.lines.BLOCK_BYTES", 100)
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    paths[0].write_text(lines(ROWS[:4]))
+    paths[1].write_text(lines(ROWS[4:]))
+    first = ingest_table(paths, tmp_path / "first", **HOW)
+    assert len(list((first.path / "documents").iterdir())) > 2
+    paths[0].write_text(lines(ROWS[:1]))
+    paths[1].write_text(lines(ROWS[2:]))
+    whole = ingest_table(paths, tmp_path / "whole", **HOW)
+    made = ingest_table(paths, tmp_path / "made", since=first.path, **HOW)
+    same(made, whole)
+    assert made.counts["since"] == {"taken": 5, "kept": 5, "changed": 1, "new": 0, "gone": 0}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_other_tables_are_read_whole_and_compared(suffix, tmp_path):
+    path = tmp_path / f"rows{suffix}"
+    names = {".csv": "write_csv", ".parquet": "write_parquet"}
+    frame = pl.DataFrame({"id": ["a", "b", "c"], "text": ["one", "two", "three"]})
+    getattr(frame, names[suffix])(path)
+    first = ingest_table([path], tmp_path / "first")
+    changed = pl.DataFrame({"id": ["a", "c", "d"], "text": ["one", "3", "four"]})
+    getattr(changed, names[suffix])(path)
+    whole = ingest_table([path], tmp_path / "whole")
+    made = ingest_table([path], tmp_path / "made", since=first.path)
+    same(made, whole)
+    assert made.counts["since"] == {"taken": 0, "kept": 1, "changed": 1, "new": 1, "gone": 1}
+
+
+def test_a_table_of_other_columns_is_read_anew(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(lines(ROWS))
+    first = ingest_table([path], tmp_path / "first", **HOW)
+    made = ingest_table([path], tmp_path / "made", since=first.path, columns=HOW["columns"])
+    assert "other columns" in made.counts["since"]["not_used_because"]

@@ -14,7 +14,8 @@ from tests.flows.pages import REPOSITORY, command_lines, commands
 
 PAGE = "docs/own-texts.md"
 RUNS = [
-    (PAGE, heading) for heading in ("Tables", "A folder", "Judged queries", "A dump of Wikipedia")
+    (PAGE, heading)
+    for heading in ("Tables", "A folder", "Night by night", "Judged queries", "A dump of Wikipedia")
 ]
 """Sections whose commands this file runs; those before them are a story of their own."""
 WORDS = ["car engine wheel road", "moon rocket star orbit", "bread flour oven yeast"]
@@ -54,15 +55,23 @@ def place(own_root, tmp_path, monkeypatch):
 
 
 def test_what_is_ingested_as_printed(place, capsys):
+    lines = [
+        command
+        for section in ((PAGE, "With commands"), *RUNS)
+        for block in commands(*section)
+        for command in command_lines(block)
+    ]
     made = []
-    for section in RUNS:
-        for block in commands(*section):
-            for command in command_lines(block):
-                assert run(cli, [*command[1:], "--json"]) == 0
-                made.append(json.loads(capsys.readouterr().out)["counts"])
-    labelled, folder, beir, trec, dump = made
-    assert folder["documents"] == labelled["documents"] == DOCUMENTS
-    assert folder["links"] == 3 * DOCUMENTS
+    for command in lines:
+        if command[1] == "ingest":
+            assert run(cli, [*command[1:], "--json"]) == 0
+            made.append(json.loads(capsys.readouterr().out)["counts"])
+    table, labelled, folder, folder_again, table_again, beir, trec, dump = made
+    for again, first in ((folder_again, folder), (table_again, table)):
+        same = {"taken": DOCUMENTS, "kept": DOCUMENTS, "changed": 0, "new": 0, "gone": 0}
+        assert again == {**first, "since": same}
+    assert table["documents"] == folder["documents"] == labelled["documents"] == DOCUMENTS
+    assert table["links"] == folder["links"] == 3 * DOCUMENTS
     assert (beir["judgements"], trec["judgements"]) == (1, 1)
     assert dump["documents"] == 4
 

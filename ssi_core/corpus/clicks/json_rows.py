@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,27 +34,35 @@ def read_json(
     ``line`` is the line of an object, or its number in the array. With ``form.each`` the objects of
     that list are the rows; a value that they lack is that of the object around them.
     """
-    blocks = _array(path, form) if _is_array(path) else decoded_lines(path, form.encoding, after)
+    blocks = _array(path, form) if is_array(path) else decoded_lines(path, form.encoding, after)
     checked = after.bytes > 0
     for number, texts, wrong in blocks:
-        rows: list[tuple[Any, ...]] = []
-        names: set[str] = set()
-        for place, text in enumerate(texts):
-            for row, problem, raw in _unfolded(text, form.each):
-                names |= row.keys()
-                values = (_text(row.get(name)) for name in columns)
-                category = ("json", problem) if problem else (None, None)
-                rows.append((number + place, *category, raw, *values))
+        rows, names = json_rows(enumerate(texts, number), columns, form.each)
         if not checked and names:
             for column in columns:
                 if column not in names:
                     raise BadInput(f"{path}: no object has the key {instead(column, names)}")
             checked = True
-        frame = pl.DataFrame(rows, schema=row_schema(columns), orient="row")
-        yield with_problems(frame, number, wrong, columns, form)
+        yield with_problems(rows, number, wrong, columns, form)
 
 
-def _is_array(path: Path) -> bool:
+def json_rows(
+    lines: Iterable[tuple[int, Any]], columns: Sequence[str], each: str = ""
+) -> tuple[pl.DataFrame, set[str]]:
+    """Return the rows of numbered lines, and the keys that their objects have."""
+    rows: list[tuple[Any, ...]] = []
+    names: set[str] = set()
+    for number, text in lines:
+        for row, problem, raw in _unfolded(text, each):
+            names |= row.keys()
+            values = (_text(row.get(name)) for name in columns)
+            category = ("json", problem) if problem else (None, None)
+            rows.append((number, *category, raw, *values))
+    return pl.DataFrame(rows, schema=row_schema(columns), orient="row"), names
+
+
+def is_array(path: Path) -> bool:
+    """Tell whether a file is one array, not an object on each line."""
     with OPENERS.get(path.suffix, open)(path, "rb") as file:
         beginning: bytes = file.read(_BEGINNING)
     return beginning.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")

@@ -23,11 +23,15 @@ class Table(Source):
     A link is a row of --links with two ends (source and target, from and to, or two columns), or
     an entry of the column links: a JSON list, or names with | between them. Ends are ids, else
     URLs, else titles.
+
+    With --since the collection is the same, and made sooner: JSON lines that did not change are
+    not parsed. CSV, TSV and parquet are read whole, as fast as they could be compared.
     """
 
     examples = (
         "ssi ingest table articles.jsonl --links links.csv --out corpus",
         "ssi ingest table part-*.parquet --column text=body --label category",
+        "ssi ingest table tuesday.jsonl --since corpus --out corpus-2",
     )
 
     paths: tuple[Path, ...] = files("DOCUMENTS", "Tables of documents")
@@ -42,6 +46,10 @@ class Table(Source):
         (), "A column to slice measures by; may be repeated", "--label"
     )
     language: str | None = LANGUAGE
+    since: Path | None = Field(
+        default=None,
+        description="Collection of an earlier state: only JSON lines that changed are parsed",
+    )
 
     @field_validator("columns")
     @classmethod
@@ -56,6 +64,10 @@ class Table(Source):
                 )
         return columns
 
+    def follows(self, earlier: Artefact) -> bool:
+        """Tell whether an earlier collection is of tables."""
+        return earlier.configuration.get("source") == "table"
+
     def read(self, **place: Unpack[Place]) -> Artefact:
         """Make the collection."""
         from ssi_core.corpus.table import ingest_table
@@ -66,5 +78,6 @@ class Table(Source):
             columns=self.columns,
             labels=self.labels,
             language=self.language,
+            since=self.since,
             **place,
         )

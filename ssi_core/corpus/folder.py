@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import polars as pl
 import yaml  # type: ignore[import-untyped]
@@ -46,13 +46,13 @@ _ROWS = 500
 
 @dataclass(frozen=True)
 class Page:
-    """A page: its title, its words, and the targets of its links as they are written."""
+    """A page: its title, its words, and the target and the words of its links as written."""
 
     title: str
     text: str
-    links: tuple[str, ...]
-    language: str = ""
+    links: tuple[tuple[str, str], ...]
     timestamp: str = ""
+    url: str = ""
 
 
 def ingest_folder(
@@ -65,11 +65,13 @@ def ingest_folder(
 ) -> Artefact:
     """Make a corpus of the pages of a folder and of the folders in it.
 
-    A page's id is its path in the folder. Its title is that of the front matter, else the first
-    heading, else ``<title>``, else the name of the file. Its text is that of ``<main>`` or
-    ``<article>`` where there is one, without navigation, headers, footers and scripts. A link
-    leads to a page by its path, with or without its suffix, or to the index of a folder; in
-    Markdown ``[[name]]`` leads to the page of that name. Hidden files are left out.
+    A page's id is its path in the folder. Its address is the ``url`` or ``permalink`` of the front
+    matter, else the canonical one of HTML, else that path. Its title is that of the front matter,
+    else the first heading, else ``<title>``, else the name of the file. Its text is that of
+    ``<main>`` or ``<article>`` where there is one, without navigation, headers, footers and
+    scripts. A link leads to a page by its path, with or without its suffix, or to the index of a
+    folder; in Markdown ``[[name]]`` leads to the page of that name. Its words are an anchor. Hidden
+    files are left out.
 
     Parameters
     ----------
@@ -134,32 +136,36 @@ def _build(
     progress: Progress | None,
 ) -> None:
     targets = _Targets(pages)
-    links: list[tuple[str, str]] = []
+    read = building.work("links")
 
     def documents() -> Iterator[pl.DataFrame]:
-        rows: list[tuple[str, str, str, str | None]] = []
-        for number, name in enumerate(pages):
-            page = read_page(directory / name)
-            if page is None:
-                skipped["file_not_utf8"] += 1
-                continue
-            rows.append((name, page.title, page.text, page.timestamp or None))
-            for href in page.links:
-                category, target = targets.find(name, href)
-                if target is None:
-                    skipped[f"link_{category}"] += 1
-                else:
-                    links.append((name, target))
-            if len(rows) == _ROWS or number == len(pages) - 1:
-                if progress is not None:
-                    progress(number / len(pages), f"{number + 1:,} pages read")
-                yield pl.DataFrame(rows, schema=_SCHEMA, orient="row")
-                rows = []
-        if rows:
+        for first in range(0, len(pages), _ROWS):
+            rows: list[tuple[str, str, str, str | None, str]] = []
+            links: list[tuple[str, str, str]] = []
+            for name in pages[first : first + _ROWS]:
+                page = read_page(directory / name)
+                if page is None:
+                    skipped["file_not_utf8"] += 1
+                    continue
+                rows.append(
+                    (name, page.title, page.text, page.timestamp or None, page.url or quote(name))
+                )
+                for href, words in page.links:
+                    category, target = targets.find(name, href)
+                    if target is None:
+                        skipped[f"link_{category}"] += 1
+                    else:
+                        links.append((name, target, words))
+            # The pages that links lead to are known when all are read.
+            found = pl.DataFrame(links, schema=_LINKS, orient="row")
+            found.write_parquet(read / f"{first // _ROWS:05d}.parquet")
+            if progress is not None:
+                progress(first / len(pages), f"{min(first + _ROWS, len(pages)):,} pages read")
             yield pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
     def ends() -> Iterator[pl.DataFrame]:
-        yield pl.DataFrame(links, schema={"source": pl.String, "target": pl.String}, orient="row")
+        for part in sorted(read.glob("*.parquet")):
+            yield pl.read_parquet(part, glob=False)
 
     write_own(building, documents(), ends(), where=directory, language=language)
     left_out = sum(n for name, n in skipped.items() if name.startswith("link_"))
@@ -167,7 +173,8 @@ def _build(
     building.skipped.update(sorted(skipped.items()))
 
 
-_SCHEMA = dict.fromkeys(("id", "title", "text", "timestamp"), pl.String)
+_SCHEMA = dict.fromkeys(("id", "title", "text", "timestamp", "url"), pl.String)
+_LINKS = dict.fromkeys(("source", "target", "text"), pl.String)
 
 
 def read_page(path: Path) -> Page | None:
@@ -192,11 +199,13 @@ def _of_markdown(text: str, name: str) -> Page:
     text = _WIKI_LINK.sub(lambda link: f"[{link[2] or link[1]}](<{link[1].strip()}>)", text)
     page = _of_html(_MARKDOWN.render(text).encode(), name, encoding="utf-8")
     title, time = front.get("title"), front.get("date", front.get("updated"))
+    url = front.get("url", front.get("permalink"))
     return Page(
         str(title) if title else page.title,
         page.text,
         page.links,
         timestamp=str(time) if time else "",
+        url=str(url) if url else "",
     )
 
 
@@ -219,13 +228,16 @@ def _of_html(data: bytes, name: str, encoding: str | None = None) -> Page:
         return Page(name, "", ())
     heading = next(iter(root.xpath("//h1")), None)
     title = root.findtext(".//title") or ""
+    url = next(iter(root.xpath("//link[@rel='canonical']/@href")), "").strip()
     body = next(iter(root.xpath("//main | //article")), None)
     body = root if body is None else body
     for element in body.xpath("|".join(f".//{tag}" for tag in ("head", *_NO_TEXT))):
         element.drop_tree()
-    links = tuple(href for href in body.xpath(".//a/@href") if href.strip())
+    links = tuple((link.get("href"), _words(link)) for link in body.xpath(".//a[@href]"))
+    links = tuple((href, words) for href, words in links if href.strip())
     shown = _words(heading) if heading is not None else title
-    return Page(" ".join(shown.split()) or " ".join(title.split()) or name, _words(body), links)
+    named = " ".join(shown.split()) or " ".join(title.split()) or name
+    return Page(named, _words(body), links, url=url)
 
 
 def _encoding(data: bytes) -> str | None:

@@ -131,7 +131,7 @@ def _build(
         _chained(own_links if "links" in roles else None, links, end_roles, broken),
         where=paths[0],
         language=language,
-        labels=[*labels, *(["url"] if "url" in roles else [])],
+        labels=labels,
         names=keep,
     )
     building.skipped.update({f"row_{name}": n for name, n in sorted(broken.items())})

@@ -126,7 +126,8 @@ class Collection:
     @property
     def relevant(self) -> tuple[str, ...]:
         """Name what may be relevant to a query here, in the words of `features.spec.TaskSpec`."""
-        names = [name for name in (CLICK, JUDGEMENT, TRANSLATION, LINK) if name in self.relations]
+        kinds = (CLICK, JUDGEMENT, TRANSLATION, LINK, ANCHOR)
+        names = [name for name in kinds if name in self.relations]
         both = TRANSLATION in names and LINK in names
         return (*names, f"{TRANSLATION} > {LINK}") if both else tuple(names)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ssi_core import store
-from ssi_core.collection import Collection, open_collection
+from ssi_core.collection import DOCUMENTS, Collection, PartWriter, open_collection
 from ssi_core.features import spec as kinds
 from ssi_core.features.clicks import counted_rows, weights_of, write_clicks
 from ssi_core.features.correlated import write_hashed_views
@@ -18,7 +18,7 @@ from ssi_core.features.frozen import KIND
 from ssi_core.features.goals import write_goals
 from ssi_core.features.judged import write_judged
 from ssi_core.features.keywords import write_keyword_queries
-from ssi_core.features.layout import MATRICES
+from ssi_core.features.layout import MATRICES, RAW
 from ssi_core.features.links import write_links
 from ssi_core.features.making import Making, Reading
 from ssi_core.features.names import write_anchors, write_name_queries, write_self
@@ -155,6 +155,7 @@ def _write_task(
         language_of(collection.path, texts["language"])
     making = Making(collection, spec, frozen, building, progress, documents, queries)
     reading = _PAIRS[spec.relevant](making)
+    _link_texts(making)
     query_view, view = write_texts(making, reading)
     _write_queries(making, reading, query_view, view, translations)
     if spec.hashings:
@@ -168,6 +169,12 @@ def _write_task(
             queries=None if spec.query_words is None else making.path / QUERY_MATRICES,
             progress=progress,
         )
+
+
+def _link_texts(making: Making) -> None:
+    """Give the documents' files a second name in the task, whose index shows what they say."""
+    with PartWriter(making.path / RAW, DOCUMENTS) as texts:
+        texts.link_all(making.collection.parts("documents"))
 
 
 def _write_queries(

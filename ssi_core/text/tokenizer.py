@@ -90,7 +90,8 @@ def _marks() -> str:
 
 
 @cache
-def _marked_run() -> re.Pattern[str]:
+def marked_run() -> re.Pattern[str]:
+    """Return the pattern of a run of letters or digits and the marks between them."""
     return re.compile(rf"[^\W_](?:[^\W_]|[{_marks()}])*")
 
 
@@ -101,10 +102,10 @@ def _marked_letter() -> re.Pattern[str]:
 
 def _marked_words(text: str) -> list[str]:
     """Maximal runs of letters, digits and the vowel signs between them."""
-    found = _marked_run().findall(text)
+    found = marked_run().findall(text)
     # The small form of a letter can join with a mark that the capital did not join with.
     small = (unicodedata.normalize("NFKC", run.lower()) for run in found)
-    return [word for run in small for word in _marked_run().findall(run)]
+    return [word for run in small for word in marked_run().findall(run)]
 
 
 def _letter_pairs(text: str) -> list[str]:
@@ -119,21 +120,22 @@ _UNSPACED = (
     r"\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 )
-_UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
+UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
 
 
 @cache
-def _piece() -> re.Pattern[str]:
+def scripts() -> re.Pattern[str]:
+    """Return the pattern of a run in a script without blanks (``unspaced``), or in others."""
     letter = rf"(?=[{_UNSPACED}])[^\W_][{_marks()}]*"
     return re.compile(rf"(?P<unspaced>(?:{letter})+)|(?:(?![{_UNSPACED}])[^\W_])+")
 
 
 def _any_script(text: str) -> list[str]:
     """Maximal runs of letters or digits; in a script without blanks, pairs of letters."""
-    if not _UNSPACED_LETTER.search(text):
+    if not UNSPACED_LETTER.search(text):
         return runs.words(text)
     found: list[str] = []
-    for piece in _piece().finditer(text):
+    for piece in scripts().finditer(text):
         unspaced = piece.lastgroup == "unspaced"
         found += _letter_pairs(piece.group()) if unspaced else runs.words(piece.group())
     return found

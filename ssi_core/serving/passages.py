@@ -20,7 +20,7 @@ from ssi_core.types import BadInput
 
 LONGEST = 20_000
 """Characters that are kept of a text."""
-_LEVEL, _ROWS = 6, 1024
+_LEVEL, _ROWS = 1, 1024
 
 
 class Passage(NamedTuple):

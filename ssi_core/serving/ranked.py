@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -111,8 +111,8 @@ class Ranked:
         order = np.lexsort((rows, -best))
         return np.take_along_axis(rows, order, 1), np.take_along_axis(best, order, 1)
 
-    def hit(self, row: int, score: float, words: Collection[str]) -> Hit:
-        """Return a document that was found, with the part of its text that has some words."""
+    def hit(self, row: int, score: float, words: Mapping[str, float]) -> Hit:
+        """Return a document that was found, with the part of its text that has weighed words."""
         names = self.ids[row], self.titles[row], score
         if self.passages is None:
             return Hit(*names)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ssi_core import store
 from ssi_core.evaluation.scorer import refuse_nan
+from ssi_core.features.views import TextView
 from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Side
 from ssi_core.serving.index import Index, open_index
@@ -153,8 +154,7 @@ class Searcher:
             for row, score in rows
         ]
         best = sorted(every, key=lambda one: -one[2])[:k]
-        language = next(iter(self.views(side).values())).language
-        words = frozenset(tokenize(text, language)) if best else frozenset()
+        words = weights(text, next(iter(self.views(side).values()))) if best else {}
         hits = tuple(part.hit(row, score, words) for part, row, score in best)
         return Answer(hits, None if hits else "no document of the index has a word of the query")
 
@@ -175,6 +175,20 @@ class Searcher:
         rows = slice(row, row + 1)
         matrices = {view: index.words[view][rows] for view in views}
         return Texts(index.ids[rows], index.titles[rows], matrices, views)
+
+
+def weights(text: str, view: View) -> dict[str, float]:
+    """Return the words of a text with the weights that a view gives them.
+
+    A word that the view does not know is as heavy as its heaviest one; of a view that is no plain
+    one of words all are alike.
+    """
+    words = tokenize(text, view.language)
+    if not isinstance(view, TextView) or not words:
+        return dict.fromkeys(words, 1.0)
+    columns, _ = next(view.in_order([text.encode(errors="replace")]))
+    idf = np.where(columns >= 0, view.idf[columns], view.idf.max())
+    return dict(zip(words, idf.tolist(), strict=True))
 
 
 def known(queries: Texts) -> NDArray[np.bool_]:

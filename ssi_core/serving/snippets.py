@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ssi_core.text.occurrences import Occurrence, occurrences
@@ -15,6 +15,7 @@ WIDTH = 240
 
 _SENTENCE_END = re.compile(r"[.!?…]\s|[。!?]")
 _CUT = "…"
+_LIGHT = 0.2
 
 
 class Snippet(NamedTuple):
@@ -24,24 +25,26 @@ class Snippet(NamedTuple):
     marks: tuple[tuple[int, int], ...]
 
 
-def snippet(text: str, words: Collection[str]) -> Snippet:
+def snippet(text: str, words: Mapping[str, float]) -> Snippet:
     """Return the part of a text with most of some words; its beginning where it has none of them.
 
-    A word counts the less, the more often the text has it. Of parts that are as good the first is
-    taken. White space is one blank.
+    The part is that whose distinct words weigh most together, the first of several. Words that
+    weigh little beside the heaviest, such as articles, are left out. White space is one blank.
 
     Parameters
     ----------
-    words : of the query, as its language splits them
+    words : of the query, as its language splits them, each with its weight
 
-    >>> snippet("A road. An old   CAR drives.", {"car"})
+    >>> snippet("A road. An old   CAR drives.", {"car": 2.0, "an": 0.1})
     Snippet(text='A road. An old CAR drives.', marks=((15, 18),))
     """
+    heaviest = max(words.values(), default=0.0)
+    words = {word: weight for word, weight in words.items() if weight >= _LIGHT * heaviest}
     text = " ".join(text.split())
     wide = len(UNSPACED_LETTER.findall(text[:WIDTH])) > len(text[:WIDTH]) // 3
     width = WIDTH // 2 if wide else WIDTH
     found = occurrences(text, words)
-    first, last = _best(found, width)
+    first, last = _best(found, words, width)
     begin = _begin(text, first, last, width)
     end = _end(text, begin, last, width)
     before = _CUT if begin and not _SENTENCE_END.search(text[max(0, begin - 2) : begin]) else ""
@@ -50,22 +53,20 @@ def snippet(text: str, words: Collection[str]) -> Snippet:
     return Snippet(before + text[begin:end] + (_CUT if end < len(text) else ""), marks)
 
 
-def _best(found: Sequence[Occurrence], width: int) -> tuple[int, int]:
+def _best(found: Sequence[Occurrence], words: Mapping[str, float], width: int) -> tuple[int, int]:
     """Return the first and the last character of the words in the best part."""
-    often = Counter(word for *_, word in found)
     inside: Counter[str] = Counter()
-    best, place, last, worth = 0.0, (0, 0), 0, 0.0
+    best, place, last = -1.0, (0, 0), 0
     for number, (start, end, word) in enumerate(found):
         while last < len(found) and (found[last][1] <= start + width or last == number):
-            if not inside[found[last][2]]:
-                worth += 1 / often[found[last][2]]
             inside[found[last][2]] += 1
             last += 1
-        if worth > best + 1e-9:
+        # Several of a word are worth little more than one.
+        worth = sum(words[one] for one in inside) + 0.01 * inside.total() * words[word]
+        if worth > best:
             best, place = worth, (start, max(end, found[last - 1][1]))
         inside[word] -= 1
-        if not inside[word]:
-            worth -= 1 / often[word]
+        inside += Counter()
     return place
 
 

@@ -11,6 +11,9 @@ from ssi_core.text.tokenizer import UNSPACED_LETTER, marked_run, scripts
 # A character and the marks that sit on it, those of half-width kana too.
 _CLUSTER = re.compile(r".[\u0300-\u036f\u3099\u309a\uff9e\uff9f]*", re.DOTALL)
 
+# A part of a text, which ends between words if any do: only parts that are not plain take time.
+_PIECE = re.compile(r".{1,400}(?=[\s.,;:!?、。])|.{1,400}", re.DOTALL)
+
 Occurrence = tuple[int, int, str]
 """Start, end and word."""
 
@@ -31,11 +34,15 @@ def occurrences(text: str, words: Collection[str]) -> list[Occurrence]:
     ([(2, 5, 'car')], [(0, 2, '東京'), (4, 7, 'タワー')])
     """
     wanted = frozenset(words)
-    folded, starts, ends = _fold(text)
-    found = _in_runs(folded, wanted) if wanted else iter(())
-    if starts is None or ends is None:
-        return list(found)
-    return [(starts[start], ends[end - 1], word) for start, end, word in found]
+    found: list[Occurrence] = []
+    for piece in _PIECE.finditer(text) if wanted else ():
+        folded, starts, ends = _fold(piece.group())
+        first = piece.start()
+        for begin, stop, word in _in_runs(folded, wanted):
+            if starts is not None and ends is not None:
+                begin, stop = starts[begin], ends[stop - 1]
+            found.append((first + begin, first + stop, word))
+    return found
 
 
 def _fold(text: str) -> tuple[str, list[int] | None, list[int] | None]:

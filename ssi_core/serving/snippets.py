@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -28,8 +27,9 @@ class Snippet(NamedTuple):
 def snippet(text: str, words: Mapping[str, float]) -> Snippet:
     """Return the part of a text with most of some words; its beginning where it has none of them.
 
-    The part is that whose distinct words weigh most together, the first of several. Words that
-    weigh little beside the heaviest, such as articles, are left out. White space is one blank.
+    The part is that whose distinct words weigh most together; of several the one with the words
+    nearest to each other, then the first. Words that weigh little beside the heaviest, such as
+    articles, are left out. White space is one blank.
 
     Parameters
     ----------
@@ -55,18 +55,18 @@ def snippet(text: str, words: Mapping[str, float]) -> Snippet:
 
 def _best(found: Sequence[Occurrence], words: Mapping[str, float], width: int) -> tuple[int, int]:
     """Return the first and the last character of the words in the best part."""
-    inside: Counter[str] = Counter()
-    best, place, last = -1.0, (0, 0), 0
-    for number, (start, end, word) in enumerate(found):
-        while last < len(found) and (found[last][1] <= start + width or last == number):
-            inside[found[last][2]] += 1
-            last += 1
-        # Several of a word are worth little more than one.
-        worth = sum(words[one] for one in inside) + 0.01 * inside.total() * words[word]
-        if worth > best:
-            best, place = worth, (start, max(end, found[last - 1][1]))
-        inside[word] -= 1
-        inside += Counter()
+    best, place = (-1.0, 0), (0, 0)
+    for number, (start, *_) in enumerate(found):
+        inside: set[str] = set()
+        worth, last = 0.0, start
+        for _, end, word in found[number:]:
+            if end > start + width and inside:
+                break
+            if word not in inside:
+                inside.add(word)
+                worth, last = worth + words[word], end
+        if (worth, start - last) > best:
+            best, place = (worth, start - last), (start, last)
     return place
 
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator
 
-from ssi_core.text.tokenizer import UNSPACED_LETTER, marked_run, scripts
+from ssi_core.text.tokenizer import UNSPACED_LETTER
 
 # A character and the marks that sit on it, those of half-width kana too.
 _CLUSTER = re.compile(r".[\u0300-\u036f\u3099\u309a\uff9e\uff9f]*", re.DOTALL)
@@ -33,16 +33,23 @@ def occurrences(text: str, words: Collection[str]) -> list[Occurrence]:
     >>> occurrences("A Car, scars.", {"car"}), occurrences("東京都のﾀﾜｰ", {"東京", "タワー"})
     ([(2, 5, 'car')], [(0, 2, '東京'), (4, 7, 'タワー')])
     """
-    wanted = frozenset(words)
     found: list[Occurrence] = []
-    for piece in _PIECE.finditer(text) if wanted else ():
-        folded, starts, ends = _fold(piece.group())
-        first = piece.start()
-        for begin, stop, word in _in_runs(folded, wanted):
-            if starts is not None and ends is not None:
-                begin, stop = starts[begin], ends[stop - 1]
-            found.append((first + begin, first + stop, word))
-    return found
+    plain = unicodedata.is_normalized("NFKC", text)
+    for first, piece in [(0, text)] if plain else _pieces(text):
+        folded, starts, ends = _fold(piece)
+        for word in words:
+            for begin in _places(folded, word) if word else ():
+                end = begin + len(word)
+                if starts is not None and ends is not None:
+                    found.append((first + starts[begin], first + ends[end - 1], word))
+                else:
+                    found.append((first + begin, first + end, word))
+    return sorted(set(found))
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    for piece in _PIECE.finditer(text):
+        yield piece.start(), piece.group()
 
 
 def _fold(text: str) -> tuple[str, list[int] | None, list[int] | None]:
@@ -59,19 +66,18 @@ def _fold(text: str) -> tuple[str, list[int] | None, list[int] | None]:
     return "".join(pieces), starts, ends
 
 
-def _in_runs(text: str, words: frozenset[str]) -> Iterator[Occurrence]:
-    if not UNSPACED_LETTER.search(text):
-        for run in marked_run().finditer(text):
-            if run.group() in words:
-                yield run.start(), run.end(), run.group()
-        return
-    lengths = sorted({len(word) for word in words if UNSPACED_LETTER.search(word)})
-    for run in scripts().finditer(text):
-        if run.lastgroup != "unspaced":
-            if run.group() in words:
-                yield run.start(), run.end(), run.group()
-            continue
-        for start in range(run.start(), run.end()):
-            for end in (start + length for length in lengths if start + length <= run.end()):
-                if text[start:end] in words:
-                    yield start, end, text[start:end]
+def _places(text: str, word: str) -> Iterator[int]:
+    """Yield where a word begins in a folded text."""
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        if _apart(text[start - 1 : start], word[0]) and _apart(text[end : end + 1], word[-1]):
+            yield start
+        start = text.find(word, start + 1)
+
+
+def _apart(beside: str, letter: str) -> bool:
+    """Tell whether a word can end between its letter and the character beside it."""
+    if not beside or not (beside.isalnum() or unicodedata.category(beside)[0] == "M"):
+        return True
+    return bool(UNSPACED_LETTER.match(letter) or UNSPACED_LETTER.match(beside))

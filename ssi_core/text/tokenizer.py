@@ -90,8 +90,7 @@ def _marks() -> str:
 
 
 @cache
-def marked_run() -> re.Pattern[str]:
-    """Return the pattern of a run of letters or digits and the marks between them."""
+def _marked_run() -> re.Pattern[str]:
     return re.compile(rf"[^\W_](?:[^\W_]|[{_marks()}])*")
 
 
@@ -102,10 +101,10 @@ def _marked_letter() -> re.Pattern[str]:
 
 def _marked_words(text: str) -> list[str]:
     """Maximal runs of letters, digits and the vowel signs between them."""
-    found = marked_run().findall(text)
+    found = _marked_run().findall(text)
     # The small form of a letter can join with a mark that the capital did not join with.
     small = (unicodedata.normalize("NFKC", run.lower()) for run in found)
-    return [word for run in small for word in marked_run().findall(run)]
+    return [word for run in small for word in _marked_run().findall(run)]
 
 
 def _letter_pairs(text: str) -> list[str]:
@@ -124,8 +123,7 @@ UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
 
 
 @cache
-def scripts() -> re.Pattern[str]:
-    """Return the pattern of a run in a script without blanks (``unspaced``), or in others."""
+def _piece() -> re.Pattern[str]:
     letter = rf"(?=[{_UNSPACED}])[^\W_][{_marks()}]*"
     return re.compile(rf"(?P<unspaced>(?:{letter})+)|(?:(?![{_UNSPACED}])[^\W_])+")
 
@@ -135,7 +133,7 @@ def _any_script(text: str) -> list[str]:
     if not UNSPACED_LETTER.search(text):
         return runs.words(text)
     found: list[str] = []
-    for piece in scripts().finditer(text):
+    for piece in _piece().finditer(text):
         unspaced = piece.lastgroup == "unspaced"
         found += _letter_pairs(piece.group()) if unspaced else runs.words(piece.group())
     return found

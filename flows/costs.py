@@ -96,7 +96,10 @@ def index_cost(model: Model, task: Task, *, words: bool = True) -> Cost:
     return Cost(int(3 * share * disk), disk)
 
 
-def require_index(model: Model, task: Task, out: Path, *, words: bool) -> None:
+def require_index(
+    model: Model, task: Task, out: Path, *, words: bool, texts: Sequence[Path] = ()
+) -> None:
     """State, or refuse, an index."""
     cost = index_cost(model, task, words=words)
-    resources.require("index", memory=cost.memory, directory=out, disk=cost.disk)
+    disk = cost.disk + sum(part.stat().st_size for part in texts)
+    resources.require("index", memory=cost.memory, directory=out, disk=disk)

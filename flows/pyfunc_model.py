@@ -19,12 +19,13 @@ K = 10
 
 
 def signature() -> Any:
-    """Return the signature: a column ``query``; a row of three lists per query; ``k``."""
+    """Return the signature: a column ``query``; a row of five lists per query; ``k``."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
     from mlflow.types.schema import Array
 
-    lists = {"ids": DataType.string, "titles": DataType.string, "scores": DataType.double}
+    lists = dict.fromkeys(("ids", "titles", "urls", "snippets"), DataType.string)
+    lists["scores"] = DataType.double
     return ModelSignature(
         inputs=Schema([ColSpec(DataType.string, "query")]),
         outputs=Schema([ColSpec(Array(kind), name) for name, kind in lists.items()]),
@@ -61,8 +62,9 @@ class RankedSearch(PythonModel):  # type: ignore[misc]
 
         Returns
         -------
-        A row per query: ``ids``, ``titles``, ``scores``, each a list, best first; empty lists for
-        a query without a word that the model knows.
+        A row per query: ``ids``, ``titles``, ``urls``, ``snippets``, ``scores``, each a list, best
+        first; empty lists for a query without a word that the model knows, and empty texts where
+        an address or a text is not known.
         """
         k = int((params or {}).get("k", K))
         answers = self._searcher.search(texts_of(model_input), k)
@@ -70,6 +72,8 @@ class RankedSearch(PythonModel):  # type: ignore[misc]
             {
                 "ids": [[hit.id for hit in answer.hits] for answer in answers],
                 "titles": [[hit.title for hit in answer.hits] for answer in answers],
+                "urls": [[hit.url or "" for hit in answer.hits] for answer in answers],
+                "snippets": [[hit.snippet or "" for hit in answer.hits] for answer in answers],
                 "scores": [[hit.score for hit in answer.hits] for answer in answers],
             }
         )

@@ -34,7 +34,7 @@ from flows.train import form_of
 from flows.workers import Workers
 from ssi_core import store
 from ssi_core.code import digest_of
-from ssi_core.collection import CLICK, JUDGEMENT, open_collection
+from ssi_core.collection import ANCHOR, CLICK, JUDGEMENT, open_collection
 from ssi_core.evaluation.gate import Decision, Rule, best_so_far, decide
 from ssi_core.evaluation.report import load_report, save_report
 from ssi_core.experiment import TaskSpec
@@ -167,12 +167,12 @@ def _spec(settings: RetrainSettings, corpus: str) -> TaskSpec:
     name = table.row(settings.row).task
     spec = table.tasks[name]
     known = open_collection(Path(corpus)).relevant
-    if spec.relevant not in known or spec.relevant == JUDGEMENT:
+    if spec.relevant not in known or spec.relevant in (JUDGEMENT, ANCHOR):
         names = ", ".join(map(repr, known)) or "no relation"
         raise BadInput(
             f"{corpus}: it has {names}, and row {settings.row!r} of table {table.name!r} is "
             f"trained on {spec.relevant!r} pairs. Name another row, or give such a collection; "
-            "rows of judgements are not retrained."
+            "rows of judgements and of names are not retrained."
         )
     goals = spec.queries == "goals"
     if spec.relevant == CLICK and (spec.division != "pairs" or goals):

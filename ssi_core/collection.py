@@ -21,7 +21,13 @@ relation       source                      target
 `JUDGEMENT`    query                       document; ``grade``, perhaps ``side``
 `CLICK`        query                       document; ``weight``, ``clicks``, ...
 `SHOWN`        query                       document that is always shown there
+`ANCHOR`       document                    document that it links to; ``text``
+`REDIRECT`     page that is no document    document that it stands for; ``text``
 =============  ==========================  ==================================
+
+An anchor is a link with its words: ``text`` is their wording (`text.wording`), ``weight`` how often
+the source links to the target in these words. A redirect is another name of a document: ``text`` is
+a title as it is written, ``source`` the id of the page that bears it, which has no text here.
 """
 
 from __future__ import annotations
@@ -43,6 +49,7 @@ INGEST = "Remove the collection and ingest it again."
 
 LINK, QUERY_LINK, TRANSLATION = "link", "query_link", "translation"
 JUDGEMENT, CLICK, SHOWN = "judgement", "click", "shown"
+ANCHOR, REDIRECT = "anchor", "redirect"
 
 Side: TypeAlias = Literal["queries", "documents"]
 SIDES: tuple[Side, Side] = ("queries", "documents")
@@ -53,11 +60,16 @@ DOCUMENTS: Mapping[str, pl.DataType] = {
     "language": pl.String(),
     "revision": pl.Int64(),
     "timestamp": pl.Datetime("us", "UTC"),
+    "url": pl.String(),
     "text": pl.String(),
 }
-"""Schema of documents and queries; ``text`` is plain words."""
+"""Schema of documents and queries; ``text`` is plain words, what else is not known is null."""
 ENDS: Mapping[str, pl.DataType] = {"source": pl.String(), "target": pl.String()}
 """Columns that every relation has: distinct pairs of ids, no id with itself."""
+NAMED: Mapping[str, pl.DataType] = {"text": pl.String()}
+"""Further column of `REDIRECT` and of `ANCHOR`, whose pairs are distinct together with it."""
+COUNTED: Mapping[str, pl.DataType] = {**NAMED, "weight": pl.Float32()}
+"""Further columns of `ANCHOR`."""
 JUDGED: Mapping[str, pl.DataType] = {"grade": pl.Int8()}
 """Further column of `JUDGEMENT`: higher for the better, 0 for what is not relevant."""
 GIVEN: Mapping[str, pl.DataType] = {"side": pl.String()}
@@ -68,6 +80,9 @@ LABELS: Mapping[str, pl.DataType] = {
     "value": pl.String(),
 }
 """Schema of labels, such as the category of a document, which may have several."""
+
+TITLE = 60
+"""Characters of a text that stand for a title."""
 
 _RELATIONS, _DICTIONARY, _IMPRESSIONS = "relations", "dictionary.parquet", "impressions"
 _LABELS: Mapping[Side, str] = {"documents": "labels", "queries": "query_labels"}
@@ -111,7 +126,8 @@ class Collection:
     @property
     def relevant(self) -> tuple[str, ...]:
         """Name what may be relevant to a query here, in the words of `features.spec.TaskSpec`."""
-        names = [name for name in (CLICK, JUDGEMENT, TRANSLATION, LINK) if name in self.relations]
+        kinds = (CLICK, JUDGEMENT, TRANSLATION, LINK, ANCHOR)
+        names = [name for name in kinds if name in self.relations]
         both = TRANSLATION in names and LINK in names
         return (*names, f"{TRANSLATION} > {LINK}") if both else tuple(names)
 
@@ -132,6 +148,13 @@ class Collection:
         if LINK not in self.relations:
             return pl.LazyFrame(schema=dict(ENDS))
         return pl.scan_parquet(self.relation(LINK), glob=False)
+
+    @property
+    def redirects(self) -> pl.LazyFrame:
+        """Other names of documents, lazily: source, target, text; there may be none."""
+        if REDIRECT not in self.relations:
+            return pl.LazyFrame(schema={**ENDS, **NAMED})
+        return pl.scan_parquet(self.relation(REDIRECT), glob=False)
 
     def table_of(self, side: Side) -> Side:
         """Return the table that has the texts of a side: documents, where these are queries."""
@@ -266,10 +289,20 @@ def write_dictionary(path: Path, entries: pl.DataFrame) -> None:
     entries.select(columns).write_parquet(path / _DICTIONARY, compression="zstd")
 
 
+def beginning(text: pl.Expr) -> pl.Expr:
+    """Return how a text begins, which stands for the title where there is none."""
+    return text.str.strip_chars().str.slice(0, TITLE).str.replace_all(r"\s+", " ")
+
+
+def take_names(path: Path, texts: Collection) -> None:
+    """Take over what the documents of another collection are called: anchors and redirects."""
+    for name, further in ((ANCHOR, COUNTED), (REDIRECT, NAMED)):
+        if name in texts.relations:
+            with relation_writer(path, name, further) as writer:
+                writer.link_all(texts.relation(name))
+
+
 def timeless(texts: pl.DataFrame) -> pl.DataFrame:
-    """Return texts (id, title, language, text) in the schema of documents, without a time."""
-    nothing = {
-        "revision": pl.lit(None, pl.Int64),
-        "timestamp": pl.lit(None, DOCUMENTS["timestamp"]),
-    }
+    """Return texts (id, title, language, text) in the schema of documents, without the rest."""
+    nothing = {n: pl.lit(None, t) for n, t in DOCUMENTS.items() if n not in texts.columns}
     return texts.with_columns(**nothing).select(DOCUMENTS.keys())

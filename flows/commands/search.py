@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ssi_core.serving.neighbours import Neighbour
+    from ssi_core.serving.ranked import Hit
     from ssi_core.serving.searcher import Searcher
 
 INDEX = click.option(
@@ -36,6 +37,7 @@ RECALL = click.option(
     show_default=True,
     help="With --approximate: share of the 10 best documents that is to be found.",
 )
+_BELOW = (0, 0, 0, 4)  # what is below a title begins as it does
 K = click.option("-k", type=click.IntRange(min=1), default=10, show_default=True)
 
 
@@ -103,12 +105,17 @@ def search(
 ) -> Outcome:
     """Find documents for a text, best first.
 
+    Beside its title a result has its address, and the part of its text that has most of the words
+    of TEXT (the beginning where it has none), if the index keeps texts. With --json that part is
+    ``snippet``, and ``marks`` are start and end of the words in it.
+
     Every document is scored. With --approximate only those are that lie near the text, and those
     with most of its words; what that needs is made once, and kept.
     """
     searcher = prepared(approximate, recall)(_searcher(model, index))
     answer = searcher.search([text], k, lang)[0]
     value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
+    unshown = bool(answer.hits) and all(hit.snippet is None for hit in answer.hits)
     if searcher.recall is not None:
         value["recall"] = searcher.recall
     if answer.reason is not None:
@@ -117,7 +124,10 @@ def search(
     def show(console: Console) -> None:
         if answer.reason is not None:
             console.print(f"nothing found: {answer.reason}")
-        _show_ranked(console, "title", [(hit.title, hit.score) for hit in answer.hits])
+        for place, hit in enumerate(answer.hits, 1):
+            _show_hit(console, place, hit)
+        if unshown:
+            console.print("The index keeps no texts to show a part of (ssi index --texts).")
         if searcher.recall is not None:
             console.print(f"approximate, recall {searcher.recall:.3f}")
 
@@ -230,10 +240,14 @@ def explain(model: str, query: str, document: str, k: int, index: Path | None) -
 @click.option("--task", type=click.Path(path_type=Path), required=True)
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True)
 @click.option("--words/--no-words", default=True, help="Keep the words, which explain needs.")
+@click.option(
+    "--texts/--no-texts", default=True, help="Keep the texts and addresses that results show."
+)
 @FORCE
-def index(model: str, task: Path, out: Path, words: bool, force: bool) -> Outcome:
+def index(model: str, task: Path, out: Path, words: bool, texts: bool, force: bool) -> Outcome:
     """Index the documents of a task under a model."""
     from flows.costs import require_index
+    from ssi_core.features.reading import raw_texts
     from ssi_core.features.task import open_task
     from ssi_core.models import load_model
     from ssi_core.serving.index import build_index
@@ -242,7 +256,8 @@ def index(model: str, task: Path, out: Path, words: bool, force: bool) -> Outcom
 
     directory = model_in(directory_of(model))
     fitted, opened = load_model(directory), open_task(task)
-    require_index(fitted.model, opened, out, words=words)
+    shown = raw_texts(task) if texts else []
+    require_index(fitted.model, opened, out, words=words, texts=shown)
     files = sorted((directory / "arrays").glob("*.npy"))
     parents = {
         "task": opened.key,
@@ -255,10 +270,36 @@ def index(model: str, task: Path, out: Path, words: bool, force: bool) -> Outcom
             out,
             parents=parents,
             words=words,
+            texts=shown,
             force=force,
             progress=tell,
         )
     return artefact_outcome(artefact)
+
+
+def _show_hit(console: Console, place: int, hit: Hit) -> None:
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    from ssi_core.command.text import shown
+
+    head = Table.grid(expand=True, padding=(0, 1))
+    head.add_column(width=3, justify="right")
+    head.add_column(ratio=1)
+    head.add_column(justify="right")
+    head.add_row(str(place), Text(shown(hit.title), "bold"), f"{hit.score:.4f}")
+    console.print(head)
+    if hit.url:
+        console.print(Padding(Text(shown(hit.url), "dim"), _BELOW))
+    if hit.snippet:
+        part, last = Text(), 0
+        for start, end in hit.marks:
+            part.append(shown(hit.snippet[last:start]))
+            part.append(shown(hit.snippet[start:end]), "bold yellow")
+            last = end
+        part.append(shown(hit.snippet[last:]))
+        console.print(Padding(part, _BELOW))
 
 
 def _show_ranked(console: Console, what: str, ranked: list[tuple[str, float]]) -> None:

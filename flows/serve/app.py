@@ -120,7 +120,7 @@ def _add_questions(app: FastAPI, service: Service, work: Work) -> None:
 
 
 def _results(answer: Answer) -> schemas.Results:
-    found = [schemas.Found(id=hit.id, title=hit.title, score=hit.score) for hit in answer.hits]
+    found = [schemas.Found(**asdict(hit)) for hit in answer.hits]
     return schemas.Results(results=found, reason=answer.reason)
 
 
@@ -141,7 +141,7 @@ def _add_documents(app: FastAPI, service: Service, work: Work) -> None:
     @app.post("/documents")
     async def put(new: schemas.NewDocuments) -> schemas.Put:
         """Add documents; each takes the place of one of its id. They are found at once."""
-        documents = [Document(each.id, each.title, each.text) for each in new.documents]
+        documents = [Document(each.id, each.title, each.text, each.url) for each in new.documents]
         await work(lambda: service.put(documents))
         return schemas.Put(put=len({document.id for document in documents}))
 
@@ -192,6 +192,7 @@ def _state(role: schemas.Which, served: Served) -> schemas.ModelState:
         directory=str(served.directory),
         documents=len(served.searcher),
         added=served.searcher.added,
+        texts=served.searcher.index.passages is not None,
         recall=served.searcher.recall,
         query_languages=sorted({view.language for view in fitted.query_views.values()}),
         document_languages=sorted({view.language for view in fitted.document_views.values()}),

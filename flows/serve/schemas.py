@@ -12,6 +12,7 @@ MOST_QUERY, MOST_TEXT, MOST_HITS, MOST_AT_ONCE = 2_000, 200_000, 1_000, 1_000
 Which = Literal["served", "beside"]
 Id = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Title = Annotated[str, StringConstraints(max_length=500)]
+Url = Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[^\x00-\x20\x7f]*$")]
 Text = Annotated[str, StringConstraints(max_length=MOST_TEXT)]
 
 
@@ -35,6 +36,7 @@ class NewDocument(_Asked):
     id: Id
     title: Title
     text: Text
+    url: Url | None = None
 
 
 class NewDocuments(_Asked):
@@ -44,11 +46,19 @@ class NewDocuments(_Asked):
 
 
 class Found(BaseModel):
-    """A document and its score."""
+    """A document and its score.
+
+    ``snippet`` is the part of its text with most of the words that were asked for, plain text;
+    ``marks`` are start and end of each of them in it, in characters of Unicode. Both, and ``url``,
+    are null where they are not known.
+    """
 
     id: str
     title: str
     score: float
+    url: str | None
+    snippet: str | None
+    marks: list[tuple[int, int]]
 
 
 class Results(BaseModel):
@@ -119,7 +129,8 @@ class Removed(BaseModel):
 class ModelState(BaseModel):
     """A model that answers.
 
-    ``title`` is its name for people, ``name`` the kind of model; ``recall`` of the 10 best is as
+    ``title`` is its name for people, ``name`` the kind of model; ``texts`` says whether its index
+    keeps them, so that results have snippets; ``recall`` of the 10 best is as
     measured, null where search is exact.
     """
 
@@ -130,6 +141,7 @@ class ModelState(BaseModel):
     directory: str
     documents: int
     added: int
+    texts: bool
     recall: float | None
     query_languages: list[str]
     document_languages: list[str]

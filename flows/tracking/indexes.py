@@ -19,6 +19,7 @@ from flows.processes import own_name
 from flows.tracking import models
 from flows.tracking.database import client
 from ssi_core import store
+from ssi_core.features.reading import raw_texts
 from ssi_core.features.task import open_task
 from ssi_core.models import load_model
 from ssi_core.serving.index import build_index
@@ -50,11 +51,12 @@ def _add_index(logged: str, place: Path) -> None:
     run = str(described.source_run_id)
     task = _task_of(run)
     fitted, index = load_model(place), place.parent / "index"
-    require_index(fitted.model, task, index, words=True)
+    texts = raw_texts(task.path) if task.path else []
+    require_index(fitted.model, task, index, words=True, texts=texts)
     logger.info("making the index of run %s, which MLflow keeps with its model", run)
     parents, code = {"task": task.key, "run": run}, place.parents[1] / "code"
     if _sources(code / ssi_core.__name__) == _sources(models.CODE):
-        build_index(fitted, task.documents, index, parents=parents)
+        build_index(fitted, task.documents, index, parents=parents, texts=texts)
     else:
         _build_with(code, place, task, index, parents)
     if not models.local(described.artifact_location).is_dir():
@@ -69,11 +71,13 @@ def _sources(package: Path) -> dict[str, bytes]:
 _BUILD = """
 import json, sys
 from pathlib import Path
+from ssi_core.features.reading import raw_texts
 from ssi_core.features.task import open_task
 from ssi_core.models import load_model
 from ssi_core.serving.index import build_index
 model, task, index = map(Path, sys.argv[1:4])
-build_index(load_model(model), open_task(task).documents, index, parents=json.loads(sys.argv[4]))
+parents, texts = json.loads(sys.argv[4]), raw_texts(task)
+build_index(load_model(model), open_task(task).documents, index, parents=parents, texts=texts)
 """
 
 

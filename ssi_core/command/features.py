@@ -62,6 +62,7 @@ class Features(Verb):
         "ssi features corpus --words all --views raw,cfh:k=5,words=30000,ngrams=1",
         'ssi features kyoto --relevant "translation > link" --views sublinear,dictionary.raw',
         "ssi features clicks --split users --vocabularies two",
+        "ssi features corpus --relevant anchor",
     ),
 )
 @click.argument("corpus", type=click.Path(path_type=Path))

@@ -2,9 +2,9 @@
 
 Measured on generated dumps of 20,000 to 290,000 pages and on tables of 1 to 2 million titles. A
 worker holds a piece as XML, as a tree and as rows; the second pass holds the titles of all pages
-and a bounded number of links::
+and a bounded number of links with their anchors::
 
-    max(workers * (120 MB + 20 * part_bytes), 400 * pages + 225 * min(links, 2,000,000)) bytes
+    max(workers * (120 MB + 20 * part_bytes), 400 * pages + 340 * min(links, 2,000,000)) bytes
 
 What grows with the corpus is the 400 bytes of a page (redirects are pages): 1.6 GB for 2 million
 articles and as many redirects, 7 GB for the whole of the English Wikipedia.
@@ -20,7 +20,7 @@ from ssi_core.resources import require
 LINKS_AT_ONCE = 2_000_000
 """Links that are taken from titles to documents at a time."""
 _WORKER, _OF_A_PART = 120_000_000, 20
-_PAGE, _LINK = 400, 225
+_PAGE, _LINK = 400, 340
 _XML_OF_BZ2 = 6
 # XML bytes for each page of the main namespace and each link of a Wikipedia.
 _XML_OF_A_PAGE, _XML_OF_A_LINK = 5000, 250

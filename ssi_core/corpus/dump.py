@@ -276,4 +276,11 @@ def read_site(path: Path, language: str | None = None) -> Site:
             namespaces[element.text.replace("_", " ").lower()] = int(key)
         if key == "0":
             case = element.get("case", case)
-    return Site(language or _language(path, said), case == "first-letter", namespaces)
+    base = _base(root.findtext("{*}siteinfo/{*}base", ""))
+    return Site(language or _language(path, said), case == "first-letter", namespaces, base)
+
+
+def _base(main_page: str) -> str:
+    """Return what precedes a title in an address, given that of the main page."""
+    base, slash, title = main_page.strip().rpartition("/")
+    return base + slash if base.startswith(("https://", "http://")) and "?" not in title else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
 import re
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import polars as pl
 import yaml  # type: ignore[import-untyped]
@@ -48,13 +49,13 @@ _ROWS = 500
 
 @dataclass(frozen=True)
 class Page:
-    """A page: its title, its words, and the targets of its links as they are written."""
+    """A page: its title, its words, and the target and the words of its links as written."""
 
     title: str
     text: str
-    links: tuple[str, ...]
-    language: str = ""
+    links: tuple[tuple[str, str], ...]
     timestamp: str = ""
+    url: str = ""
 
 
 def ingest_folder(
@@ -68,11 +69,13 @@ def ingest_folder(
 ) -> Artefact:
     """Make a corpus of the pages of a folder and of the folders in it.
 
-    A page's id is its path in the folder. Its title is that of the front matter, else the first
-    heading, else ``<title>``, else the name of the file. Its text is that of ``<main>`` or
-    ``<article>`` where there is one, without navigation, headers, footers and scripts. A link
-    leads to a page by its path, with or without its suffix, or to the index of a folder; in
-    Markdown ``[[name]]`` leads to the page of that name. Hidden files are left out.
+    A page's id is its path in the folder. Its address is the ``url`` or ``permalink`` of the front
+    matter, else the canonical one of HTML, else that path. Its title is that of the front matter,
+    else the first heading, else ``<title>``, else the name of the file. Its text is that of
+    ``<main>`` or ``<article>`` where there is one, without navigation, headers, footers and
+    scripts. A link leads to a page by its path, with or without its suffix, or to the index of a
+    folder; in Markdown ``[[name]]`` leads to the page of that name. Its words are an anchor. Hidden
+    files are left out.
 
     Parameters
     ----------
@@ -145,8 +148,8 @@ def _build(
     earlier = open_earlier(since, "folder", _COLUMNS, key) if since else None
     kept = Kept(building.path, _COLUMNS)
     targets = _Targets(pages)
-    links: list[tuple[str, str]] = []
     taken = 0
+    read = building.work("links")
 
     def documents() -> Iterator[pl.DataFrame]:
         nonlocal taken
@@ -155,20 +158,28 @@ def _build(
             rows, known = _read(directory, names, earlier if isinstance(earlier, Earlier) else None)
             taken += known
             skipped["file_not_utf8"] += len(names) - len(rows)
-            for name, hrefs in rows.select("id", "links").iter_rows():
-                for href in filter(None, hrefs.split("\n")):
+            links: list[tuple[str, str, str]] = []
+            for name, anchors in rows.select("id", "links").iter_rows():
+                for href, words in json.loads(anchors):
                     category, target = targets.find(name, href)
                     if target is None:
                         skipped[f"link_{category}"] += 1
                     else:
-                        links.append((name, target))
+                        links.append((name, target, words))
+            # The pages that links lead to are known when all are read.
+            found = pl.DataFrame(links, schema=_LINKS, orient="row")
+            found.write_parquet(read / f"{begin // _ROWS:05d}.parquet")
             kept.write(rows)
             if progress is not None:
                 progress(begin / len(pages), f"{begin + len(names):,} pages read")
-            yield rows.select("id", "title", "text", "timestamp")
+            urls = [url or quote(name) for name, url in rows.select("id", "url").iter_rows()]
+            yield rows.select(
+                "id", "title", "text", "timestamp", url=pl.Series(urls, dtype=pl.String)
+            )
 
     def ends() -> Iterator[pl.DataFrame]:
-        yield pl.DataFrame(links, schema={"source": pl.String, "target": pl.String}, orient="row")
+        for part in sorted(read.glob("*.parquet")):
+            yield pl.read_parquet(part, glob=False)
 
     write_own(building, documents(), ends(), where=directory, language=language)
     kept.finish(key)
@@ -178,11 +189,12 @@ def _build(
     told(building, earlier, taken)
 
 
-_COLUMNS = ("title", "timestamp", "links")
+_COLUMNS = ("title", "timestamp", "url", "links")
 _SCHEMA: dict[str, Any] = {
     "id": pl.String, "digest": pl.Binary, "title": pl.String, "text": pl.String,
-    "timestamp": pl.String, "links": pl.String,
+    "timestamp": pl.String, "url": pl.String, "links": pl.String,
 }  # fmt: skip
+_LINKS = dict.fromkeys(("source", "target", "text"), pl.String)
 
 
 def _read(
@@ -196,7 +208,7 @@ def _read(
     known: dict[int, tuple[str | None, ...]] = {}
     if earlier is not None:
         rows = earlier.take(digests)
-        columns = rows.select("title", "text", "timestamp", "links")
+        columns = rows.select("title", "text", "timestamp", "url", "links")
         known = dict(zip(rows["place"], columns.iter_rows(), strict=True))
     found = []
     for place, name in enumerate(names):
@@ -210,9 +222,8 @@ def _values(path: Path) -> tuple[str | None, ...] | None:
     page = read_page(path)
     if page is None:
         return None
-    # A line end is no part of a target.
-    links = "\n".join(href.replace("\n", "") for href in page.links)
-    return page.title, page.text, page.timestamp or None, links
+    links = json.dumps(page.links, ensure_ascii=False)
+    return page.title, page.text, page.timestamp or None, page.url or None, links
 
 
 def read_page(path: Path) -> Page | None:
@@ -237,11 +248,13 @@ def _of_markdown(text: str, name: str) -> Page:
     text = _WIKI_LINK.sub(lambda link: f"[{link[2] or link[1]}](<{link[1].strip()}>)", text)
     page = _of_html(_MARKDOWN.render(text).encode(), name, encoding="utf-8")
     title, time = front.get("title"), front.get("date", front.get("updated"))
+    url = front.get("url", front.get("permalink"))
     return Page(
         str(title) if title else page.title,
         page.text,
         page.links,
         timestamp=str(time) if time else "",
+        url=str(url) if url else "",
     )
 
 
@@ -264,13 +277,16 @@ def _of_html(data: bytes, name: str, encoding: str | None = None) -> Page:
         return Page(name, "", ())
     heading = next(iter(root.xpath("//h1")), None)
     title = root.findtext(".//title") or ""
+    url = next(iter(root.xpath("//link[@rel='canonical']/@href")), "").strip()
     body = next(iter(root.xpath("//main | //article")), None)
     body = root if body is None else body
     for element in body.xpath("|".join(f".//{tag}" for tag in ("head", *_NO_TEXT))):
         element.drop_tree()
-    links = tuple(href for href in body.xpath(".//a/@href") if href.strip())
+    links = tuple((link.get("href"), _words(link)) for link in body.xpath(".//a[@href]"))
+    links = tuple((href, words) for href, words in links if href.strip())
     shown = _words(heading) if heading is not None else title
-    return Page(" ".join(shown.split()) or " ".join(title.split()) or name, _words(body), links)
+    named = " ".join(shown.split()) or " ".join(title.split()) or name
+    return Page(named, _words(body), links, url=url)
 
 
 def _encoding(data: bytes) -> str | None:

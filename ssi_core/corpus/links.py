@@ -42,7 +42,8 @@ class Settled:
     Attributes
     ----------
     sources : ``row``, ``id``, ``fate``: "document", "duplicate_page" or "repeated_page"
-    names : ``title``, ``status`` ("page" or the category of links to it), ``destination`` (an id)
+    names : ``title``, ``id`` (of the page that bears it), ``status`` ("page" or the category of
+        links to it), ``destination`` (id of a document)
     counts : "documents", "redirects", "redirects_resolved"
     skipped : "page_empty", "page_duplicate", "page_repeated", "redirect_to_nowhere",
         "redirect_cycle"
@@ -79,7 +80,7 @@ def _settle_sources(pages: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFram
 
 
 def _settle_names(once: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Return ``title``, ``kind``, ``end`` (a row of ``once``, or < 0), status and destination."""
+    """Return ``title``, ``id``, ``kind``, ``end`` (a row of ``once``, or < 0), where it leads."""
     row = pl.int_range(pl.len(), dtype=pl.Int64)
     numbered = once.select("title", "kind", "target", "id", row=row)
     hops = numbered.join(
@@ -101,7 +102,7 @@ def _settle_names(once: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
         maintain_order="left",
     ).select("is_year", "destination", end="row")
     return (
-        numbered.select("title", "kind", end=pl.Series(ends))
+        numbered.select("title", "id", "kind", end=pl.Series(ends))
         .join(at_end, on="end", how="left", maintain_order="left")
         .with_columns(
             _choose(
@@ -143,7 +144,7 @@ def settle_pages(pages: pl.DataFrame) -> Settled:
     kept = int((documents["id"] == documents["kept"]).sum())
     return Settled(
         sources,
-        names.select("title", "status", "destination"),
+        names.select("title", "id", "status", "destination"),
         {"documents": kept, "redirects": redirects.height, "redirects_resolved": resolved},
         {
             "page_empty": int((once["kind"] == EMPTY).sum()),
@@ -155,7 +156,27 @@ def settle_pages(pages: pl.DataFrame) -> Settled:
     )
 
 
-def resolve_links(found: pl.DataFrame, settled: Settled) -> tuple[pl.DataFrame, Counter[str]]:
+@dataclass(frozen=True)
+class Resolved:
+    """Links between documents.
+
+    Attributes
+    ----------
+    links : ``source`` and ``target``, distinct
+    anchors : ``source``, ``target``, ``text`` and ``weight``: how often the one links to the other
+        with that wording
+    counts : how many links fell into each category
+    unworded : how many of those that are kept or repeated have no wording, "anchor_without_words"
+        and "anchor_too_long"; the weights of the anchors are the others
+    """
+
+    links: pl.DataFrame
+    anchors: pl.DataFrame
+    counts: Counter[str]
+    unworded: Counter[str]
+
+
+def resolve_links(found: pl.DataFrame, settled: Settled) -> Resolved:
     """Return the distinct links between documents, and how many links fell into each category.
 
     All links of one source must be in one call. The categories add up to the sum of ``n``: "kept",
@@ -164,11 +185,12 @@ def resolve_links(found: pl.DataFrame, settled: Settled) -> tuple[pl.DataFrame, 
 
     Parameters
     ----------
-    found : ``row`` (of the source), ``title`` (of the target), ``n`` (times that the link occurs)
+    found : ``row`` (of the source), ``title`` (of the target), ``anchor`` (its wording, "" without
+        words, null where it is too long), ``n`` (times that the link occurs)
     settled : from `settle_pages`
     """
     known = found.join(settled.sources, on="row", how="left", maintain_order="left").join(
-        settled.names, on="title", how="left", maintain_order="left"
+        settled.names.drop("id"), on="title", how="left", maintain_order="left"
     )
     from_document = pl.col("fate") == "document"
     known = known.with_columns(
@@ -186,11 +208,31 @@ def resolve_links(found: pl.DataFrame, settled: Settled) -> tuple[pl.DataFrame, 
     )
     totals = known.group_by("category").agg(pl.col("n").sum())
     counts: Counter[str] = Counter({name: int(n) for name, n in totals.iter_rows()})
-    links = (
-        known.filter(pl.col("category") == "kept")
-        .select(source="id", target="destination")
-        .unique(maintain_order=True)
+    kept = known.filter(pl.col("category") == "kept").select(
+        "anchor", "n", source="id", target="destination"
     )
+    links = kept.select("source", "target").unique(maintain_order=True)
     counts["duplicate"] = counts["kept"] - links.height
     counts["kept"] = links.height
-    return links, counts
+    anchors, unworded = count_anchors(kept)
+    return Resolved(links, anchors, counts, unworded)
+
+
+def count_anchors(links: pl.DataFrame) -> tuple[pl.DataFrame, Counter[str]]:
+    """Return how often each wording leads from a source to a target, and what has no wording.
+
+    Parameters
+    ----------
+    links : ``source``, ``target``, ``anchor`` and ``n``, as `resolve_links` takes them
+    """
+    long, wordless = pl.col("anchor").is_null(), pl.col("anchor") == ""
+    unworded = links.select(
+        anchor_too_long=pl.col("n").filter(long).sum(),
+        anchor_without_words=pl.col("n").filter(wordless).sum(),
+    )
+    anchors = (
+        links.filter(~long & ~wordless)
+        .group_by("source", "target", text="anchor", maintain_order=True)
+        .agg(weight=pl.col("n").sum().cast(pl.Float32))
+    )
+    return anchors, +Counter({name: int(n or 0) for name, n in unworded.row(0, named=True).items()})

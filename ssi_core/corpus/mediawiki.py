@@ -112,15 +112,25 @@ def _groups(counts: Sequence[Counter[str]]) -> Iterator[list[int]]:
 
 
 def _write_links(
-    read: Pieces, out: Path, settled: Settled, counts: Sequence[Counter[str]]
+    read: Pieces, building: Building, settled: Settled, counts: Sequence[Counter[str]]
 ) -> Counter[str]:
+    """Write links and anchors; return how many links fell into each category."""
     categories: Counter[str] = Counter()
-    with collection.relation_writer(out, collection.LINK) as writer:
+    unworded: Counter[str] = Counter()
+    out = building.path
+    with (
+        collection.relation_writer(out, collection.LINK) as links,
+        collection.relation_writer(out, collection.ANCHOR, collection.COUNTED) as anchors,
+    ):
         for group in _groups(counts):
             parts = {number: read.part(PAGES, number) for number in group}
-            resolved, found = resolve_links(read_targets(parts), settled)
-            writer.write(resolved)
-            categories += found
+            resolved = resolve_links(read_targets(parts), settled)
+            links.write(resolved.links)
+            anchors.write(resolved.anchors)
+            categories += resolved.counts
+            unworded += resolved.unworded
+    building.counts["anchors"] = anchors.rows
+    building.skipped.update(sorted(unworded.items()))
     return categories
 
 
@@ -153,7 +163,7 @@ def _build(
     keep_pages(building.path, reading, _write_documents(read, building.path, settled, counts))
     write_redirects(building.path, settled)
     progress(0.95, "resolving links")
-    categories = _write_links(read, building.path, settled, counts)
+    categories = _write_links(read, building, settled, counts)
     total = sum(counts, Counter())
     kept = categories.pop("kept", 0)
     building.counts.update(
@@ -195,13 +205,15 @@ def ingest_wikipedia(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Artefact:
-    """Make a corpus of a Wikipedia: documents, and links between them with redirects resolved.
+    """Make a corpus of a Wikipedia: documents, links with redirects resolved, and names.
 
     A document is a page of the main namespace that is no redirect and has words. The cells are the
     text of a page without a word outside of its tables; ``counts["pages_of_tables"]`` counts such
     pages. The manifest accounts for all else: ``documents`` + ``redirects`` +
     ``skipped[page_...]`` = ``pages``, and ``links`` + ``skipped[link_...]`` = ``links_found``, the
-    links in the wikitext of all pages. A page larger than `stream.LARGEST_PAGE` is not read:
+    links in the wikitext of all pages. Anchors have the words of the links that are kept or
+    repeated: their weights + ``skipped[anchor_...]`` = ``links`` + ``skipped["link_duplicate"]``.
+    A page larger than `stream.LARGEST_PAGE` is not read:
     ``skipped["page_too_large"]`` counts it, its links are not counted, and a link to it is one to a
     missing page.
     Equal input and settings give equal parts, with any number of processes, with ``since`` or

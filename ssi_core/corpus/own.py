@@ -13,13 +13,14 @@ import polars as pl
 
 from ssi_core import collection
 from ssi_core.corpus.clicks.language import guess_language
+from ssi_core.corpus.links import count_anchors
 from ssi_core.store import Building
+from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput
 
-COLUMNS = ("id", "title", "text", "language", "timestamp")
-"""Columns of documents; ``title``, ``language`` and ``timestamp`` may be absent or null."""
+COLUMNS = ("id", "title", "text", "language", "timestamp", "url")
+"""Columns of documents; all but ``id`` and ``text`` may be absent or null."""
 
-_TITLE = 60  # characters of a text that stand for a title
 _SAMPLE = 1000  # texts that the language is guessed from
 _AT_ONCE = 1_000_000  # links of a part
 _SHOWN = 3
@@ -43,7 +44,8 @@ def write_own(
     A document is kept where it has an id that no document before it has, and a text. A link is kept
     where both of its ends are documents, and not the same one; it counts once. The manifest
     accounts for the rest: ``documents`` + ``skipped[document_...]`` = ``documents_found``, and
-    ``links`` + ``skipped[link_...]`` = ``links_found``.
+    ``links`` + ``skipped[link_...]`` = ``links_found``. Where links have words, the weights of the
+    anchors + ``skipped[anchor_...]`` = ``links`` + ``skipped["link_repeated"]``.
 
     Parameters
     ----------
@@ -52,7 +54,8 @@ def write_own(
     documents : iterable of DataFrame
         Columns `COLUMNS`, and those of ``labels`` and ``names``; all text.
     links : iterable of DataFrame
-        Columns ``source`` and ``target``: names of documents.
+        Columns ``source`` and ``target``: names of documents; perhaps ``text``, the words of the
+        link, if all links of a source are in one frame.
     where : Path
         What errors name.
     language : str, optional
@@ -139,17 +142,21 @@ def _kept(
 
 
 def _documents(kept: pl.DataFrame, language: str | None) -> pl.DataFrame:
-    beginning = pl.col("text").str.strip_chars().str.slice(0, _TITLE).str.replace_all(r"\s+", " ")
-    title = pl.col("title") if "title" in kept.columns else pl.lit(None, pl.String)
+    title, time, url = (
+        pl.col(name) if name in kept.columns else pl.lit(None, pl.String)
+        for name in ("title", "timestamp", "url")
+    )
+    beginning = collection.beginning(pl.col("text"))
     code = pl.lit(language) if language else pl.col("language").fill_null("")
-    time = pl.col("timestamp") if "timestamp" in kept.columns else pl.lit(None, pl.String)
-    return kept.select(
-        "id",
-        title=pl.coalesce(pl.when(title.str.strip_chars() != "").then(title), beginning),
-        language=code,
-        revision=pl.lit(None, pl.Int64),
-        timestamp=time.str.to_datetime("%+", strict=False, time_unit="us", time_zone="UTC"),
-        text=pl.col("text"),
+    return collection.timeless(
+        kept.select(
+            "id",
+            title=pl.coalesce(pl.when(title.str.strip_chars() != "").then(title), beginning),
+            language=code,
+            timestamp=time.str.to_datetime("%+", strict=False, time_unit="us", time_zone="UTC"),
+            url=pl.when(url.str.strip_chars() != "").then(url.str.strip_chars()),
+            text=pl.col("text"),
+        )
     )
 
 
@@ -181,6 +188,8 @@ def _write_links(
     pairs: list[np.ndarray[tuple[int], np.dtype[np.int64]]] = []
     n = int(building.counts["documents"])
     names = known.select("name", "row")
+    ids = known.unique("row", keep="first", maintain_order=True).sort("row")["id"]
+    worded = _Anchors(building, ids)
     for block in links:
         seen += len(block)
         rows = block
@@ -196,12 +205,13 @@ def _write_links(
         own_end = rows["source_row"] == rows["target_row"]
         skipped["link_to_itself"] += int(own_end.sum())
         rows = rows.filter(~own_end)
+        worded.write(rows)
         codes = rows["source_row"].cast(pl.Int64) * n + rows["target_row"].cast(pl.Int64)
         pairs.append(codes.to_numpy())
     every = np.concatenate([np.empty(0, np.int64), *pairs])
     once = np.unique(every)
     skipped["link_repeated"] += len(every) - len(once)
-    ids = known.unique("row", keep="first", maintain_order=True).sort("row")["id"]
+    worded.close()
     with collection.relation_writer(building.path, collection.LINK) as writer:
         for part in _parts(once):
             ends = {"source": ids.gather(part // n), "target": ids.gather(part % n)}
@@ -219,6 +229,33 @@ def _write_links(
     building.counts["links"] = len(once)
     building.counts["links_found"] = seen
     building.skipped.update(sorted((skipped + Counter()).items()))
+
+
+class _Anchors:
+    """Anchors of links, written as they come; no relation where no link has words."""
+
+    def __init__(self, building: Building, ids: pl.Series) -> None:
+        self._building, self._ids = building, ids
+        self._writer: collection.PartWriter | None = None
+        self._unworded: Counter[str] = Counter()
+
+    def write(self, links: pl.DataFrame) -> None:
+        if "text" not in links.columns:
+            return
+        path = self._building.path
+        if self._writer is None:
+            self._writer = collection.relation_writer(path, collection.ANCHOR, collection.COUNTED)
+        ends = {end: self._ids.gather(links[f"{end}_row"]) for end in ("source", "target")}
+        wordings = pl.Series([wording_of(text) for text in links["text"]], dtype=pl.String)
+        anchors, unworded = count_anchors(pl.DataFrame({**ends, "anchor": wordings, "n": 1}))
+        self._writer.write(anchors)
+        self._unworded += unworded
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.__exit__(None, None, None)
+            self._building.counts["anchors"] = self._writer.rows
+            self._building.skipped.update(sorted(self._unworded.items()))
 
 
 def _parts(

@@ -15,7 +15,6 @@ from ssi_core.collection import SIDES, Collection, open_collection
 from ssi_core.corpus import dictionary as dictionaries
 from ssi_core.corpus import inputs
 from ssi_core.corpus.languagelinks import SOURCES, LanguageLinks, Source
-from ssi_core.corpus.redirects import read_redirects
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -118,6 +117,8 @@ def _take_over(path: Path, side: collection.Side, texts: Collection) -> int:
     links = {"documents": collection.LINK, "queries": collection.QUERY_LINK}[side]
     with collection.relation_writer(path, links) as ends:
         ends.link_all(texts.relation(collection.LINK))
+    if side == "documents":
+        collection.take_names(path, texts)
     if labels := texts.labels("documents"):
         with collection.label_writer(path, side) as kept:
             kept.link_all(labels)
@@ -198,7 +199,7 @@ def _ids(corpus: Collection) -> pl.DataFrame:
 def _titles(corpus: Collection) -> pl.DataFrame:
     """Documents by their titles; ``other`` is 1 where it is not their own."""
     own = corpus.documents.select(key="title", id="id", other=pl.lit(0))
-    other = read_redirects(corpus.path).select(key="title", id="id", other=pl.lit(1))
+    other = corpus.redirects.select(key="text", id="target", other=pl.lit(1))
     return pl.concat([own, other]).unique("key", keep="first", maintain_order=True).collect()
 
 

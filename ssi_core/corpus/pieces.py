@@ -25,7 +25,8 @@ from ssi_core.corpus.links import DOCUMENT, EMPTY, REDIRECT
 from ssi_core.corpus.pages import Page, read_pages
 from ssi_core.corpus.readings import CATEGORIES, OTHER, PAGES_SCHEMA, counts_of, digest_words
 from ssi_core.corpus.titles import MAIN, Site, read_target
-from ssi_core.text.wikitext import read_cells, read_wikitext
+from ssi_core.text.wikitext import read_cells, read_wikitext, strip_anchor
+from ssi_core.text.wording import wording_of
 
 TEXTS, PAGES = "texts", "pages"
 _COUNTS = "counts"
@@ -88,6 +89,18 @@ class _Targets(dict[str, int]):
         return number
 
 
+class _Wordings(dict[str, int]):
+    """Raw anchor of a link -> number of its wording."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str | None, int] = {}
+
+    def __missing__(self, raw: str) -> int:
+        wording = wording_of(strip_anchor(raw))
+        number = self[raw] = self.numbers.setdefault(wording, len(self.numbers))
+        return number
+
+
 class _Rows:
     """Rows of pages as they are read; ``place`` is that of a page in its piece."""
 
@@ -95,7 +108,7 @@ class _Rows:
         self.site, self.hidden = site, site.hidden
         self.documents: list[tuple[Any, ...]] = []
         self.pages: list[tuple[Any, ...]] = []
-        self.links: list[str] = []
+        self.links: list[tuple[str, str]] = []
         self.lengths: list[int] = []
 
     def add(self, place: int, page: Page) -> None:
@@ -106,7 +119,7 @@ class _Rows:
         of_cells = is_article and not words
         if of_cells:
             words = read_cells(page.text, title=title, hidden=self.hidden)
-        of_document: list[str] = []
+        of_document: list[tuple[str, str]] = []
         if page.namespace != MAIN:
             kind, title = OTHER, ""
         elif page.redirect is not None:
@@ -117,9 +130,9 @@ class _Rows:
         else:
             kind, of_document = DOCUMENT, links
             digest = digest_words(words)
-            language = self.site.language
+            names = (place, str(page.id), title, self.site.language)
             self.documents.append(
-                (place, str(page.id), title, language, page.revision, page.timestamp, words)
+                (*names, page.revision, page.timestamp, self.site.url(title), words)
             )
         self.links += of_document
         self.lengths.append(len(of_document))
@@ -137,28 +150,38 @@ class _Rows:
         return pl.concat([_frame(self.pages, schema), self._targets()], how="horizontal")
 
     def _targets(self) -> pl.DataFrame:
-        """Of each page the titles that it links to, how often, and links that lead to no title."""
-        targets, n = _Targets(self.site), len(self.lengths)
+        """Of each page its links: titles, wordings, how often, and those that lead to no title."""
+        targets, wordings, n = _Targets(self.site), _Wordings(), len(self.lengths)
         rows = np.repeat(np.arange(n), self.lengths)
-        numbers = np.fromiter(map(targets.__getitem__, self.links), np.int64, len(self.links))
+        numbers, anchors = (
+            np.fromiter((known[link[end]] for link in self.links), np.int64, len(self.links))
+            for end, known in enumerate((targets, wordings))
+        )
         wrong = numbers < 0
         others = np.bincount(
             rows[wrong] * len(CATEGORIES) + numbers[wrong] + len(CATEGORIES),
             minlength=n * len(CATEGORIES),
         ).reshape(n, len(CATEGORIES))
-        known = pl.Series(list(targets.titles), dtype=pl.String)
+        named = [
+            pl.Series(list(names), dtype=pl.String) for names in (targets.titles, wordings.numbers)
+        ]
+        links = {"row": rows[~wrong], "titles": numbers[~wrong], "anchors": anchors[~wrong]}
         lists = (
-            pl.DataFrame({"row": rows[~wrong], "number": numbers[~wrong]})
-            .group_by("row", "number", maintain_order=True)
+            pl.DataFrame(links)
+            .group_by("row", "titles", "anchors", maintain_order=True)
             .agg(times=pl.len().cast(pl.UInt32))
-            .with_columns(titles=pl.lit(known).gather(pl.col("number")))
+            .with_columns(
+                pl.lit(names).gather(pl.col(column)).alias(column)
+                for column, names in zip(("titles", "anchors"), named, strict=True)
+            )
             .group_by("row", maintain_order=True)
-            .agg("titles", "times")
+            .agg("titles", "anchors", "times")
         )
         every = pl.DataFrame({"row": np.arange(n)})
         return every.join(lists, on="row", how="left", maintain_order="left").select(
             *(pl.Series(f"link_{name}", others[:, i]) for i, name in enumerate(CATEGORIES)),
             "titles",
+            "anchors",
             "times",
         )
 

@@ -32,13 +32,14 @@ PAGES_SCHEMA: Mapping[str, pl.DataType] = {
     "of_cells": pl.Boolean(),
     **{f"link_{name}": pl.UInt32() for name in CATEGORIES},
     "titles": pl.List(pl.String()),
+    "anchors": pl.List(pl.String()),
     "times": pl.List(pl.UInt32()),
 }
 """``mark`` is the digest of the page's bytes in the dump, ``digest`` that of a document's words;
 ``target`` where a redirect leads to; ``links`` counts the links in the wikitext; ``of_cells`` says
-that a document's text is that of its tables, as it has no other. Of a document, ``titles`` are the
-distinct titles that it links to, ``times`` how often it does, and ``link_...`` counts its other
-links."""
+that a document's text is that of its tables, as it has no other. Of a document, ``titles`` and
+``anchors`` are the distinct pairs of a title that it links to and of a wording of that link (null:
+too long), ``times`` how often each is there, and ``link_...`` counts its other links."""
 
 _ROWS_OF_A_PIECE = 1 << 32
 _FROM = {OTHER: "other_namespace", REDIRECT: "redirect", EMPTY: "empty_page"}
@@ -63,7 +64,7 @@ def counts_of(pages: pl.DataFrame) -> Counter[str]:
         found[f"link_{name}"] = int(pages[f"link_{name}"].sum())
     found["of_cells"] = int(pages["of_cells"].sum())
     found["rows"] = pages.filter(kind=DOCUMENT).height
-    found["targets"] = int(pages["titles"].list.len().sum())
+    found["targets"] = int(pages["titles"].list.n_unique().sum())
     return found
 
 
@@ -94,11 +95,11 @@ def read_titles(parts: Sequence[Path]) -> pl.DataFrame:
 def read_targets(parts: Mapping[int, Path]) -> pl.DataFrame:
     """Read the links of some pieces, as `links.resolve_links` takes them."""
     frames = [
-        pl.read_parquet(part, columns=["kind", "titles", "times"], glob=False)
+        pl.read_parquet(part, columns=["kind", "titles", "anchors", "times"], glob=False)
         .with_columns(_numbered(number))
         .filter(pl.col("titles").list.len() > 0)
-        .select("row", title="titles", n="times")
-        .explode("title", "n")
+        .select("row", title="titles", anchor="anchors", n="times")
+        .explode("title", "anchor", "n")
         for number, part in parts.items()
     ]
     return pl.concat(frames)

@@ -139,7 +139,7 @@ def _build(
         reading.links(links, end_roles),
         where=paths[0],
         language=language,
-        labels=[*labels, *(["url"] if "url" in roles else [])],
+        labels=labels,
         names=keep,
     )
     reading.finish(building)

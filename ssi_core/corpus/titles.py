@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from ssi_core.text.wikinames import CATEGORIES, FILES, HIDDEN, LANGUAGES, PROJECTS
 
@@ -54,6 +54,7 @@ _FORBIDDEN = re.compile(r"[<>\[\]{}|\x00-\x1f\x7f\ufffd]|~~~")
 # Titles that are written as they are: ASCII, single blanks, none of the characters with a meaning.
 _PLAIN = re.compile(r"[A-Za-z0-9'(),.!-]++(?: [A-Za-z0-9'(),.!-]++)*+")
 _PERCENT = re.compile("%[0-9A-Fa-f]{2}")
+_AS_IT_IS = ";:@$!*(),/~"
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,13 @@ class Site:
     language : code of the language of its texts, such as ``en``
     first_letter : the first letter of a title is always a capital
     namespaces : name, lower case with blanks -> number; canonical names and aliases included
+    base : what precedes a title in the address of its page; "" where nobody says
     """
 
     language: str = "en"
     first_letter: bool = True
     namespaces: Mapping[str, int] = field(default_factory=dict)
+    base: str = ""
 
     @property
     def hidden(self) -> frozenset[str]:
@@ -81,6 +84,14 @@ class Site:
         """Return the number of the namespace of that name (lower case, blanks), or None."""
         found = self.namespaces.get(prefix)
         return _CANONICAL.get(prefix) if found is None else found
+
+    def url(self, title: str) -> str | None:
+        """Return the address of a page; None where the base is not known.
+
+        >>> Site(base="https://en.wikipedia.org/wiki/").url("AC/DC (café)")
+        'https://en.wikipedia.org/wiki/AC/DC_(caf%C3%A9)'
+        """
+        return f"{self.base}{quote(title.replace(' ', '_'), _AS_IT_IS)}" if self.base else None
 
     def first_up(self, title: str) -> str:
         """Return a title as the site writes it: the first letter a capital where it says so."""

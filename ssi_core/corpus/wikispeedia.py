@@ -153,9 +153,11 @@ def write_articles(building: Building, directory: Path, progress: Progress | Non
     pairs = Counter((source, target) for source, target in rows_of(directory / LINKS, 2))
     found = [(rows[s], t, n) for (s, t), n in pairs.items() if s in rows]
     schema = {"row": pl.Int64, "title": pl.String, "n": pl.UInt32}
-    resolved, categories = resolve_links(pl.DataFrame(found, schema=schema, orient="row"), settled)
+    targets = pl.DataFrame(found, schema=schema, orient="row").with_columns(anchor=pl.lit(""))
+    resolved = resolve_links(targets, settled)
+    categories = resolved.counts
     with collection.relation_writer(building.path, collection.LINK) as writer:
-        writer.write(resolved)
+        writer.write(resolved.links)
     total = sum(pairs.values())
     building.counts.update(
         pages=len(listed), **settled.counts, links=categories.pop("kept"), links_found=total

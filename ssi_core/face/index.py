@@ -11,6 +11,7 @@ from typing import Any, overload
 import polars as pl
 
 from ssi_core import store
+from ssi_core.collection import open_collection
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.show import html_table, text_table
@@ -30,7 +31,8 @@ class Results:
     Attributes
     ----------
     hits : tuple of Hit
-        Documents, each with ``id``, ``title`` and ``score``.
+        Documents, each with ``id``, ``title``, ``score``, ``url``, and ``snippet`` with ``marks``;
+        see `serving.ranked.Hit`.
     reason : str or None
         Why there is no document; None where there is one.
     """
@@ -154,7 +156,8 @@ class Index:
             known = task is not None and docs.key in task.artefact.parents.values()
             texts = task.data.documents if task and known else _read_by(fitted, docs)
             with progress.shown("index") as tell:
-                build_index(fitted, texts, place, parents=parents, progress=tell)
+                parts = open_collection(docs.path).parts("documents")
+                build_index(fitted, texts, place, parents=parents, texts=parts, progress=tell)
         return cls(searcher.Searcher(fitted, open_index(place)))
 
     def __len__(self) -> int:

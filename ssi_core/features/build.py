@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ssi_core import store
-from ssi_core.collection import Collection, open_collection
+from ssi_core.collection import DOCUMENTS, Collection, PartWriter, open_collection
 from ssi_core.features import spec as kinds
 from ssi_core.features.clicks import counted_rows, weights_of, write_clicks
 from ssi_core.features.correlated import write_hashed_views
@@ -18,9 +18,10 @@ from ssi_core.features.frozen import KIND
 from ssi_core.features.goals import write_goals
 from ssi_core.features.judged import write_judged
 from ssi_core.features.keywords import write_keyword_queries
-from ssi_core.features.layout import MATRICES
+from ssi_core.features.layout import MATRICES, RAW
 from ssi_core.features.links import write_links
 from ssi_core.features.making import Making, Reading
+from ssi_core.features.names import write_anchors, write_name_queries, write_self
 from ssi_core.features.queries import MATRICES as QUERY_MATRICES
 from ssi_core.features.reading import language_of, texts_of
 from ssi_core.features.spec import TaskSpec, spec_of
@@ -36,6 +37,8 @@ _PAIRS: Mapping[str, Callable[[Making], Reading]] = {
     kinds.LINK_OF_TRANSLATION: write_translations,
     kinds.CLICK: write_clicks,
     kinds.JUDGEMENT: Reading.of_all,
+    kinds.ANCHOR: write_anchors,
+    kinds.SELF: write_self,
 }
 """Steps that write the pairs of each kind of relevance; judgements come after the texts."""
 
@@ -87,6 +90,11 @@ def build_task(
     spec = spec_of(**fields) if spec is None else spec
     collection = open_collection(place)
     _require_relation(collection, spec)
+    if frozen and spec.relevant in (kinds.ANCHOR, kinds.SELF):
+        raise BadInput(
+            f"{frozen[0]}: no pair of a frozen set is one of a name and its document. Leave it out "
+            "(--frozen), or take links."
+        )
     settings = spec.configuration()
     if spec.relevant == kinds.CLICK:
         settings["weights"] = weights_of(collection)
@@ -110,7 +118,7 @@ def _quiet(fraction: float, message: str) -> None:
 
 
 def _require_relation(collection: Collection, spec: TaskSpec) -> None:
-    if spec.relevant not in collection.relevant:
+    if spec.relevant not in (*collection.relevant, kinds.SELF):
         names = ", ".join(map(repr, collection.relevant)) or "no relation"
         raise BadInput(
             f"{collection.path}: nothing there says which documents are relevant by "
@@ -141,12 +149,13 @@ def _write_task(
     if documents.is_empty():
         raise BadInput(f"{collection.path}: it has no documents. Ingest some that have a text.")
     queries = documents
-    if collection.has_queries and spec.relevant != kinds.LINK:
+    if collection.has_queries and spec.relevant not in kinds.OF_DOCUMENTS:
         queries = collection.names("queries")
     for texts in (documents, queries):
         language_of(collection.path, texts["language"])
     making = Making(collection, spec, frozen, building, progress, documents, queries)
     reading = _PAIRS[spec.relevant](making)
+    _link_texts(making)
     query_view, view = write_texts(making, reading)
     _write_queries(making, reading, query_view, view, translations)
     if spec.hashings:
@@ -162,6 +171,12 @@ def _write_task(
         )
 
 
+def _link_texts(making: Making) -> None:
+    """Give the documents' files a second name in the task, whose index shows what they say."""
+    with PartWriter(making.path / RAW, DOCUMENTS) as texts:
+        texts.link_all(making.collection.parts("documents"))
+
+
 def _write_queries(
     making: Making, reading: Reading, query_view: TextView, view: TextView, given: Path | None
 ) -> None:
@@ -169,6 +184,8 @@ def _write_queries(
     spec, weightings = making.spec, [Weighting(COUNTS), *making.spec.weightings]
     if spec.relevant == kinds.JUDGEMENT:
         making.counts["judged"] = write_judged(making, view)
+    elif reading.names is not None:
+        write_name_queries(making, reading.names, view)
     elif reading.goals is not None:
         write_goals(making.path, making.documents, reading.goals, weightings)
     elif spec.query_words is not None:
@@ -181,6 +198,7 @@ def _write_queries(
             words=spec.query_words,
             draws=spec.query_draws,
             seed=spec.split_seed,
+            known=spec.relevant == kinds.SELF,
         )
     elif spec.rewritings:
         assert reading.kept is not None

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from ssi_core import store
 
 
-class _GrowingArray:
+class GrowingArray:
     """A one-dimensional ``.npy`` file that grows at its end."""
 
     def __init__(self, path: Path, dtype: DTypeLike) -> None:
@@ -22,10 +22,12 @@ class _GrowingArray:
         self._write_header()
 
     def append(self, array: NDArray[Any]) -> None:
+        """Add elements."""
         np.ascontiguousarray(array, self._dtype).tofile(self._file)
         self._length += len(array)
 
     def close(self) -> None:
+        """Write how many elements there are, and close the file."""
         # numpy pads the header for any length, so that the final one fits over the first.
         self._file.seek(0)
         self._write_header()
@@ -48,8 +50,8 @@ class CsrWriter:
     def __init__(self, directory: Path, width: int, dtype: DTypeLike = np.float32) -> None:
         directory.mkdir(parents=True)
         self._directory, self._width = directory, width
-        self._indices = _GrowingArray(directory / "indices.npy", np.int32)
-        self._data = _GrowingArray(directory / "data.npy", dtype)
+        self._indices = GrowingArray(directory / "indices.npy", np.int32)
+        self._data = GrowingArray(directory / "data.npy", dtype)
         self._lengths: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
         self.nonzeros = 0
 

@@ -69,6 +69,7 @@ def write_keyword_queries(
     words: int,
     draws: int,
     seed: int,
+    known: bool = False,
 ) -> dict[str, Any]:
     """Turn the documents that are queries of a task into keyword queries; returns facts.
 
@@ -83,6 +84,7 @@ def write_keyword_queries(
     words : k
     draws : queries of a document for training
     seed : of the draws, together with the title of the document and the side
+    known : the source is the answer, so that every document is a candidate
 
     Raises
     ------
@@ -108,13 +110,15 @@ def write_keyword_queries(
         source = np.repeat(asked, each)
         query = np.arange(first, first + len(source), dtype=np.int32)
         np.save(path / "pairs" / f"{side}.npy", follow(query, source, links))
-        excluded.append(np.column_stack([query, source]))
-        excluded += [follow(query, source, rows[seen]) for seen in SIDES[:number]]
+        if not known:
+            excluded.append(np.column_stack([query, source]))
+            excluded += [follow(query, source, rows[seen]) for seen in SIDES[:number]]
         sources.append(source)
         states.append(_states(documents["title"][asked], each, side, seed))
         first += len(source)
     source = np.concatenate(sources)
-    write_exclude(path, np.concatenate(excluded), first, len(documents))
+    none = np.empty((0, 2), np.int32)
+    write_exclude(path, np.concatenate([none, *excluded]), first, len(documents))
     blocks = _blocks(counts, idf, source, words, np.concatenate(states))
     ids, titles = documents["id"][source], documents["title"][source]
     nonzeros = write_queries(path, ids, titles, blocks, idf, weightings)

@@ -85,6 +85,22 @@ class Making:
 
 
 @dataclass(frozen=True)
+class Names:
+    """Names of documents that are queries.
+
+    Attributes
+    ----------
+    keys : Series of str
+        Their words, one blank between two; sorted and distinct.
+    texts : Series of str
+        The same as they are written.
+    """
+
+    keys: pl.Series
+    texts: pl.Series
+
+
+@dataclass(frozen=True)
 class Reading:
     """Which texts a task reads, and which of them its words and their weights come from.
 
@@ -96,12 +112,15 @@ class Reading:
         Queries of the collection that are queries of the task; None: all.
     goals : int32 (n, 2) or None
         Rows of a page and of its visitor's goal, of which queries are made; None: of none.
+    names : Names or None
+        Names of documents, which are the queries; None: these are others.
     """
 
     documents: Mask
     queries: Mask
     kept: Mask | None = None
     goals: Int32 | None = None
+    names: Names | None = None
 
     @classmethod
     def of_all(cls, making: Making) -> Reading:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ssi_core import files
 from ssi_core.collection import INGEST, Collection, Side
+from ssi_core.features.layout import RAW
 from ssi_core.features.lexicon import batches
 from ssi_core.types import BadInput
 
@@ -36,6 +37,11 @@ def texts_of(
         slices = (part_of["text"].to_list() for part_of in texts.iter_slices(1024))
         yield from batches(text for few in slices for text in few)
         first = last
+
+
+def raw_texts(task: Path) -> list[Path]:
+    """Return the files of the documents of a task as the collection has them, in its order."""
+    return files.parts_in(task / RAW)
 
 
 def texts_at(parts: Sequence[Path], rows: NDArray[np.integer]) -> pl.Series:

@@ -19,21 +19,27 @@ from ssi_core.features.rewriting import Rewriting
 from ssi_core.features.tfidf import COUNTS, Weighting
 from ssi_core.types import BadInput
 
-Relevant = Literal["link", "translation", "translation > link", "click", "judgement"]
+Relevant = Literal[
+    "link", "translation", "translation > link", "click", "judgement", "anchor", "self"
+]
 Split = Literal["pairs", "documents", "articles", "users", "time", "queries", "given"]
 Vocabularies = Literal["documents", "one", "two"]
 
-LINK, TRANSLATION, LINK_OF_TRANSLATION, CLICK, JUDGEMENT = get_args(Relevant)
+LINK, TRANSLATION, LINK_OF_TRANSLATION, CLICK, JUDGEMENT, ANCHOR, SELF = get_args(Relevant)
+OF_DOCUMENTS = (LINK, ANCHOR, SELF)
+"""What is relevant where documents, or what they are called, are the queries."""
 DRAWN = 10_000
 """Candidates that the paper draws of a large corpus."""
 
-_WORDS_OF = "words:"
+_WORDS_OF, _TITLES = "words:", "titles"
 _QUERIES = {
     LINK: ("documents", f"{_WORDS_OF}N"),
     TRANSLATION: ("queries",),
     LINK_OF_TRANSLATION: ("queries",),
     CLICK: ("queries", "goals"),
     JUDGEMENT: ("queries",),
+    ANCHOR: ("anchors",),
+    SELF: (_TITLES, f"{_WORDS_OF}N"),
 }
 _SPLITS: Mapping[str, tuple[Split, ...]] = {
     LINK: ("pairs", "documents"),
@@ -41,6 +47,8 @@ _SPLITS: Mapping[str, tuple[Split, ...]] = {
     LINK_OF_TRANSLATION: ("articles",),
     CLICK: ("pairs", "users", "time"),
     JUDGEMENT: ("queries", "given"),
+    ANCHOR: ("queries",),
+    SELF: ("queries",),
 }
 _VOCABULARIES: Mapping[str, tuple[Vocabularies, ...]] = {
     LINK: ("documents",),
@@ -48,6 +56,8 @@ _VOCABULARIES: Mapping[str, tuple[Vocabularies, ...]] = {
     LINK_OF_TRANSLATION: ("two",),
     CLICK: ("one", "two"),
     JUDGEMENT: ("documents",),
+    ANCHOR: ("documents",),
+    SELF: ("documents",),
 }
 """What goes with each relation, the default first."""
 
@@ -64,20 +74,23 @@ class TaskSpec(BaseModel):
     relevant: Relevant = Field(
         default="link",
         description="What is relevant to a query: documents that it links to (link), its "
-        "translation, what its translation links to (translation > link), what was clicked, or "
-        "what was judged so",
+        "translation, what its translation links to (translation > link), what was clicked, what "
+        "was judged so, documents that links with these words lead to (anchor), or the document "
+        "that bears the title or has the words (self)",
     )
     queries: str = Field(
         default="",
         description="Texts of the queries: documents; words:10, ten random words of a document; "
-        "the queries of the collection; goals, a page and what its visitor looks for. Empty: "
-        "documents for links, else queries",
+        "the queries of the collection; goals, a page and what its visitor looks for; anchors, the "
+        "words of links; titles, those of documents and of redirects to them. Empty: documents for "
+        "links, anchors for anchor, titles for self, else queries",
     )
     split: Split | None = Field(
         default=None,
         description="What has a side of its own: pairs; documents with their links; articles, a "
-        "query and its translation; users or time of clicks; judged queries, in five folds; given "
-        "by the publisher. Empty: pairs, articles for translations, queries for judgements",
+        "query and its translation; users or time of clicks; queries: judged ones in five folds, "
+        "or anchors, titles and words; given by the publisher. Empty: pairs, articles for "
+        "translations, queries for judgement, anchor and self",
     )
     words: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
         default=30_000, description="Size of the vocabulary, the most frequent words, or all"
@@ -95,7 +108,7 @@ class TaskSpec(BaseModel):
     pool: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
         description="Documents drawn as candidates of every query, beside its own relevant ones; "
-        "0: all. Empty: 10,000 as in the paper, all for judgements",
+        "0: all. Empty: 10,000 as in the paper, all for judgement, anchor and self",
     )
     cold: float = Field(
         default=0.0, ge=0, lt=1, description="Share of the documents that training never sees"
@@ -128,7 +141,7 @@ class TaskSpec(BaseModel):
         filled["split"] = filled.get("split") or _SPLITS[relevant][0]
         filled["vocabularies"] = filled.get("vocabularies") or _VOCABULARIES[relevant][0]
         if filled.get("pool") is None:
-            filled["pool"] = 0 if relevant == JUDGEMENT else DRAWN
+            filled["pool"] = 0 if relevant in (JUDGEMENT, ANCHOR, SELF) else DRAWN
         views = filled.get("views", cls.model_fields["views"].default)
         if not isinstance(views, str) and all(isinstance(name, str) for name in views):
             names = {str(parse_view(name)) for name in views} - {COUNTS}
@@ -180,6 +193,11 @@ class TaskSpec(BaseModel):
     def across(self) -> bool:
         """Tell whether queries and documents are in two languages."""
         return self.relevant in (TRANSLATION, LINK_OF_TRANSLATION)
+
+    @property
+    def asks_titles(self) -> bool:
+        """Tell whether titles are the queries, so that documents are read without their own."""
+        return self.queries == _TITLES
 
     @property
     def division(self) -> str:

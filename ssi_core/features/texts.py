@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from ssi_core.features.counting import BLOCK, matrix_path, row_blocks, write_cou
 from ssi_core.features.csr_writer import CsrWriter
 from ssi_core.features.layout import DOCUMENTS, MATRICES, VIEW
 from ssi_core.features.making import Making, Mask, Reading
+from ssi_core.features.names import without_titles
 from ssi_core.features.queries import MATRICES as QUERY_MATRICES
 from ssi_core.features.queries import QUERY_VIEW, TEXTS
 from ssi_core.features.reading import language_of, texts_of
@@ -99,13 +100,13 @@ def _count(
     kept : bool array or None
         Queries that are read.
     """
-    where, collection = making.collection.path, making.collection
+    where = making.collection.path
     languages = [getattr(making, side)["language"] for side in sides]
     language = language_of(where, pl.concat(languages))
     vocabulary, idf, facts = write_counts(
         matrices,
         chain.from_iterable(
-            texts_of(collection, side, kept if side == "queries" else None) for side in sides
+            _texts(making, side, kept if side == "queries" else None) for side in sides
         ),
         language=language,
         fitting=fitting,
@@ -122,6 +123,13 @@ def _count(
     counted = TextView(language, vocabulary, idf, Weighting(COUNTS))
     counted.save(making.path / view)
     return counted, dict(facts)
+
+
+def _texts(making: Making, side: Side, kept: Mask | None) -> Iterator[list[bytes]]:
+    """Yield the texts of a side as the task reads them."""
+    texts = texts_of(making.collection, side, kept)
+    titled = making.spec.asks_titles and side == "documents"
+    return without_titles(texts, making.documents["title"]) if titled else texts
 
 
 def _copy_rows(whole: TextMatrix, begin: int, end: int, out: Path) -> None:

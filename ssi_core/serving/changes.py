@@ -15,8 +15,10 @@ from ssi_core import files
 from ssi_core.serving.live import Document
 from ssi_core.types import BadInput, Refused
 
-_VERSION = 1
-_TABLE = "CREATE TABLE documents (id TEXT PRIMARY KEY, title TEXT, text TEXT) WITHOUT ROWID"
+_VERSION = 2
+_TABLE = (
+    "CREATE TABLE documents (id TEXT PRIMARY KEY, title TEXT, text TEXT, url TEXT) WITHOUT ROWID"
+)
 
 
 class Changes:
@@ -50,20 +52,21 @@ class Changes:
 
     def put(self, documents: Sequence[Document]) -> None:
         """Keep documents; each takes the place of one of its id."""
-        rows = [(document.id, document.title, document.text) for document in documents]
+        rows = [(one.id, one.title, one.text, one.url) for one in documents]
         with self._connection() as connection:
-            connection.executemany("INSERT OR REPLACE INTO documents VALUES (?, ?, ?)", rows)
+            connection.executemany("INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)", rows)
 
     def drop(self, ids: Collection[str]) -> None:
         """Keep that documents went."""
         with self._connection() as connection:
             connection.executemany(
-                "INSERT OR REPLACE INTO documents VALUES (?, NULL, NULL)", [(id,) for id in ids]
+                "INSERT OR REPLACE INTO documents VALUES (?, NULL, NULL, NULL)",
+                [(id,) for id in ids],
             )
 
     def added(self) -> list[Document]:
         """Return the documents that were added and not removed, by ascending id."""
-        asked = "SELECT id, title, text FROM documents WHERE text IS NOT NULL ORDER BY id"
+        asked = "SELECT id, title, text, url FROM documents WHERE text IS NOT NULL ORDER BY id"
         with self._connection() as connection:
             return [Document(*row) for row in connection.execute(asked)]
 

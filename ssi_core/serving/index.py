@@ -6,6 +6,7 @@ A directory (artefact of kind "index") that grows with the corpus and is never h
 - ``sparse/``, ``dense.npy``: the documents' `Vectors`, memory mapped
 - ``words/VIEW/``: the documents' rows in the model's own views, which explanations read; a view
   whose rows are those of ``sparse/`` is not kept again, but named in ``words.json``
+- ``passages/``: texts and addresses of the documents, which results show
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ from ssi_core import files, store
 from ssi_core.evaluation.scorer import refuse_nan
 from ssi_core.features.csr_writer import CsrWriter
 from ssi_core.models.base import FittedModel
+from ssi_core.serving.passages import Passages, write_passages
 from ssi_core.types import BadInput, Progress, TextMatrix, Texts, Vectors, View
 
 KIND = "index"
 
-_SHARED = "words.json"
-"""File that lists the views whose rows are those of ``sparse/``."""
+_PASSAGES, _SHARED = "passages", "words.json"
+"""Directory of texts; file that lists the views whose rows are those of ``sparse/``."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Index:
     ids, titles : polars Series of str, a row per document
     vectors : the documents' `Vectors` under the model
     words : view name -> `TextMatrix`; empty when the index was built without them
+    passages : texts and addresses by row; None when the index was built without them
     """
 
     path: Path
@@ -50,6 +53,7 @@ class Index:
     titles: pl.Series
     vectors: Vectors
     words: Mapping[str, TextMatrix]
+    passages: Passages | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -87,6 +91,7 @@ def build_index(
     *,
     parents: Mapping[str, str],
     words: bool = True,
+    texts: Sequence[Path] = (),
     block: int = 16_384,
     force: bool = False,
     progress: Progress | None = None,
@@ -98,18 +103,20 @@ def build_index(
     documents : a task's ``documents``, or any `Texts` with the model's document views
     parents : keys of what it is made of, such as ``{"task": task.key, "model": run_id}``
     words : keep the documents' words, which explanations need; off, the index is smaller
+    texts : parquet files of ``text`` and ``url``, a row per document: what results show of them
 
     Raises
     ------
     Refused
         ``out`` holds an index of other parents and ``force`` is off.
     BadInput
-        There are no documents, or their vectors are not finite.
+        There are no documents, or their vectors are not finite, or the texts are of others.
     """
     if not len(documents):
         raise BadInput(f"{out}: there are no documents to index. Ingest a corpus that has some.")
     configuration = {
         "words": words,
+        "texts": bool(texts),
         "model": type(fitted.model).__name__,
         "spaces": {name: view.space for name, view in sorted(fitted.document_views.items())},
     }
@@ -122,6 +129,10 @@ def build_index(
         if words:
             shared = _write_words(building.path, documents, tuple(fitted.document_views), block)
             store.write_json(building.path / _SHARED, {"in_sparse": shared})
+        if texts and write_passages(building.path / _PASSAGES, texts) != len(documents):
+            raise BadInput(
+                f"{texts[0].parent}: its texts are not those of {len(documents)} documents."
+            )
         building.counts["documents"] = len(documents)
 
     return store.open_or_make(KIND, configuration, parents, make, data=True, out=out, force=force)
@@ -137,6 +148,7 @@ def open_index(path: Path) -> Index:
     with files.reading(path / store.MANIFEST):
         spaces = dict(artefact.configuration["spaces"])
         kept = spaces if artefact.configuration["words"] else ()
+        shown = bool(artefact.configuration.get("texts"))
         # An index of an earlier version has all its rows in ``words/``.
         named = files.read_object(path / _SHARED) if (path / _SHARED).exists() else {}
         shared = named.get("in_sparse", [])
@@ -151,7 +163,9 @@ def open_index(path: Path) -> Index:
         raise BadInput(
             f"{path}: its vectors are not those of its {len(frame)} documents. {files.MAKE_AGAIN}"
         )
-    return Index(path, artefact, frame["id"], frame["title"], Vectors(sparse, dense), words)
+    passages = Passages(path / _PASSAGES, len(frame)) if shown else None
+    vectors = Vectors(sparse, dense)
+    return Index(path, artefact, frame["id"], frame["title"], vectors, words, passages)
 
 
 def _words_of(view: str) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ssi_core.evaluation.scorer import take
+from ssi_core.serving.passages import LONGEST, Passage
 from ssi_core.serving.ranked import Ranked, exactly
 from ssi_core.serving.searcher import Searcher
 from ssi_core.types import TextMatrix, Texts, Vectors
@@ -23,23 +24,26 @@ from ssi_core.types import TextMatrix, Texts, Vectors
 
 @dataclass(frozen=True)
 class Document:
-    """A text with an id and a title."""
+    """A text with an id, a title and perhaps an address."""
 
     id: str
     title: str
     text: str
+    url: str | None = None
 
 
 @dataclass(frozen=True)
 class _Added:
-    """Documents beside those of the index: their words and their vectors."""
+    """Documents beside those of the index: their words, their vectors, and what is shown."""
 
     texts: Texts
     vectors: Vectors
+    passages: Sequence[Passage]
 
     def take(self, rows: ArrayLike) -> _Added:
         some = self.texts.take(rows)
-        return _Added(_with(some, dict(some.matrices)), take(self.vectors, rows))
+        passages = [self.passages[row] for row in np.asarray(rows).tolist()]
+        return _Added(_with(some, dict(some.matrices)), take(self.vectors, rows), passages)
 
     def followed_by(self, other: _Added) -> _Added:
         one, two = self.texts, other.texts
@@ -54,7 +58,8 @@ class _Added:
             sparse_part = _stacked(self.vectors.sparse, other.vectors.sparse)
         if self.vectors.dense is not None and other.vectors.dense is not None:
             dense_part = np.concatenate([self.vectors.dense, other.vectors.dense])
-        return _Added(both, Vectors(sparse_part, dense_part))
+        passages = [*self.passages, *other.passages]
+        return _Added(both, Vectors(sparse_part, dense_part), passages)
 
 
 class LiveSearcher(Searcher):
@@ -77,8 +82,9 @@ class LiveSearcher(Searcher):
         self._hidden = frozenset(index.ids[rows])
         ranked = [replace(base.ranked[0], hidden=rows if len(rows) else None)]
         if added is not None:
-            texts, vectors = added.texts, added.vectors
-            ranked.append(Ranked(texts.ids, texts.titles, vectors, exactly(vectors)))
+            texts, vectors, passages = added.texts, added.vectors, added.passages
+            own = Ranked(texts.ids, texts.titles, vectors, exactly(vectors), passages=passages)
+            ranked.append(own)
         super().__init__(base.fitted, index, ranked, base.recall)
 
     def __len__(self) -> int:
@@ -110,7 +116,9 @@ class LiveSearcher(Searcher):
             {name: view.transform(raw) for name, view in views.items()},
             views,
         )
-        added = _Added(texts, fitted.embed_documents(texts))
+        urls = [document.url for document in new.values()]
+        passages = [Passage(url, text[:LONGEST]) for url, text in zip(urls, raw, strict=True)]
+        added = _Added(texts, fitted.embed_documents(texts), passages)
         kept = self._without(new)
         added = added if kept is None else kept.followed_by(added)
         return LiveSearcher(self._base, added, self._gone.difference(new))

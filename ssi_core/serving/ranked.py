@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,6 +11,8 @@ import polars as pl
 
 from ssi_core.evaluation.scorer import Scorer, score_pairs
 from ssi_core.kernels.topk import top_k
+from ssi_core.serving.passages import Passage
+from ssi_core.serving.snippets import snippet
 from ssi_core.types import Float32, Int32, Int64, Vectors
 
 # Rows that are scored once more beside the k best.
@@ -19,11 +21,22 @@ _SPARE = 16
 
 @dataclass(frozen=True)
 class Hit:
-    """A document that was found; ``score`` is the model's f(q, d)."""
+    """A document that was found.
+
+    Attributes
+    ----------
+    score : the model's f(q, d)
+    url : address of the document; None: nobody knows
+    snippet : a part of its text; None: the index keeps no texts
+    marks : start and end, in characters, of each word of the query in the snippet
+    """
 
     id: str
     title: str
     score: float
+    url: str | None = None
+    snippet: str | None = None
+    marks: tuple[tuple[int, int], ...] = ()
 
 
 class Scores(Protocol):
@@ -31,6 +44,14 @@ class Scores(Protocol):
 
     def __call__(self, queries: Vectors, least: int) -> Float32:
         """Return float32 (m, n): the scores of ``least`` or more documents, else ``-inf``."""
+        ...
+
+
+class SupportsRows(Protocol):
+    """Texts and addresses of documents, by their rows."""
+
+    def __getitem__(self, row: int, /) -> Passage:
+        """Return those of a row."""
         ...
 
 
@@ -50,6 +71,7 @@ class Ranked:
     vectors : of the n documents
     scores : of them, all or those that are worth a look
     hidden : rows that are never found
+    passages : texts and addresses by row; None: they are not kept
     """
 
     ids: pl.Series
@@ -57,9 +79,10 @@ class Ranked:
     vectors: Vectors
     scores: Scores
     hidden: Int64 | None = None
+    passages: SupportsRows | None = None
 
-    def best(self, queries: Vectors, k: int) -> list[tuple[Hit, ...]]:
-        """Return the k best documents of each query, best first.
+    def best(self, queries: Vectors, k: int) -> list[list[tuple[int, float]]]:
+        """Return row and score of the k best documents of each query, best first.
 
         A document that has no word of the query and meets it in no latent space is no result. The
         score of a document that is found has the same bits whatever else is asked with it.
@@ -76,7 +99,9 @@ class Ranked:
         if queries.dense is not None:
             rows, best = self._in_order(queries, rows, best)
         found = zip(rows[:, :k].tolist(), best[:, :k].tolist(), strict=True)
-        return [self._hits(*both) for both in found]
+        return [
+            [(row, score) for row, score in zip(*both, strict=True) if row >= 0] for both in found
+        ]
 
     def _in_order(self, queries: Vectors, rows: Int32, best: Float32) -> tuple[Int32, Float32]:
         # A product of matrices adds up in an order that goes with the number of queries.
@@ -86,9 +111,11 @@ class Ranked:
         order = np.lexsort((rows, -best))
         return np.take_along_axis(rows, order, 1), np.take_along_axis(best, order, 1)
 
-    def _hits(self, rows: Sequence[int], scores: Sequence[float]) -> tuple[Hit, ...]:
-        return tuple(
-            Hit(self.ids[row], self.titles[row], score)
-            for row, score in zip(rows, scores, strict=True)
-            if row >= 0
-        )
+    def hit(self, row: int, score: float, words: Mapping[str, float]) -> Hit:
+        """Return a document that was found, with the part of its text that has weighed words."""
+        names = self.ids[row], self.titles[row], score
+        if self.passages is None:
+            return Hit(*names)
+        passage = self.passages[row]
+        shown = snippet(passage.text.removeprefix(f"{names[1]}\n"), words)
+        return Hit(*names, passage.url, shown.text, shown.marks)

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from ssi_core import store
 from ssi_core.evaluation.scorer import refuse_nan
+from ssi_core.features.views import TextView
 from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Side
 from ssi_core.serving.index import Index, open_index
 from ssi_core.serving.ranked import Hit, Ranked, exactly
+from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Texts, Vectors, View
 
 # Scores of one block of queries: 2^26 of them are 256 MiB.
@@ -46,7 +48,8 @@ def texts_of(raw: Sequence[str], views: Mapping[str, View]) -> Texts:
 
 def ranked_exactly(index: Index) -> Ranked:
     """Return the documents of an index, every one of which is scored."""
-    return Ranked(index.ids, index.titles, index.vectors, exactly(index.vectors))
+    vectors, passages = index.vectors, index.passages
+    return Ranked(index.ids, index.titles, vectors, exactly(vectors), passages=passages)
 
 
 class Searcher:
@@ -135,11 +138,25 @@ class Searcher:
 
     def _answer(self, queries: Texts, k: int, side: Side) -> list[Answer]:
         vectors = self.embed(queries, side)
-        found = [part.best(vectors, k) for part in self.ranked]
+        best = [part.best(vectors, k) for part in self.ranked]
         return [
-            _answer(k, *hits) if there else Answer((), NOTHING_KNOWN)
-            for there, hits in zip(known(queries), zip(*found, strict=True), strict=True)
+            self._joined(k, text, side, found) if there else Answer((), NOTHING_KNOWN)
+            for there, text, *found in zip(known(queries), queries.titles, *best, strict=True)
         ]
+
+    def _joined(
+        self, k: int, text: str, side: Side, found: Sequence[Sequence[tuple[int, float]]]
+    ) -> Answer:
+        """Join what each part has found for a text."""
+        every = [
+            (part, row, score)
+            for part, rows in zip(self.ranked, found, strict=True)
+            for row, score in rows
+        ]
+        best = sorted(every, key=lambda one: -one[2])[:k]
+        words = weights(text, next(iter(self.views(side).values()))) if best else {}
+        hits = tuple(part.hit(row, score, words) for part, row, score in best)
+        return Answer(hits, None if hits else "no document of the index has a word of the query")
 
     def document(self, name: str) -> Texts:
         """Return the words of a document, by title or id: `Texts` of one row.
@@ -160,10 +177,18 @@ class Searcher:
         return Texts(index.ids[rows], index.titles[rows], matrices, views)
 
 
-def _answer(k: int, *parts: tuple[Hit, ...]) -> Answer:
-    """Join what each part has found."""
-    hits = sorted((hit for part in parts for hit in part), key=lambda hit: -hit.score)[:k]
-    return Answer(tuple(hits), None if hits else "no document of the index has a word of the query")
+def weights(text: str, view: View) -> dict[str, float]:
+    """Return the words of a text with the weights that a view gives them.
+
+    A word that the view does not know is as heavy as its heaviest one; of a view that is no plain
+    one of words all are alike.
+    """
+    words = tokenize(text, view.language)
+    if not isinstance(view, TextView) or not words:
+        return dict.fromkeys(words, 1.0)
+    columns, _ = next(view.in_order([text.encode(errors="replace")]))
+    idf = np.where(columns >= 0, view.idf[columns], view.idf.max())
+    return dict(zip(words, idf.tolist(), strict=True))
 
 
 def known(queries: Texts) -> NDArray[np.bool_]:

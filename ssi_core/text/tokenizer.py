@@ -119,7 +119,7 @@ _UNSPACED = (
     r"\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 )
-_UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
+UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
 
 
 @cache
@@ -130,7 +130,7 @@ def _piece() -> re.Pattern[str]:
 
 def _any_script(text: str) -> list[str]:
     """Maximal runs of letters or digits; in a script without blanks, pairs of letters."""
-    if not _UNSPACED_LETTER.search(text):
+    if not UNSPACED_LETTER.search(text):
         return runs.words(text)
     found: list[str] = []
     for piece in _piece().finditer(text):

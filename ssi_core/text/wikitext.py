@@ -39,8 +39,10 @@ _TABLE_LINE = re.compile(r"\n[ \t:]*+(?:\{\|[^\n]*+|\|-[^\n]*+|\|\})")
 _CELL = re.compile(r"(?:\n[ \t:]*+(?:\|\+?+|!)|\|\||!!)(?:(?:[^\n|!\[]|!(?!!))*+\|(?!\|))?+")
 _PREFIXED = re.compile(r"\[\[([^\[\]|:\n]*+):")
 _BRACKETS = re.compile(r"(\[\[)|\]\]")
-_TARGET = re.compile(r"\[\[([^\[\]|\n]*+)(?:\]\]|\|)")
-_LINK = re.compile(r"\[\[([^\[\]|\n]*+)(?:\]\]|\|([^\[\]]*+))")
+# A target, an anchor if there is one, and letters that run on behind the link.
+_LINK = re.compile(r"\[\[([^\[\]|\n]*+)(?:\]\]|\|([^\[\]]*+)(?:\]\])?+)([a-z]*+)")
+# What makes the words of an anchor other than its characters.
+_MARKED = re.compile(r"''|[<&{}]")
 _BREAK = re.compile(
     r"</?(?:br|p|div|li|ul|ol|dl|dt|dd|tr|td|th|hr|blockquote|center|h[1-6]|poem)\b[^<>]*+>",
     re.IGNORECASE,
@@ -262,21 +264,35 @@ def strip_markup(text: str, *, hidden: Set[str] = HIDDEN) -> str:
 def links(text: str) -> Iterator[tuple[str, str]]:
     """Yield (target, anchor) of each ``[[target]]`` or ``[[target|anchor]]``, in order.
 
+    Small letters that run on behind a link belong to its anchor, as a reader sees it.
+
     Links in templates' arguments, references, tables and captions count, as they do for MediaWiki;
     those in comments, nowiki, pre, code and formulas are no links. Targets are raw. An anchor that
     holds brackets itself ends at the first.
 
-    >>> list(links("[[A]] [[b|c]] <!-- [[d]] --> {{e|[[f]]}}"))
-    [('A', 'A'), ('b', 'c'), ('f', 'f')]
+    >>> list(links("[[A]] [[b|c]] <!-- [[d]] --> {{e|[[f]]s}}"))
+    [('A', 'A'), ('b', 'c'), ('f', 'fs')]
     """
-    for target, anchor in _LINK.findall(_visible(text)):
-        yield target, anchor or target
+    yield from _links(_visible(text))
+
+
+def _links(visible: str) -> list[tuple[str, str]]:
+    return [(target, (anchor or target) + rest) for target, anchor, rest in _LINK.findall(visible)]
+
+
+def strip_anchor(anchor: str) -> str:
+    """Return the plain words of an anchor.
+
+    >>> strip_anchor("the ''Apollo'' &amp; {{nowrap|moon}} landing")
+    'the Apollo & landing'
+    """
+    return strip_markup(anchor) if _MARKED.search(anchor) else anchor
 
 
 def read_wikitext(
     text: str, *, title: str = "", hidden: Set[str] = HIDDEN
-) -> tuple[str, list[str]]:
-    """Return `strip_markup` of a text and the targets of `links`, at less than both cost.
+) -> tuple[str, list[tuple[str, str]]]:
+    """Return `strip_markup` of a text and its `links`, at less than both cost.
 
     Parameters
     ----------
@@ -287,10 +303,10 @@ def read_wikitext(
     Examples
     --------
     >>> read_wikitext("{{PAGENAME}} is a [[city]].", title="Lyon")
-    ('Lyon is a city.', ['city'])
+    ('Lyon is a city.', [('city', 'city')])
     """
     visible = _named(_visible(text), title)
-    return _words(visible, hidden), _TARGET.findall(visible)
+    return _words(visible, hidden), _links(visible)
 
 
 def read_cells(text: str, *, title: str = "", hidden: Set[str] = HIDDEN) -> str:

@@ -7,6 +7,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 import pytest
 
+from ssi_core.collection import open_collection
+
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-{version}/" version="{version}"
  xml:lang="{language}">
   <siteinfo>
@@ -98,7 +100,7 @@ def real_data(*parts):
 
 
 def accounts(artefact):
-    """The two sums that must hold in every corpus's manifest."""
+    """The sums that must hold in every corpus's manifest."""
     counts, skipped = artefact.counts, artefact.skipped
     pages = sum(n for name, n in skipped.items() if name.startswith("page_"))
     links = sum(n for name, n in skipped.items() if name.startswith("link_"))
@@ -106,3 +108,10 @@ def accounts(artefact):
     assert counts["links"] + links == counts["links_found"]
     lost = skipped["redirect_to_nowhere"] + skipped["redirect_cycle"]
     assert counts["redirects_resolved"] + lost == counts["redirects"]
+    if "anchors" not in counts:
+        return
+    unworded = sum(n for name, n in skipped.items() if name.startswith("anchor_"))
+    anchors = open_collection(artefact.path).frame("relations/anchor")
+    assert len(anchors) == counts["anchors"]
+    found = counts["links"] + skipped.get("link_duplicate", 0)
+    assert anchors["weight"].sum() + unworded == found

@@ -19,7 +19,7 @@ from tests.corpus import dumps
 from tests.killing import beside, run_killed
 from tests.seals import reseal
 
-TABLES = ("documents", "links", "redirects", "pages")
+TABLES = ("documents", "pages", *(f"relations/{name}" for name in ("link", "anchor", "redirect")))
 
 
 @dataclass(frozen=True)

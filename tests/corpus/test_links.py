@@ -69,6 +69,7 @@ def naive(pages, found):
     return links, {name: n for name, n in counts.items() if n}
 
 
+ANCHORS = ("a b", "", None, "c")
 TITLES = st.sampled_from(["A", "B", "C", "D", "E", "F", "G", "1984"])
 PAGES = st.lists(
     st.one_of(
@@ -88,11 +89,16 @@ def test_agrees_with_links_resolved_one_by_one(pages, wanted):
     # A source names a title once, with the number of times.
     found = list({(row, title): (row, title, n) for row, title, n in found}.values())
     settled = settle_pages(frame(pages))
-    links, counts = resolve_links(
-        pl.DataFrame(found, schema={"row": pl.Int64, "title": pl.String, "n": pl.UInt32},
-                     orient="row"),
-        settled,
-    )  # fmt: skip
+    schema = {"row": pl.Int64, "title": pl.String, "n": pl.UInt32}
+    anchors = pl.Series("anchor", [ANCHORS[i % 4] for i in range(len(found))], dtype=pl.String)
+    resolved = resolve_links(
+        pl.DataFrame(found, schema=schema, orient="row").with_columns(anchors), settled
+    )
+    links, counts = resolved.links, resolved.counts
+    worded = resolved.anchors["weight"].sum() + sum(resolved.unworded.values())
+    assert worded == counts["kept"] + counts["duplicate"]
+    assert resolved.anchors.select("source", "target", "text").is_unique().all()
+    assert set(resolved.anchors["text"]) <= {"a b", "c"}
     expected, expected_counts = naive(pages, found)
     assert links.height == len(expected)
     assert set(links.rows()) == expected

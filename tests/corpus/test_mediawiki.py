@@ -43,7 +43,12 @@ def test_each_page_and_each_link_falls_into_one_category(tmp_path):
     assert set(links.rows()) == {("1", "2"), ("1", "8"), ("2", "1"), ("8", "1")}
     assert made.counts == {
         "pages": 14, "documents": 4, "redirects": 6, "redirects_resolved": 4, "links": 4,
-        "links_found": 26,
+        "links_found": 26, "anchors": 7,
+    }  # fmt: skip
+    assert set(open_collection(made.path).frame("relations/anchor").rows()) == {
+        ("1", "2", "engine", 1), ("1", "2", "engines", 1), ("1", "2", "motor", 1),
+        ("1", "8", "twin", 1), ("2", "1", "car", 1), ("2", "1", "automobile", 1),
+        ("8", "1", "car", 1),
     }  # fmt: skip
     assert {name: n for name, n in made.skipped.items() if n} == {
         "page_empty": 1, "page_duplicate": 1, "page_repeated": 1, "page_other_namespace": 1,
@@ -95,7 +100,7 @@ def test_parts_have_the_stated_schema(tmp_path):
     assert parts == [f"part-{i:05d}.parquet" for i in range(len(parts))]
     assert len(parts) > 3
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
-        "artefact.json", "documents", "pages", "redirects", "relations",
+        "artefact.json", "documents", "pages", "relations",
     ]  # fmt: skip
 
 

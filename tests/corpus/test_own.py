@@ -280,9 +280,34 @@ def test_a_folder_and_a_table_of_the_same_pages_are_the_same_documents(tmp_path)
     ends.write_csv(tmp_path / "ends.csv")
     table = ingest_table([tmp_path / "pages.jsonl"], tmp_path / "b", links=[tmp_path / "ends.csv"])
     documents, links = read(table)
-    assert documents.drop("timestamp").equals(folder_documents.drop("timestamp"))
+    assert documents.drop("timestamp", "url").equals(folder_documents.drop("timestamp", "url"))
     assert links == folder_links
     assert len(links) == len(set(near))
+
+
+def test_links_of_a_folder_leave_their_words(tmp_path):
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "a.md").write_text("# A\n\n[The **Old**  Car](b.md) [the old car](b.md) ![](x.png)\n")
+    (site / "b.md").write_text("# B\n\n[[a|Ｆｉｒｓｔ]] [→](a.md) [self](b.md) [no](c.md)\n")
+    (site / "c.html").write_text(f"<p>c <a href='a.md'>{'long ' * 60}</a><a href='b.md'><img></a>")
+    (site / "d.md").write_text("---\nurl: https://example.org/d\n---\n# D\n\nnothing")
+    artefact = ingest_folder(site, tmp_path / "out")
+    opened = open_collection(artefact.path)
+    assert sorted(opened.frame("relations/anchor").rows()) == [
+        ("a.md", "b.md", "the old car", 2),
+        ("b.md", "a.md", "first", 1),
+        ("b.md", "c.html", "no", 1),
+    ]
+    counts, skipped = artefact.counts, artefact.skipped
+    assert {name: n for name, n in skipped.items() if name.startswith("anchor_")} == {
+        "anchor_too_long": 1,
+        "anchor_without_words": 2,
+    }
+    assert counts["links"] + skipped["link_repeated"] == 4 + 1 + 2
+    urls = opened.documents.select("id", "url").collect().rows()
+    assert ("a.md", "a.md") in urls
+    assert ("d.md", "https://example.org/d") in urls
 
 
 # --- judged collections ---

@@ -5,7 +5,6 @@ import polars as pl
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus import redirects
 from ssi_core.corpus.languagelinks import LanguageLinks, Source, read_sitelinks
 from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.corpus.pairing import ingest_mates, pair_up
@@ -53,9 +52,9 @@ def paired(corpora, *rows, by_id=None):
 
 
 def test_a_corpus_knows_the_other_titles_of_its_documents(corpora):
-    japanese, english = map(redirects.read_redirects, corpora)
-    assert japanese.collect().rows() == [("車", "10")]
-    assert english.collect().rows() == [("Auto", "1"), ("Hound", "2")]
+    japanese, english = (open_collection(corpus).redirects.collect() for corpus in corpora)
+    assert japanese.rows() == [("12", "10", "車")]
+    assert english.rows() == [("3", "1", "Auto"), ("4", "2", "Hound")]
 
 
 def test_titles_and_ids_are_resolved(corpora):

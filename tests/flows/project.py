@@ -42,6 +42,7 @@ def write_dump(path: Path) -> Path:
 def make(directory: Path) -> Path:
     """Write ``dump.xml.bz2``, ``corpus``, ``task``, and two models with an index each."""
     from ssi_core.corpus.mediawiki import ingest_wikipedia
+    from ssi_core.features.reading import raw_texts
     from ssi_core.features.task import build_task, open_task
     from ssi_core.models.lsi import Lsi
     from ssi_core.models.tfidf import TfIdf
@@ -55,5 +56,6 @@ def make(directory: Path) -> Path:
         fitted = model.fit(task, np.random.default_rng(0))
         fitted.save(directory / name)
         index = directory / name / "index"
-        build_index(fitted, task.documents, index, parents={"task": task.key, "model": name})
+        parents, texts = {"task": task.key, "model": name}, raw_texts(directory / "task")
+        build_index(fitted, task.documents, index, parents=parents, texts=texts)
     return directory

@@ -20,6 +20,7 @@ from tests.flows.project import PAGES, write_dump
 
 pytestmark = pytest.mark.usefixtures("own_root")
 
+RESULT = {"id", "title", "score", "url", "snippet", "marks"}
 HEAVY = ("prefect", "mlflow", "numba", "polars", "scipy", "numpy")
 
 
@@ -163,9 +164,13 @@ def test_artefacts_without_a_place_lie_in_the_store(ssi, tmp_path, project):
 def test_search_gives_id_title_score_best_first(ssi, project):
     code, found, _ = ssi("search", project / "model", "automobile", "-k", 5)
     assert (code, set(found)) == (0, {"results"})
-    assert [set(hit) for hit in found["results"]] == [{"id", "title", "score"}] * 5
+    assert [set(hit) for hit in found["results"]] == [RESULT] * 5
     scores = [hit["score"] for hit in found["results"]]
     assert scores == sorted(scores, reverse=True)
+    for hit in found["results"]:
+        marked = {hit["snippet"][start:end] for start, end in hit["marks"]}
+        assert marked <= {"automobile"}
+        assert bool(marked) == ("automobile" in hit["snippet"])
     # A page of the subject of cars has a number that 3 divides.
     assert {int(hit["title"].split()[1]) % 3 for hit in found["results"]} == {0}
 
@@ -197,12 +202,20 @@ def test_neighbours_are_words_of_the_subject(ssi, project):
     assert {hit["title"] for hit in found["results"]} <= words
 
 
-def test_index_then_search_with_it(ssi, project, tmp_path):
+def test_index_then_search_with_it(ssi, project, tmp_path, capsys):
     built = ("index", project / "tfidf", "--task", project / "task", "--out", tmp_path / "i")
     code, found, _ = ssi(*built)
     assert (code, found["counts"]) == (0, {"documents": PAGES})
     plain = ssi("search", project / "tfidf", "moon")[1]
+    assert all(hit["snippet"] for hit in plain["results"])
     assert ssi("search", project / "tfidf", "moon", "--index", tmp_path / "i")[1] == plain
+    assert ssi(*built[:-1], tmp_path / "bare", "--no-texts")[0] == 0
+    bare = ("search", project / "tfidf", "moon", "--index", tmp_path / "bare")
+    results = ssi(*bare)[1]["results"]
+    assert [hit["id"] for hit in results] == [hit["id"] for hit in plain["results"]]
+    assert not any(hit["snippet"] or hit["url"] for hit in results)
+    assert run(cli, [str(part) for part in bare]) == 0
+    assert "keeps no texts" in capsys.readouterr().out
 
 
 def test_evaluate_gives_every_measure_with_its_error(ssi, project):

@@ -3,19 +3,22 @@
 import json
 import re
 import shlex
+from typing import get_args
 
 import pytest
 
 from flows.cli import cli
 from ssi_core.collection import open_collection
 from ssi_core.command.verb import run
-from ssi_core.features.spec import TaskSpec
+from ssi_core.corpus.folder import ingest_folder
+from ssi_core.features.spec import Relevant, TaskSpec
 from tests.corpora import write_corpus
 from tests.corpus.clicks import logs
 from tests.flows.pages import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "collection.md").read_text(encoding="utf-8")
 RUNS = [("docs/collection.md", None)]
+COMMANDS = re.findall(r"^    (ssi .*)$", PAGE, re.MULTILINE)
 
 
 def table_below(heading):
@@ -44,8 +47,7 @@ def test_the_command_joins_clicks_with_texts(own_root, tmp_path, monkeypatch, ca
     (tmp_path / "map.toml").write_text(f"[columns]\n{names}")
     write_corpus(tmp_path / "articles", [f"words of text {i}" for i in range(60)], [(1, 2)])
     monkeypatch.chdir(tmp_path)
-    (command,) = re.findall(r"^    (ssi .*)$", PAGE, re.MULTILINE)
-    assert run(cli, [*shlex.split(command)[1:], "--json"]) == 0
+    assert run(cli, [*shlex.split(COMMANDS[0])[1:], "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert made["counts"]["documents"] == 60
     assert open_collection(tmp_path / "clicks").relevant == ("click", "link")
@@ -63,7 +65,23 @@ def test_the_first_of_each_cell_is_the_default():
             for name in code(vocabularies):
                 assert TaskSpec(relevant=relevant, vocabularies=name).vocabularies == name
             seen.add(relevant)
-    assert seen == {"link", "translation", "translation > link", "click", "judgement"}
+    assert seen == set(get_args(Relevant))
+
+
+def test_the_commands_ask_for_what_documents_are_called(own_root, tmp_path, monkeypatch, capsys):
+    (tmp_path / "site").mkdir()
+    for n in range(60):
+        linked = " ".join(f"[the {n + k}th thing](page{(n + k) % 60}.md)" for k in (1, 2, 3))
+        text = f"# Thing {n}\n\nwords of page {n} {linked}\n"
+        (tmp_path / "site" / f"page{n}.md").write_text(text)
+    ingest_folder(tmp_path / "site", tmp_path / "corpus")
+    monkeypatch.chdir(tmp_path)
+    asked = COMMANDS[1:]
+    assert [shlex.split(command)[-1] for command in asked] == ["anchors", "titles", "known"]
+    for command in asked:
+        assert run(cli, [*shlex.split(command)[1:], "--json"]) == 0
+        made = json.loads(capsys.readouterr().out)
+        assert min(made["counts"]["pairs"].values()) > 0
 
 
 @pytest.mark.parametrize("name", ["words", "split_seed", "query_draws", "held_out"])

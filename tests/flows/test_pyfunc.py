@@ -114,7 +114,7 @@ def test_mlflow_serves_what_an_alias_means(project, mlflow_root, tmp_path):
     expected = open_searcher(project / "model").search(queries, k=3)
     assert [row["titles"] for row in found] == [[h.title for h in a.hits] for a in expected]
     assert [row["scores"] for row in found] == [[h.score for h in a.hits] for a in expected]
-    assert found[1] == {"ids": [], "titles": [], "scores": []}
+    assert found[1] == {"ids": [], "titles": [], "urls": [], "snippets": [], "scores": []}
     assert wrong.status_code == 400
     assert "query" in wrong.text
 

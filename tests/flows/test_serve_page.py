@@ -22,11 +22,13 @@ from ssi_core.models.tfidf import TfIdf
 from ssi_core.serving.index import build_index
 from tests.flows.browser import CHROMIUM, Browser
 from tests.flows.services import BILINEAR, write_model
-from tests.serving.models import documents
+from tests.serving.models import documents, write_parts
 
 pytestmark = pytest.mark.slow
 
 JAPANESE = ("京都の寺と庭", "東京の電車", "寺の鐘")
+HOSTILE = "<img src=x onerror=alert(1)> </p><script>alert(1)</script> & &lt;b&gt;"
+JAVASCRIPT, ADDRESS = "javascript:alert(1)//https://example.org", "https://example.org/京都?a=1&b=2"
 
 
 def write_japanese(directory):
@@ -35,7 +37,10 @@ def write_japanese(directory):
     view = TextView("ja", Vocabulary(words), idf, Weighting("counts")).named("raw")
     fitted = FittedModel(TfIdf(), {}, {"raw": view}, {"raw": view})
     fitted.save(directory / "model")
-    build_index(fitted, documents({"raw": view}, JAPANESE), directory / "index", parents={})
+    texts, urls = [f"{one}。{HOSTILE}" for one in JAPANESE], [JAVASCRIPT, ADDRESS, None]
+    parts = write_parts(directory / "texts", texts, urls)
+    index = directory / "index"
+    build_index(fitted, documents({"raw": view}, JAPANESE), index, parents={}, texts=parts)
     return directory
 
 
@@ -134,6 +139,23 @@ def test_a_person_asks_in_japanese_on_a_phone(browser, address):
     assert browser.run("document.documentElement.scrollWidth") == 390
     browser.run("at('tongue').click()")
     assert browser.run("at('go').textContent") == "Search"
+    assert not browser.errors
+
+
+def test_a_result_shows_its_text_as_text_and_only_addresses_of_the_web_as_links(browser, address):
+    browser.size(1200, 900)
+    browser.open(f"{address}/?ui=en&lang=ja&q=京都の東京")
+    browser.wait("document.querySelectorAll('section:last-child .text').length == 2")
+    texts = "[...document.querySelectorAll('section:last-child .text')].map((t) => t.innerText)"
+    shown = browser.run(texts)
+    assert sum(HOSTILE in text for text in shown) == 2
+    marks = "[...document.querySelectorAll('section:last-child mark')].map((m) => m.innerText)"
+    assert sorted(browser.run(marks)) == ["京都", "東京"]
+    links = (
+        "[...document.querySelectorAll('section:last-child a')].map((a) => [a.innerText, a.rel])"
+    )
+    assert browser.run(links) == [[ADDRESS, "noopener noreferrer"]]
+    assert browser.run("document.querySelectorAll('main img, main script').length") == 0
     assert not browser.errors
 
 

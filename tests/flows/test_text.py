@@ -58,6 +58,7 @@ def test_a_control_character_is_written_out(sign):
 @pytest.fixture(scope="module")
 def evil(tmp_path_factory):
     """A model whose documents have hostile titles and ids."""
+    from ssi_core.features.reading import raw_texts
     from ssi_core.features.task import build_task, open_task
     from ssi_core.models.lsi import Lsi
     from ssi_core.serving.index import build_index
@@ -69,12 +70,15 @@ def evil(tmp_path_factory):
     corpus = write_corpus(place / "corpus", texts, links)
     for part in (corpus / "documents").glob("*.parquet"):
         frame = pl.read_parquet(part, glob=False)
-        frame.with_columns(title=EVIL + " " + pl.col("id")).write_parquet(part)
+        text = pl.col("text") + " " + EVIL
+        evil = frame.with_columns(title=EVIL + " " + pl.col("id"), url=pl.lit(EVIL), text=text)
+        evil.write_parquet(part)
     reseal(corpus)
     task = open_task(build_task(corpus, place / "task").path)
     fitted = Lsi(dimensions=3).fit(task, np.random.default_rng(0))
     fitted.save(place / "model")
-    build_index(fitted, task.documents, place / "model" / "index", parents={"task": task.key})
+    index, texts = place / "model" / "index", raw_texts(place / "task")
+    build_index(fitted, task.documents, index, parents={"task": task.key}, texts=texts)
     return place
 
 

@@ -34,7 +34,8 @@ from ssi_core.features.task import open_task
 from ssi_core.features.views import load_view
 from ssi_core.models import load_model
 from ssi_core.serving.index import open_index
-from ssi_core.text.wikitext import links, read_wikitext
+from ssi_core.text.wikitext import links, read_wikitext, strip_anchor
+from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput
 from tests.corpus import dumps
 
@@ -199,10 +200,11 @@ def test_wikitext_of_damaged_pages(data):
 
 
 def check_wikitext(text: str) -> None:
-    words, targets = read_wikitext(text)
+    words, found = read_wikitext(text)
     assert len(words) <= 2 * len(text) + 10
-    assert [target for target, _ in links(text)] == targets
-    for target in targets:
+    assert list(links(text)) == found
+    for target, anchor in found:
+        wording_of(strip_anchor(anchor))
         read_target(target, SITE)
 
 

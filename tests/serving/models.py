@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -41,6 +42,17 @@ def documents(used: dict[str, View], texts: Sequence[str] = TEXTS) -> Texts:
     ids = pl.Series("id", [f"d{row}" for row in range(len(texts))])
     titles = pl.Series("title", [*TITLES, *ids.to_list()[len(TITLES) :]][: len(texts)])
     return Texts(ids, titles, {name: view.transform(texts) for name, view in used.items()}, used)
+
+
+def write_parts(directory: Path, texts: Sequence[str], urls: Sequence[str | None]) -> list[Path]:
+    """Texts and addresses in two files, as a task has them."""
+    schema = dict.fromkeys(("url", "text"), pl.String)
+    frame = pl.DataFrame({"url": list(urls), "text": list(texts)}, schema=schema)
+    directory.mkdir(parents=True)
+    places = [directory / f"part-{number:05d}.parquet" for number in range(2)]
+    frame[:2].write_parquet(places[0])
+    frame[2:].write_parquet(places[1])
+    return places
 
 
 def random_models(seed: int, dimensions: int = 3) -> list[FittedModel]:

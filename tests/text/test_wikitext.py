@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.wikitext import f1, reference, scores
-from ssi_core.text.wikitext import links, read_cells, read_wikitext, strip_markup
+from ssi_core.text.wikitext import links, read_cells, read_wikitext, strip_anchor, strip_markup
+from ssi_core.text.wording import wording_of
 from tests.corpus.dumps import real_data
 
 
@@ -71,7 +72,7 @@ def test_the_name_of_the_page_is_put_in(wikitext, words):
 
 
 def test_a_link_by_the_name_of_the_page_leads_to_it():
-    assert read_wikitext("[[{{PAGENAME}}|here]]", title="Lyon") == ("here", ["Lyon"])
+    assert read_wikitext("[[{{PAGENAME}}|here]]", title="Lyon") == ("here", [("Lyon", "here")])
 
 
 @pytest.mark.parametrize(
@@ -98,6 +99,7 @@ def test_cells_of_tables(wikitext, words):
     ("wikitext", "found"),
     [
         ("[[A]] [[b|c]]", [("A", "A"), ("b", "c")]),
+        ("[[a]]s [[b|c]]d [[e]]É [[f|g]]]h", [("a", "as"), ("b", "cd"), ("e", "e"), ("f", "g")]),
         ("{{t|[[a]]}}<ref>[[b]]</ref>\n{|\n|[[c]]\n|}", [("a", "a"), ("b", "b"), ("c", "c")]),
         ("[[File:A|t|x [[b]] y]]", [("File:A", "t|x "), ("b", "b")]),
         ("<!--[[a]]--> <nowiki>[[b]]</nowiki> <math>[[c]]</math> [[d]]", [("d", "d")]),
@@ -108,7 +110,7 @@ def test_cells_of_tables(wikitext, words):
 )
 def test_links_that_count(wikitext, found):
     assert list(links(wikitext)) == found
-    assert read_wikitext(wikitext)[1] == [target for target, _ in found]
+    assert read_wikitext(wikitext)[1] == found
     assert read_wikitext(wikitext)[0] == strip_markup(wikitext)
 
 
@@ -123,11 +125,13 @@ MARKS = [*_MARKS.split(), " ", "\n", "\n|", "\n*", "\n{|", "\n|}", "\t", "\xa0"]
 @settings(max_examples=100, deadline=2000)
 @given(st.lists(st.sampled_from(MARKS) | st.text(max_size=3), max_size=60).map("".join))
 def test_any_text_is_read(text):
-    words, targets = read_wikitext(text)
+    words, found = read_wikitext(text)
     assert "  " not in words
     assert words == words.strip()
     words.encode()
-    assert len(targets) <= text.count("[[")
+    assert len(found) <= text.count("[[")
+    wordings = [wording_of(strip_anchor(anchor)) for _, anchor in found]
+    assert all(wording == wording_of(wording) for wording in wordings if wording)
     cells = read_cells(text)
     assert "  " not in cells
     assert cells == cells.strip()

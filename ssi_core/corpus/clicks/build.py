@@ -232,12 +232,13 @@ class _Ingestion:
         rows.remove()
 
     def _take_links(self, path: Path) -> int:
-        """Take over the links of the collection that has the texts; return how many."""
+        """Take over the links and names of the collection that has the texts; count the links."""
         given = open_collection(path)
         if collection.LINK not in given.relations:
             return 0
         with collection.relation_writer(self._building.path, collection.LINK) as writer:
             writer.link_all(given.relation(collection.LINK))
+        collection.take_names(self._building.path, given)
         return writer.rows
 
     def _settle(self, rows: Shards, plan: Plan, where: Path) -> dict[str, pl.DataFrame]:

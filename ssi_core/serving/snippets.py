@@ -1,0 +1,100 @@
+"""The part of a text that has the words of a query, which a result shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ssi_core.text.occurrences import Occurrence, occurrences
+from ssi_core.text.tokenizer import UNSPACED_LETTER
+
+WIDTH = 240
+"""Characters of a snippet; half of them in a script whose letters are twice as wide."""
+
+_SENTENCE_END = re.compile(r"[.!?…]\s|[。!?]")
+_CUT = "…"
+_LIGHT = 0.2
+
+
+class Snippet(NamedTuple):
+    """A part of a text, and the start and end of each word of the query in it, in characters."""
+
+    text: str
+    marks: tuple[tuple[int, int], ...]
+
+
+def snippet(text: str, words: Mapping[str, float]) -> Snippet:
+    """Return the part of a text with most of some words; its beginning where it has none of them.
+
+    The part is that whose distinct words weigh most together; of several the one with the words
+    nearest to each other, then the first. Words that weigh little beside the heaviest, such as
+    articles, are left out. White space is one blank.
+
+    Parameters
+    ----------
+    words : of the query, as its language splits them, each with its weight
+
+    >>> snippet("A road. An old   CAR drives.", {"car": 2.0, "an": 0.1})
+    Snippet(text='A road. An old CAR drives.', marks=((15, 18),))
+    """
+    heaviest = max(words.values(), default=0.0)
+    words = {word: weight for word, weight in words.items() if weight >= _LIGHT * heaviest}
+    text = " ".join(text.split())
+    wide = len(UNSPACED_LETTER.findall(text[:WIDTH])) > len(text[:WIDTH]) // 3
+    width = WIDTH // 2 if wide else WIDTH
+    found = occurrences(text, words)
+    first, last = _best(found, words, width)
+    begin = _begin(text, first, last, width)
+    end = _end(text, begin, last, width)
+    before = _CUT if begin and not _SENTENCE_END.search(text[max(0, begin - 2) : begin]) else ""
+    shift = len(before) - begin
+    marks = _merged([(a + shift, b + shift) for a, b, _ in found if begin <= a and b <= end])
+    return Snippet(before + text[begin:end] + (_CUT if end < len(text) else ""), marks)
+
+
+def _best(found: Sequence[Occurrence], words: Mapping[str, float], width: int) -> tuple[int, int]:
+    """Return the first and the last character of the words in the best part."""
+    best, place = (-1.0, 0), (0, 0)
+    for number, (start, *_) in enumerate(found):
+        inside: set[str] = set()
+        worth, last = 0.0, start
+        for _, end, word in found[number:]:
+            if end > start + width and inside:
+                break
+            if word not in inside:
+                inside.add(word)
+                worth, last = worth + words[word], end
+        if (worth, start - last) > best:
+            best, place = (worth, start - last), (start, last)
+    return place
+
+
+def _begin(text: str, first: int, last: int, width: int) -> int:
+    """Return where the part begins: with a sentence or a word, some way before the first."""
+    room = max(0, width - (last - first))
+    if first <= room // 2:
+        return 0
+    around = text[first - room // 2 : first]
+    sentences = list(_SENTENCE_END.finditer(around))
+    if sentences:
+        return first - len(around) + sentences[0].end()
+    blank = around.find(" ")
+    return first - len(around) + blank + 1 if blank >= 0 else first - len(around) // 2
+
+
+def _end(text: str, begin: int, last: int, width: int) -> int:
+    """Return where the part ends: not within a word, if words have blanks between them."""
+    end = min(len(text), max(last, begin + width))
+    blank = text.rfind(" ", max(last, end - width // 4), end)
+    return end if end == len(text) or text[end] == " " or blank < 0 else blank
+
+
+def _merged(marks: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    merged: list[tuple[int, int]] = []
+    for start, end in marks:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return tuple(merged)

@@ -1,0 +1,24 @@
+"""The wording of an anchor: one spelling of what people call a document."""
+
+from __future__ import annotations
+
+import unicodedata
+
+LONGEST = 200
+"""Characters of the longest wording; more is a paragraph, or a link that was never closed."""
+
+
+def wording_of(text: str) -> str | None:
+    r"""Return a plain text in NFKC, in lower case, with one blank for each run of white space.
+
+    Returns
+    -------
+    the wording; "" where there is no letter and no digit; None where it is longer than `LONGEST`
+
+    >>> wording_of("  The Ｍoon\\nlanding "), wording_of("↑")
+    ('the moon landing', '')
+    """
+    words = " ".join(unicodedata.normalize("NFKC", text).lower().split())
+    if not any(map(str.isalnum, words)):
+        return ""
+    return words if len(words) <= LONGEST else None

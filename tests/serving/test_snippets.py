@@ -1,0 +1,151 @@
+"""What a result shows: the part of a text with the words of the query, and the address."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ssi_core.serving.changes import Changes
+from ssi_core.serving.index import build_index, open_index
+from ssi_core.serving.live import Document, LiveSearcher
+from ssi_core.serving.passages import LONGEST, Passages, write_passages
+from ssi_core.serving.searcher import Searcher
+from ssi_core.serving.snippets import WIDTH, snippet
+from ssi_core.types import BadInput
+from tests.serving.models import TEXTS, documents, random_models, write_parts
+
+FITTED = random_models(0)[0]
+URLS = [f"https://example.org/{n}" if n else None for n in range(len(TEXTS))]
+
+
+def marked(text, *words):
+    shown = snippet(text, dict.fromkeys(words, 1.0))
+    return shown.text, [shown.text[start:end] for start, end in shown.marks]
+
+
+def test_the_best_part_has_most_of_the_words():
+    filler = "The road is long and nobody is on it. " * 20
+    text = f"A car. {filler}The old car had an engine of 1886. {filler}"
+    shown, marks = marked(text, "car", "engine", "1886", "the")
+    assert shown.startswith("The road") or shown.startswith("The old")
+    assert "The old car had an engine of 1886." in shown
+    assert {"car", "engine", "1886"} <= set(marks)
+    assert shown.endswith("…")
+    assert len(shown) <= WIDTH + 2
+    # Where no word is there, the text begins.
+    assert marked(text, "moon") == (shown_beginning := marked(text)[0], [])
+    assert shown_beginning.startswith("A car. The road")
+    assert marked("", "car") == ("", [])
+    assert marked("  \n ", "car") == ("", [])
+
+
+def test_words_that_weigh_little_are_not_marked():
+    text = "The cat and the dog. " * 30 + "The old car is there. " + "The end of the road. " * 30
+    shown = snippet(text, {"the": 0.01, "car": 2.0, "end": 1.5})
+    assert [shown.text[start:end] for start, end in shown.marks][:2] == ["car", "end"]
+    assert snippet("the end", {"the": 0.0}).marks == ((0, 3),)
+
+
+def test_a_part_without_sentences_begins_and_ends_with_a_word():
+    shown, marks = marked("word " * 200 + "needle " + "word " * 200, "needle")
+    assert marks == ["needle"]
+    assert shown.strip("…").split() == [
+        "needle" if w == "needle" else "word" for w in shown.strip("…").split()
+    ]
+    assert shown[0] == shown[-1] == "…"
+
+
+def test_japanese_has_no_blanks():
+    text = "東京の電車は速い。" * 40 + "寺の鐘が鳴る。" + "京都の庭は広い。" * 40
+    shown, marks = marked(text, "鐘", "寺")
+    assert marks == ["寺", "鐘"]
+    assert "寺の鐘が鳴る。" in shown
+    assert len(shown) <= WIDTH // 2 + 2
+    # What touches is one mark.
+    assert marked("東京都庁", "東京", "都庁")[1] == ["東京都庁"]
+    # Marks count characters: one beyond the first plane is one.
+    assert marked("😀 car 𠮷野", "car") == ("😀 car 𠮷野", ["car"])
+
+
+@given(
+    st.text("ab c.\n京都。😀<&", max_size=600),
+    st.sets(st.sampled_from(["a", "ab", "c", "京都", "都", "abc"])),
+)
+def test_any_text_has_a_part(text, words):
+    shown = snippet(text, dict.fromkeys(words, 1.0))
+    assert len(shown.text) <= WIDTH + max(map(len, words), default=0) + 2
+    assert shown.text.strip("…").strip() in " ".join(text.split())
+    ends = [end for mark in shown.marks for end in mark]
+    assert ends == sorted(set(ends))
+    assert not ends or ends[-1] <= len(shown.text)
+
+
+def searcher(tmp_path, **how):
+    texts = documents(dict(FITTED.document_views))
+    build_index(FITTED, texts, tmp_path / "index", parents={}, **how)
+    return Searcher(FITTED, open_index(tmp_path / "index"))
+
+
+def test_a_result_shows_its_text_and_its_address(tmp_path):
+    hits = (
+        searcher(tmp_path, texts=write_parts(tmp_path / "texts", TEXTS, URLS))
+        .search(["Car?"], 9)[0]
+        .hits
+    )
+    assert hits
+    for hit in hits:
+        row = int(hit.id.removeprefix("d"))
+        assert (hit.url, hit.snippet) == (URLS[row], TEXTS[row])
+        assert {hit.snippet[start:end] for start, end in hit.marks} <= {"car"}
+    assert any(hit.marks for hit in hits)
+
+
+def test_an_index_without_texts_finds_the_same(tmp_path):
+    (tmp_path / "plain").mkdir()
+    plain, full = (
+        searcher(tmp_path / "plain"),
+        searcher(tmp_path, texts=write_parts(tmp_path / "texts", TEXTS, URLS)),
+    )
+    assert plain.index.passages is None
+    assert not plain.index.artefact.configuration["texts"]
+    answers = [one.search(["car moon"], 5)[0].hits for one in (plain, full)]
+    assert answers[0] == tuple(replace(h, url=None, snippet=None, marks=()) for h in answers[1])
+
+
+def test_texts_of_other_documents_are_refused(tmp_path):
+    few = write_parts(tmp_path / "texts", TEXTS[:4], URLS[:4])
+    with pytest.raises(BadInput, match="not those of 6 documents"):
+        searcher(tmp_path, texts=few)
+
+
+def test_texts_are_kept_one_by_one_and_not_beyond_a_bound(tmp_path):
+    texts = ["", "line\nline", "long " * LONGEST, "京都 \ud7ff", "<script>"]
+    urls = [None, "", " https://example.org/a b\n", "x", None]
+    assert write_passages(tmp_path / "kept", write_parts(tmp_path / "texts", texts, urls)) == 5
+    kept = Passages(tmp_path / "kept", 5)
+    assert [kept[row].text for row in range(5)] == [text[:LONGEST] for text in texts]
+    assert [kept[row].url for row in range(5)] == [None, None, "https://example.org/a b", "x", None]
+    with pytest.raises(BadInput, match="not those of 6"):
+        Passages(tmp_path / "kept", 6)
+    packed = tmp_path / "kept" / "packed.npy"
+    packed.write_bytes(packed.read_bytes()[:-9] + b"\xff" * 9)
+    with pytest.raises(BadInput, match="the text of row 4 is damaged"):
+        Passages(tmp_path / "kept", 5)[4]
+
+
+def test_a_document_that_was_added_shows_its_own(tmp_path):
+    added = [
+        Document("n", "New", "A moon. " + "car " * 3, "https://example.org/new"),
+        Document("d0", "Car", "Another car."),
+    ]
+    changes = Changes(tmp_path / "documents.db")
+    changes.put(added)
+    live = LiveSearcher(searcher(tmp_path, texts=write_parts(tmp_path / "texts", TEXTS, URLS))).put(
+        changes.added()
+    )
+    live = live.put([Document("m", "More", "moon")]).drop(["m"])
+    hits = {hit.id: hit for hit in live.search(["car"], 9)[0].hits}
+    assert (hits["n"].url, hits["n"].snippet) == ("https://example.org/new", "A moon. car car car")
+    assert (hits["d0"].url, hits["d0"].snippet) == (None, "Another car.")
+    assert hits["d4"].snippet == TEXTS[4]

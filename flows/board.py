@@ -57,11 +57,11 @@ def _line(name: str) -> Path | None:
 
 def lines(board: Path) -> list[dict[str, Any]]:
     """Read the lines of a board, in the order of their names."""
-    found = []
+    lines_shown = []
     for file in board.glob("*.json"):
         with contextlib.suppress(OSError, ValueError):
-            found.append(json.loads(file.read_text(encoding="utf-8")))
-    return sorted(found, key=lambda line: str(line["name"]))
+            lines_shown.append(json.loads(file.read_text(encoding="utf-8")))
+    return sorted(lines_shown, key=lambda line: str(line["name"]))
 
 
 def row_name(label: str, seed: int) -> str:

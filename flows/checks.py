@@ -64,12 +64,12 @@ def _profile_of(night: decisions.Night, known: list[str] | None) -> Profile | No
 
 
 def _numbers(new: Profile, old: Profile | None) -> dict[str, float]:
-    found: Mapping[str, float] = {f"drift/{name}": v for name, v in new.numbers().items()}
+    metrics: Mapping[str, float] = {f"drift/{name}": v for name, v in new.numbers().items()}
     if old is None:
-        return dict(found)
+        return dict(metrics)
     before = {f"drift/{name}_before": value for name, value in old.numbers().items()}
     moved = {f"drift/change_of_{name}": value for name, value in changes(new, old).items()}
-    return {**found, **before, **moved}
+    return {**metrics, **before, **moved}
 
 
 def _words_of(model: Path) -> list[str]:

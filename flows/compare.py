@@ -60,19 +60,20 @@ def load(experiment: str, comparison: str | None = None) -> Loaded:
         There is no such experiment or comparison, or no row of it is finished.
     """
     comparison = comparison or latest(experiment)
-    found = tracking.finished_rows(experiment, comparison)
-    if not found:
+    finished = tracking.finished_rows(experiment, comparison)
+    if not finished:
         raise BadInput(f"comparison {comparison!r} of {experiment!r} has no finished row yet.")
-    table = tracking.run_table(found[0].run_id)
+    table = tracking.run_table(finished[0].run_id)
     order = {row.label: n for n, row in enumerate(table.rows)}
     runs = sorted(
-        (run for run in found if run.label in order), key=lambda run: (order[run.label], run.seed)
+        (run for run in finished if run.label in order),
+        key=lambda run: (order[run.label], run.seed),
     )
     reports: dict[str, list[Report]] = {}
     for run in runs:
         reports.setdefault(run.label, []).append(tracking.run_report(run.run_id))
     try:
-        means = {label: average_seeds(own) for label, own in reports.items()}
+        means = {label: average_seeds(runs_of_label) for label, runs_of_label in reports.items()}
     except ValueError as error:
         raise BadInput(f"comparison {comparison!r}: {error}") from error
     return Loaded(experiment, comparison, measured(table, reports), runs, reports, means)
@@ -99,13 +100,13 @@ def results(loaded: Loaded) -> dict[str, Any]:
     label.
     """
     table = loaded.table
-    there = set(loaded.reports)
+    labels = set(loaded.reports)
     same = twins(loaded.means)
     try:
         verdicts, by_t = (judged(table, loaded.reports, test) for test in ("randomisation", "t"))
     except ValueError as error:
         raise BadInput(f"comparison {loaded.comparison!r}: {error}") from error
-    reports = [report for own in loaded.reports.values() for report in own]
+    reports = [report for reports_of_row in loaded.reports.values() for report in reports_of_row]
     return {
         "experiment": loaded.experiment,
         "comparison": loaded.comparison,
@@ -126,7 +127,7 @@ def results(loaded: Loaded) -> dict[str, Any]:
         "tests": against_baseline(table, loaded.rows, loaded.means, same)
         + [test_of(verdict) for verdict in verdicts + by_t],
         "claims": [object_of(verdict) for verdict in verdicts],
-        "missing": [row.label for row in table.rows if row.label not in there],
+        "missing": [row.label for row in table.rows if row.label not in labels],
         "reasons": tracking.reasons(loaded.experiment, loaded.comparison),
     }
 
@@ -173,8 +174,8 @@ def _summary(loaded: Loaded, row: Row, same: str) -> dict[str, Any]:
 
 def _mean(loaded: Loaded, row: Row, metric: str) -> float | None:
     # Over the seeds of a row; None: no run has it.
-    own = [run.metrics for run in loaded.runs if run.label == row.label]
-    values = [metrics[metric] for metrics in own if metric in metrics]
+    of_runs = [run.metrics for run in loaded.runs if run.label == row.label]
+    values = [metrics[metric] for metrics in of_runs if metric in metrics]
     return float(np.mean(values)) if values else None
 
 

@@ -54,13 +54,13 @@ def listed(experiment: str | None = None) -> list[Comparison]:
     """
     if experiment is not None:
         known_experiment(experiment)
-    found = [
+    comparisons = [
         one
         for each in client().search_experiments()
         if experiment in (None, each.name)
         for one in _of(each.name, search(each.experiment_id, 'tags.kind != "decision"'))
     ]
-    return sorted(found, key=lambda one: one.when, reverse=True)
+    return sorted(comparisons, key=lambda one: one.when, reverse=True)
 
 
 def latest(experiment: str) -> str:
@@ -73,12 +73,12 @@ def latest(experiment: str) -> str:
     BadInput
         There is none.
     """
-    found = [one for one in listed(experiment) if one.rows]
+    finished = [one for one in listed(experiment) if one.rows]
     for what in ("table", "rows"):
-        ids = [one.comparison for one in found if one.what == what]
+        ids = [one.comparison for one in finished if one.what == what]
         if ids:
             return ids[0]
-    more = ", only of retrainings ('ssi compare --list')" if found else ""
+    more = ", only of retrainings ('ssi compare --list')" if finished else ""
     raise BadInput(
         f"experiment {experiment!r} has no finished rows of its table{more}. Run 'ssi pipeline' "
         "first, or name a comparison (--comparison ID)."
@@ -95,11 +95,11 @@ def _of(experiment: str, runs: Sequence[Run]) -> list[Comparison]:
         Comparison(
             experiment,
             comparison,
-            _time(max(run.info.start_time for run in own)),
-            len({_row_of(run) for run in own if run.info.status == "FINISHED"}),
+            _time(max(run.info.start_time for run in rows_of_comparison)),
+            len({_row_of(run) for run in rows_of_comparison if run.info.status == "FINISHED"}),
             "table" if comparison in summaries else _what(comparison, experiment),
         )
-        for comparison, own in rows.items()
+        for comparison, rows_of_comparison in rows.items()
     ]
 
 

@@ -75,12 +75,12 @@ def demo(
             server.ready()
         corpus = ingest(IngestSettings(documents=documents, seed=seed, processes=threads))
         how: dict[str, Any] = {"threads": threads, "budget": budget}
-        found = pipeline(PipelineSettings(table=table, corpus=corpus, **how))
+        result = pipeline(PipelineSettings(table=table, corpus=corpus, **how))
         mates = ingest_mates(MatesSettings(documents=documents, seed=seed, processes=threads))
         across = pipeline(PipelineSettings(table=ACROSS, corpus=mates, rows=ACROSS_ROWS, **how))
-    found["search"] = _search(found["rows"], ENGLISH, Path(corpus), k)
+    result["search"] = _search(result["rows"], ENGLISH, Path(corpus), k)
     across["search"] = _search(across["rows"], JAPANESE, Path(corpus), k)
-    return {**found, "across": across}
+    return {**result, "across": across}
 
 
 def _search(
@@ -99,9 +99,9 @@ def _search(
     for label in labels:
         searcher = open_searcher(searchable_directory(runs[label]))
         hits = searcher.search([asked.text], k=k)[0].hits
-        said = _says(corpus, [hit.id for hit in hits], asked.words)
+        words_of_hits = _says(corpus, [hit.id for hit in hits], asked.words)
         results[label] = [
-            {"id": hit.id, "title": hit.title, "score": hit.score, "says": said[hit.id]}
+            {"id": hit.id, "title": hit.title, "score": hit.score, "says": words_of_hits[hit.id]}
             for hit in hits
         ]
     return {
@@ -120,8 +120,8 @@ def _says(corpus: Path, ids: Sequence[str], words: Sequence[str]) -> dict[str, l
 
     texts = open_collection(corpus).documents.filter(pl.col("id").is_in(list(ids)))
     all_words = pl.col("text").str.to_lowercase().str.extract_all(r"\w+")
-    found = texts.select("id", all_words.alias("words")).collect()
+    frame = texts.select("id", all_words.alias("words")).collect()
     return {
-        document: [word for word in words if word in set(said)]
-        for document, said in found.iter_rows()
+        document: [word for word in words if word in set(words_of_text)]
+        for document, words_of_text in frame.iter_rows()
     }

@@ -36,7 +36,7 @@ def examine(root: Path, home: Path) -> dict[str, Any]:
     missing: list[str] = []
     memory = psutil.virtual_memory()
     disk = shutil.disk_usage(_existing(home))
-    found = {
+    findings = {
         "root": str(root),
         "home": str(home),
         "python": platform.python_version(),
@@ -54,7 +54,7 @@ def examine(root: Path, home: Path) -> dict[str, Any]:
         missing.append(f"memory: less than {_MEMORY_GB:g} GB free; large tables may be refused")
     if _gb(disk.free) < _DISK_GB:
         missing.append(f"disk: less than {_DISK_GB:g} GB free under {home}")
-    return found
+    return findings
 
 
 def show(found: Mapping[str, Any], console: Console) -> None:
@@ -67,8 +67,8 @@ def show(found: Mapping[str, Any], console: Console) -> None:
     for name in ("memory", "disk"):
         table.add_row(name, "{free:g} GB free of {total:g} GB".format(**found[name]))
     for name in ("threads", "servers", "database"):
-        for part, said in found[name].items():
-            table.add_row(f"{name}: {part}", str(said))
+        for part, facts in found[name].items():
+            table.add_row(f"{name}: {part}", str(facts))
     for name, version in found["versions"].items():
         table.add_row(name, version or "not installed")
     console.print(table)
@@ -96,11 +96,11 @@ def _versions(missing: list[str]) -> dict[str, str | None]:
         marker = requirement.marker
         if marker and not any(marker.evaluate({"extra": extra}) for extra in ("", "workflow")):
             continue
-        found = _version(requirement.name)
-        versions[requirement.name] = found
-        if found is None or not requirement.specifier.contains(found, prereleases=True):
+        version = _version(requirement.name)
+        versions[requirement.name] = version
+        if version is None or not requirement.specifier.contains(version, prereleases=True):
             missing.append(
-                f"{requirement.name}: {found or 'not installed'}, wanted "
+                f"{requirement.name}: {version or 'not installed'}, wanted "
                 f"{requirement.specifier}; install the lock: make .venv/.stamp"
             )
     return versions
@@ -114,7 +114,7 @@ def _version(name: str) -> str | None:
 
 
 def _threads(missing: list[str]) -> dict[str, str]:
-    found = {"kernels": "plain threads; kernels release the lock of the interpreter"}
+    threads = {"kernels": "plain threads; kernels release the lock of the interpreter"}
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         missing.append("NUMBA_DISABLE_JIT=1: kernels run as plain Python, a hundred times slower")
     try:
@@ -122,12 +122,12 @@ def _threads(missing: list[str]) -> dict[str, str]:
         import threadpoolctl
     except ImportError as error:
         missing.append(f"{error}")
-        return found
-    found["numba"] = f"{numba.config.THREADING_LAYER} layer, {numba.config.NUMBA_NUM_THREADS}"
+        return threads
+    threads["numba"] = f"{numba.config.THREADING_LAYER} layer, {numba.config.NUMBA_NUM_THREADS}"
     for pool in threadpoolctl.threadpool_info():
         if pool["user_api"] == "blas":
-            found["blas"] = f"{pool['internal_api']} {pool['version']}, {pool['num_threads']}"
-    return found
+            threads["blas"] = f"{pool['internal_api']} {pool['version']}, {pool['num_threads']}"
+    return threads
 
 
 _ADDRESSES = {
@@ -138,18 +138,18 @@ _ADDRESSES = {
 
 
 def _servers(missing: list[str]) -> dict[str, str]:
-    found = {}
+    servers = {}
     for name, variable in _ADDRESSES.items():
         address = os.environ.get(variable, "")
         if not address or address.startswith("sqlite"):
-            found[name] = address or "none configured; the embedded one is used"
+            servers[name] = address or "none configured; the embedded one is used"
             continue
         why = trouble(address)
-        found[name] = f"{shown(address)}: {'not reachable' if why else 'reachable'}"
+        servers[name] = f"{shown(address)}: {'not reachable' if why else 'reachable'}"
         if why:
             missing.append(f"{name} at {shown(address)} does not answer ({why}); start it: ssi ui")
-    _own_server(found, missing)
-    return found
+    _own_server(servers, missing)
+    return servers
 
 
 def _own_server(found: dict[str, str], missing: list[str]) -> None:

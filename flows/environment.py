@@ -82,8 +82,8 @@ def main(command: Sequence[str]) -> None:
     # Prefect and MLflow lie beside the interpreter, be it on PATH or not.
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
     try:
-        own = {"PATH": path, "PYTHONPATH": import_path()}
-        every = {**variables(), **os.environ, **settings_of(command), **own}
+        passed_on = {"PATH": path, "PYTHONPATH": import_path()}
+        every = {**variables(), **os.environ, **settings_of(command), **passed_on}
         os.execvpe(command[0], list(command), every)
     except Refused as error:
         print(f"refused: {error}", file=sys.stderr)

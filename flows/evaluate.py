@@ -51,11 +51,11 @@ def measure(settings: EvaluateSettings) -> dict[str, float]:
 def evaluate(settings: EvaluateSettings) -> dict[str, float]:
     """Measure a saved model on a task; the table of measures is on the page of the run."""
     begin()
-    found = measure(settings)
+    report = measure(settings)
     rows = [
-        {"measure": name, "mean": value, "error": found.get(f"{name}_se")}
-        for name, value in found.items()
+        {"measure": name, "mean": value, "error": report.get(f"{name}_se")}
+        for name, value in report.items()
         if not name.endswith("_se")
     ]
     create_table_artifact(rows, key="measures", description=f"{settings.model}, {settings.side}")
-    return found
+    return report

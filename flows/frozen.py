@@ -127,8 +127,8 @@ def sets_of(name: str, named: Sequence[str]) -> list[str]:
     name : of the registered model
     named : directories of 'ssi freeze'
     """
-    found = [store.read(path, KIND) for path in [*map(Path, named), *_own(name)]]
-    distinct = {artefact.key: artefact for artefact in reversed(found)}
+    sets = [store.read(path, KIND) for path in [*map(Path, named), *_own(name)]]
+    distinct = {artefact.key: artefact for artefact in reversed(sets)}
     return [str(one.path) for one in sorted(distinct.values(), key=drawn_at, reverse=True)]
 
 
@@ -155,9 +155,9 @@ def draw(
     sets : those that there are, the newest first
     source : directory of a collection
     """
-    own = _own(name)
-    number = 1 + (int(own[-1].name) if own else 0)
-    made = freeze(
+    earlier = _own(name)
+    number = 1 + (int(earlier[-1].name) if earlier else 0)
+    artefact = freeze(
         Path(source),
         environment.home() / "frozen" / name / f"{number:04d}",
         since=_state_of(sets[0]) if sets else None,
@@ -166,8 +166,8 @@ def draw(
         relevant=relevant,
         now=now(),
     )
-    logger.info("%s judges from now on: %s queries", made.path, made.counts["queries"])
-    return str(made.path)
+    logger.info("%s judges from now on: %s queries", artefact.path, artefact.counts["queries"])
+    return str(artefact.path)
 
 
 def _own(name: str) -> list[Path]:
@@ -176,11 +176,11 @@ def _own(name: str) -> list[Path]:
 
 def _state_of(frozen: str) -> Path | None:
     """Open what a set was drawn from; None where that is gone, or another by now."""
-    made = store.read(Path(frozen), KIND)
-    place = str(made.configuration["source"])
-    found = source_with_key(place, made.parents.get("collection", ""))
-    if found is None:
+    artefact = store.read(Path(frozen), KIND)
+    place = str(artefact.configuration["source"])
+    source = source_with_key(place, artefact.parents.get("collection", ""))
+    if source is None:
         logger.warning(
             "%s is no longer what %s was drawn from: no link counts as new", place, frozen
         )
-    return found
+    return source

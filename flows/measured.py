@@ -20,16 +20,18 @@ def measured(table: Table, reports: Mapping[str, Sequence[Report]]) -> Table:
     table : as it is declared
     reports : label -> the reports of its seeds
     """
-    there = set.intersection(*(set(one.means) for own in reports.values() for one in own))
-    lacking = [name for name in table.measures if name not in there]
-    claims = tuple(claim for claim in table.claims if claim.measure in there)
+    names = set.intersection(
+        *(set(one.means) for reports_of_row in reports.values() for one in reports_of_row)
+    )
+    lacking = [name for name in table.measures if name not in names]
+    claims = tuple(claim for claim in table.claims if claim.measure in names)
     if not lacking and claims == table.claims:
         return table
-    lacking += sorted({claim.measure for claim in table.claims} - there - {*lacking})
+    lacking += sorted({claim.measure for claim in table.claims} - names - {*lacking})
     note = f"Not measured, for the tasks of the rows do not have it: {', '.join(lacking)}."
     return replace(
         table,
-        measures=tuple(name for name in table.measures if name in there) or Table.measures,
+        measures=tuple(name for name in table.measures if name in names) or Table.measures,
         claims=claims,
         note=f"{table.note}\n{note}" if table.note else note,
     )

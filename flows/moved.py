@@ -200,8 +200,8 @@ def _rewrite_database(file: Path, tables: Mapping[str, Sequence[str]], move: Mov
     with closing(sqlite3.connect(file, timeout=20)) as connection, connection:
         connection.execute("BEGIN IMMEDIATE")
         for table, columns in tables.items():
-            there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
-            for column in there.intersection(columns):
+            present = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+            for column in present.intersection(columns):
                 _rewrite_column(connection, table, column, move)
 
 

@@ -157,11 +157,11 @@ def _rows(
         failed |= run_jobs(wave, settings, comparison, trained)
     if len(failed) == len(jobs):
         raise failure(failed, len(jobs))
-    found = compare_rows(table.name, comparison, wait_for=ended(trained))
+    result = compare_rows(table.name, comparison, wait_for=ended(trained))
     if broken := {n: e for n, e in failed.items() if not isinstance(e, Inapplicable)}:
         error = failure(broken, len(jobs))
-        raise RowsFailed(str(error), found) from error
-    return found
+        raise RowsFailed(str(error), result) from error
+    return result
 
 
 def make_tasks(table: Table, settings: PipelineSettings) -> dict[str, str]:
@@ -240,8 +240,8 @@ def run_jobs(
     """
     n = side_by_side(settings, len(jobs))
     table = find_table(settings.table, settings.budget)
-    there = {(row.label, row.seed) for row in tracking.finished_rows(table.name, comparison)}
-    to_do = [(job.row, Path(job.task)) for job in jobs if (job.row.label, job.seed) not in there]
+    finished = {(row.label, row.seed) for row in tracking.finished_rows(table.name, comparison)}
+    to_do = [(job.row, Path(job.task)) for job in jobs if (job.row.label, job.seed) not in finished]
     require_rows(to_do, workers=min(n, len(to_do)), threads=settings.row_threads)
     failed: dict[str, BaseException] = {}
     tell = progress(f"{len(jobs)} rows")
@@ -300,8 +300,8 @@ def in_turn(jobs: Sequence[Job], workers: int) -> list[Job]:
 
 def failure(failed: Mapping[str, BaseException], jobs: int) -> Exception:
     """One exception for all failed rows, of their own type where they agree on it."""
-    said = "; ".join(f"{name}: {error}" for name, error in failed.items())
-    message = f"{len(failed)} of {jobs} rows failed: {said}"
+    reasons = "; ".join(f"{name}: {error}" for name, error in failed.items())
+    message = f"{len(failed)} of {jobs} rows failed: {reasons}"
     for kind in (BadInput, Refused):
         if all(isinstance(error, kind) for error in failed.values()):
             return kind(message)
@@ -316,11 +316,11 @@ def compare_rows(experiment: str, comparison: str) -> dict[str, Any]:
     from flows.compare import compare, summarise
 
     with posted("comparison", "tests and pictures"):
-        found: dict[str, Any] = compare(experiment, comparison)
-        summarise(experiment, comparison, found)
-    rows = [{"row": r["label"], "seed": r["seed"], **r["metrics"]} for r in found["rows"]]
+        result: dict[str, Any] = compare(experiment, comparison)
+        summarise(experiment, comparison, result)
+    rows = [{"row": r["label"], "seed": r["seed"], **r["metrics"]} for r in result["rows"]]
     create_table_artifact(rows, key="comparison", description=f"{experiment} {comparison}")
-    return found
+    return result
 
 
 def run_pipeline(**settings: Any) -> dict[str, Any]:

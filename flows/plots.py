@@ -135,18 +135,18 @@ def bars(
     places = np.arange(len(rows))
     for n, (axes, (measure, numbers)) in enumerate(zip(panels, values.items(), strict=True)):
         scale = 100 if "rank_loss" in measure else 1
-        found = scale * np.asarray(numbers, dtype=float)
+        sizes = scale * np.asarray(numbers, dtype=float)
         error = scale * np.nan_to_num(np.asarray(errors[measure], dtype=float))
         colours = ["#A6A6A6" if row == baseline else COLOURS[0] for row in rows]
         axes.barh(
             places,
-            found,
+            sizes,
             0.68,
             xerr=error,
             color=colours,
             error_kw={"ecolor": _INK, "elinewidth": 1},
         )
-        for place, value, width in zip(places, found, error, strict=True):
+        for place, value, width in zip(places, sizes, error, strict=True):
             text = f"{value:.2f}" if "rank_loss" in measure else f"{value:.3f}"
             axes.annotate(
                 text,

@@ -99,20 +99,20 @@ def scratch() -> Iterator[Path]:
     It goes with the block; those of commands that were killed go now.
     """
     space = environment.home() / "tmp"
-    own = space / own_name()
+    place = space / own_name()
     clear_scratch(space)
-    own.mkdir(parents=True, exist_ok=True)
+    place.mkdir(parents=True, exist_ok=True)
     before, variable = tempfile.tempdir, os.environ.get("TMPDIR")
-    tempfile.tempdir, os.environ["TMPDIR"] = str(own), str(own)
+    tempfile.tempdir, os.environ["TMPDIR"] = str(place), str(place)
     try:
-        yield own
+        yield place
     finally:
         tempfile.tempdir = before
         if variable is None:
             del os.environ["TMPDIR"]
         else:
             os.environ["TMPDIR"] = variable
-        shutil.rmtree(own, ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)
         with contextlib.suppress(OSError):
             space.rmdir()
 

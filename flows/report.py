@@ -159,9 +159,9 @@ def note_numbers(comparison: Mapping[str, Any]) -> dict[str, int]:
     """Return label -> number of the footnote, for rows that have a note; equal notes share one."""
     numbers: dict[str, int] = {}
     return {
-        row["label"]: numbers.setdefault(said, len(numbers) + 1)
+        row["label"]: numbers.setdefault(note, len(numbers) + 1)
         for row in (*comparison["summary"], *comparison["printed"])
-        if (said := _note(row))
+        if (note := _note(row))
     }
 
 
@@ -198,7 +198,7 @@ def footnotes(comparison: Mapping[str, Any]) -> list[str]:
         lines.append("sd: over the seeds of a row; its values are means over them.")
     rows = (*summary, *comparison["printed"])
     notes = {n: _note(row) for row in rows if (n := note_numbers(comparison).get(row["label"]))}
-    lines += [f"[{number}] {said}" for number, said in notes.items()]
+    lines += [f"[{number}] {note}" for number, note in notes.items()]
     if comparison["source"]:
         lines.append(f"paper: {comparison['source']}.")
     if comparison["note"]:
@@ -279,12 +279,12 @@ def _count(number: float | None) -> str:
 
 def _spread(row: Mapping[str, Any], head: Sequence[str]) -> list[str]:
     # The sd over seeds, under the values.
-    own = {
+    deviations = {
         title: digits(name, row["measures"][name]["sd_seeds"], like=row["measures"][name]["mean"])
         for name, title in TITLES.items()
         if name in row["measures"]
     }
-    return [f"  sd, {row['seeds']} seeds", *(own.get(title, "") for title in head[1:])]
+    return [f"  sd, {row['seeds']} seeds", *(deviations.get(title, "") for title in head[1:])]
 
 
 def _column(title: str) -> str:
@@ -293,18 +293,18 @@ def _column(title: str) -> str:
 
 def _best(comparison: Mapping[str, Any]) -> dict[str, list[str]]:
     # label -> measures in which the row is the best.
-    found: dict[str, list[str]] = {}
+    winners: dict[str, list[str]] = {}
     for name in comparison["measures"]:
         sign = -1 if name in LOWER_IS_BETTER else 1
         rows = comparison["summary"]
         best = max(rows, key=lambda row: sign * row["measures"][name]["mean"])
-        found.setdefault(best["label"], []).append(name)
-    return found
+        winners.setdefault(best["label"], []).append(name)
+    return winners
 
 
 def better_than_baseline(comparison: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     """Return (label, measure) -> sign; none beside a value that is printed like the baseline's."""
-    found = {}
+    better = {}
     values = {row["label"]: row["measures"] for row in comparison["summary"]}
     for test in comparison["tests"]:
         if test["family"] != "baseline" or test["test"] != "randomisation":
@@ -318,5 +318,5 @@ def better_than_baseline(comparison: Mapping[str, Any]) -> dict[tuple[str, str],
             for side in ("a", "b")
         )
         if test["p_adjusted"] < LEVEL and ours != theirs:
-            found[test["a"], name] = "* " if gain > 0 else "° "
-    return found
+            better[test["a"], name] = "* " if gain > 0 else "° "
+    return better

@@ -19,13 +19,13 @@ def require_views(table: Table, row: Row, task: Task) -> None:
     BadInput
         The message has the command that makes a task with the views of all rows of the table.
     """
-    there = set(task.documents.views)
-    if not (lacking := sorted(row.ranker().views() - there)) or task.path is None:
+    views_known = set(task.documents.views)
+    if not (lacking := sorted(row.ranker().views() - views_known)) or task.path is None:
         return
-    views = sorted(there | set(table.views(row.task)))
+    views = sorted(views_known | set(table.views(row.task)))
     raise BadInput(
         f"task {task.path}: it has no view {', '.join(lacking)}, which row {row.label!r} reads; it "
-        f"has {', '.join(sorted(there))}. Make a task of the same texts that has all: "
+        f"has {', '.join(sorted(views_known))}. Make a task of the same texts that has all: "
         f"{command(task.path, views)}"
     )
 
@@ -36,14 +36,16 @@ def command(task: Path, views: list[str]) -> str:
     A name in capitals stands for a directory or file: the other task has kept their keys alone.
     """
     artefact = store.read(task, "task")
-    made, parents = artefact.configuration, artefact.parents
+    configuration, parents = artefact.configuration, artefact.parents
     out = f"{task.name}-views"
     given = ["ssi", "features", "COLLECTION", "--views", ",".join(views), "--out", out]
-    spec = TaskSpec(**{name: made[name] for name in TaskSpec.model_fields if name in made})
+    spec = TaskSpec(
+        **{name: configuration[name] for name in TaskSpec.model_fields if name in configuration}
+    )
     for name, value in spec.choices().items():
         if name != "views":
             given += [f"--{name.replace('_', '-')}", str(value)]
-    given += ["--translations", "FILE"] if made.get("translations") else []
+    given += ["--translations", "FILE"] if configuration.get("translations") else []
     given += [part for name in parents if name.startswith("frozen_") for part in _FROZEN]
     return shlex.join(given)
 

@@ -139,8 +139,8 @@ def retrain(settings: RetrainSettings = _DEFAULTS) -> dict[str, Any]:
         frozen = sets_of(settings.name, settings.frozen)
         renewed = settings.renew or due(frozen, settings.renew_days)
         key = _key(settings, corpus, frozen)
-        if not renewed and (found := _decided(settings.name, key)):
-            return _answer(settings, found, unchanged=True)
+        if not renewed and (earlier := _decided(settings.name, key)):
+            return _answer(settings, earlier, unchanged=True)
         seen = check(settings, corpus, before, key)
         if renewed:
             seed, relevant = spec.split_seed, spec.relevant
@@ -149,9 +149,9 @@ def retrain(settings: RetrainSettings = _DEFAULTS) -> dict[str, Any]:
             key = _key(settings, corpus, frozen)
         run = train_challenger(settings, corpus, frozen, key)
         decision = judge(settings, run, frozen[0], corpus)
-        found = _record(settings, decision, run, corpus, frozen[0], key, seen)
-        _carry_out(found, settings.name)
-        return _answer(settings, found, unchanged=False)
+        earlier = _record(settings, decision, run, corpus, frozen[0], key, seen)
+        _carry_out(earlier, settings.name)
+        return _answer(settings, earlier, unchanged=False)
 
 
 def _source(settings: RetrainSettings, before: str) -> str:
@@ -187,16 +187,18 @@ def _spec(settings: RetrainSettings, corpus: str) -> TaskSpec:
 
 def _key(settings: RetrainSettings, corpus: str, frozen: list[str]) -> str:
     table = find_table(settings.table)
-    said = settings.model_dump(include={"row", "seed", "start", "measure", "alpha", "margin"})
+    settings_used = settings.model_dump(
+        include={"row", "seed", "start", "measure", "alpha", "margin"}
+    )
     parents = {"corpus": store.read(Path(corpus)).key}
     parents |= {f"frozen_{n}": store.read(Path(path)).key for n, path in enumerate(frozen)}
     code = row_code(table.row(settings.row))
-    return store.key_of("night", {**said, "table": table.to_dict()}, parents, code)
+    return store.key_of("night", {**settings_used, "table": table.to_dict()}, parents, code)
 
 
 def _decided(name: str, key: str) -> decisions.Night | None:
-    found = (night for night in decisions.nights(name) if night.key == key)
-    return next((night for night in found if night.outcome != "stop"), None)
+    matches = (night for night in decisions.nights(name) if night.key == key)
+    return next((night for night in matches if night.outcome != "stop"), None)
 
 
 def _night_before(name: str) -> decisions.Night | None:
@@ -210,19 +212,19 @@ def check(settings: RetrainSettings, corpus: str, before: decisions.Night | None
     champion = registry.champion(settings.name)
     model = f"models:/{settings.name}/{champion}" if champion else None
     directory = model and str(tracking.model_directory(model))
-    found = look(corpus, before, directory, settings.all_limits())
-    if found.problems:
-        reason = f"{corpus} is not trained on: {'; '.join(found.problems)}"
+    findings = look(corpus, before, directory, settings.all_limits())
+    if findings.problems:
+        reason = f"{corpus} is not trained on: {'; '.join(findings.problems)}"
         report = f"## Stopped before the training\n\n{reason}\n"
         tags = {"name": settings.name, "key": key, "corpus_path": corpus, "night": "0"}
         tags |= {"champion": champion or ""}
-        decisions.log("stop", reason, report, tags=tags, numbers=found.numbers, files={})
+        decisions.log("stop", reason, report, tags=tags, numbers=findings.numbers, files={})
         create_markdown_artifact(report, key=_artifact_key(settings))
         raise BadInput(
             f"{reason}. Look at the input; if it is right, move the limit (ssi retrain --limit "
             "NAME=NUMBER)."
         )
-    return found
+    return findings
 
 
 @task(
@@ -235,19 +237,28 @@ def train_challenger(settings: RetrainSettings, corpus: str, frozen: list[str], 
     table = find_table(settings.table)
     row = table.row(settings.row)
     champion = registry.champion(settings.name)
-    made = make_task(features_of(table, row.task, corpus, frozen))
+    task_path = make_task(features_of(table, row.task, corpus, frozen))
     comparison = f"retrain-{settings.name}-{key[:12]}"
-    if found := tracking.finished_run(table.name, comparison, row.label, settings.seed):
-        return found
+    if run_id := tracking.finished_run(table.name, comparison, row.label, settings.seed):
+        return run_id
     warm = settings.start == "champion" and champion is not None
-    require_rows([(row, Path(made))], workers=1, threads=settings.threads)
+    require_rows([(row, Path(task_path))], workers=1, threads=settings.threads)
     with Workers(1, settings.threads) as workers:
 
         def train(start: str | None) -> str:
             seed, threads = settings.seed, settings.threads
-            said = (settings.table, row.label, Path(made), seed, comparison, threads, None, start)
+            arguments = (
+                settings.table,
+                row.label,
+                Path(task_path),
+                seed,
+                comparison,
+                threads,
+                None,
+                start,
+            )
             with posted(row_name(row.label, seed)):
-                return str(workers.run(form_of(row), run_row, *said))
+                return str(workers.run(form_of(row), run_row, *arguments))
 
         try:
             return train(f"models:/{settings.name}/{champion}" if warm else None)
@@ -279,9 +290,9 @@ def judge(settings: RetrainSettings, run: str, frozen: str, corpus: str) -> Deci
     night = 1 + decisions.count(settings.name, store.read(Path(frozen)).key)
     rule = Rule(measure=settings.measure, alpha=settings.alpha, margin=settings.margin)
     challenger = measured(run, frozen, corpus)
-    found = decide(challenger, reports[best] if best else None, night, rule)
-    logger.info("night %d, against version %s: %s", night, best, found.reason)
-    return found
+    decision = decide(challenger, reports[best] if best else None, night, rule)
+    logger.info("night %d, against version %s: %s", night, best, decision.reason)
+    return decision
 
 
 def measured(run: str, frozen: str, corpus: str) -> Report:
@@ -367,8 +378,8 @@ def _answer(
     settings: RetrainSettings, night: decisions.Night, *, unchanged: bool
 ) -> dict[str, Any]:
     report = tracking.client().get_run(night.run_id).data.tags["mlflow.note.content"]
-    said = "Nothing is new since this decision.\n\n" if unchanged else ""
-    create_markdown_artifact(said + report, key=_artifact_key(settings))
+    heading = "Nothing is new since this decision.\n\n" if unchanged else ""
+    create_markdown_artifact(heading + report, key=_artifact_key(settings))
     return {
         **asdict(night),
         "unchanged": unchanged,

@@ -99,9 +99,9 @@ class Server:
             from flows.prefect_runs import named_runs
 
             values = access.of_client(self.url)
-            own = {getattr(settings, name): value for name, value in values.items()}
+            changed = {getattr(settings, name): value for name, value in values.items()}
             self._inside.enter_context(environment.override(values))
-            self._inside.enter_context(settings.temporary_settings(own))
+            self._inside.enter_context(settings.temporary_settings(changed))
             self._inside.enter_context(named_runs())
             self._is_ready = True
         return self.url

@@ -11,8 +11,8 @@ TABLES = Path(__file__).parent / "tables"
 
 def find_table(name_or_path: str, budget: int | None = None) -> Table:
     """Read a shipped table by its name, or any table by its path; see `Table.limited`."""
-    found = load_table(name_or_path, TABLES)
-    return found if budget is None else found.limited(budget)
+    table = load_table(name_or_path, TABLES)
+    return table if budget is None else table.limited(budget)
 
 
 def shipped_tables() -> list[str]:

@@ -44,7 +44,8 @@ def value_cells(values: Mapping[str, Mapping[str, float]]) -> tuple[list[str], l
     """Return head and cells of a table of `by_value` that is at most 80 columns wide."""
     head = ["value", " queries", " cand.", " loss %", " MAP", " MRR", " nDCG@10"]
     lines = [
-        [_short(value), *(f" {cell}" for cell in _numbers(own))] for value, own in values.items()
+        [_short(value), *(f" {cell}" for cell in _numbers(numbers))]
+        for value, numbers in values.items()
     ]
     return head, lines
 
@@ -61,17 +62,17 @@ def _short(value: str) -> str:
 def tables(comparison: Mapping[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:
     """Return title, head and cells of a table for each group that divides anything and measure."""
     rows = {row["label"]: row.get("slices", {}) for row in comparison["summary"]}
-    rows = {label: own for label, own in rows.items() if own}
-    made = []
+    rows = {label: values for label, values in rows.items() if values}
+    cells = []
     for group, names in GROUPS.items():
-        there = [name for name in names if any(name in own for own in rows.values())]
-        if len(there) < 2:
+        present = [name for name in names if any(name in values for values in rows.values())]
+        if len(present) < 2:
             continue
-        head = ["row", *(name.replace("_", " ").replace("query", "").strip() for name in there)]
+        head = ["row", *(name.replace("_", " ").replace("query", "").strip() for name in present)]
         for title, cell in (("rank loss %", _rank_loss), ("MAP", _map)):
-            lines = [[row, *(cell(own.get(n)) for n in there)] for row, own in rows.items()]
-            made.append((f"{title} by {group}", head, lines))
-    return made
+            lines = [[row, *(cell(values.get(n)) for n in present)] for row, values in rows.items()]
+            cells.append((f"{title} by {group}", head, lines))
+    return cells
 
 
 def _rank_loss(said: Mapping[str, float] | None) -> str:

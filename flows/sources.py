@@ -71,9 +71,9 @@ def settings_of(flow: str, default: str) -> type[SourceSettings]:
     """
     sources = {name: source_named(name) for name in SOURCES}
     sources = {name: source for name, source in sources.items() if source.flow == flow}
-    told = "; ".join(f"{name}: {_summary(source)}" for name, source in sources.items())
+    text = "; ".join(f"{name}: {_summary(source)}" for name, source in sources.items())
     names = tuple(sorted(sources, key=default.__ne__))
-    fields: dict[str, Any] = {"source": (Literal[names], Field(default=default, description=told))}
+    fields: dict[str, Any] = {"source": (Literal[names], Field(default=default, description=text))}
     for source in sources.values():
         for name in source.model_fields:
             fields.setdefault(name, _shared(name, sources))

@@ -59,10 +59,10 @@ def file_key(path: Path) -> str:
     """Key of a raw input: where it is, its size and its time; `BadInput` if it is not there."""
     files = sorted(f for f in path.rglob("*") if f.is_file()) if path.is_dir() else [path]
     try:
-        said = [[place_of(f), f.stat().st_size, f.stat().st_mtime_ns] for f in files]
+        states = [[place_of(f), f.stat().st_size, f.stat().st_mtime_ns] for f in files]
     except FileNotFoundError:
         raise BadInput(f"{path} is not there; check the path.") from None
-    return key_of("file", {"files": said}, {})
+    return key_of("file", {"files": states}, {})
 
 
 def progress(what: str) -> Progress:

@@ -60,9 +60,9 @@ def train_row(
 ) -> str:
     """Train and measure a row in a worker process, unless it is there; return its run's id."""
     declared = find_table(table)
-    if found := tracking.finished_run(declared.name, comparison, label, seed):
+    if run_id := tracking.finished_run(declared.name, comparison, label, seed):
         forget(table, label, Path(task), seed, budget)
-        return str(found)
+        return str(run_id)
     form = form_of(declared.row(label))
     with posted(row_name(label, seed)):
         return workers.run(

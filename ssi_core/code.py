@@ -180,18 +180,18 @@ def tokens(source: str) -> list[str]:
     >>> tokens("x = 1  # one")
     ['x', '=', '1', '\n']
     """
-    found: list[str] = []
+    words: list[str] = []
     statement: list[str] = []
     for text in _texts(source):
         statement.append(text)
         if text in ("\t", "\b"):
-            found.append(text)
+            words.append(text)
             statement.clear()
         elif text == "\n":
             if not all(map(_is_plain_string, statement[:-1])):
-                found += statement
+                words += statement
             statement.clear()
-    return found + statement
+    return words + statement
 
 
 def _is_plain_string(text: str) -> bool:

@@ -57,12 +57,12 @@ def read_object(path: Path, remedy: str = MAKE_AGAIN) -> dict[str, Any]:
         if not stat.S_ISREG(path.stat().st_mode):
             raise ValueError("it is not a regular file")
         try:
-            said = json.loads(path.read_text(encoding="utf-8"))
+            value = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(f"not JSON ({error})") from error
-    if not isinstance(said, dict):
+    if not isinstance(value, dict):
         raise BadInput(f"{path}: it holds no JSON object. {remedy}")
-    return said
+    return value
 
 
 def parts_in(table: Path) -> list[Path]:
@@ -142,10 +142,10 @@ _IN_WORDS = re.compile(r"\(os error (\d+)\)|\d+ requested and \d+ written|or dis
 def _reason(error: BaseException) -> int | None:
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
-    found = _IN_WORDS.search(str(error))
-    if found is None:
+    match = _IN_WORDS.search(str(error))
+    if match is None:
         return None
-    return int(found[1]) if found[1] else errno.ENOSPC
+    return int(match[1]) if match[1] else errno.ENOSPC
 
 
 def _said(error: BaseException) -> str:

@@ -46,10 +46,10 @@ def memory_available() -> int:
         ``SSI_MEMORY`` is not an amount of memory.
     """
     machine = int(psutil.virtual_memory().available)
-    found = [machine, *_left_by_groups(), *_left_by_limits()]
-    if said := os.environ.get("SSI_MEMORY"):
-        found.append(_parsed(said))
-    return max(0, min(found))
+    limits = [machine, *_left_by_groups(), *_left_by_limits()]
+    if setting := os.environ.get("SSI_MEMORY"):
+        limits.append(_parsed(setting))
+    return max(0, min(limits))
 
 
 def disk_free(directory: Path) -> int:
@@ -113,10 +113,10 @@ def amount(size: int) -> str:
 
 
 def _parsed(said: str) -> int:
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", said, re.IGNORECASE)
-    if found is None:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", said, re.IGNORECASE)
+    if match is None:
         raise BadInput(f"SSI_MEMORY={said!r} is not an amount of memory; write bytes, or 4G.")
-    return int(float(found[1]) * _UNITS[found[2].upper()])
+    return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 def _left_by_limits() -> Iterator[int]:
@@ -148,9 +148,9 @@ def _left_by_groups(
 
 
 def _left_in(group: Path, limit: str, usage: str, cache: str) -> Iterator[int]:
-    said = (group / limit).read_text().strip()
-    if said == "max":
+    limit_text = (group / limit).read_text().strip()
+    if limit_text == "max":
         return
     # Pages of files that nobody uses are given back when memory is short.
     stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-    yield int(said) - int((group / usage).read_text()) + int(stat.get(cache, 0))
+    yield int(limit_text) - int((group / usage).read_text()) + int(stat.get(cache, 0))

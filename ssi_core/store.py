@@ -98,8 +98,8 @@ def key_of(
     >>> key_of("task", {"words": 30}, {}) == key_of("task", {"words": 30}, {})
     True
     """
-    said = [kind, configuration, dict(parents), code]
-    text = json.dumps(said, sort_keys=True, ensure_ascii=False, default=str)
+    parts = [kind, configuration, dict(parents), code]
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -225,15 +225,15 @@ def up_to_date(path: Path, kind: str, key: str, *, force: bool = False) -> Artef
         raise Refused(
             f"{path} is there and is not an artefact of ssi; it is left alone. Name another."
         )
-    found = read(path)
-    if found.kind == kind and found.key == key:
+    artefact = read(path)
+    if artefact.kind == kind and artefact.key == key:
         _clear_leftovers(path)
-        return found
+        return artefact
     if force:
         return None
     raise Refused(
-        f"{path} holds a {found.kind} made from other input, settings or code "
-        f"(key {found.key[:12]}, wanted {key[:12]}). Use --force to replace it, or name another."
+        f"{path} holds a {artefact.kind} made from other input, settings or code "
+        f"(key {artefact.key[:12]}, wanted {key[:12]}). Use --force to replace it, or name another."
     )
 
 
@@ -341,10 +341,10 @@ def _keep_work_of(key: str, work: Path) -> None:
     if not work.exists():
         return
     try:
-        found = json.loads((work / _KEY).read_text(encoding="utf-8"))
+        work_key = json.loads((work / _KEY).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        found = None
-    if found == key:
+        work_key = None
+    if work_key == key:
         _log.info("going on from what an earlier run left in %s", work)
     else:
         _log.info("clearing %s: it is from other input, settings or code", work)

@@ -149,9 +149,9 @@ def estimate(
     _warn_of_own_log(model, clicks)
     threads = settings().threads or 1
     ranking = ranking_of(fitted, clicks, log.cells, among=candidates, threads=threads)  # type: ignore[arg-type]
-    asked = {"candidates": candidates, "rounds": rounds, "seed": seed, "most_unseen": most_unseen}
-    asked |= {"policy": policy, "propensities": propensities}
-    with evaluation_run("estimate", model, clicks, asked) as run:
+    options = {"candidates": candidates, "rounds": rounds, "seed": seed, "most_unseen": most_unseen}
+    options |= {"policy": policy, "propensities": propensities}
+    with evaluation_run("estimate", model, clicks, options) as run:
         try:
             problem = OffPolicy(
                 log,
@@ -160,10 +160,10 @@ def estimate(
                 policy=None if policy is None else read_policy(policy),
                 known_propensities=propensities is not None,
             )
-            found = estimate_clicks(problem, rounds=rounds, seed=seed, most_unseen=most_unseen)
+            result = estimate_clicks(problem, rounds=rounds, seed=seed, most_unseen=most_unseen)
         except BadInput as error:
             raise BadInput(f"{policy or clicks}: {error}") from error
-        estimates = {name: one and asdict(one) for name, one in found.items()}
+        estimates = {name: one and asdict(one) for name, one in result.items()}
         for name, numbers in estimates.items():
             run.measured({f"{name}/{of}": number for of, number in (numbers or {}).items()})
     value: dict[str, object] = {"model": model, "clicks": str(clicks), "sessions": log.sessions}
@@ -172,8 +172,8 @@ def estimate(
 
     def show(console: Console) -> None:
         head = ["estimator", "clicks a visit", "95 %", "gain, 95 %", "visits", "never shown"]
-        console.print(plain_table(head, [_cells(name, one) for name, one in found.items()]))
-        supported = [one for one in found.values() if one is not None]
+        console.print(plain_table(head, [_cells(name, one) for name, one in result.items()]))
+        supported = [one for one in result.values() if one is not None]
         if max(abs(one.mean_weight - 1) for one in supported) > _FAR:
             console.print("The weights do not average 1: the policy is not that of the log, or the "
                           "log is short.")  # fmt: skip

@@ -27,15 +27,15 @@ def demo(documents: int, seed: int) -> Outcome:
     from flows.demo import demo as run
 
     with shown_board():
-        found = run(documents, seed, threads=settings().threads)
+        result = run(documents, seed, threads=settings().threads)
 
     def show(console: Console) -> None:
-        for comparison in (found, found["across"]):
+        for comparison in (result, result["across"]):
             comparison_outcome(comparison).show(console)
             _show_search(console, comparison["search"])
             console.print()
 
-    return Outcome(found, show)
+    return Outcome(result, show)
 
 
 def _show_search(console: Console, search: Mapping[str, Any]) -> None:

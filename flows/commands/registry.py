@@ -72,8 +72,8 @@ def champions(name: str) -> Outcome:
         table = Table("", "version", "before", "when", "how", "why", box=None, pad_edge=False)
         for change in changes:
             mark = "not done" if not change.done else ("*" if change is changes[-1] else "")
-            said = (change.version, change.before or "", change.when, change.how, change.why)
-            table.add_row(mark, *said)
+            cells = (change.version, change.before or "", change.when, change.how, change.why)
+            table.add_row(mark, *cells)
         console.print(table)
         console.print(f"the champion of {name} is {_named(now)}")
 

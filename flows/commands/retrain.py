@@ -69,16 +69,16 @@ def freeze(
 def _limits(
     context: click.Context, option: click.Parameter, value: tuple[str, ...]
 ) -> dict[str, float]:
-    found = {}
-    for said in value:
-        name, equals, number = said.partition("=")
+    limits = {}
+    for limit in value:
+        name, equals, number = limit.partition("=")
         try:
-            found[name] = float(number)
+            limits[name] = float(number)
         except ValueError:
             equals = ""
         if not equals:
-            raise click.BadParameter(f"{said!r} is not NAME=NUMBER", context, option)
-    return found
+            raise click.BadParameter(f"{limit!r} is not NAME=NUMBER", context, option)
+    return limits
 
 
 @click.command(
@@ -167,7 +167,7 @@ def retrain(
     if dumps:
         said["ingest"] = {"source": "wikipedia", "paths": [str(dump) for dump in dumps]}
     with shown_board():
-        found = run_retrain(
+        decision = run_retrain(
             table=table,
             row=row,
             corpus=str(corpus) if corpus else None,
@@ -178,10 +178,10 @@ def retrain(
         )
 
     def show(console: Console) -> None:
-        if found["unchanged"]:
+        if decision["unchanged"]:
             console.print("nothing is new since this decision")
-        console.print(found["report"])
-        champion = found["version"] or "none"
-        console.print(f"the champion of {found['name']} is version {champion}")
+        console.print(decision["report"])
+        champion = decision["version"] or "none"
+        console.print(f"the champion of {decision['name']} is version {champion}")
 
-    return Outcome(found, show)
+    return Outcome(decision, show)

@@ -164,8 +164,8 @@ def evaluate(
         fitted = load_model(model_in(directory_of(model)))
         _require_unseen_queries(model, on)
         unseen = texts_for(fitted, on, queries=queries, relevant=relevant, by=by)
-        asked = {"relevant": relevant, "by": by, "queries": queries, "seed": seed}
-        recorded = evaluation_run("evaluation", model, on, asked)
+        options = {"relevant": relevant, "by": by, "queries": queries, "seed": seed}
+        recorded = evaluation_run("evaluation", model, on, options)
 
     def parts() -> Iterator[tuple[FittedModel, Task]]:
         if unseen is not None:
@@ -245,11 +245,11 @@ def _require_unseen_queries(model: str, on: Path) -> None:
     from ssi_core.collection import JUDGEMENT, KIND, open_collection
     from ssi_core.types import BadInput
 
-    made = store.read(on)
-    if made.kind != KIND or JUDGEMENT not in open_collection(on).relevant:
+    artefact = store.read(on)
+    if artefact.kind != KIND or JUDGEMENT not in open_collection(on).relevant:
         return
     trained = training_of(model)
-    if made.key == trained.get("corpus"):
+    if artefact.key == trained.get("corpus"):
         raise BadInput(
             f"{on}: {model} has learnt from its judgements. 'ssi evaluate {model} --task "
             f"{trained['task_path']}' measures each query with the model of the fold that tests it."
@@ -288,8 +288,8 @@ def _affordable(
 
 
 def _metrics(report: Any, side: str) -> dict[str, float]:
-    found = {f"{side}/{name}": value for name, value in report.means.items()}
-    return found | {f"{side}/{name}_se": value for name, value in report.errors.items()}
+    metrics = {f"{side}/{name}": value for name, value in report.means.items()}
+    return metrics | {f"{side}/{name}_se": value for name, value in report.errors.items()}
 
 
 def _show_measures(console: Console, report: Any) -> None:
@@ -300,8 +300,8 @@ def _show_measures(console: Console, report: Any) -> None:
         table.add_column(name, justify="right")
     for name, value in report.means.items():
         error, bound = report.errors.get(name), report.bounds.get(name)
-        said = ["" if x is None else f"{x:.4f}" for x in (value, error, bound)]
-        table.add_row(name, *said)
+        cells = ["" if x is None else f"{x:.4f}" for x in (value, error, bound)]
+        table.add_row(name, *cells)
     console.print(table)
     if report.candidates:
         console.print(f"candidates: {report.candidates}", style="dim")

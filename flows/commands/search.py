@@ -160,19 +160,21 @@ def neighbours(model: str, words: tuple[str, ...], k: int, dice: bool, frequent:
     coefficient: 2 * documents with both / (documents with one + documents with the other). WORD
     may then be a run of words in quotes, if the task has a view of them (cfh:...,ngrams=2).
     """
-    found = _by_dice(Path(model), words, k, frequent) if dice else _by_model(model, words, k)
+    related_words = (
+        _by_dice(Path(model), words, k, frequent) if dice else _by_model(model, words, k)
+    )
     value = {
         "results": [
-            {"asked": asked, "id": n.word, "title": n.word, "score": n.score}
-            for asked, related in found.items()
+            {"asked": word, "id": n.word, "title": n.word, "score": n.score}
+            for word, related in related_words.items()
             for n in related
         ]
     }
 
     def show(console: Console) -> None:
-        for asked, related in found.items():
-            if len(found) > 1:
-                console.print(asked, style="bold")
+        for word, related in related_words.items():
+            if len(related_words) > 1:
+                console.print(word, style="bold")
             _show_ranked(console, "word", [(n.word, n.score) for n in related])
 
     return Outcome(value, show)
@@ -214,11 +216,11 @@ def explain(model: str, query: str, document: str, k: int, index: Path | None) -
     """
     from ssi_core.serving.explain import explain as take_apart
 
-    found = take_apart(_searcher(model, index), query, document, k)
+    parts = take_apart(_searcher(model, index), query, document, k)
     value = {
-        "score": found.score,
-        "parts": [asdict(part) for part in found.parts],
-        "rest": found.rest,
+        "score": parts.score,
+        "parts": [asdict(part) for part in parts.parts],
+        "rest": parts.rest,
     }
 
     def show(console: Console) -> None:
@@ -226,10 +228,10 @@ def explain(model: str, query: str, document: str, k: int, index: Path | None) -
 
         table = Table("query", "document", box=None, pad_edge=False)
         table.add_column("part", justify="right")
-        for part in found.parts:
+        for part in parts.parts:
             table.add_row(part.query_word, part.document_word, f"{part.part:+.6f}")
-        table.add_row("all other pairs", "", f"{found.rest:+.6f}")
-        table.add_row("score", "", f"{found.score:+.6f}")
+        table.add_row("all other pairs", "", f"{parts.rest:+.6f}")
+        table.add_row("score", "", f"{parts.score:+.6f}")
         console.print(table)
 
     return Outcome(value, show)

@@ -78,8 +78,8 @@ def serve(
 
     def ready(address: str, service: Service) -> None:
         for served in service.models if approximate else ():
-            found = served.searcher.recall
-            how = "exact" if found is None else f"approximate, recall {found:.3f}"
+            recall = served.searcher.recall
+            how = "exact" if recall is None else f"approximate, recall {recall:.3f}"
             click.echo(f"{served.asked}: {how}", err=True)
         click.echo(f"ssi serve: {address}", err=True)
 
@@ -241,5 +241,5 @@ def doctor() -> Outcome:
     """Say what this machine has, and what is missing."""
     from flows.doctor import examine, show
 
-    found = examine(environment.root(), environment.home())
-    return Outcome(found, lambda console: show(found, console))
+    findings = examine(environment.root(), environment.home())
+    return Outcome(findings, lambda console: show(findings, console))

@@ -97,7 +97,7 @@ def _compute(
     from flows.pipeline import run_pipeline
 
     with shown_board(), _finished_shown():
-        found = run_pipeline(
+        result = run_pipeline(
             table=table,
             corpus=str(corpus) if corpus else None,
             dumps=[str(dump) for dump in dumps],
@@ -109,7 +109,7 @@ def _compute(
             threads=settings().threads,
             row_threads=row_threads,
         )
-    return comparison_outcome(found)
+    return comparison_outcome(result)
 
 
 @contextmanager
@@ -194,7 +194,7 @@ def _listed(tables: list[Any]) -> Outcome:
     from flows.report import plain_table
     from flows.shipped import NEW_DATA
 
-    found = [
+    entries = [
         {
             "name": table.name,
             "title": table.title,
@@ -211,7 +211,7 @@ def _listed(tables: list[Any]) -> Outcome:
     def show(console: Console) -> None:
         head = ["name", "title", "rows", "printed"]
         for needs, commands in _NEEDS.items():
-            group = [one for one in found if one["needs"] == needs]
+            group = [one for one in entries if one["needs"] == needs]
             group.sort(key=lambda one: not one["for_new_data"])
             hint = f"; for data of your own: {NEW_DATA[needs]}" if needs in NEW_DATA else ""
             console.print(commands + hint, style="bold")
@@ -224,7 +224,7 @@ def _listed(tables: list[Any]) -> Outcome:
             style="dim",
         )
 
-    return Outcome({"tables": found}, show)
+    return Outcome({"tables": entries}, show)
 
 
 @click.command(

@@ -90,21 +90,21 @@ def _add_questions(app: FastAPI, service: Service, work: Work) -> None:
         q: Q, k: K = 10, lang: Lang = None, model: Which = "served"
     ) -> schemas.Results:
         """Find documents for a text, best first."""
-        asked = searcher(model)
-        return _results(await work.search(asked, q, k, lang))
+        chosen = searcher(model)
+        return _results(await work.search(chosen, q, k, lang))
 
     @app.post("/match")
     async def match(page: schemas.Page) -> schemas.Results:
         """Find ads, or other documents, for the whole text of a page, best first."""
-        asked = searcher(page.model)
-        return _results(await work.search(asked, page.page, page.k))
+        chosen = searcher(page.model)
+        return _results(await work.search(chosen, page.page, page.k))
 
     @app.get("/neighbours")
     async def related(word: Q, k: K = 10, model: Which = "served") -> schemas.Neighbours:
         """List the words that the model relates to a word, or to several taken together."""
         fitted = searcher(model).fitted
-        found = await work(lambda: neighbours(fitted, word, k))
-        return schemas.Neighbours(results=[schemas.Related(**asdict(word)) for word in found])
+        words = await work(lambda: neighbours(fitted, word, k))
+        return schemas.Neighbours(results=[schemas.Related(**asdict(word)) for word in words])
 
     @app.get("/explain")
     async def explained(
@@ -114,14 +114,14 @@ def _add_questions(app: FastAPI, service: Service, work: Work) -> None:
         model: Which = "served",
     ) -> schemas.Explained:
         """Take the score of a document apart into words."""
-        asked = searcher(model)
-        found = await work(lambda: explain(asked, q, document, k))
-        return schemas.Explained(**asdict(found))
+        chosen = searcher(model)
+        parts = await work(lambda: explain(chosen, q, document, k))
+        return schemas.Explained(**asdict(parts))
 
 
 def _results(answer: Answer) -> schemas.Results:
-    found = [schemas.Found(**asdict(hit)) for hit in answer.hits]
-    return schemas.Results(results=found, reason=answer.reason)
+    hits = [schemas.Found(**asdict(hit)) for hit in answer.hits]
+    return schemas.Results(results=hits, reason=answer.reason)
 
 
 def _add_documents(app: FastAPI, service: Service, work: Work) -> None:
@@ -154,10 +154,10 @@ def _add_documents(app: FastAPI, service: Service, work: Work) -> None:
     ) -> schemas.Removed:
         """Remove documents by id, be they of the index or added. They are found no more."""
         known = await work(lambda: service.drop(ids))
-        asked = sorted(set(ids))
+        wanted = sorted(set(ids))
         return schemas.Removed(
-            removed=[id for id in asked if id in known],
-            unknown=[id for id in asked if id not in known],
+            removed=[id for id in wanted if id in known],
+            unknown=[id for id in wanted if id not in known],
         )
 
 

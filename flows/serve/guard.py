@@ -24,12 +24,12 @@ class Heads:
         async def without_body(message: Message) -> None:
             await send({**message, "body": b""} if "body" in message else message)
 
-        asked = {**scope, "method": "GET"}
+        request = {**scope, "method": "GET"}
         try:
-            await self._app(asked, receive, without_body)
+            await self._app(request, receive, without_body)
         finally:
-            if "route" in asked:
-                scope["route"] = asked["route"]
+            if "route" in request:
+                scope["route"] = request["route"]
 
 
 class _Body:
@@ -65,9 +65,9 @@ class Guard:
         headers = Headers(scope=scope)
         origin = headers.get("origin")
         if scope["method"] not in ("GET", "HEAD") and origin is not None:
-            own = f"{scope['scheme']}://{headers.get('host')}"
-            if origin != own:
-                await problem(403, "origin", f"asked by {origin}, not by {own}")(
+            own_origin = f"{scope['scheme']}://{headers.get('host')}"
+            if origin != own_origin:
+                await problem(403, "origin", f"asked by {origin}, not by {own_origin}")(
                     scope, receive, send
                 )
                 return

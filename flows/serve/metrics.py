@@ -57,8 +57,8 @@ class _Models(Collector):
             added = served.searcher.added
             documents.add_metric([role, "indexed"], len(served.searcher) - added)
             documents.add_metric([role, "added"], added)
-            found = served.searcher.recall
-            recall.add_metric([role], 1.0 if found is None else found)
+            recalls = served.searcher.recall
+            recall.add_metric([role], 1.0 if recalls is None else recalls)
             since.add_metric([role, str(served.directory)], served.since.timestamp())
         return iter((swaps, problems, documents, recall, since))
 

@@ -99,8 +99,8 @@ class Work:
             if waiting[_TOGETHER:]:
                 self._questions[alike] = waiting[_TOGETHER:]
         if some := waiting[:_TOGETHER]:
-            found = _answers(alike, [question.text for question in some])
-            loop.call_soon_threadsafe(_tell, some, found)
+            answers = _answers(alike, [question.text for question in some])
+            loop.call_soon_threadsafe(_tell, some, answers)
 
 
 def _answers(alike: _Alike, texts: Sequence[str]) -> list[Answer | Exception]:

@@ -58,12 +58,12 @@ def client() -> MlflowClient:
     uri = tracking_uri()
     opened = _open(uri)
     if mlflow.get_tracking_uri() != uri:
-        said = os.environ.get(_VARIABLE)
+        address = os.environ.get(_VARIABLE)
         mlflow.set_tracking_uri(uri)
         # MLflow writes the address into the environment, where it would outlive a change of root.
         del os.environ[_VARIABLE]
-        if said is not None:
-            os.environ[_VARIABLE] = said
+        if address is not None:
+            os.environ[_VARIABLE] = address
     return opened
 
 
@@ -151,17 +151,17 @@ def written_alone(comparison: str) -> Iterator[None]:
 
 def experiment_id(name: str) -> str:
     """Return the id of an experiment, which is created when it is not there."""
-    found = client().get_experiment_by_name(name)
-    if found is None:
+    experiment = client().get_experiment_by_name(name)
+    if experiment is None:
         with locked():
-            found = client().get_experiment_by_name(name)
-            if found is None:
+            experiment = client().get_experiment_by_name(name)
+            if experiment is None:
                 return _create_experiment(name)
-    if found.lifecycle_stage == "deleted":
+    if experiment.lifecycle_stage == "deleted":
         raise BadInput(
             f"experiment {name!r} is in MLflow's bin; restore it, or remove it for good."
         )
-    return str(found.experiment_id)
+    return str(experiment.experiment_id)
 
 
 def _create_experiment(name: str) -> str:
@@ -171,19 +171,19 @@ def _create_experiment(name: str) -> str:
         return str(client().create_experiment(name, place and str(place)))
     except MlflowException as error:
         # A process of another root, which our lock does not hold, was first.
-        found = client().get_experiment_by_name(name)
-        if error.error_code != "RESOURCE_ALREADY_EXISTS" or found is None:
+        experiment = client().get_experiment_by_name(name)
+        if error.error_code != "RESOURCE_ALREADY_EXISTS" or experiment is None:
             raise
-        return str(found.experiment_id)
+        return str(experiment.experiment_id)
 
 
 def known_experiment(name: str) -> str:
     """Return the id of an experiment; `BadInput` names those that there are."""
-    found = client().get_experiment_by_name(name)
-    if found is None:
+    experiment = client().get_experiment_by_name(name)
+    if experiment is None:
         known = sorted(e.name for e in client().search_experiments() if e.name != "Default")
         raise BadInput(f"no experiment {name!r} in {shown(tracking_uri())}; there are: {known}.")
-    return str(found.experiment_id)
+    return str(experiment.experiment_id)
 
 
 def row_runs(experiment: str, comparison: str, status: str) -> list[Run]:
@@ -197,7 +197,7 @@ def row_runs(experiment: str, comparison: str, status: str) -> list[Run]:
 
 def search(experiment: str, where: str, limit: int = 0) -> list[Run]:
     """Return the runs of an experiment id that fulfil a filter, the newest first; 0: all."""
-    found: list[Run] = []
+    runs: list[Run] = []
     token: str | None = None
     while True:
         page = client().search_runs(
@@ -208,10 +208,10 @@ def search(experiment: str, where: str, limit: int = 0) -> list[Run]:
             ["attributes.start_time DESC"],
             token,
         )
-        found += page
+        runs += page
         token = page.token
         if limit or not token:
-            return found
+            return runs
 
 
 def plain(name: str) -> str:

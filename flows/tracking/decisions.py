@@ -52,8 +52,10 @@ def nights(model: str) -> list[Night]:
     """Return the decisions about a registered model, the newest first."""
     where = experiment_id(EXPERIMENT)
     end_abandoned(where)
-    said = f'tags.kind = "decision" and tags.name = "{model}" and attributes.status = "FINISHED"'
-    return [_night(run) for run in search(where, said)]
+    condition = (
+        f'tags.kind = "decision" and tags.name = "{model}" and attributes.status = "FINISHED"'
+    )
+    return [_night(run) for run in search(where, condition)]
 
 
 def count(model: str, frozen: str) -> int:
@@ -85,7 +87,7 @@ def log(
     numbers : metrics
     files : name -> JSON
     """
-    said = {
+    run_tags = {
         "kind": "decision",
         "outcome": outcome,
         "reason": reason[:4000],
@@ -95,11 +97,11 @@ def log(
         **origin(),
         **tags,
     }
-    made = client().create_run(
-        experiment_id(EXPERIMENT), run_name=f"{tags['name']}: {outcome}", tags=said
+    run = client().create_run(
+        experiment_id(EXPERIMENT), run_name=f"{tags['name']}: {outcome}", tags=run_tags
     )
-    run_id = str(made.info.run_id)
-    metrics = [Metric(plain(k), v, made.info.start_time, 0) for k, v in numbers.items()]
+    run_id = str(run.info.run_id)
+    metrics = [Metric(plain(k), v, run.info.start_time, 0) for k, v in numbers.items()]
     client().log_batch(run_id, metrics=metrics)
     client().log_text(run_id, report, "report.md")
     for name, value in files.items():
@@ -133,13 +135,13 @@ def noted(night: Night, name: str) -> Any:
 
 def numbers_of(decision: Decision) -> dict[str, float]:
     """Return the numbers of a decision as metrics."""
-    found: dict[str, float] = {"gate/level": decision.rule.alpha_of(decision.night)}
+    numbers: dict[str, float] = {"gate/level": decision.rule.alpha_of(decision.night)}
     for test in (decision.primary, *decision.guards):
         if test is not None:
             name = "gate" if test is decision.primary else f"gate_{test.what}"
             for what in ("champion", "challenger", "gain", "p", "queries"):
-                found[f"{name}/{what}"] = float(getattr(test, what))
-    return found
+                numbers[f"{name}/{what}"] = float(getattr(test, what))
+    return numbers
 
 
 def markdown(decision: Decision, facts: Mapping[str, str]) -> str:
@@ -150,9 +152,9 @@ def markdown(decision: Decision, facts: Mapping[str, str]) -> str:
     tests = [test for test in (decision.primary, *decision.guards) if test is not None]
     lines = [head, tuple("---" for _ in head), *(_cells(test) for test in tests)]
     table = ["| " + " | ".join(line) + " |" for line in lines]
-    said = "takes over" if decision.promote else "does not take over"
+    verdict = "takes over" if decision.promote else "does not take over"
     parts = [
-        f"## The challenger {said}",
+        f"## The challenger {verdict}",
         decision.reason,
         "\n".join(table) if tests else "",
         "\n".join(f"- {name}: {value}" for name, value in facts.items()),

@@ -144,10 +144,10 @@ def logged_model(model: str) -> str:
         if "@" not in name and "/" not in name:
             return name
         if "@" in name:
-            found = client().get_model_version_by_alias(*name.rsplit("@", 1))
+            version = client().get_model_version_by_alias(*name.rsplit("@", 1))
         else:
-            found = client().get_model_version(*name.rsplit("/", 1))
-        return str(found.model_id or found.source.removeprefix("models:/"))
+            version = client().get_model_version(*name.rsplit("/", 1))
+        return str(version.model_id or version.source.removeprefix("models:/"))
     outputs = client().get_run(model.removeprefix("runs:/")).outputs
     if not outputs or not outputs.model_outputs:
         raise BadInput(f"run {model} has logged no model.")

@@ -53,7 +53,7 @@ def address_of(experiment: str) -> str:
 
 def first_address() -> str:
     """Return the address that a person is told: the view of the row that began last, if any."""
-    experiments = [found.experiment_id for found in client().search_experiments()]
+    experiments = [experiment.experiment_id for experiment in client().search_experiments()]
     runs = client().search_runs(
         experiments, 'tags.kind = "row"', max_results=1, order_by=["attributes.start_time DESC"]
     )

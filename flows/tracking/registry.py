@@ -64,28 +64,28 @@ class Change:
 def champion(model: str = MODEL) -> str | None:
     """Return the version that bears the alias; None: there is none."""
     try:
-        found = client().get_registered_model(model).aliases.get(ALIAS)
+        aliases = client().get_registered_model(model).aliases.get(ALIAS)
     except MlflowException as error:
         if error.error_code != "RESOURCE_DOES_NOT_EXIST":
             raise
         return None
-    return None if found is None else str(found)
+    return None if aliases is None else str(aliases)
 
 
 def history(model: str = MODEL) -> list[Change]:
     """Return the changes of the alias, the first one first."""
-    said = []
+    entries = []
     for version in client().search_model_versions(f"name = '{model}'"):
         for name, value in version.tags.items():
             if name.startswith(_CHANGE):
                 number = int(name.removeprefix(_CHANGE))
-                said.append((number, str(version.version), json.loads(value)))
-    said.sort(key=lambda one: one[:2])
+                entries.append((number, str(version.version), json.loads(value)))
+    entries.sort(key=lambda one: one[:2])
     # A change was done if the next one, or the alias, found its version in place.
-    found = [value["before"] for _, _, value in said] + [champion(model)]
+    versions = [value["before"] for _, _, value in entries] + [champion(model)]
     return [
         Change(number, version, **value, done=version == after)
-        for (number, version, value), after in zip(said, found[1:], strict=True)
+        for (number, version, value), after in zip(entries, versions[1:], strict=True)
     ]
 
 
@@ -109,8 +109,8 @@ def run_of(version: str, model: str = MODEL) -> str:
 
 def version_of(run_id: str, model: str = MODEL) -> str | None:
     """Return the first version of a run's model; None: it is not registered."""
-    found = client().search_model_versions(f"name = '{model}' and run_id = '{run_id}'")
-    return str(min(int(version.version) for version in found)) if found else None
+    versions = client().search_model_versions(f"name = '{model}' and run_id = '{run_id}'")
+    return str(min(int(version.version) for version in versions)) if versions else None
 
 
 def promote(
@@ -182,20 +182,22 @@ def _move(version: str, why: str, how: How, model: str) -> Change:
     changes, now = history(model), champion(model)
     last = changes[-1] if changes else None
     if now == version:
-        own = [change for change in changes if change.done and change.version == version]
-        return own[-1] if own else Change(0, version, None, "", "the alias was set by hand", how)
+        moves = [change for change in changes if change.done and change.version == version]
+        return (
+            moves[-1] if moves else Change(0, version, None, "", "the alias was set by hand", how)
+        )
     if last is None or last.done or (last.version, last.how) != (version, how):
         last = Change(1 + (last.number if last else 0), version, now, _now(), why[:2000], how)
-        said = {name: getattr(last, name) for name in ("before", "when", "why", "how")}
-        value = json.dumps(said, ensure_ascii=False)
+        facts = {name: getattr(last, name) for name in ("before", "when", "why", "how")}
+        value = json.dumps(facts, ensure_ascii=False)
         client().set_model_version_tag(model, version, f"{_CHANGE}{last.number:04d}", value)
     client().set_registered_model_alias(model, ALIAS, version)
     return Change(**{**last.to_dict(), "done": True})
 
 
 def _register(run_id: str, model: str, why: str, tags: Mapping[str, str]) -> str:
-    if (found := version_of(run_id, model)) is not None:
-        return found
+    if (version := version_of(run_id, model)) is not None:
+        return version
     try:
         logged = logged_model(run_id)
     except MlflowException as error:
@@ -205,7 +207,7 @@ def _register(run_id: str, model: str, why: str, tags: Mapping[str, str]) -> str
     _create(model)
     facts = facts_of(run_id)
     with quiet():
-        made = client().create_model_version(
+        created = client().create_model_version(
             model,
             f"models:/{logged}",
             run_id,
@@ -214,7 +216,7 @@ def _register(run_id: str, model: str, why: str, tags: Mapping[str, str]) -> str
             model_id=logged,
         )
     # A server that is killed before it answers is asked again, and has made two of it.
-    return version_of(run_id, model) or str(made.version)
+    return version_of(run_id, model) or str(created.version)
 
 
 def _create(model: str) -> None:

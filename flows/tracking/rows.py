@@ -106,12 +106,12 @@ class RowRun:
 
     def report(self, report: Report) -> None:
         """Record a report: ``test/NAME``, ``test_se/NAME``, slices, and the values per query."""
-        found = {
+        metrics = {
             **{f"test/{name}": value for name, value in report.means.items()},
             **{f"test_se/{name}": value for name, value in report.errors.items()},
             **{f"test_bound/{name}": value for name, value in report.bounds.items()},
         }
-        self._add(found)
+        self._add(metrics)
         if report.candidates:
             client().log_param(self.run_id, "candidates", report.candidates)
         if table := slices.columns(report):
@@ -184,7 +184,7 @@ def row_run(
     experiment = experiment_id(table.name)
     describe(experiment, table)
     end_abandoned(experiment)
-    made = store.read(task, "task")
+    artefact = store.read(task, "task")
     name = row.label if seed == 0 else f"{row.label}, seed {seed}"
     tags = {
         "comparison_id" if kind == "row" else "search_id": comparison,
@@ -193,13 +193,13 @@ def row_run(
         "row": row.label,
         "seed": str(seed),
         "model": row.model,
-        "task": made.key,
+        "task": artefact.key,
         "task_path": str(Path(task).resolve()),
-        "corpus": str(made.parents.get("collection", "")),
+        "corpus": str(artefact.parents.get("collection", "")),
         "mlflow.note.content": _note(table, row),
     }
     with open_run(experiment, name, tags, plotted=kind == "row") as run:
-        _describe(run.run_id, table, row, seed, made)
+        _describe(run.run_id, table, row, seed, artefact)
         yield run
 
 
@@ -242,12 +242,12 @@ def _describe(run_id: str, table: Table, row: Row, seed: int, task: store.Artefa
     client().log_dict(run_id, table.to_dict(), "table.json")
     ranker = row.ranker()
     values = {f.name: getattr(ranker, f.name) for f in fields(ranker)}
-    said = {"model": row.model, "task": row.task, "seed": seed, **values}
+    values_logged = {"model": row.model, "task": row.task, "seed": seed, **values}
     if row.start is not None:
-        said["start"] = row.start
+        values_logged["start"] = row.start
     parameters = [
         Param(name, json.dumps(value) if isinstance(value, tuple) else str(value))
-        for name, value in said.items()
+        for name, value in values_logged.items()
     ]
     client().log_batch(run_id, params=parameters)
     data = dataset_of(f"{table.name} {row.task}", task)

@@ -67,7 +67,7 @@ def finished_run(experiment: str, comparison: str, label: str, seed: int) -> str
 
 def finished_rows(experiment: str, comparison: str) -> list[FinishedRow]:
     """Return the finished rows of a comparison, the newest run of each row and seed."""
-    found: dict[tuple[str, int], FinishedRow] = {}
+    rows: dict[tuple[str, int], FinishedRow] = {}
     for run in row_runs(known_experiment(experiment), comparison, "FINISHED"):
         label, seed = run.data.tags["row"], int(run.data.tags["seed"])
         chosen = {
@@ -77,8 +77,8 @@ def finished_rows(experiment: str, comparison: str) -> list[FinishedRow]:
         }
         data = {kind: run.data.tags[kind] for kind in ("task", "corpus") if kind in run.data.tags}
         row = FinishedRow(label, seed, run.info.run_id, dict(run.data.metrics), chosen, data)
-        found.setdefault((label, seed), row)
-    return list(found.values())
+        rows.setdefault((label, seed), row)
+    return list(rows.values())
 
 
 def reasons(experiment: str, comparison: str) -> dict[str, str]:

@@ -54,8 +54,8 @@ def _show_counts(console: Console, title: str, counts: Mapping[str, Any]) -> Non
         if isinstance(count, Mapping):
             _show_counts(console, f"{title}{name}: ", count)
         else:
-            said = f"{count:,}" if isinstance(count, int) else str(count)
-            console.print(f"  {title}{name.replace('_', ' ')} {said}")
+            text = f"{count:,}" if isinstance(count, int) else str(count)
+            console.print(f"  {title}{name.replace('_', ' ')} {text}")
 
 
 @click.command(cls=Verb, examples=("ssi sample sample/ --documents 500 --seed 3",))

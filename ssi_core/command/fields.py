@@ -62,8 +62,8 @@ def _argument(name: str, field: FieldInfo, metavar: str) -> click.Argument:
 
 def _help(field: FieldInfo) -> str:
     known = field.default not in (None, "", (), {}) and not field.is_required()
-    told = str(field.description)
-    return f"{told}. Else {_spelled(field.default)}." if known else f"{told}."
+    text = str(field.description)
+    return f"{text}. Else {_spelled(field.default)}." if known else f"{text}."
 
 
 def _spelled(value: Any) -> str:

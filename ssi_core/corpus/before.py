@@ -106,7 +106,7 @@ class Before:
             schema={"place": pl.Int64, "mark": pl.Binary},
         )
         first, last = min(marks.ids), max(marks.ids)
-        found, texts = [_no_pages()], [_no_texts()]
+        frames, texts = [_no_pages()], [_no_texts()]
         for number, (begin, end, documents) in enumerate(self.parts):
             if begin is None or end is None or last < begin or first > end:
                 continue
@@ -114,21 +114,21 @@ class Before:
                 "mark", keep="first", maintain_order=True
             )
             pages = wanted.join(pages, on="mark", how="inner", maintain_order="left")
-            own = pages.filter(kind=DOCUMENT).select("place", "digest", id=_text_id())
-            if documents is not None and own.height:
-                texts.append(self._texts(documents, own))
-            found.append(pages.select("place", *PAGES_SCHEMA))
-        there = pl.concat(texts).unique("place", keep="first")
-        every = pl.concat(found).unique("place", keep="first")
-        holds = (pl.col("kind") != DOCUMENT) | pl.col("place").is_in(there["place"].implode())
-        return Taken(every.filter(holds), there)
+            unchanged = pages.filter(kind=DOCUMENT).select("place", "digest", id=_text_id())
+            if documents is not None and unchanged.height:
+                texts.append(self._texts(documents, unchanged))
+            frames.append(pages.select("place", *PAGES_SCHEMA))
+        known_texts = pl.concat(texts).unique("place", keep="first")
+        every = pl.concat(frames).unique("place", keep="first")
+        holds = (pl.col("kind") != DOCUMENT) | pl.col("place").is_in(known_texts["place"].implode())
+        return Taken(every.filter(holds), known_texts)
 
     def _texts(self, number: int, wanted: pl.DataFrame) -> pl.DataFrame:
         """Documents of a part whose words have the digests that are wanted."""
         rows = _read(self.path, "documents", number)
         rows = wanted.join(rows, on="id", how="inner", maintain_order="left")
-        found = pl.Series([digest_words(text) for text in rows["text"]], dtype=pl.Binary)
-        return rows.filter(pl.col("digest") == found).select("place", *collection.DOCUMENTS)
+        digests = pl.Series([digest_words(text) for text in rows["text"]], dtype=pl.Binary)
+        return rows.filter(pl.col("digest") == digests).select("place", *collection.DOCUMENTS)
 
 
 def open_before(path: Path, key: str) -> Before | str:
@@ -143,8 +143,8 @@ def open_before(path: Path, key: str) -> Before | str:
     BadInput
         There is no corpus of a Wikipedia, or it is damaged.
     """
-    found = store.read(path, collection.KIND)
-    source = found.configuration.get("source")
+    artefact = store.read(path, collection.KIND)
+    source = artefact.configuration.get("source")
     if source != "wikipedia":
         raise BadInput(
             f"{path}: its documents are of {source!r}, not of a dump. Name the corpus of an "
@@ -152,11 +152,13 @@ def open_before(path: Path, key: str) -> Before | str:
         )
     if not (path / TABLE / _PARTS).exists():
         return "it was made by a version of ssi that kept no pages"
-    said = files.read_object(path / TABLE / _PARTS, _REMEDY)
-    if said.get("key") != key:
+    manifest = files.read_object(path / TABLE / _PARTS, _REMEDY)
+    if manifest.get("key") != key:
         return "it was read by another version of ssi, or is of another wiki or language"
     with files.reading(path / TABLE / _PARTS, _REMEDY):
-        return Before(path, [(first, last, documents) for first, last, documents in said["parts"]])
+        return Before(
+            path, [(first, last, documents) for first, last, documents in manifest["parts"]]
+        )
 
 
 def keep_pages(corpus: Path, key: str, parts: Mapping[Path, int | None]) -> None:
@@ -167,13 +169,13 @@ def keep_pages(corpus: Path, key: str, parts: Mapping[Path, int | None]) -> None
     key : of all that decides what is read of a page: the code, and what the site says of titles
     parts : tables of the pieces, in order, each with the number of its part of documents
     """
-    said = []
+    entries = []
     with collection.PartWriter(corpus / TABLE, PAGES_SCHEMA) as writer:
         for part, documents in parts.items():
             ids = pl.read_parquet(part, columns=["id"], glob=False)["id"]
-            said.append([ids.min(), ids.max(), documents])
+            entries.append([ids.min(), ids.max(), documents])
             writer.link(part, len(ids))
-    store.write_json(corpus / TABLE / _PARTS, {"key": key, "parts": said})
+    store.write_json(corpus / TABLE / _PARTS, {"key": key, "parts": entries})
 
 
 def compare(corpus: Path, before: Before) -> dict[str, int]:

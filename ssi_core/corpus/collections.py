@@ -166,8 +166,8 @@ def ingest_collection(
 
 
 def _find(directory: Path) -> tuple[str, list[Path]]:
-    there = directory.iterdir() if directory.is_dir() else ()
-    files = {path.name.lower().removesuffix(".gz"): path for path in sorted(there)}
+    entries = directory.iterdir() if directory.is_dir() else ()
+    files = {path.name.lower().removesuffix(".gz"): path for path in sorted(entries)}
     for name, layout in LAYOUTS.items():
         if all(file in files for file in layout.names):
             return name, [files[file] for file in layout.names]
@@ -203,11 +203,11 @@ def _build(building: Building, layout: Layout, files: list[Path]) -> None:
             }
         )
         writer.write(collection.timeless(texts))
-    asked = [(str(one.number), one.text) for one in queries]
-    write_queries(building.path, pl.DataFrame(asked, schema=["id", "text"], orient="row"))
+    query_texts = [(str(one.number), one.text) for one in queries]
+    write_queries(building.path, pl.DataFrame(query_texts, schema=["id", "text"], orient="row"))
     numbers = {i if layout.by_place else one.number: one.number for i, one in enumerate(queries, 1)}
     known = {one.number for one in documents}
-    kept, skipped, found = _judge(files[2], layout, numbers, known)
+    kept, skipped, lines_read = _judge(files[2], layout, numbers, known)
     rows = [(str(query), str(document), grade) for (query, document), grade in kept.items()]
     names = {"query": pl.String, "document": pl.String, "grade": pl.Int8}
     write_relation(building.path, pl.DataFrame(rows, schema=names, orient="row"))
@@ -217,7 +217,7 @@ def _build(building: Building, layout: Layout, files: list[Path]) -> None:
         judged_queries=len({query for (query, _), grade in kept.items() if grade > 0}),
         judgements=len(kept),
         judgements_not_relevant=sum(grade == 0 for grade in kept.values()),
-        judgements_found=found,
+        judgements_found=lines_read,
     )
     building.skipped.update(sorted(skipped.items()))
     building.skipped.update(sorted(unused.items()))
@@ -229,22 +229,22 @@ def _judge(
     """Grades of judged pairs (query, document), what is left out by reason, and all lines."""
     kept: dict[tuple[int, int], int] = {}
     skipped: Counter[str] = Counter()
-    found = 0
+    lines_read = 0
     for place, line in enumerate(_lines(path), 1):
-        said = line.split()
-        if not said:
+        fields = line.split()
+        if not fields:
             continue
         grades = layout.grades
-        whole = len(said) >= 3 and said[0].isdecimal() and said[1].isdecimal()
-        if not whole or (grades is not None and said[2] not in grades):
+        whole = len(fields) >= 3 and fields[0].isdecimal() and fields[1].isdecimal()
+        if not whole or (grades is not None and fields[2] not in grades):
             codes = "a code" if grades is None else f"one of {', '.join(grades)}"
             raise BadInput(
                 f"{path}: line {place} is {line.strip()[:60]!r}, expected the numbers of a query "
                 f"and a document, and {codes}. Restore the published file."
             )
-        found += 1
-        number, document = int(said[0]), int(said[1])
-        grade = 1 if grades is None else grades[said[2]]
+        lines_read += 1
+        number, document = int(fields[0]), int(fields[1])
+        grade = 1 if grades is None else grades[fields[2]]
         if number not in numbers:
             skipped["judgement_of_unknown_query"] += 1
         elif document not in documents:
@@ -253,4 +253,4 @@ def _judge(
             skipped["judgement_duplicate"] += 1
         else:
             kept[numbers[number], document] = grade
-    return kept, skipped, found
+    return kept, skipped, lines_read

@@ -182,11 +182,11 @@ def download_dump(
         part = path.with_name(path.name + ".part")
         url = f"{place}/{wiki}-{date}-pages-articles.xml.bz2"
         _persist(lambda: _fetch(client, url, part, progress), pause)
-        found = _sha1(part)
-        if found != digest:
+        actual = _sha1(part)
+        if actual != digest:
             part.unlink()
             raise BadInput(
-                f"{part}: sha1 is {found}, the site lists {digest}. The file is removed; run the "
+                f"{part}: sha1 is {actual}, the site lists {digest}. The file is removed; run the "
                 "same command again."
             )
         part.rename(path)

@@ -265,7 +265,7 @@ def read_site(path: Path, language: str | None = None) -> Site:
             f"{path}: the XML is <{etree.QName(root).localname}>, expected <mediawiki>. Give a "
             "pages-articles XML dump."
         )
-    said = root.get("{http://www.w3.org/XML/1998/namespace}lang", "en")
+    code = root.get("{http://www.w3.org/XML/1998/namespace}lang", "en")
     namespaces: dict[str, int] = {}
     case = root.findtext("{*}siteinfo/{*}case", "first-letter")
     for element in root.iterfind("{*}siteinfo/{*}namespaces/{*}namespace"):
@@ -277,7 +277,7 @@ def read_site(path: Path, language: str | None = None) -> Site:
         if key == "0":
             case = element.get("case", case)
     base = _base(root.findtext("{*}siteinfo/{*}base", ""))
-    return Site(language or _language(path, said), case == "first-letter", namespaces, base)
+    return Site(language or _language(path, code), case == "first-letter", namespaces, base)
 
 
 def _base(main_page: str) -> str:

@@ -167,8 +167,8 @@ def _build(
                     else:
                         links.append((name, target, words))
             # The pages that links lead to are known when all are read.
-            found = pl.DataFrame(links, schema=_LINKS, orient="row")
-            found.write_parquet(read / f"{begin // _ROWS:05d}.parquet")
+            frame = pl.DataFrame(links, schema=_LINKS, orient="row")
+            frame.write_parquet(read / f"{begin // _ROWS:05d}.parquet")
             kept.write(rows)
             if progress is not None:
                 progress(begin / len(pages), f"{begin + len(names):,} pages read")
@@ -210,12 +210,12 @@ def _read(
         rows = earlier.take(digests)
         columns = rows.select("title", "text", "timestamp", "url", "links")
         known = dict(zip(rows["place"], columns.iter_rows(), strict=True))
-    found = []
+    entries = []
     for place, name in enumerate(names):
         values = known.get(place) or _values(directory / name)
         if values is not None:
-            found.append((name, digests[place], *values))
-    return pl.DataFrame(found, schema=_SCHEMA, orient="row"), len(known)
+            entries.append((name, digests[place], *values))
+    return pl.DataFrame(entries, schema=_SCHEMA, orient="row"), len(known)
 
 
 def _values(path: Path) -> tuple[str | None, ...] | None:

@@ -126,9 +126,9 @@ def _japanese(line: etree._Element) -> str:
 
 def _english(line: etree._Element) -> str:
     """Translation of the latest step: the check, or the last version before it."""
-    found = line.findall("e")
+    parts = line.findall("e")
     for step in _STEPS:
-        for version in reversed([e for e in found if e.get("type") == step]):
+        for version in reversed([e for e in parts if e.get("type") == step]):
             if words := _words(version):
                 return words
     return ""

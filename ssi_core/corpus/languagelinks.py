@@ -112,10 +112,10 @@ def read_langlinks(source: Source) -> LanguageLinks:
 def _target(source: Source, rows: tuple[list[Any], list[Any]]) -> int:
     """Side that the links of a table lead to; the pages that have them are on the other."""
     named = _WIKI.match(source.path.name)
-    own = named[1].replace("_", "-") if named else ""
-    own = "en" if own == "simple" else own
-    if own in source.languages:
-        return 1 - source.languages.index(own)
+    language = named[1].replace("_", "-") if named else ""
+    language = "en" if language == "simple" else language
+    if language in source.languages:
+        return 1 - source.languages.index(language)
     if rows[0] and rows[1]:
         query, document = source.languages
         raise BadInput(
@@ -150,11 +150,11 @@ def read_sitelinks(source: Source) -> LanguageLinks:
         if not (entity.startswith(b"{") and entity.endswith(b"}")):
             raise _no_entity(source.path, number)
         # Most items lack one of the two; only the others are worth parsing.
-        found = _sitelinks(source.path, number, entity) if all(m in entity for m in marks) else {}
-        if not all(site in found for site in sites):
+        links = _sitelinks(source.path, number, entity) if all(m in entity for m in marks) else {}
+        if not all(site in links for site in sites):
             skipped["entity_without_both"] += 1
             continue
-        pair = [_title(found[s], code) for s, code in zip(sites, source.languages, strict=True)]
+        pair = [_title(links[s], code) for s, code in zip(sites, source.languages, strict=True)]
         rows.append((pair[0], pair[1]))
     schema = {"query": pl.String(), "document": pl.String()}
     return LanguageLinks(pl.DataFrame(rows, schema=schema, orient="row"), None, skipped)
@@ -163,8 +163,8 @@ def read_sitelinks(source: Source) -> LanguageLinks:
 def _sitelinks(path: Path, number: int, entity: bytes) -> dict[str, str]:
     """Site -> title of an item."""
     try:
-        said = json.loads(entity).get("sitelinks") or {}
-        return {site: link["title"] for site, link in dict(said).items()}
+        sitelinks = json.loads(entity).get("sitelinks") or {}
+        return {site: link["title"] for site, link in dict(sitelinks).items()}
     except (ValueError, KeyError, TypeError):
         raise _no_entity(path, number) from None
 
@@ -184,13 +184,13 @@ def read_interlanguage(source: Source) -> LanguageLinks:
     BadInput
         The dump is damaged, or of a third language.
     """
-    own = read_site(source.path).language
-    if own not in source.languages:
+    language = read_site(source.path).language
+    if language not in source.languages:
         raise BadInput(
-            f"{source.path}: its language is {own!r}, those of the corpora are "
+            f"{source.path}: its language is {language!r}, those of the corpora are "
             f"{' and '.join(map(repr, source.languages))}. Give the dump of one of them."
         )
-    side = source.languages.index(own)
+    side = source.languages.index(language)
     other = source.languages[1 - side]
     rows: list[tuple[str, str]] = []
     shares: list[float] = []
@@ -202,8 +202,8 @@ def read_interlanguage(source: Source) -> LanguageLinks:
 
     done = pool.spread(interlanguage_of_piece, pieces(), other, source.processes)
     skipped: Counter[str] = Counter()
-    for number, (found, left_out) in enumerate(done):
-        rows += found
+    for number, (of_piece, left_out) in enumerate(done):
+        rows += of_piece
         skipped["page_too_large"] += left_out
         source.progress(shares[number], f"{len(rows):,} language links read")
     return _one_way(rows, side, skipped)
@@ -213,15 +213,15 @@ def interlanguage_of_piece(piece: Piece, language: str) -> tuple[list[tuple[str,
     """Return page id and title of each link to a language, and the number of pages left out."""
     piece = piece.load()
     mark = re.compile(rf"\[\[\s*{re.escape(language)}\s*:", re.IGNORECASE)
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for page in read_pages(piece):
         if page.namespace != MAIN or page.redirect is not None or not mark.search(page.text):
             continue
         for target, _ in links(page.text):
             prefix, _, title = target.partition(":")
             if prefix.strip().lower() == language and title.strip():
-                found.append((str(page.id), _title(title, language)))
-    return found, piece.left_out
+                pairs.append((str(page.id), _title(title, language)))
+    return pairs, piece.left_out
 
 
 SOURCES: dict[str, Callable[[Source], LanguageLinks]] = {

@@ -194,9 +194,9 @@ def _write_links(
         seen += len(block)
         rows = block
         for side in ("source", "target"):
-            own = names.rename({"name": side, "row": f"{side}_row"})
+            named = names.rename({"name": side, "row": f"{side}_row"})
             rows = rows.with_columns(pl.col(side).str.strip_chars())
-            rows = rows.join(own, on=side, how="left", maintain_order="left")
+            rows = rows.join(named, on=side, how="left", maintain_order="left")
             lost = rows[f"{side}_row"].is_null()
             skipped[f"link_{side}_is_no_document"] += int(lost.sum())
             if len(missing) < _SHOWN:

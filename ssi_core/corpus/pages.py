@@ -66,11 +66,11 @@ def _number(text: str) -> int:
 def _page(element: etree._Element) -> Page:
     # One walk over the children costs less than a search for each; the last revision wins.
     of_page = {child.tag: child for child in element}
-    said = {child.tag: child.text for child in of_page.get("revision", ())}
+    revision = {child.tag: child.text for child in of_page.get("revision", ())}
     title, redirect = _text(of_page, "title"), of_page.get("redirect")
     if not title:
         raise ValueError("it has no title")
-    number, time = said.get("id"), said.get("timestamp")
+    number, time = revision.get("id"), revision.get("timestamp")
     return Page(
         _number(_text(of_page, "id")),
         _number(_text(of_page, "ns") or "0"),
@@ -78,7 +78,7 @@ def _page(element: etree._Element) -> Page:
         None if redirect is None else redirect.get("title", ""),
         _number(number) if number else None,
         datetime.fromisoformat(time) if time else None,
-        said.get("text") or "",
+        revision.get("text") or "",
     )
 
 

@@ -130,13 +130,13 @@ def _quiet(fraction: float, message: str) -> None:
 
 
 def _language(corpus: Collection) -> str:
-    found = corpus.documents.select(pl.col("language").unique()).collect()["language"].to_list()
-    if len(found) != 1:
+    languages = corpus.documents.select(pl.col("language").unique()).collect()["language"].to_list()
+    if len(languages) != 1:
         raise BadInput(
-            f"{corpus.path}: documents in {len(found)} languages, expected one. Ingest each "
+            f"{corpus.path}: documents in {len(languages)} languages, expected one. Ingest each "
             "language into a corpus of its own."
         )
-    return str(found[0])
+    return str(languages[0])
 
 
 def pair_up(
@@ -149,21 +149,21 @@ def pair_up(
     pairs, counts, skipped
         pairs : ``query``, ``document`` (ids) in the order of the documents of the source
     """
-    found = links.frame.with_row_index("place")
+    candidates = links.frame.with_row_index("place")
     for side, column, corpus in zip(
         SIDES, ("query", "document"), (queries, documents), strict=True
     ):
         known = _ids(corpus) if links.by_id == side else _titles(corpus)
         known = known.rename({"id": f"{column}_id", "other": f"{column}_other"})
-        found = found.join(known, left_on=column, right_on="key", how="left")
-    found = found.with_columns(
+        candidates = candidates.join(known, left_on=column, right_on="key", how="left")
+    candidates = candidates.with_columns(
         others=pl.col("query_other").fill_null(0) + pl.col("document_other").fill_null(0)
     ).sort("others", "place")
     skipped = links.skipped.copy()
     taken: tuple[dict[str, str], dict[str, str]] = ({}, {})
     kept: list[tuple[int, str, str]] = []
     redirected = 0
-    rows = found.select("place", "query_id", "document_id", "others").iter_rows()
+    rows = candidates.select("place", "query_id", "document_id", "others").iter_rows()
     for place, query, document, others in rows:
         if query is None or document is None:
             skipped[_missing(query, document)] += 1
@@ -178,7 +178,7 @@ def pair_up(
     schema = {"place": pl.UInt32(), **dict.fromkeys(("query", "document"), pl.String())}
     pairs = pl.DataFrame(kept, schema=schema, orient="row").sort("place").drop("place")
     counts = {
-        "links_found": found.height,
+        "links_found": candidates.height,
         "translations": pairs.height,
         "through_redirects": redirected,
     }
@@ -198,9 +198,9 @@ def _ids(corpus: Collection) -> pl.DataFrame:
 
 def _titles(corpus: Collection) -> pl.DataFrame:
     """Documents by their titles; ``other`` is 1 where it is not their own."""
-    own = corpus.documents.select(key="title", id="id", other=pl.lit(0))
+    titles = corpus.documents.select(key="title", id="id", other=pl.lit(0))
     other = corpus.redirects.select(key="text", id="target", other=pl.lit(1))
-    return pl.concat([own, other]).unique("key", keep="first", maintain_order=True).collect()
+    return pl.concat([titles, other]).unique("key", keep="first", maintain_order=True).collect()
 
 
 def _no_mates(
@@ -214,11 +214,11 @@ def _no_mates(
             f"{path}: it has no link between {languages[0]!r} and {languages[1]!r}{also}. Give a "
             "source of one of these wikis, or other corpora."
         )
-    said = ", ".join(
+    reasons = ", ".join(
         f"{n:,} {name.removeprefix('link_').replace('_', ' ')}" for name, n in lost.items()
     )
     return (
         f"{path}: no mates; of its links between {languages[0]!r} and {languages[1]!r} none has "
-        f"both pages in {corpora[0].path} and {corpora[1].path} ({said}). Give a source and "
+        f"both pages in {corpora[0].path} and {corpora[1].path} ({reasons}). Give a source and "
         "corpora of the same wikis."
     )

@@ -213,8 +213,8 @@ def _missing(piece: Piece, marks: Marks, there: set[int]) -> Iterator[tuple[int,
 def _read(piece: Piece, pieces: Pieces, marks: Marks | None) -> dict[str, pl.DataFrame] | None:
     """Return the tables of a piece; None where its pages are not those that were marked."""
     kept = pieces.before.take(marks) if pieces.before and marks else None
-    there = set() if kept is None else set(kept.pages["place"])
-    runs = [(0, piece)] if marks is None else _missing(piece, marks, there)
+    unchanged = set() if kept is None else set(kept.pages["place"])
+    runs = [(0, piece)] if marks is None else _missing(piece, marks, unchanged)
     rows = _Rows(pieces.site)
     for first, run in runs:
         for place, page in enumerate(read_pages(run), first):
@@ -222,7 +222,7 @@ def _read(piece: Piece, pieces: Pieces, marks: Marks | None) -> dict[str, pl.Dat
     texts, pages = rows.texts(), rows.readings()
     if marks is not None:
         places = set(pages["place"])
-        if len(places) < pages.height or len(places) + len(there) != len(marks):
+        if len(places) < pages.height or len(places) + len(unchanged) != len(marks):
             return None
     mark = [marks.digests[place] if marks else None for place in pages["place"]]
     pages = pages.with_columns(mark=pl.Series(mark, dtype=pl.Binary))

@@ -56,16 +56,16 @@ def counts_of(pages: pl.DataFrame) -> Counter[str]:
     "rows" are documents, "of_cells" those of them that are nothing but tables, "targets" pairs of a
     document and a title that it links to; all before the second pass.
     """
-    found = Counter(pages=pages.height, links_found=int(pages["links"].sum()))
+    counts = Counter(pages=pages.height, links_found=int(pages["links"].sum()))
     for kind, name in _FROM.items():
-        found[f"link_from_{name}"] = int(pages.filter(kind=kind)["links"].sum())
-    found["page_other_namespace"] = pages.filter(kind=OTHER).height
+        counts[f"link_from_{name}"] = int(pages.filter(kind=kind)["links"].sum())
+    counts["page_other_namespace"] = pages.filter(kind=OTHER).height
     for name in CATEGORIES:
-        found[f"link_{name}"] = int(pages[f"link_{name}"].sum())
-    found["of_cells"] = int(pages["of_cells"].sum())
-    found["rows"] = pages.filter(kind=DOCUMENT).height
-    found["targets"] = int(pages["titles"].list.n_unique().sum())
-    return found
+        counts[f"link_{name}"] = int(pages[f"link_{name}"].sum())
+    counts["of_cells"] = int(pages["of_cells"].sum())
+    counts["rows"] = pages.filter(kind=DOCUMENT).height
+    counts["targets"] = int(pages["titles"].list.n_unique().sum())
+    return counts
 
 
 def places_in(row: int) -> tuple[int, int]:

@@ -16,11 +16,11 @@ from ssi_core.corpus.links import Settled
 
 def write_redirects(corpus: Path, settled: Settled) -> None:
     """Write the other names of the documents that are written, in the order of their pages."""
-    own = pl.scan_parquet(files.parts_in(corpus / "documents"), glob=False).select("title")
+    titles = pl.scan_parquet(files.parts_in(corpus / "documents"), glob=False).select("title")
     other = (
         settled.names.lazy()
         .filter(pl.col("destination").is_not_null())
-        .join(own, on="title", how="anti", maintain_order="left")
+        .join(titles, on="title", how="anti", maintain_order="left")
         .select(source="id", target="destination", text="title")
         .collect()
     )

@@ -96,14 +96,14 @@ class Earlier:
         schema = {"place": pl.Int64, "digest": pl.Binary}
         wanted = pl.DataFrame({"place": range(len(digests)), "digest": digests}, schema=schema)
         wanted = wanted.join(self._known, on="digest", how="inner", maintain_order="left")
-        found = []
+        frames = []
         for (part, texts), rows in wanted.partition_by("part", "texts", as_dict=True).items():
             read = _frame(files.parts_in(self.path / TABLE)[part])
             words = _frame(self._documents[texts], "id", "text")
             rows = rows.select("place", "digest", "id").join(read, on=["digest", "id"], how="left")
             rows = rows.unique("place", keep="first", maintain_order=True).drop("digest")
-            found.append(rows.join(words, on="id", how="left"))
-        return pl.concat([self._nothing, *found])
+            frames.append(rows.join(words, on="id", how="left"))
+        return pl.concat([self._nothing, *frames])
 
 
 def open_earlier(path: Path, source: str, columns: Sequence[str], key: str) -> Earlier | str:

@@ -39,15 +39,15 @@ def read_rows(path: Path, table: str, columns: int) -> Iterator[tuple[Row, float
         buffer += block
         place, moved = 0, True
         while moved:
-            found = (row.match if inside else start.search)(buffer, place)
-            moved = found is not None
-            if found is None:
+            match = (row.match if inside else start.search)(buffer, place)
+            moved = match is not None
+            if match is None:
                 continue
-            place = found.end()
+            place = match.end()
             if inside:
                 rows += 1
-                yield found.groups()[:-1], share
-                inside = found[columns + 1] == b","
+                yield match.groups()[:-1], share
+                inside = match[columns + 1] == b","
             else:
                 inside = True
         if inside and len(buffer) - place > _LARGEST_ROW:

@@ -77,13 +77,13 @@ class Site:
     @property
     def hidden(self) -> frozenset[str]:
         """Prefixes of links that leave no word in a text: files, categories, languages."""
-        own = {name for name, key in self.namespaces.items() if key in (FILE, CATEGORY)}
-        return HIDDEN | own
+        prefixes = {name for name, key in self.namespaces.items() if key in (FILE, CATEGORY)}
+        return HIDDEN | prefixes
 
     def namespace(self, prefix: str) -> int | None:
         """Return the number of the namespace of that name (lower case, blanks), or None."""
-        found = self.namespaces.get(prefix)
-        return _CANONICAL.get(prefix) if found is None else found
+        namespace = self.namespaces.get(prefix)
+        return _CANONICAL.get(prefix) if namespace is None else namespace
 
     def url(self, title: str) -> str | None:
         """Return the address of a page; None where the base is not known.

@@ -149,7 +149,7 @@ def _frame(rows: list[tuple[str | None, str, str]]) -> pl.DataFrame:
 def read_documents(path: Path) -> Iterator[tuple[str | None, str, str]]:
     """Yield number, title and text of the documents of a file; the number may be missing."""
     lines: list[str] = []
-    inside = found = False
+    inside = any_document = False
     place = 0
     for place, line in enumerate(_lines(path), 1):
         mark = line.strip()[:6].upper()
@@ -159,7 +159,7 @@ def read_documents(path: Path) -> Iterator[tuple[str | None, str, str]]:
                     f"{path}: line {place} begins a document within another: a </DOC> is missing "
                     "before it. Restore the file."
                 )
-            lines, inside, found = [], True, True
+            lines, inside, any_document = [], True, True
         if inside:
             lines.append(line)
         if mark.startswith("</DOC>"):
@@ -167,7 +167,7 @@ def read_documents(path: Path) -> Iterator[tuple[str | None, str, str]]:
             inside = False
     if inside:
         raise BadInput(f"{path}: it ends at line {place} within a document. Restore the file.")
-    if not found:
+    if not any_document:
         raise BadInput(f"{path}: no line begins with <DOC>. Is it a file of TREC's documents?")
 
 

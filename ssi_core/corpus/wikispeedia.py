@@ -151,9 +151,9 @@ def write_articles(building: Building, directory: Path, progress: Progress | Non
             writer.write(labels.filter(pl.col("id").is_in(kept)).unique(maintain_order=True))
     rows = {name: row for row, name in enumerate(names)}
     pairs = Counter((source, target) for source, target in rows_of(directory / LINKS, 2))
-    found = [(rows[s], t, n) for (s, t), n in pairs.items() if s in rows]
+    links = [(rows[s], t, n) for (s, t), n in pairs.items() if s in rows]
     schema = {"row": pl.Int64, "title": pl.String, "n": pl.UInt32}
-    targets = pl.DataFrame(found, schema=schema, orient="row").with_columns(anchor=pl.lit(""))
+    targets = pl.DataFrame(links, schema=schema, orient="row").with_columns(anchor=pl.lit(""))
     resolved = resolve_links(targets, settled)
     categories = resolved.counts
     with collection.relation_writer(building.path, collection.LINK) as writer:
@@ -164,7 +164,7 @@ def write_articles(building: Building, directory: Path, progress: Progress | Non
     )
     building.skipped.update(settled.skipped)
     building.skipped["page_without_text"] = len(listed) - len(names)
-    building.skipped["link_from_missing_page"] = total - sum(n for _, _, n in found)
+    building.skipped["link_from_missing_page"] = total - sum(n for _, _, n in links)
     building.skipped.update({f"link_{name}": n for name, n in sorted(categories.items()) if n})
 
 

@@ -208,8 +208,8 @@ def _contains(sorted_items: NDArray[Any], items: NDArray[Any]) -> NDArray[np.boo
     if len(sorted_items) == 0:
         return np.zeros(len(items), bool)
     place = np.searchsorted(sorted_items, items).clip(max=len(sorted_items) - 1)
-    found: NDArray[np.bool_] = sorted_items[place] == items
-    return found
+    matches: NDArray[np.bool_] = sorted_items[place] == items
+    return matches
 
 
 def _lists(keys: Int64, rows: Any, columns: Any, width: int) -> Lists:

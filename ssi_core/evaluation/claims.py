@@ -236,7 +236,7 @@ def _means(
 ) -> dict[str, pl.DataFrame]:
     """Return the means of the rows that claims name, in the order of the rows."""
     named = {label for claim in claims for label in claim.rows}
-    means = {label: average_seeds(own) for label, own in rows.items() if label in named}
+    means = {label: average_seeds(reports) for label, reports in rows.items() if label in named}
     for claim in claims:
         if claim.measure not in PER_QUERY:
             raise ValueError(f"measure={claim.measure!r}, expected one of {', '.join(PER_QUERY)}")

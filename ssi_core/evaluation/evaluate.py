@@ -65,10 +65,10 @@ def rank(
     parts = []
     for first, last in blocks(len(chosen.queries), len(chosen.documents)):
         relevant = chosen.relevant.part(first, last)
-        own = slice(chosen.relevant.start[first], chosen.relevant.start[last])
+        span = slice(chosen.relevant.start[first], chosen.relevant.start[last])
         barred = chosen.barred.part(first, last)
         scores = score(first, last)
-        parts.append(count(scores, chosen.outside, barred, relevant, chosen.grade[own]))
+        parts.append(count(scores, chosen.outside, barred, relevant, chosen.grade[span]))
         if look is not None:
             look(first, scores)
     names = ("rank", "above", "tied", "grade", "irrelevant")
@@ -287,8 +287,8 @@ def _slices(task: Task, chosen: Candidates, ranks: Ranks, per_query: pl.DataFram
     owner = ranks.owner
     document = chosen.documents[chosen.relevant.items]
     words = per_query["query_words"].to_numpy()[owner]
-    found = slices.masks(task, chosen.queries[owner], document, words)
-    return slices.measured(ranks, found, per_query["id"])
+    masks = slices.masks(task, chosen.queries[owner], document, words)
+    return slices.measured(ranks, masks, per_query["id"])
 
 
 def _scores(queries: Vectors, documents: Vectors, threads: int) -> Callable[[int, int], Float32]:

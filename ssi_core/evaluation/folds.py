@@ -35,8 +35,8 @@ def fold_of(task: Task, number: int | None) -> Task:
     if number is None:
         return task
     if not 1 <= number <= known:
-        said = f"its folds are 1 to {known}" if known else "it has no folds"
-        raise BadInput(f"task {task.path}: fold {number} is not there; {said}.")
+        choice = f"its folds are 1 to {known}" if known else "it has no folds"
+        raise BadInput(f"task {task.path}: fold {number} is not there; {choice}.")
     return task.folds[number - 1]
 
 

@@ -158,14 +158,14 @@ def best_so_far(champions: Mapping[str, Report], measure: str) -> str | None:
 def _guards(challenger: Report, champion: Report, rule: Rule) -> list[Judgement]:
     if challenger.slices is None or champion.slices is None:
         return []
-    there = champion.slices["slice"].unique(maintain_order=True)
-    names = [name for name in there if name in rule.guards or name.startswith(LANGUAGE)]
-    found = []
+    slices = champion.slices["slice"].unique(maintain_order=True)
+    names = [name for name in slices if name in rule.guards or name.startswith(LANGUAGE)]
+    judgements = []
     for name in names:
-        own = challenger.slices.filter(slice=name), champion.slices.filter(slice=name)
-        new, old = _aligned(*own, rule.measure, name)
-        found.append(_judge(name, new, old, rule.margin * float(old.mean()), rule.level, rule))
-    return found
+        sides = challenger.slices.filter(slice=name), champion.slices.filter(slice=name)
+        new, old = _aligned(*sides, rule.measure, name)
+        judgements.append(_judge(name, new, old, rule.margin * float(old.mean()), rule.level, rule))
+    return judgements
 
 
 def _aligned(
@@ -196,7 +196,7 @@ def _said(found: Judgement, measure: str) -> str:
     numbers = f"{measure} {found.champion:.4f} -> {found.challenger:.4f}"
     compared = f"p = {found.p:.2g} {'<' if found.passed else '>='} {found.level:.2g}"
     if found.margin is None:
-        said = "better" if found.passed else "not shown to be better"
+        verdict = "better" if found.passed else "not shown to be better"
     else:
-        said = f"not shown to lose less than {found.margin:.4f}"
-    return f"{found.what}: {said}, {numbers} ({compared}, {found.queries} queries)"
+        verdict = f"not shown to lose less than {found.margin:.4f}"
+    return f"{found.what}: {verdict}, {numbers} ({compared}, {found.queries} queries)"

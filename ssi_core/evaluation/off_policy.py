@@ -235,9 +235,10 @@ class OffPolicy:
         theta = self._examination(counts)
         weighed = self.weigh(counts, theta)
         places, total = weighed.places, counts.visits.sum()
-        there, anywhere = weighed.weights > 0, weighed.pair_weights > 0
+        supported, anywhere = weighed.weights > 0, weighed.pair_weights > 0
         never = [
-            float(places @ ~seen / places.sum()) for seen in (there, there | anywhere, anywhere)
+            float(places @ ~seen / places.sum())
+            for seen in (supported, supported | anywhere, anywhere)
         ]
         shown = _at(counts.shown, self._of["cell"])
         visits = _effective(weighed.weights, shown) * total / counts.shown.sum()
@@ -277,14 +278,14 @@ class _Known:
         policy = policy.filter(pl.col("probability") > 0).select(*keys, "probability")
         _check_policy(policy, cells.join(policy, on=keys, how="anti"))
         filled = policy.group_by("page", "position").agg(filled=pl.col("probability").sum())
-        own = _joined(ranking, policy, filled)
+        joined = _joined(ranking, policy, filled)
         self.shown, self.filled = (
-            np.array(own[name].fill_null(0), np.float64) for name in ("probability", "filled")
+            np.array(joined[name].fill_null(0), np.float64) for name in ("probability", "filled")
         )
-        asked = ranking.select("page", "ad").with_row_index("row")
-        own = _joined(asked.join(policy, on=["page", "ad"]), theta)
-        self._row, self._k = _numbers(own, "row"), _numbers(own, "k")
-        self._probability = np.array(own["probability"], np.float64)
+        ranked = ranking.select("page", "ad").with_row_index("row")
+        joined = _joined(ranked.join(policy, on=["page", "ad"]), theta)
+        self._row, self._k = _numbers(joined, "row"), _numbers(joined, "k")
+        self._probability = np.array(joined["probability"], np.float64)
 
     def looks(self, theta: Float64) -> Float64:
         """Return ``sum_l mu(d, l | q) theta_l`` of the pair of each place."""
@@ -366,16 +367,16 @@ def estimate_clicks(
         raise BadInput(_without_support(facts))
     value, resamples = problem.estimate(counts), bootstrap(problem, rounds=rounds, seed=seed)
     length = counts.shown.sum() / counts.visits.sum()
-    found: dict[str, Estimate | None] = dict.fromkeys(("logged", *ESTIMATORS))
+    estimates: dict[str, Estimate | None] = dict.fromkeys(("logged", *ESTIMATORS))
     for name in ("logged", *supported):
         gains = resamples[name] - resamples["logged"]
         unseen = facts[name].never_shown * length
-        found[name] = Estimate(
+        estimates[name] = Estimate(
             *_interval(value[name], resamples[name], unseen),
             *_interval(value[name] - value["logged"], gains, unseen),
             *facts[name],
         )
-    return found
+    return estimates
 
 
 def _interval(value: float, resamples: pl.Series, unseen: float) -> tuple[float, float, float]:

@@ -123,8 +123,10 @@ class Popularity:
         """Return the measures of `PER_QUERY`; nothing for a task that has none."""
         if self._popular is None:
             return {}
-        there = self._top >= 0
-        share = np.sum(self._popular[self._top] & there, axis=1) / np.maximum(1, there.sum(axis=1))
+        filled = self._top >= 0
+        share = np.sum(self._popular[self._top] & filled, axis=1) / np.maximum(
+            1, filled.sum(axis=1)
+        )
         return {"popular_at_10": share, "rank_loss_matched": self._matched()}
 
     def of_all(self, ranks: Ranks) -> tuple[dict[str, float], dict[str, float]]:

@@ -44,7 +44,7 @@ def ranking_of(
     """
     linked = read_linked(clicks, CLICK)
     names = cells["page"].unique().sort()
-    pages, asked = np.unique(number_of(names, linked.queries.names), return_inverse=True)
+    pages, query = np.unique(number_of(names, linked.queries.names), return_inverse=True)
     queries = _vectors(fitted, linked.queries, pages, "query")
     places = cells.select("page", "position").unique().sort("page", "position")
     places = places.with_columns(rank=pl.col("position").rank("dense").over("page").cast(pl.Int64))
@@ -52,9 +52,9 @@ def ranking_of(
         rows = np.arange(len(linked.documents))
         documents = _vectors(fitted, linked.documents, rows, "document")
         most = int(places["rank"].to_numpy().max())
-        best: Int64 = _best(queries, documents, most, threads)[asked].astype(np.int64)
+        best: Int64 = _best(queries, documents, most, threads)[query].astype(np.int64)
     else:
-        best = _best_shown(fitted, linked.documents, queries, asked, names, cells, threads)
+        best = _best_shown(fitted, linked.documents, queries, query, names, cells, threads)
     page = np.repeat(np.arange(len(best)), best.shape[1])
     ranked = pl.DataFrame(
         {
@@ -97,10 +97,10 @@ def _best_shown(
     ends = np.column_stack([asked[page], ad]).astype(np.int32)
     scores: Float32 = score_pairs(queries, documents, ends, threads=threads)
     order = np.lexsort((rows[ad], -scores, page))
-    page, own = page[order], rows[ad[order]]
+    page, row = page[order], rows[ad[order]]
     rank = np.arange(len(page)) - np.searchsorted(page, page)
     best = np.full((len(names), int(rank.max()) + 1), -1, np.int64)
-    best[page, rank] = own
+    best[page, rank] = row
     return best
 
 

@@ -44,8 +44,8 @@ def load_report(directory: Path) -> Report:
             name: {k: math.nan if v is None else float(v) for k, v in rest[name].items()}
             for name in ("means", "errors", "bounds")
         }
-        there = (directory / _SLICES).exists()
-        slices = pl.read_parquet(directory / _SLICES, glob=False) if there else None
+        sliced = (directory / _SLICES).exists()
+        slices = pl.read_parquet(directory / _SLICES, glob=False) if sliced else None
         candidates = rest.get("candidates")
         return Report(per_query, **numbers, slices=slices, candidates=candidates)
 

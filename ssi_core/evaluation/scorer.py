@@ -160,13 +160,13 @@ def score_pairs(
         order = np.argsort(query_row, kind="stable")
         for part in _few(queries, 0, length(queries)):
             bounds = np.searchsorted(query_row, [part.start, part.stop], sorter=order)
-            own = order[bounds[0] : bounds[1]]
-            asked, row = np.unique(query_row[own], return_inverse=True)
-            added = np.zeros(len(own), np.float32)
-            met = _met(queries, asked)
+            places = order[bounds[0] : bounds[1]]
+            distinct, row = np.unique(query_row[places], return_inverse=True)
+            added = np.zeros(len(places), np.float32)
+            met = _met(queries, distinct)
             rows_met = np.asarray(row, np.int32)
-            _add_pairs(met, documents.sparse, rows_met, document_row[own], added, threads)
-            scores[own] += added
+            _add_pairs(met, documents.sparse, rows_met, document_row[places], added, threads)
+            scores[places] += added
     return scores
 
 

@@ -138,5 +138,5 @@ class SlateValidator:
             self._rows,
             threads=self._threads,
         )
-        found = slate_measures(self._slates, scores, self._chosen)
-        return float(found["slate_rank_loss"].mean())
+        measures = slate_measures(self._slates, scores, self._chosen)
+        return float(measures["slate_rank_loss"].mean())

@@ -65,7 +65,7 @@ def masks(task: Task, query: Int32, document: Int32, words: Int64) -> dict[str, 
     often = links[document] >= _half_have(links)
     _, first = np.unique(query, return_index=True)
     short = words <= np.median(words[first])
-    found = {
+    slices = {
         "warm": linked & ~cold,
         "negative_only": ~linked & ~cold,
         "cold": cold,
@@ -76,16 +76,16 @@ def masks(task: Task, query: Int32, document: Int32, words: Int64) -> dict[str, 
     }
     if task.queries is task.documents:
         width = np.int64(len(task.documents))
-        there = task.train.rows[:, 0] * width + task.train.rows[:, 1]
-        back = np.isin(document * width + query, there)
-        found |= {"reciprocal": back, "one_way": ~back}
+        trained = task.train.rows[:, 0] * width + task.train.rows[:, 1]
+        back = np.isin(document * width + query, trained)
+        slices |= {"reciprocal": back, "one_way": ~back}
     width = np.int64(len(task.documents))
     pairs = query * width + document
     for name, rows in task.marked.items():
-        found[name] = np.isin(pairs, rows[:, 0] * width + rows[:, 1])
+        slices[name] = np.isin(pairs, rows[:, 0] * width + rows[:, 1])
     names = [name for group in GROUPS.values() for name in group]
     names += [name for name in task.marked if name not in names]
-    return {name: found[name] for name in names if name in found and found[name].any()}
+    return {name: slices[name] for name in names if name in slices and slices[name].any()}
 
 
 def _half_have(links: NDArray[np.integer]) -> int:
@@ -127,9 +127,9 @@ def measured(ranks: Ranks, found: Mapping[str, Mask], ids: pl.Series) -> pl.Data
     for name, mask in found.items():
         part = part_of(ranks, mask)
         values = {measure: of(part) for measure, of in MEASURES.items()}
-        said = {"slice": [name] * len(ids), "id": ids, "relevant": part.relevant, **values}
-        said["candidates"] = part.relevant + part.irrelevant
-        frames.append(pl.DataFrame(said, schema=SCHEMA).filter(pl.col("relevant") > 0))
+        columns = {"slice": [name] * len(ids), "id": ids, "relevant": part.relevant, **values}
+        columns["candidates"] = part.relevant + part.irrelevant
+        frames.append(pl.DataFrame(columns, schema=SCHEMA).filter(pl.col("relevant") > 0))
     return pl.concat(frames)
 
 
@@ -148,17 +148,17 @@ def summary(frames: Sequence[pl.DataFrame]) -> dict[str, dict[str, float]]:
     its error with ``_se``; no error for a single query. Reports of an earlier version have fewer
     """
     every = pl.concat(frames, how="diagonal").group_by("slice", "id", maintain_order=True).mean()
-    found = {}
+    means = {}
     for (name,), part in every.group_by("slice", maintain_order=True):
-        said = {"queries": float(len(part)), "relevant": float(part["relevant"].sum())}
+        numbers = {"queries": float(len(part)), "relevant": float(part["relevant"].sum())}
         if "candidates" in part.columns and part["candidates"].null_count() == 0:
-            said["candidates"] = float(part["candidates"].mean())  # type: ignore[arg-type]
+            numbers["candidates"] = float(part["candidates"].mean())  # type: ignore[arg-type]
         for measure in (name for name in MEASURES if name in part.columns):
             if part[measure].null_count():
                 continue
             values = part[measure].to_numpy()
             error = standard_error(values)
-            said |= {measure: float(values.mean())}
-            said |= {f"{measure}_se": error} if math.isfinite(error) else {}
-        found[str(name)] = said
-    return found
+            numbers |= {measure: float(values.mean())}
+            numbers |= {f"{measure}_se": error} if math.isfinite(error) else {}
+        means[str(name)] = numbers
+    return means

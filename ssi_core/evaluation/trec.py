@@ -103,10 +103,10 @@ def write_trec(
                     }
                 )
 
-    relevant, (asked, judged) = chosen.relevant, _not_relevant(task, chosen)
-    query = np.concatenate([np.repeat(np.arange(len(relevant)), relevant.lengths), asked])
+    relevant, (judged_queries, judged) = chosen.relevant, _not_relevant(task, chosen)
+    query = np.concatenate([np.repeat(np.arange(len(relevant)), relevant.lengths), judged_queries])
     document = np.concatenate([relevant.items, judged])
-    grade = np.concatenate([chosen.grade, np.zeros(len(asked), np.int8)])
+    grade = np.concatenate([chosen.grade, np.zeros(len(judged_queries), np.int8)])
     order = np.lexsort((document, query))
     qrels = pl.DataFrame(
         {
@@ -164,10 +164,10 @@ def _rankings(
     scores: Float32, chosen: Candidates, first: int, last: int
 ) -> Iterator[tuple[Int64, Float32]]:
     """Columns and scores of the candidates of each query, in the order of the protocol."""
-    own = slice(chosen.relevant.start[first], chosen.relevant.start[last])
+    part = slice(chosen.relevant.start[first], chosen.relevant.start[last])
     barred, relevant = chosen.barred.part(first, last), chosen.relevant.part(first, last)
     # The count leaves -inf where a column is no candidate.
-    count(scores, chosen.outside, barred, relevant, chosen.grade[own])
+    count(scores, chosen.outside, barred, relevant, chosen.grade[part])
     for row in scores:
         order = np.argsort(-row, kind="stable")
         order = order[: np.count_nonzero(row > -np.inf)]

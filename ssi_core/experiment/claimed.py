@@ -63,7 +63,7 @@ def printed_claims(rows: Sequence[Row]) -> tuple[Claim, ...]:
     has none), or, where none is printed for the task, as with rank loss, by more than 5 % of the
     smaller value.
     """
-    found = []
+    claims = []
     for measure in MEASURES:
         largest = _largest_errors(rows, measure)
         for first, second in combinations(rows, 2):
@@ -75,8 +75,8 @@ def printed_claims(rows: Sequence[Row]) -> tuple[Claim, ...]:
             lower_first = values[0] < values[1]  # type: ignore[operator]
             better = lower_first == (measure in LOWER_IS_BETTER)
             above, below = (first, second) if better else (second, first)
-            found.append(Claim(above.label, below.label, measure))
-    return tuple(found)
+            claims.append(Claim(above.label, below.label, measure))
+    return tuple(claims)
 
 
 def _largest_errors(rows: Sequence[Row], measure: str) -> dict[str, float]:

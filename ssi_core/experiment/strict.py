@@ -18,12 +18,12 @@ def read(kind: type[T], said: Any, where: str) -> T:
     """Build a dataclass from values: every key known, every value of the declared kind."""
     assert is_dataclass(kind)
     said, hints = mapping(said, where), get_type_hints(kind)
-    own: list[Field[Any]] = [f for f in fields(kind) if f.init]
-    names = [f.name for f in own if f.name != "where"]
+    parameters: list[Field[Any]] = [f for f in fields(kind) if f.init]
+    names = [f.name for f in parameters if f.name != "where"]
     for key in said:
         if key not in names:
             raise BadInput(f"{where}: no key {instead(key, names)}")
-    for f in own:
+    for f in parameters:
         if f.name not in said and f.default is MISSING and f.default_factory is MISSING:
             raise BadInput(f"{where}: {f.name} is missing, expected {_say(hints[f.name])}.")
     values = {key: _value(hints[key], value, f"{where}: {key}") for key, value in said.items()}

@@ -115,16 +115,16 @@ def _limited(model: str, said: Mapping[str, Any], budget: int, where: str) -> di
     # Hyper-parameters with every budget lowered; a value of a wrong kind is the reader's to refuse.
     from ssi_core.models import MODELS
 
-    found = dict(said)
+    limited = dict(said)
     for f in fields(MODELS[model]) if model in MODELS else ():
         value = said.get(f.name, f.default)
         if f.name.endswith("budget") and isinstance(value, int) and value > budget:
-            found[f.name] = budget
+            limited[f.name] = budget
     if parts := _parts(said, where):
-        found["parts"] = tuple(
+        limited["parts"] = tuple(
             _limited(str(part.get("model")), part, budget, where) for part in parts
         )
-    return found
+    return limited
 
 
 def _parts(parameters: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
@@ -217,8 +217,8 @@ class Table:
 
     def seeds_of(self, row: Row, asked: int | None = None) -> range:
         """Seeds of a row: its own number, else the number asked for, else the table's."""
-        own = row.seeds if row.seeds is not None else asked if asked is not None else self.seeds
-        return range(own)
+        seeds = row.seeds if row.seeds is not None else asked if asked is not None else self.seeds
+        return range(seeds)
 
     def select(self, labels: Sequence[str]) -> Table:
         """Return the table with some of its rows, those that they start from, and their claims."""
@@ -255,8 +255,8 @@ class Table:
         )
         if rows == self.rows:
             return self
-        said = f"No training of more than {budget:,} triples."
-        return replace(self, rows=rows, note=f"{self.note}\n{said}" if self.note else said)
+        limit = f"No training of more than {budget:,} triples."
+        return replace(self, rows=rows, note=f"{self.note}\n{limit}" if self.note else limit)
 
     def views(self, task: str) -> tuple[str, ...]:
         """Names of the views that the rows of a task read, sorted; every such row is checked."""
@@ -286,8 +286,8 @@ class Table:
 def _written(value: Any, *names: str) -> dict[str, Any]:
     # Fields of a dataclass as TOML holds them: TOML has no null.
     names = names or tuple(f.name for f in fields(value))
-    said = {name: getattr(value, name) for name in names}
-    return {name: one for name, one in said.items() if one is not None}
+    values = {name: getattr(value, name) for name in names}
+    return {name: one for name, one in values.items() if one is not None}
 
 
 def _written_claim(claim: Claim) -> dict[str, Any]:
@@ -302,8 +302,8 @@ def _written_task(spec: TaskSpec) -> dict[str, Any]:
 
 
 def _written_row(row: Row) -> dict[str, Any]:
-    said = _written(row, "label", "model", "task", "seeds", "start", "like", "note")
-    said |= {k: list(v) if isinstance(v, tuple) else v for k, v in row.parameters.items()}
+    values = _written(row, "label", "model", "task", "seeds", "start", "like", "note")
+    values |= {k: list(v) if isinstance(v, tuple) else v for k, v in row.parameters.items()}
     if paper := _written(row.paper):
-        said["paper"] = paper
-    return said
+        values["paper"] = paper
+    return values

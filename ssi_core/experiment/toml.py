@@ -47,8 +47,8 @@ def _find(name_or_path: str | Path, packaged: Path | None) -> Path:
     with files.reading(path, "Check the path."):  # a name can be too long for a file
         if not path.is_file() and packaged is not None:
             path = packaged / f"{name_or_path}.toml"
-        found = path.is_file()
-    if not found:
+        is_path = path.is_file()
+    if not is_path:
         known = sorted(p.stem for p in packaged.glob("*.toml")) if packaged else []
         raise BadInput(f"no table {instead(str(name_or_path), known)} A path of a file does too.")
     return path
@@ -56,17 +56,17 @@ def _find(name_or_path: str | Path, packaged: Path | None) -> Path:
 
 def _extended(path: Path, packaged: Path | None, seen: tuple[Path, ...]) -> dict[str, Any]:
     try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise BadInput(f"{path}: not TOML: {error}. Repair it there.") from None
     except RecursionError:
         raise BadInput(f"{path}: its values are nested too deep. Write them flat.") from None
-    if "extends" not in said:
-        return said
-    base = _find(str(said.pop("extends")), packaged)
+    if "extends" not in values:
+        return values
+    base = _find(str(values.pop("extends")), packaged)
     if base in (*seen, path):
         raise BadInput(f"{path}: extends {base}, which extends it; a table cannot hold itself.")
-    return _merged(_extended(base, packaged, (*seen, path)), said, str(path))
+    return _merged(_extended(base, packaged, (*seen, path)), values, str(path))
 
 
 def _merged(base: dict[str, Any], own: dict[str, Any], where: str) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _merged(base: dict[str, Any], own: dict[str, Any], where: str) -> dict[str, 
     for name in ("tasks", "defaults"):
         if name in base or name in own:
             at = f"{where}: [{name}]"
-            lower, upper = (mapping(said.get(name, {}), at) for said in (base, own))
+            lower, upper = (mapping(values.get(name, {}), at) for values in (base, own))
             nested[name] = {
                 key: {**mapping(lower.get(key, {}), at), **mapping(upper.get(key, {}), at)}
                 for key in {**lower, **upper}
@@ -120,28 +120,30 @@ def parse_table(said: Mapping[str, Any], where: str = "table") -> Table:
             raise BadInput(
                 f"{where}: [defaults.{model}]: no row has the model {instead(model, used)}"
             )
-    made = tuple(_row(row, n, defaults, tuple(tasks), where) for n, row in enumerate(rows, 1))
+    parsed_rows = tuple(
+        _row(row, n, defaults, tuple(tasks), where) for n, row in enumerate(rows, 1)
+    )
     parsed = {
         "tasks": {name: _task(spec, f"{where}: [tasks.{name}]") for name, spec in tasks.items()},
-        "rows": made,
-        "claims": read_claims(claims, made, where),
+        "rows": parsed_rows,
+        "claims": read_claims(claims, parsed_rows, where),
         "printed": _printed(tables(said.pop("printed", []), f"{where}: [[printed]]"), where),
     }
-    said.setdefault("baseline", made[0].label)
+    said.setdefault("baseline", parsed_rows[0].label)
     table = read(Table, {**said, **parsed}, where)
     _check(table, where)
     return table
 
 
 def _printed(said: Sequence[Mapping[str, Any]], where: str) -> tuple[PrintedRow, ...]:
-    made = []
+    printed = []
     for number, row in enumerate(said, 1):
         at = f"{where}: [[printed]] {row.get('label', number)!r}"
         paper = read(Published, row.get("paper", {}), f"{at}: paper")
         if not paper.any_measure:
             raise BadInput(f"{at}: no measure is printed; give one in [printed.paper].")
-        made.append(read(PrintedRow, {**row, "paper": paper}, at))
-    return tuple(made)
+        printed.append(read(PrintedRow, {**row, "paper": paper}, at))
+    return tuple(printed)
 
 
 def _parts(row: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
@@ -156,7 +158,7 @@ _NOT_OF_LIKE = ("label", "start", "like", "note", "paper")
 def _with_likes(rows: Sequence[dict[str, Any]], where: str) -> list[dict[str, Any]]:
     """Return rows with what they leave to the row that they are like: ``like = LABEL``."""
     labels = {str(row.get("label")): row for row in rows}
-    made = []
+    changed = []
     for row in rows:
         other: Mapping[str, Any] = {}
         if "like" in row:
@@ -165,8 +167,8 @@ def _with_likes(rows: Sequence[dict[str, Any]], where: str) -> list[dict[str, An
                 raise BadInput(f"{at}: no row {instead(like, labels)}")
             if "like" in (other := labels[like]):
                 raise BadInput(f"{at}: {like!r} is like another row itself; name that one.")
-        made.append({**{k: v for k, v in other.items() if k not in _NOT_OF_LIKE}, **row})
-    return made
+        changed.append({**{k: v for k, v in other.items() if k not in _NOT_OF_LIKE}, **row})
+    return changed
 
 
 def _task(fields: Any, where: str) -> TaskSpec:
@@ -186,19 +188,19 @@ def _row(
     if "parts" in said:  # models of a mixture, which have the defaults of their kind
         parts = tables(said["parts"], f"{where}: [[rows.parts]]")
         own_of = [mapping(defaults.get(str(p.get("model")), {}), where) for p in parts]
-        said["parts"] = [{**own, **part} for own, part in zip(own_of, parts, strict=True)]
-    own = {key: value for key, value in said.items() if key in _OF_ROW}
-    if "task" not in own:
+        said["parts"] = [{**keys, **part} for keys, part in zip(own_of, parts, strict=True)]
+    keys = {key: value for key, value in said.items() if key in _OF_ROW}
+    if "task" not in keys:
         if len(tasks) > 1:
             raise BadInput(f"{where}: which task? The table has: {', '.join(tasks)}.")
-        own["task"] = tasks[0]
-    own["paper"] = read(Published, own.get("paper", {}), f"{where}: paper")
-    own["parameters"] = {
+        keys["task"] = tasks[0]
+    keys["paper"] = read(Published, keys.get("paper", {}), f"{where}: paper")
+    keys["parameters"] = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in said.items()
         if key not in _OF_ROW
     }
-    return replace(read(Row, own, where), where=where)
+    return replace(read(Row, keys, where), where=where)
 
 
 def _check(table: Table, where: str) -> None:

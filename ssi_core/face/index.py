@@ -151,8 +151,8 @@ class Index:
         parents = {"corpus": docs.key, "model": content_of(fitted)}
         named = None if out is None else Path(out)
         place = store.place_of(KIND, store.key_of(KIND, {}, parents), named)
-        there = (place / store.MANIFEST).is_file()
-        if not there or store.read(place, KIND).parents != parents:
+        is_made = (place / store.MANIFEST).is_file()
+        if not is_made or store.read(place, KIND).parents != parents:
             known = task is not None and docs.key in task.artefact.parents.values()
             texts = task.data.documents if task and known else _read_by(fitted, docs)
             with progress.shown("index") as tell:

@@ -153,8 +153,8 @@ class Estimator:
             The directory holds something else.
         """
         place, fitted = Path(directory), self._trained()
-        there = place.exists() and (not place.is_dir() or any(place.iterdir()))
-        if there and not (place / "model.json").is_file():
+        occupied = place.exists() and (not place.is_dir() or any(place.iterdir()))
+        if occupied and not (place / "model.json").is_file():
             raise Refused(f"{place} is there and holds no model; it is left alone. Name another.")
         with files.writing(place):
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -212,8 +212,8 @@ class Ranker(Estimator):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by their names, those of the model with its defaults."""
-        own = {"model": self.model, "random_state": self.random_state}
-        return {**own, **vars(self.ranker()), **self.parameters}
+        parameters = {"model": self.model, "random_state": self.random_state}
+        return {**parameters, **vars(self.ranker()), **self.parameters}
 
     def ranker(self) -> Model:
         """Return the hyper-parameters as `ssi_core.models` takes them."""

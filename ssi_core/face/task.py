@@ -176,9 +176,9 @@ class Task:
 
 def require_views(task: Task, views: set[str], model: str) -> None:
     """Refuse a model that reads a view which a task lacks; the message names what to ask for."""
-    there = set(task.data.documents.views)
-    if lacking := sorted(views - there):
-        every = sorted(there | views)
+    views_known = set(task.data.documents.views)
+    if lacking := sorted(views - views_known):
+        every = sorted(views_known | views)
         raise BadInput(
             f"task {task.path}: it has no view {', '.join(lacking)}, which {model} reads. Make it "
             f"with these: Task.of(docs, views={every})"

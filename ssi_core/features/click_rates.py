@@ -68,15 +68,15 @@ class ClickRates:
 def click_rates(place: Path) -> ClickRates:
     """Return the rates of the clicks in a collection."""
     collection = open_collection(place)
-    made = collection.artefact
-    shown, clicked = (int(made.counts.get(name, 0)) for name in ("impressions", "clicks"))
+    artefact = collection.artefact
+    shown, clicked = (int(artefact.counts.get(name, 0)) for name in ("impressions", "clicks"))
     # Where a page always shows the same, its impressions are the clicked ones alone.
     if not shown or SHOWN in collection.relations:
         return ClickRates()
-    whole = shown + int(made.skipped.get("row_of_slate_without_click", 0))
-    with files.reading(made.path / "impressions", _REMEDY):
+    whole = shown + int(artefact.skipped.get("row_of_slate_without_click", 0))
+    with files.reading(artefact.path / "impressions", _REMEDY):
         positions = (
-            pl.scan_parquet(files.parts_in(made.path / "impressions"), glob=False)
+            pl.scan_parquet(files.parts_in(artefact.path / "impressions"), glob=False)
             .filter(pl.col("position").is_not_null())
             .group_by("position")
             .agg(shown=pl.len(), clicks=pl.col("clicked").sum())
@@ -84,7 +84,7 @@ def click_rates(place: Path) -> ClickRates:
             .collect()
         )
     rates = {f"{ALL}_position_{p}": Rate(int(n), int(c)) for p, n, c in positions.iter_rows()}
-    return ClickRates({ALL: Rate(whole, clicked), **rates}, _sizes_of_logs(made.path))
+    return ClickRates({ALL: Rate(whole, clicked), **rates}, _sizes_of_logs(artefact.path))
 
 
 def _sizes_of_logs(clicks: Path) -> dict[str, int]:
@@ -96,15 +96,15 @@ def _sizes_of_logs(clicks: Path) -> dict[str, int]:
 
 def jumps(new: ClickRates, old: ClickRates, factor: float) -> list[str]:
     """Say which rates have risen or fallen by more than a factor, beyond what chance does."""
-    found = []
+    problems = []
     for name, now in new.since(old).items():
         before = old.rates.get(name, Rate(0, 0))
         low, high = sorted((now.value, before.value))
         expected = high * min(now.shown, before.shown)
         if expected >= FEWEST and high > factor * low:
             where = name.removeprefix(ALL).replace("_position_", " in position ")
-            found.append(
+            problems.append(
                 f"{now.value:.4f} clicks per showing{where}, {before.value:.4f} before, a factor "
                 f"of at most {factor:g} (limit clicks)"
             )
-    return sorted(found)
+    return sorted(problems)

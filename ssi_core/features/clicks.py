@@ -97,8 +97,8 @@ class _Events:
         if not making.same:
             write_exclude(self.path, np.empty((0, 2), np.int32), queries, documents)
         elif goals is not None:
-            own = rows.select("q", "page").unique().sort("q").to_numpy()
-            write_exclude(self.path, own, queries, documents)
+            sources = rows.select("q", "page").unique().sort("q").to_numpy()
+            write_exclude(self.path, sources, queries, documents)
         return replace(reading, goals=goals)
 
     def _numbered(self) -> pl.DataFrame:
@@ -175,10 +175,10 @@ class _Events:
             )
         self.making.skipped["clicks_without_goal"] = rows["goal"].null_count()
         known = rows.join(self._numbers("queries", "goal", "g"), on="goal")
-        asked = known.select("page", "g").unique().sort("page", "g").with_row_index("q")
-        asked = asked.with_columns(pl.col("q").cast(pl.Int32))
-        goals: Int32 = asked.select("page", "g").to_numpy()
-        return known.drop("q").join(asked, on=["page", "g"]), goals
+        queries = known.select("page", "g").unique().sort("page", "g").with_row_index("q")
+        queries = queries.with_columns(pl.col("q").cast(pl.Int32))
+        goals: Int32 = queries.select("page", "g").to_numpy()
+        return known.drop("q").join(queries, on=["page", "g"]), goals
 
     def _write_slates(
         self, rows: pl.DataFrame, queries: int, exposure: pl.DataFrame | None

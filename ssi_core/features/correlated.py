@@ -87,8 +87,8 @@ def write_hashed_views(
         rows = {1: words, **{n: item.counts for n, item in items.items()}}
         facts[view.name] = {"nonzeros": write_rows(matrix_path(matrices, view.name), view, rows)}
         if queries is not None:
-            asked = store.load_csr(matrix_path(queries, "counts"))
-            write_rows(matrix_path(queries, view.name), view, {1: asked})
+            counts = store.load_csr(matrix_path(queries, "counts"))
+            write_rows(matrix_path(queries, view.name), view, {1: counts})
         progress((done + 1) / len(hashings), "hashed words")
     items.clear()
     shutil.rmtree(work, ignore_errors=True)
@@ -143,19 +143,19 @@ def _count(
         return base.in_order(text for batch in texts() for text in batch)
 
     of_words = document_frequency(words, fitting)
-    found, frequency, facts = count_ngrams(blocks, n, words=of_words, documents=fitting)
-    if not len(found):
+    counted, frequency, facts = count_ngrams(blocks, n, words=of_words, documents=fitting)
+    if not len(counted):
         raise BadInput(
             f"no run of {n} words is in {ngrams.LEAST_DOCUMENTS} documents or more, so there is "
             "nothing to hash. Ingest a larger corpus, or hash words only (ngrams=1)."
         )
-    with CsrWriter(work / f"{n}-grams", len(found)) as writer:
+    with CsrWriter(work / f"{n}-grams", len(counted)) as writer:
         for read, ends in blocks():
-            counts = found.count(read, ends)
+            counts = counted.count(read, ends)
             writer.append(counts.indptr, counts.indices, counts.data)
     idf = inverse_document_frequency(frequency, int(np.count_nonzero(fitting)))
-    items = Items(found, idf, store.load_csr(work / f"{n}-grams"))
-    return items, {"kept": len(found), "nonzeros": writer.nonzeros, **facts}
+    items = Items(counted, idf, store.load_csr(work / f"{n}-grams"))
+    return items, {"kept": len(counted), "nonzeros": writer.nonzeros, **facts}
 
 
 def _require(task: Path, words: TextMatrix, hashings: Sequence[Hashing]) -> None:

@@ -87,14 +87,16 @@ def dice(
     last = wanted.shape[1] if last is None else last
     if not 0 <= first <= last <= wanted.shape[1]:
         raise ValueError(f"first={first}, last={last}; expected a range in 0..{wanted.shape[1]}")
-    matrix, said = csr(words), csr(wanted)
+    matrix, wanted_rows = csr(words), csr(wanted)
     everywhere = document_frequency(words, chosen)
     of_words = everywhere[:frequent].copy()
     frequency = everywhere if items is None else document_frequency(items, chosen)
     frequency = frequency[first:last]
     ends = np.empty(words.shape[0], np.int64)
     kernels.frequent_ends(matrix.indptr, matrix.indices, frequent, ends)
-    found = Matches(np.empty((last - first, k), np.int32), np.empty((last - first, k), np.float32))
+    matches = Matches(
+        np.empty((last - first, k), np.int32), np.empty((last - first, k), np.float32)
+    )
 
     def match(lists: tuple[Int64, Int32], own: int, begin: int, end: int, at: int) -> None:
         scratch = np.zeros(frequent, np.int32), np.empty(frequent + 1, np.int32)
@@ -108,22 +110,22 @@ def dice(
             of_words,
             own,
             *scratch,
-            found.bins[at:],
-            found.values[at:],
+            matches.bins[at:],
+            matches.values[at:],
         )
 
     threads = threads or numba.get_num_threads()
     with ThreadPoolExecutor(threads) as pool:
         for begin, end in _fillings(frequency, postings):
-            lists = _postings(said, chosen, frequency[begin:end], first + begin)
-            own = first + begin if items is None else frequent
+            lists = _postings(wanted_rows, chosen, frequency[begin:end], first + begin)
+            first_item = first + begin if items is None else frequent
             pieces = _pieces(lists[0], 1 if threads == 1 else 16 * threads)
-            waiting = [pool.submit(match, lists, own, a, b, begin) for a, b in pieces]
+            waiting = [pool.submit(match, lists, first_item, a, b, begin) for a, b in pieces]
             for done in waiting:
                 done.result()
             if progress is not None:
                 progress(end / max(1, len(frequency)), "matches of words")
-    return found
+    return matches
 
 
 def document_frequency(matrix: TextMatrix, documents: Mask) -> Int64:

@@ -132,7 +132,7 @@ def profile(
         tokenize(text, language)
         for text, language in zip(texts_at(parts, chosen), languages.gather(chosen), strict=True)
     ]
-    lengths = np.array([len(own) for own in words])
+    lengths = np.array([len(bag) for bag in words])
     shares = languages.value_counts(sort=True)
     same = like.together.words if like is not None and like.together is not None else None
     return Profile(
@@ -148,8 +148,8 @@ def profile(
 
 
 def _unknown(words: Sequence[Sequence[str]], known: frozenset[str]) -> float:
-    total = sum(len(own) for own in words)
-    return sum(word not in known for own in words for word in own) / max(1, total)
+    total = sum(len(text) for text in words)
+    return sum(word not in known for text in words for word in text) / max(1, total)
 
 
 def problems(new: Profile, old: Profile | None, limits: Limits | None = None) -> list[str]:
@@ -162,44 +162,44 @@ def problems(new: Profile, old: Profile | None, limits: Limits | None = None) ->
     limits : what is too much
     """
     limits = limits or Limits()
-    found = []
+    faults = []
     if new.empty > limits.empty:
-        found.append(
+        faults.append(
             f"{new.empty:.0%} of the documents have no word, at most {limits.empty:.0%} "
             "(limit empty)"
         )
     if old is None:
-        return found
+        return faults
     if new.unknown is not None and new.unknown - (old.unknown or 0.0) > limits.unknown:
-        found.append(
+        faults.append(
             f"the champion does not know {new.unknown:.0%} of the words, {old.unknown or 0:.0%} "
             f"before, at most {limits.unknown:.0%} more (limit unknown)"
         )
     for what in ("documents", "links"):
         now, before = getattr(new, what), getattr(old, what)
         if now < limits.size * before:
-            found.append(
+            faults.append(
                 f"{now:,} {what}, {now / before:.0%} of the {before:,} before, at least "
                 f"{limits.size:.0%} (limit size)"
             )
     factor = max(new.words, old.words, 1.0) / max(1.0, min(new.words, old.words))
     if factor > limits.words:
-        found.append(
+        faults.append(
             f"the median document has {new.words:.0f} words, {old.words:.0f} before, a factor of "
             f"at most {limits.words:g} (limit words)"
         )
     moved = changes(new, old)
     if moved["languages"] > limits.languages:
-        found.append(
+        faults.append(
             f"{moved['languages']:.0%} of the documents are in another language than before, at "
             f"most {limits.languages:.0%} (limit languages)"
         )
     if moved["map"] > limits.map:
-        found.append(
+        faults.append(
             f"other words go together than before: the maps of frequent words differ by "
             f"{moved['map']:.2f}, at most {limits.map:.2f} (limit map)"
         )
-    return found + jumps(new.clicks, old.clicks, limits.clicks)
+    return faults + jumps(new.clicks, old.clicks, limits.clicks)
 
 
 def changes(new: Profile, old: Profile) -> dict[str, float]:

@@ -119,17 +119,17 @@ def _write(
     new_pair, new_end = _new(linked, since)
     fresh = np.unique(rows[tested & new_pair, 0])
     older = np.setdiff1d(rows[tested, 0], fresh)
-    asked = np.sort(np.concatenate([_draw(rng, older, queries), _draw(rng, fresh, queries)]))
-    of_asked = np.isin(rows[:, 0], asked)
+    query_rows = np.sort(np.concatenate([_draw(rng, older, queries), _draw(rng, fresh, queries)]))
+    of_asked = np.isin(rows[:, 0], query_rows)
     drawn = _draw(rng, np.arange(len(linked.documents)), pool)
     answers = tested & of_asked
-    mates = linked.translations[np.isin(linked.translations[:, 0], asked)]
+    mates = linked.translations[np.isin(linked.translations[:, 0], query_rows)]
     kept = np.unique(np.concatenate([rows[answers, 1], mates[:, 1], drawn]))
     if linked.same:
-        kept = np.union1d(kept, asked)
-    documents = _texts_of(linked.documents, kept, asked if linked.same else None)
-    asking = documents if linked.same else _texts_of(linked.queries, asked, asked)
-    numbers = _numbers(asked, len(linked.queries)), _numbers(kept, len(linked.documents))
+        kept = np.union1d(kept, query_rows)
+    documents = _texts_of(linked.documents, kept, query_rows if linked.same else None)
+    asking = documents if linked.same else _texts_of(linked.queries, query_rows, query_rows)
+    numbers = _numbers(query_rows, len(linked.queries)), _numbers(kept, len(linked.documents))
     if linked.same:
         numbers = numbers[1], numbers[1]
 
@@ -159,11 +159,11 @@ def _write(
     ]
     pl.concat(labels).write_parquet(building.path / _LABELS)
     if len(linked.translations):
-        found = pl.DataFrame(_ends(mates, numbers), schema=["query", "document"])
-        found.write_parquet(building.path / _MATES)
+        pairs = pl.DataFrame(_ends(mates, numbers), schema=["query", "document"])
+        pairs.write_parquet(building.path / _MATES)
     building.counts |= {
         "documents": len(kept),
-        "queries": len(asked),
+        "queries": len(query_rows),
         "links": int(np.count_nonzero(answers)),
         "newest_links": int(np.count_nonzero(answers & new_pair)),
     }
@@ -198,15 +198,15 @@ def _ends(rows: Int32, numbers: tuple[Int32, Int32]) -> Int32:
 
 def _texts_of(side: Side, kept: NDArray[Any], asked: NDArray[Any] | None) -> pl.DataFrame:
     """Texts that are kept; ``words``: distinct ones of what is asked, else null."""
-    found = side.texts[kept].with_columns(
+    texts = side.texts[kept].with_columns(
         texts_at(side.parts, kept).alias("text"), name=side.names[kept]
     )
     is_asked = np.isin(kept, [] if asked is None else asked)
     words = [
         len(set(tokenize(text, language or ""))) if wanted else None
-        for text, language, wanted in zip(found["text"], found["language"], is_asked, strict=True)
+        for text, language, wanted in zip(texts["text"], texts["language"], is_asked, strict=True)
     ]
-    return found.with_columns(pl.Series("words", words, dtype=pl.Int64))
+    return texts.with_columns(pl.Series("words", words, dtype=pl.Int64))
 
 
 def open_frozen(frozen: Path, fitted: Fitted, source: Path | None = None) -> Task:
@@ -221,15 +221,15 @@ def open_frozen(frozen: Path, fitted: Fitted, source: Path | None = None) -> Tas
     """
     artefact = store.read(Path(frozen), KIND)
     queries, documents, pairs = _read(artefact)
-    asked, texts = both_sides(Raw(queries, documents), fitted)
+    query_texts, texts = both_sides(Raw(queries, documents), fitted)
     with files.reading(artefact.path, _AGAIN):
         languages = queries["language"].unique().sort().to_list()
         rows = pairs.select("query", "document").to_numpy()
         answer = pairs["answer"].to_numpy()
         marks = {name: pairs[name].to_numpy() for name in _MARKS}
     if len(languages) > 1:
-        own = queries["language"].to_numpy()[rows[:, 0]]
-        marks |= {f"language_{code}": own == code for code in languages}
+        spoken = queries["language"].to_numpy()[rows[:, 0]]
+        marks |= {f"language_{code}": spoken == code for code in languages}
     seen = rows[~answer]
     if source is not None:
         relevant = artefact.configuration.get("relevant")
@@ -237,7 +237,7 @@ def open_frozen(frozen: Path, fitted: Fitted, source: Path | None = None) -> Tas
         later = later[np.isin(later[:, 0], rows[answer, 0])]
         seen = np.vstack([seen, later[~np.isin(keys(later), keys(rows[answer]))]])
     return Task(
-        queries=asked,
+        queries=query_texts,
         documents=texts,
         train=Pairs.of(seen),
         valid=Pairs.of(()),
@@ -306,11 +306,11 @@ def barred_pairs(
     """
     barred = np.zeros(len(rows), bool)
     for artefact in _opened(frozen, of):
-        asked, there, pairs = _read(artefact)
+        query_ids, document_ids, pairs = _read(artefact)
         ends = pairs.filter("answer").select("query", "document").to_numpy()
-        numbers = number_of(asked["name"], queries), number_of(there["name"], documents)
-        found = np.column_stack([numbers[0][ends[:, 0]], numbers[1][ends[:, 1]]])
-        barred |= np.isin(keys(rows), keys(found[(found >= 0).all(axis=1)]))
+        numbers = number_of(query_ids["name"], queries), number_of(document_ids["name"], documents)
+        ends_here = np.column_stack([numbers[0][ends[:, 0]], numbers[1][ends[:, 1]]])
+        barred |= np.isin(keys(rows), keys(ends_here[(ends_here >= 0).all(axis=1)]))
     return barred
 
 
@@ -325,11 +325,11 @@ def barred_articles(
     """
     barred = np.zeros(len(queries), bool), np.zeros(len(documents), bool)
     for artefact in _opened(frozen, *_ACROSS):
-        asked, there, _ = _read(artefact)
+        query_ids, document_ids, _ = _read(artefact)
         with files.reading(artefact.path, _AGAIN):
             mates = pl.read_parquet(artefact.path / _MATES, glob=False)["document"].to_numpy()
-        barred[0][:] |= queries.is_in(asked["name"].implode()).to_numpy()
-        barred[1][:] |= documents.is_in(there["name"][mates].implode()).to_numpy()
+        barred[0][:] |= queries.is_in(query_ids["name"].implode()).to_numpy()
+        barred[1][:] |= documents.is_in(document_ids["name"][mates].implode()).to_numpy()
     return barred
 
 

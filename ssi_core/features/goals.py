@@ -47,8 +47,8 @@ def _heaviest(counts: TextMatrix, idf: Float32, words: int) -> TextMatrix:
         pattern = weigh(block, idf, Weighting("raw", cut=words))
         pattern.data[:] = 1
         kept.append(sparse.csr_array(block.multiply(pattern)))
-    found: TextMatrix = sparse.vstack(kept, format="csr")
-    return found
+    rows_kept: TextMatrix = sparse.vstack(kept, format="csr")
+    return rows_kept
 
 
 def _sums(

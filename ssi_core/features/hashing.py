@@ -67,14 +67,14 @@ class Hashing:
         >>> str(Hashing.parse("cfh:k=5,words=30000,ngrams=1+2").weighting)
         'raw'
         """
-        found = _NAME.fullmatch(name)
-        if found is not None:
-            k, words, ngrams, weighting = found.groups()
+        match = _NAME.fullmatch(name)
+        if match is not None:
+            k, words, ngrams, weighting = match.groups()
             numbers = tuple(map(int, ngrams.split("+")))
-            said = cls(int(k), int(words), numbers, Weighting.parse(weighting or "raw"))
-            plain = said.weighting.kind != COUNTS and said.weighting.words is None
-            if str(said) == name and plain and _rises(numbers):
-                return said
+            hashing = cls(int(k), int(words), numbers, Weighting.parse(weighting or "raw"))
+            plain = hashing.weighting.kind != COUNTS and hashing.weighting.words is None
+            if str(hashing) == name and plain and _rises(numbers):
+                return hashing
         raise ValueError(
             f"view={name!r}: expected 'cfh:k=5,words=30000,ngrams=1' (2 for runs of two words, 1+2 "
             "for both), and where rows are not 'raw' their weighting after it, such as "
@@ -174,8 +174,8 @@ class HashedView:
         counts = {1: self.base.named(COUNTS).transform(texts)}
         for n, ngrams in self.ngrams.items():
             none = sparse.csr_array((0, len(ngrams)), dtype=np.float32)
-            said = (text.encode(errors="replace") for text in texts)
-            blocks = [ngrams.count(words, ends) for words, ends in self.base.in_order(said)]
+            encoded = (text.encode(errors="replace") for text in texts)
+            blocks = [ngrams.count(words, ends) for words, ends in self.base.in_order(encoded)]
             counts[n] = sparse.vstack([none, *blocks], format="csr")
         return self.hashed(counts)
 
@@ -199,9 +199,9 @@ def feature_map(matches: Matches, width: int) -> TextMatrix:
     A row has fewer where an item meets fewer than k words.
     """
     items, k = matches.bins.shape
-    found = matches.bins >= 0
-    indptr = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
-    columns = matches.bins[found]
+    matched = matches.bins >= 0
+    indptr = np.concatenate([[0], np.cumsum(matched.sum(axis=1))])
+    columns = matches.bins[matched]
     data = np.full(len(columns), 1 / math.sqrt(k), np.float32)
     phi = sparse.csr_array((data, columns, indptr), shape=(items, width))
     phi.sort_indices()
@@ -216,10 +216,10 @@ def load_view(directory: Path) -> TextView | HashedView | RewrittenView:
         return views.load_view(directory)
     file, again = directory / "view.json", "Make its task or model again."
     base = views.load_view(directory / "words")
-    said = files.read_object(file, again)
+    manifest = files.read_object(file, again)
     with files.reading(file, again):
-        view = _load_hashed(directory, Hashing.parse(said["name"]), base)
-        if view.space == said["space"]:
+        view = _load_hashed(directory, Hashing.parse(manifest["name"]), base)
+        if view.space == manifest["space"]:
             return view
     raise BadInput(f"{file}: its bins were changed. {again}")
 

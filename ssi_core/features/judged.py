@@ -117,19 +117,20 @@ def write_judged(making: Making, view: TextView) -> dict[str, Any]:
     documents = making.documents
     judgements = read_judgements(making.collection).filter(pl.col("grade") > 0)
     queries = files.read_strings(making.collection.parts("queries"), "id", "text", remedy=INGEST)
-    asked = queries.join(judgements, left_on="id", right_on="source", how="semi")
-    numbered = judgements.join(asked.with_row_index("q"), left_on="source", right_on="id").join(
-        documents.with_row_index("d"), left_on="target", right_on="id"
-    )
+    judged_queries = queries.join(judgements, left_on="id", right_on="source", how="semi")
+    numbered = judgements.join(
+        judged_queries.with_row_index("q"), left_on="source", right_on="id"
+    ).join(documents.with_row_index("d"), left_on="target", right_on="id")
     if len(numbered) != len(judgements):
         raise BadInput(
             f"{where}: {len(judgements) - len(numbered)} judgements have no query or document, or "
             "one that is there twice. Ingest the collection again."
         )
     given = spec.split == "given"
-    if not given and len(asked) < FOLDS:
+    if not given and len(judged_queries) < FOLDS:
         raise BadInput(
-            f"{where}: {len(asked)} of its queries are judged, and {FOLDS} folds need as many."
+            f"{where}: {len(judged_queries)} of its queries are judged, and {FOLDS} folds need as "
+            "many."
         )
     numbered = numbered.sort("q", "d")
     rows = numbered.select("q", "d").to_numpy().astype(np.int32)
@@ -137,16 +138,16 @@ def write_judged(making: Making, view: TextView) -> dict[str, Any]:
     np.save(path / PAIRS / _PAIRS, rows)
     np.save(path / PAIRS / _GRADES, numbered["grade"].to_numpy().astype(np.int8))
     seed = spec.split_seed
-    folds = given_folds(asked["id"], judgements, seed, where) if given else None
-    np.save(path / PAIRS / _FOLDS, folds_of(asked["id"], seed) if folds is None else folds)
-    write_exclude(path, rows[:0], len(asked), len(documents))
+    folds = given_folds(judged_queries["id"], judgements, seed, where) if given else None
+    np.save(path / PAIRS / _FOLDS, folds_of(judged_queries["id"], seed) if folds is None else folds)
+    write_exclude(path, rows[:0], len(judged_queries), len(documents))
     making.write_pools()
     # A collection shows the number of a document that has no title.
     untitled = documents["title"] == documents["id"]
     titles = documents.select(pl.when(untitled).then(pl.lit("")).otherwise("title").alias("title"))
     tokens = known = 0
     for place, ids, texts in (
-        (path, asked["id"], asked["text"]),
+        (path, judged_queries["id"], judged_queries["text"]),
         (path / TITLES, documents["id"], titles["title"]),
     ):
         place.mkdir(exist_ok=True)
@@ -157,8 +158,8 @@ def write_judged(making: Making, view: TextView) -> dict[str, Any]:
             tokens = sum(len(tokenize(text, view.language)) for text in texts)
             known = int(counts.sum())
     return {
-        "queries": len(asked),
-        "queries_without_judgement": len(queries) - len(asked),
+        "queries": len(judged_queries),
+        "queries_without_judgement": len(queries) - len(judged_queries),
         "judgements": len(rows),
         "query_tokens": tokens,
         "out_of_vocabulary_query_tokens": tokens - known,

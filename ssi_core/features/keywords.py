@@ -105,16 +105,16 @@ def write_keyword_queries(
     sources, states, excluded = [], [], []
     first = 0
     for number, (side, links) in enumerate(rows.items()):
-        asked = np.unique(links[:, 0])
+        linking = np.unique(links[:, 0])
         each = draws if side == "train" else 1
-        source = np.repeat(asked, each)
+        source = np.repeat(linking, each)
         query = np.arange(first, first + len(source), dtype=np.int32)
         np.save(path / "pairs" / f"{side}.npy", follow(query, source, links))
         if not known:
             excluded.append(np.column_stack([query, source]))
             excluded += [follow(query, source, rows[seen]) for seen in SIDES[:number]]
         sources.append(source)
-        states.append(_states(documents["title"][asked], each, side, seed))
+        states.append(_states(documents["title"][linking], each, side, seed))
         first += len(source)
     source = np.concatenate(sources)
     none = np.empty((0, 2), np.int32)
@@ -151,9 +151,9 @@ def _blocks(
 
 def _words_of(counts: TextMatrix, idf: Float32, rows: Int32) -> Int64:
     """Words that weigh anything, in each of some rows."""
-    found = []
+    drawn = []
     for begin, end in row_blocks(counts.indptr):
         block = counts[begin:end]
         weighing = np.concatenate([[0], np.cumsum(idf[block.indices] > 0)])
-        found.append(np.diff(weighing[block.indptr]))
-    return np.concatenate(found)[rows]
+        drawn.append(np.diff(weighing[block.indptr]))
+    return np.concatenate(drawn)[rows]

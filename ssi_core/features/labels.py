@@ -87,13 +87,13 @@ def marked_by(task: Task, labels: Mapping[str, pl.DataFrame], by: str, where: Pa
         valued = valued.with_columns(
             pl.when(small).then(pl.lit(others)).otherwise(pl.col("value")).alias("value")
         )
-    found = {
-        f"{by}={value}": own.select("query", "document").unique().to_numpy()
-        for (value,), own in valued.sort(
+    slices = {
+        f"{by}={value}": rows_of_value.select("query", "document").unique().to_numpy()
+        for (value,), rows_of_value in valued.sort(
             [pl.col("n") >= FEWEST, "n", "value"], descending=[True, True, False]
         ).group_by("value", maintain_order=True)
     }
-    return replace(task, marked=found)
+    return replace(task, marked=slices)
 
 
 def _columns(labels: Mapping[str, pl.DataFrame], side: str) -> list[str]:

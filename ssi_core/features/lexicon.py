@@ -138,9 +138,9 @@ class Lexicon:
         """As `_scan` has it, of texts in any language; the words of all chunks are known then."""
         if not self._by_chunk:
             texts = [" ".join(tokenize(t.decode(), self.language)).encode() for t in texts]
-        found = self._scan(texts)
+        scanned = self._scan(texts)
         self._resolve()
-        return found
+        return scanned
 
     def _scan(self, texts: Sequence[bytes]) -> tuple[Int32, Int64]:
         """Numbers of the chunks of all texts, and where each text's end."""
@@ -178,8 +178,8 @@ class Lexicon:
         starts = self._starts[known : new + 1]
         largest = np.maximum.reduceat(self._pool[starts[0] : starts[-1]], starts[:-1] - starts[0])
         chunks = known + np.flatnonzero(largest >= 128)
-        found = [self._split(chunk) for chunk in self.words(chunks)]
-        words, ends = self._scan([" ".join(one).encode() for one in found])
+        tokens = [self._split(chunk) for chunk in self.words(chunks)]
+        words, ends = self._scan([" ".join(one).encode() for one in tokens])
         lengths = np.diff(ends, prepend=0)
         single = lengths == 1
         word_of = np.arange(known, len(self), dtype=np.int32)

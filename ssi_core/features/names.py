@@ -68,8 +68,8 @@ def write_self(making: Making) -> Reading:
     rows_of_names = _numbered(making, _titles(making))
     keys = rows_of_names["key"].unique().sort()
     sides = np.full(len(keys), TRAIN, np.int8)
-    asked = _places(rows_of_names["key"], keys)
-    np.maximum.at(sides, asked, of_documents[rows_of_names["d"].to_numpy()])
+    targets = _places(rows_of_names["key"], keys)
+    np.maximum.at(sides, targets, of_documents[rows_of_names["d"].to_numpy()])
     return _write(making, rows_of_names, keys, sides)
 
 
@@ -95,11 +95,11 @@ def without_titles(blocks: Iterator[list[bytes]], titles: pl.Series) -> Iterator
     """
     row = 0
     for block in blocks:
-        own = titles[row : row + len(block)]
+        block_titles = titles[row : row + len(block)]
         row += len(block)
         yield [
             _pattern(title).sub(" ", text.decode(errors="replace")).encode()
-            for text, title in zip(block, own, strict=True)
+            for text, title in zip(block, block_titles, strict=True)
         ]
 
 
@@ -155,11 +155,13 @@ def _numbered(making: Making, names: pl.DataFrame) -> pl.DataFrame:
 
 def _write(making: Making, rows: pl.DataFrame, keys: pl.Series, sides: Sides) -> Reading:
     """Write the pairs of names with documents, and read each name as it is most often written."""
-    asked = _places(rows["key"], keys)
-    pairs = rows.select("d", "weight", q=asked, side=sides[asked], grade=pl.lit(None, pl.Float64))
-    found = write_pairs_of(making.path / PAIRS, pairs)
-    _require_all_sides(making, found)
-    making.counts["pairs"] = found
+    targets = _places(rows["key"], keys)
+    pairs = rows.select(
+        "d", "weight", q=targets, side=sides[targets], grade=pl.lit(None, pl.Float64)
+    )
+    counts = write_pairs_of(making.path / PAIRS, pairs)
+    _require_all_sides(making, counts)
+    making.counts["pairs"] = counts
     making.counts["queries"] = {
         name: int(np.count_nonzero(sides == side)) for side, name in enumerate(SIDES)
     }

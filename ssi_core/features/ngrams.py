@@ -146,9 +146,11 @@ def count_ngrams(
                 yield numbers, ends
 
         with np.errstate(over="ignore"):
-            keys, frequency, found = _count_level(neighbours, documents, least, most, memory)
+            keys, frequency, facts_of_level = _count_level(
+                neighbours, documents, least, most, memory
+            )
         levels.append(keys)
-        facts = {name: facts[name] + found[name] for name in facts}
+        facts = {name: facts[name] + facts_of_level[name] for name in facts}
     return Ngrams(tuple(levels)), frequency, facts
 
 

@@ -46,12 +46,12 @@ def raw_texts(task: Path) -> list[Path]:
 
 def texts_at(parts: Sequence[Path], rows: NDArray[np.integer]) -> pl.Series:
     """Read the texts of some rows, ascending, of the texts in some files, one held at a time."""
-    found, first = [], 0
+    chunks, first = [], 0
     for part in parts:
         text = files.read_strings([part], "text", remedy=INGEST)["text"]
-        found.append(text.gather(rows[(rows >= first) & (rows < first + len(text))] - first))
+        chunks.append(text.gather(rows[(rows >= first) & (rows < first + len(text))] - first))
         first += len(text)
-    return pl.concat(found)
+    return pl.concat(chunks)
 
 
 def language_of(where: Path, languages: pl.Series) -> str:

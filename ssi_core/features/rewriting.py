@@ -78,8 +78,8 @@ class Translation:
     @cached_property
     def _words(self) -> Mapping[tuple[str, ...], dict[str, None]]:
         words: dict[tuple[str, ...], dict[str, None]] = {}
-        for said, meant in self.entries.select("source", "target").iter_rows():
-            if run := tuple(tokenize(said, self.source)):
+        for term, meant in self.entries.select("source", "target").iter_rows():
+            if run := tuple(tokenize(term, self.source)):
                 words.setdefault(run, {}).update(dict.fromkeys(tokenize(meant, self.target)))
         return words
 
@@ -99,8 +99,8 @@ class Translation:
         at = 0
         while at < len(words):
             for length in range(self._longest.get(words[at], 0), 0, -1):
-                if found := self._words.get(tuple(words[at : at + length])):
-                    yield from found
+                if meanings := self._words.get(tuple(words[at : at + length])):
+                    yield from meanings
                     at += length
                     break
             else:
@@ -183,14 +183,14 @@ class RewrittenView:
     def save(self, directory: Path) -> None:
         """Write ``rewriting.json``, the words of the base, and what is translated or removed."""
         self.base.save(directory / "base")
-        said = {"name": self.name}
+        manifest = {"name": self.name}
         if isinstance(self.rewriter, Translation):
             self.rewriter.entries.write_parquet(directory / _ENTRIES)
-            said |= {"source": self.rewriter.source, "target": self.rewriter.target}
+            manifest |= {"source": self.rewriter.source, "target": self.rewriter.target}
         elif isinstance(self.rewriter, Removal):
             phrases = pl.DataFrame({"phrase": self.rewriter.phrases}, schema={"phrase": pl.String})
             phrases.write_parquet(directory / _PHRASES)
-        store.write_json(directory / REWRITING, said)
+        store.write_json(directory / REWRITING, manifest)
 
 
 REWRITING = "rewriting.json"
@@ -201,13 +201,13 @@ _ENTRIES, _PHRASES = "dictionary.parquet", "phrases.parquet"
 def load_view(directory: Path) -> RewrittenView:
     """Load a saved view; `BadInput` if it is damaged or of another tokenizer."""
     base = views.load_view(directory / "base")
-    said = files.read_object(directory / REWRITING, _AGAIN)
+    manifest = files.read_object(directory / REWRITING, _AGAIN)
     with files.reading(directory / REWRITING, _AGAIN):
-        rewriting = Rewriting.parse(said["name"])
+        rewriting = Rewriting.parse(manifest["name"])
         rewriter: Rewriter = None
         if rewriting.kind == "dictionary":
             entries = files.read_strings([directory / _ENTRIES], "source", "target", remedy=_AGAIN)
-            rewriter = Translation(entries, str(said["source"]), str(said["target"]))
+            rewriter = Translation(entries, str(manifest["source"]), str(manifest["target"]))
         elif rewriting.kind == "untitled":
             phrases = files.read_strings([directory / _PHRASES], "phrase", remedy=_AGAIN)
             rewriter = Removal(phrases["phrase"])

@@ -37,20 +37,20 @@ def write_pairs_of(
         .sort("side", "q", "d")
     )
     graded = counted["grade"].null_count() < len(counted)
-    found = {}
+    counts = {}
     for number, side in enumerate(SIDES):
-        own = sums.filter(pl.col("side") == number)
-        weight = own["weight"].to_numpy()
-        if exposure is not None and len(own):
-            weight = _relevance(own, exposure.filter(pl.col("side") == number))
+        side_sums = sums.filter(pl.col("side") == number)
+        weight = side_sums["weight"].to_numpy()
+        if exposure is not None and len(side_sums):
+            weight = _relevance(side_sums, exposure.filter(pl.col("side") == number))
         mean = weight.mean() if len(weight) else 1.0
-        np.save(directory / f"{side}.npy", own.select("q", "d").to_numpy().astype(np.int32))
+        np.save(directory / f"{side}.npy", side_sums.select("q", "d").to_numpy().astype(np.int32))
         np.save(directory / f"{side}_weight.npy", (weight / mean).astype(np.float32))
         if graded:
-            grade = (own["grade"].fill_null(1) + 0.5).floor().clip(lower_bound=1)
+            grade = (side_sums["grade"].fill_null(1) + 0.5).floor().clip(lower_bound=1)
             np.save(directory / f"{side}_grade.npy", grade.to_numpy().astype(np.int8))
-        found[side] = len(own)
-    return found
+        counts[side] = len(side_sums)
+    return counts
 
 
 def _relevance(clicked: pl.DataFrame, exposure: pl.DataFrame) -> Float64:
@@ -99,14 +99,16 @@ def write_slates(
         shown = rows.select(*event, "d").join(events, on=event, how="semi")
     else:
         shown = events.join(fixed, on="page").select(*event, "d")
-    own = clicks.select(*event, "d", clicked=pl.lit(True))
-    told = shown.unique().join(own, on=[*event, "d"], how="left", maintain_order="none")
-    told = told.with_columns(pl.col("clicked").fill_null(False))
+    clicked_events = clicks.select(*event, "d", clicked=pl.lit(True))
+    slates = shown.unique().join(
+        clicked_events, on=[*event, "d"], how="left", maintain_order="none"
+    )
+    slates = slates.with_columns(pl.col("clicked").fill_null(False))
     # What is barred from training is no wrong answer of a validation.
     off = [NO_SIDE] if apart or side != TEST else []
     earlier = rows.filter(pl.col("clicked") & pl.col("side").is_in(off + list(range(side)) * apart))
-    told = told.join(earlier.select("q", "d").unique(), on=["q", "d"], how="anti")
-    whole = told.filter(pl.col("clicked").any().over(event)).sort("q", "session", "d")
+    slates = slates.join(earlier.select("q", "d").unique(), on=["q", "d"], how="anti")
+    whole = slates.filter(pl.col("clicked").any().over(event)).sort("q", "session", "d")
     length = whole.group_by(event, maintain_order=True).len()
     place = path / _SLATES / SIDES[side]
     place.mkdir(parents=True)
@@ -153,8 +155,8 @@ def write_shown(
     else:
         # Nor is what is barred from training learnt to be a wrong answer.
         clicked = rows.filter(pl.col("side").is_in([TRAIN, NO_SIDE])).select("q", "d").unique()
-        asked = train.select("q", "page").unique()
-        left = asked.join(fixed, on="page").join(clicked, on=["q", "d"], how="anti")
+        trained = train.select("q", "page").unique()
+        left = trained.join(fixed, on="page").join(clicked, on=["q", "d"], how="anti")
         left = left.select("q", "d", times=1)
     left = left.sort("q", "d")
     times = left["times"].to_numpy()

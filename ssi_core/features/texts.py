@@ -42,10 +42,10 @@ def write_texts(making: Making, reading: Reading) -> tuple[TextView, TextView]:
     queries.select("id", "title").write_parquet(making.path / TEXTS)
     if vocabularies == "two":
         documents = _write_side(making, "documents", reading.documents, None, MATRICES, VIEW)
-        asked = _write_side(
+        query_view = _write_side(
             making, "queries", reading.queries, reading.kept, QUERY_MATRICES, QUERY_VIEW
         )
-        return asked, documents
+        return query_view, documents
     return (_write_as_one(making, reading),) * 2
 
 

@@ -82,16 +82,16 @@ class Weighting:
         >>> Weighting.parse("sublinear:100@30000")
         Weighting(kind='sublinear', cut=100, words=30000)
         """
-        found = _NAME.fullmatch(name)
-        if found is None or found["kind"] not in WEIGHTINGS:
+        match = _NAME.fullmatch(name)
+        if match is None or match["kind"] not in WEIGHTINGS:
             known = ", ".join(WEIGHTINGS)
             raise ValueError(
                 f"view={name!r}: expected WEIGHTING, WEIGHTING:CUT or WEIGHTING@WORDS, such as "
                 f"'raw', 'sublinear:100' or 'raw@30000'; WEIGHTING is one of {known}, CUT the "
                 "heaviest words of a text, WORDS the most frequent of all, whole numbers >= 1"
             )
-        cut, words = (int(n) if n else None for n in found.group("cut", "words"))
-        return cls(found["kind"], cut, words)
+        cut, words = (int(n) if n else None for n in match.group("cut", "words"))
+        return cls(match["kind"], cut, words)
 
 
 def inverse_document_frequency(document_frequency: Int64, documents: int) -> Float32:

@@ -86,8 +86,8 @@ class TextView:
     @cached_property
     def space(self) -> str:
         """Digest of what the columns mean: tokenizer, language, words in their order."""
-        said = f"{tokenizer.identity(self.language)} {self.language} {self.words.digest()}"
-        return hashlib.sha256(said.encode()).hexdigest()[:16]
+        identity = f"{tokenizer.identity(self.language)} {self.language} {self.words.digest()}"
+        return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
     def named(self, name: str) -> TextView:
         """Return the view of another name on the same words."""
@@ -134,22 +134,22 @@ class TextView:
 
 def load_view(directory: Path) -> TextView:
     """Load a saved view; `BadInput` if it is damaged or of another tokenizer."""
-    said = directory / "view.json"
+    file = directory / "view.json"
     again = "Make its task or model again."
-    facts = files.read_object(said, again)
+    facts = files.read_object(file, again)
     series = files.read_strings([directory / "words.parquet"], "word", remedy=again)["word"]
-    with files.reading(said, again):
+    with files.reading(file, again):
         weighting = Weighting.parse(facts["name"])
         language, version, space = facts["language"], facts["tokenizer"], facts["space"]
         wanted = tokenizer.identity(language)
     # Earlier versions wrote a number.
     if str(version) != wanted:
         raise BadInput(
-            f"{said}: its texts were split by version {version} of the tokenizer, this is version "
+            f"{file}: its texts were split by version {version} of the tokenizer, this is version "
             f"{wanted}. Make its task or model again."
         )
     idf = store.load_array(directory / "idf.npy", mapped=False)
     view = TextView(language, Vocabulary(series), idf, weighting)
     if view.space != space or idf.shape != (len(series),) or idf.dtype != np.float32:
-        raise BadInput(f"{said}: its words were changed. Make its task or model again.")
+        raise BadInput(f"{file}: its words were changed. Make its task or model again.")
     return view

@@ -33,8 +33,8 @@ class Vocabulary(Sequence[str]):
     @overload
     def __getitem__(self, index: slice) -> Vocabulary: ...
     def __getitem__(self, index: int | slice) -> str | Vocabulary:
-        found = self.series[index]
-        return Vocabulary(found) if isinstance(index, slice) else str(found)
+        word = self.series[index]
+        return Vocabulary(word) if isinstance(index, slice) else str(word)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.series.to_list())
@@ -47,8 +47,8 @@ class Vocabulary(Sequence[str]):
 
     def digest(self) -> str:
         """Digest of the words and their order, 16 hexadecimal digits."""
-        said = "\n".join(self.series.to_list())
-        return hashlib.sha256(said.encode()).hexdigest()[:16]
+        text = "\n".join(self.series.to_list())
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def choose_words(lexicon: Lexicon, frequency: Int64, words: int | None) -> tuple[Vocabulary, Int32]:

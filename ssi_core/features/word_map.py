@@ -53,12 +53,12 @@ def word_map(
     words : of the map; None: those that are in the most documents
     most : how many these are at most
     """
-    said = [frozenset(own) for own in documents]
+    bags = [frozenset(bag) for bag in documents]
     if words is None:
-        counts = Counter(word for own in said for word in own)
+        counts = Counter(word for bag in bags for word in bag)
         words = sorted(counts, key=lambda word: (-counts[word], word))[:most]
     number = {word: n for n, word in enumerate(words)}
-    rows = [sorted(number[word] for word in own & number.keys()) for own in said]
+    rows = [sorted(number[word] for word in bag & number.keys()) for bag in bags]
     starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
     columns = np.array([column for row in rows for column in row], np.int64)
     shape = len(rows), len(words)

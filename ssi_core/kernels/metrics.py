@@ -131,17 +131,17 @@ def rank_alike(
         first, last = relevant_start[i], relevant_start[i + 1]
         for j in range(first, last):
             score, mine = row[relevant[j]], group[relevant[j]]
-            higher, reaching, there = 0, 0, 0
+            higher, reaching, equal = 0, 0, 0
             for m in range(bounds[mine], bounds[mine + 1]):
                 other = row[members[m]]
                 higher += other > score
                 reaching += other >= score
-                there += other > NEVER
+                equal += other > NEVER
             for r in range(first, last):
                 if group[relevant[r]] == mine:
                     other = row[relevant[r]]
                     higher -= other > score
                     reaching -= other >= score
-                    there -= 1
+                    equal -= 1
             lost[j] = 0.5 * (higher + reaching)
-            alike[j] = there
+            alike[j] = equal

@@ -159,14 +159,14 @@ def number_pairs(numbers: Ints, ends: Longs, slots: Keys, of_slot: Ints) -> None
     for text in range(len(ends)):
         end = ends[text]
         for t in range(begin, end):
-            found: Any = -1
+            number: Any = -1
             if t + 1 < end and numbers[t] >= 0 and numbers[t + 1] >= 0:
                 key = _key(numbers[t], numbers[t + 1])
                 slot = mix(key) & mask
                 while of_slot[slot] >= 0:
                     if slots[slot] == key:
-                        found = of_slot[slot]
+                        number = of_slot[slot]
                         break
                     slot = (slot + np.uint64(1)) & mask
-            numbers[t] = found
+            numbers[t] = number
         begin = end

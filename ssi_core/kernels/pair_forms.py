@@ -285,8 +285,8 @@ def loads(rows: int, words: int, buckets: int) -> Any:
             marks[0] += 1
             marks[end - buckets] -= 1
     total = np.int64(rows * whole)
-    found = np.empty(buckets, np.int64)
+    counts = np.empty(buckets, np.int64)
     for b in range(buckets):
         total += marks[b]
-        found[b] = total
-    return found
+        counts[b] = total
+    return counts

@@ -153,20 +153,20 @@ def scan(
             hashed, length = hashes[c], lengths[c]
             begin = places[c] - abs(length)
             is_long = np.uint64(abs(length) > 8)
-            found: Any = -1
+            entry: Any = -1
             slot = hashed & mask
             while slots[slot, 1] != _NONE:
                 if slots[slot, 0] == hashed and slots[slot, 1] & _ONE == is_long:
                     number = np.int64(slots[slot, 1] >> _ONE) - 1
                     if not is_long or _same(data, begin, length, lower, starts, pool, number):
-                        found = number
+                        entry = number
                         break
                 slot = (slot + _ONE) & mask
-            if found < 0:
-                found = state[KNOWN]
+            if entry < 0:
+                entry = state[KNOWN]
                 pooled = state[POOLED]
                 length = abs(length)
-                if is_full(found, len(slots), len(starts)) or pooled + length > len(pool):
+                if is_full(entry, len(slots), len(starts)) or pooled + length > len(pool):
                     state[TEXT] = text
                     state[PLACE] = begin
                     state[WRITTEN] = written
@@ -177,11 +177,11 @@ def scan(
                     pool[pooled] = np.uint8(lower[data[i]]) if is_ascii else data[i]
                     pooled += 1
                 slots[slot, 0] = hashed
-                slots[slot, 1] = np.uint64(2 * (found + 1)) | is_long
-                starts[found + 1] = pooled
-                state[KNOWN] = found + 1
+                slots[slot, 1] = np.uint64(2 * (entry + 1)) | is_long
+                starts[entry + 1] = pooled
+                state[KNOWN] = entry + 1
                 state[POOLED] = pooled
-            ids[written] = found
+            ids[written] = entry
             written += 1
         ends[text] = written
     state[WRITTEN] = written

@@ -279,30 +279,32 @@ def load(directory: Path, models: Mapping[str, type[Model]]) -> FittedModel:
     file, again = directory / _MANIFEST, "Train the model again."
     if not file.exists():
         raise BadInput(f"{directory} holds no model: it has no {_MANIFEST}. Check the path.")
-    said = integrity.read_manifest(directory, _MANIFEST, again)
-    integrity.check_directory(directory, _MANIFEST, said["files"], again)
-    if said.get("format") != FORMAT:
+    manifest = integrity.read_manifest(directory, _MANIFEST, again)
+    integrity.check_directory(directory, _MANIFEST, manifest["files"], again)
+    if manifest.get("format") != FORMAT:
         raise BadInput(
-            f"{file}: a model of format {said.get('format')}, this version reads format {FORMAT}. "
-            f"{again}"
+            f"{file}: a model of format {manifest.get('format')}, this version reads format "
+            f"{FORMAT}. {again}"
         )
-    if str(said.get("model")) not in models:
+    if str(manifest.get("model")) not in models:
         raise BadInput(
-            f"{file}: no model {said.get('model')!r}; this version has: "
+            f"{file}: no model {manifest.get('model')!r}; this version has: "
             f"{', '.join(sorted(models))}. {again}"
         )
     with files.reading(file, again):
-        model = parse(models[said["model"]], said["parameters"])
-        arrays = {n: store.load_array(directory / "arrays" / f"{n}.npy") for n in said["arrays"]}
-        queries = {n: load_view(_view_path(directory, "query", n)) for n in said["query_views"]}
+        model = parse(models[manifest["model"]], manifest["parameters"])
+        arrays = {
+            n: store.load_array(directory / "arrays" / f"{n}.npy") for n in manifest["arrays"]
+        }
+        queries = {n: load_view(_view_path(directory, "query", n)) for n in manifest["query_views"]}
         documents = queries
-        if (names := said["document_views"]) is not None:
+        if (names := manifest["document_views"]) is not None:
             documents = {n: load_view(_view_path(directory, "document", n)) for n in names}
-        found = FittedModel(model, arrays, queries, documents, said["facts"])
+        model_read = FittedModel(model, arrays, queries, documents, manifest["facts"])
         # Arrays of another making show at once, and not with the first query.
-        found.embed_queries(_no_word(queries))
-        found.embed_documents(_no_word(documents))
-        return found
+        model_read.embed_queries(_no_word(queries))
+        model_read.embed_documents(_no_word(documents))
+        return model_read
 
 
 def _no_word(views: Mapping[str, View]) -> Texts:

@@ -100,8 +100,8 @@ class Bilinear(Trained):
                 same_space(task, self.view, f"learn_on={self.learn_on!r}")
             other = further(task, "learn_on", self.learn_on)
             model = replace(self, learn_on=None, curves=False)
-            found = model.learn(other, rng, course)
-            return fitted(self, task, found.arrays, found.facts)
+            fit = model.learn(other, rng, course)
+            return fitted(self, task, fit.arrays, fit.facts)
         self.check(task)
         further_tasks = {
             one.task: further(task, "beside", one.task) for one in flat(self.groups()) if one.task
@@ -168,11 +168,11 @@ class Bilinear(Trained):
 
     def carry_over(self, start: FittedModel, task: Task, maps: Mapping[str, Any]) -> None:
         """Take the rows of the words that ``start`` and the task both have."""
-        own = self.groups()[0][-1].term
+        term = self.groups()[0][-1].term
         sides: tuple[tuple[str, str, Side, Texts], ...]
         sides = (
-            ("U", own.query, "query", task.queries),
-            ("V", own.document, "document", task.documents),
+            ("U", term.query, "query", task.queries),
+            ("V", term.document, "document", task.documents),
         )
         for name, target, side, texts in sides:
             if name in start.arrays:

@@ -139,11 +139,11 @@ class HalfTransductive(Bilinear):
         rows, known = places_of(texts, fitted.arrays["known"])
         if side == "query" or not known.any():
             return DenseWords(texts.matrix(self.view), W, view)
-        own, D = np.flatnonzero(known), len(view.words)
+        known_rows, D = np.flatnonzero(known), len(view.words)
         words = texts.matrix(self.view).tolil()
-        words[own] = 0
-        words.resize(len(texts), D + len(own))
-        words[own, D + np.arange(len(own))] = 1
+        words[known_rows] = 0
+        words.resize(len(texts), D + len(known_rows))
+        words[known_rows, D + np.arange(len(known_rows))] = 1
         names = [f"(vector of {title})" for title in texts.titles.filter(known)]
-        embedding = np.concatenate([W, fitted.arrays["v"][rows[own]]])
+        embedding = np.concatenate([W, fitted.arrays["v"][rows[known_rows]]])
         return DenseWords(words.tocsr(), embedding, Columns("", [*view.words, *names]))

@@ -30,5 +30,5 @@ def places_of(
     if len(known) == 0:
         return np.zeros(len(keys), np.intp), np.zeros(len(keys), np.bool_)
     places = np.searchsorted(known, keys).clip(max=len(known) - 1)
-    there: NDArray[np.bool_] = known[places] == keys
-    return places, there
+    present: NDArray[np.bool_] = known[places] == keys
+    return places, present

@@ -109,21 +109,21 @@ class Mixture(Parts):
 
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords | None:
         """Words of both; one of the second model bears a prime."""
-        found = [part.dense_words(texts, side) for part in _parts(fitted)]
-        there = [(words, i) for i, words in enumerate(found) if words is not None]
-        if not there:
+        parts = [part.dense_words(texts, side) for part in _parts(fitted)]
+        present = [(words, i) for i, words in enumerate(parts) if words is not None]
+        if not present:
             return None
         scale = _scales(fitted)
-        weights = _side_by_side([words.weights for words, _ in there])
+        weights = _side_by_side([words.weights for words, _ in present])
         assert weights is not None
-        embedding = _diagonal([words.embedding * scale[i] for words, i in there])
-        return DenseWords(weights, embedding, _columns([(words.view, i) for words, i in there]))
+        embedding = _diagonal([words.embedding * scale[i] for words, i in present])
+        return DenseWords(weights, embedding, _columns([(words.view, i) for words, i in present]))
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> Words | None:
         """Columns of both, named as in `dense_words`."""
         views = [(part.sparse_view(side), i) for i, part in enumerate(_parts(fitted))]
-        there = [(view, i) for view, i in views if view is not None]
-        return _columns(there) if there else None
+        present = [(view, i) for view, i in views if view is not None]
+        return _columns(present) if present else None
 
 
 @dataclass(frozen=True)
@@ -141,19 +141,19 @@ class _Joined:
 
     def __call__(self, rows: TextMatrix) -> TextMatrix:
         """Map the columns of each model by its own map."""
-        found, first = [], 0
+        blocks, first = [], 0
         for columns, one in zip(self.queries, self.maps, strict=True):
             part = rows[:, first : first + columns]
-            found.append(part if one is None else one(part))
+            blocks.append(part if one is None else one(part))
             first += columns
-        joined: TextMatrix = sparse.hstack(found, format="csr")
+        joined: TextMatrix = sparse.hstack(blocks, format="csr")
         return joined
 
 
 def _joined_through(both: Sequence[Vectors]) -> _Joined:
-    there = [v for v in both if v.sparse is not None]
-    widths = tuple(v.sparse.shape[1] for v in there if v.sparse is not None)
-    return _Joined(widths, tuple(v.through for v in there))
+    present = [v for v in both if v.sparse is not None]
+    widths = tuple(v.sparse.shape[1] for v in present if v.sparse is not None)
+    return _Joined(widths, tuple(v.through for v in present))
 
 
 def _parts(mixture: FittedModel) -> list[FittedModel]:

@@ -56,12 +56,12 @@ class MultiTask(Bilinear):
 
     def groups(self) -> Groups:
         """Return the model's own objective and those beside it, which take turns."""
-        own = self.term("U_F", "V_E")
-        same = {"V_E": own.document}
+        term = self.term("U_F", "V_E")
+        same = {"V_E": term.document}
 
         def beside(values: Mapping[str, Any]) -> Objective:
             one = Objective.of(values)
             query, document = (same.get(name, name) for name in one.term[:2])
-            return replace(one, term=Term(query, document, own.form))
+            return replace(one, term=Term(query, document, term.form))
 
-        return ((Objective("", own),), *((beside(values),) for values in self.beside))
+        return ((Objective("", term),), *((beside(values),) for values in self.beside))

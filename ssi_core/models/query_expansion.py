@@ -114,10 +114,10 @@ def top_documents(
             if row >= 0:
                 scores[i, row] = -np.inf
         top_k(scores, top[block], value[block])
-    found = value > 0
-    ends = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
+    matched = value > 0
+    ends = np.concatenate([[0], np.cumsum(matched.sum(axis=1))])
     return sparse.csr_array(
-        (value[found], top[found], ends), shape=(queries.shape[0], collection.shape[0])
+        (value[matched], top[matched], ends), shape=(queries.shape[0], collection.shape[0])
     )
 
 

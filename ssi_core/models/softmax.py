@@ -201,14 +201,14 @@ class Training:
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """Live arrays: the maps, the state of Adam, and what was drawn."""
-        found: dict[str, NDArray[Any]] = {"drawn": self._drawn}
+        arrays: dict[str, NDArray[Any]] = {"drawn": self._drawn}
         for i, name in enumerate(("U", "V")):
-            found |= {
+            arrays |= {
                 name: self._maps[i],
                 f"{name}_mean": self._means[i],
                 f"{name}_square": self._squares[i],
             }
-        return found
+        return arrays
 
     def fitted(self) -> FittedModel:
         """Return the model as it stands."""

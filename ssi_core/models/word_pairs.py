@@ -160,11 +160,11 @@ class WordPairs(Trained):
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> Words | None:
         """Words of the diagonal, then those of W."""
-        own = fitted.view(self.view, side)
+        words = fitted.view(self.view, side)
         if self.diagonal == "none":
-            return own
+            return words
         diagonal = fitted.view(self.diagonals_view, side)
-        return Columns(f"{diagonal.space} {own.space}", [*diagonal.words, *own.words])
+        return Columns(f"{diagonal.space} {words.space}", [*diagonal.words, *words.words])
 
 
 class _Training(Training[WordPairs]):
@@ -200,8 +200,8 @@ class _Training(Training[WordPairs]):
         sparse_start = "W_indptr" in arrays
         if sparse_start and np.diff(arrays["W_indptr"]).max(initial=0) <= self.model.entries:
             return None
-        found = {name: self.start.facts[name] for name in (*grid, "rate")}
-        return found | {"triples": 0, "seconds": 0.0}
+        settings = {name: self.start.facts[name] for name in (*grid, "rate")}
+        return settings | {"triples": 0, "seconds": 0.0}
 
     def thin_out(
         self, sgd: Sgd, facts: dict[str, Any], watch: Watch | None, checkpoint: Path | None
@@ -240,15 +240,15 @@ class _Training(Training[WordPairs]):
         if self.model.form != "hashed":
             return {}
         buckets = self.model.buckets
-        found = hash_facts(*self._shape, buckets)
+        loads = hash_facts(*self._shape, buckets)
         ideal = -buckets * np.expm1(-self._shape[0] * self._shape[1] / buckets)
-        if found["used_buckets"] < 0.95 * ideal:
+        if loads["used_buckets"] < 0.95 * ideal:
             raise BadInput(
                 f"buckets={buckets}: pairs of {self._shape[0]} and {self._shape[1]} words reach "
-                f"{found['used_buckets']} of them, {ideal:.0f} with an ideal hash. Give a number "
+                f"{loads['used_buckets']} of them, {ideal:.0f} with an ideal hash. Give a number "
                 "near which no fraction of 2147483647 lies (no power of 2), such as 1000000."
             )
-        return found
+        return loads
 
     def _initial(self) -> Any:
         """W at the start: zero, the identity, or that of ``start``, word by word."""
@@ -268,8 +268,8 @@ class _Training(Training[WordPairs]):
         W = dense_weights(self._shape, identity=model.initial == "identity")
         W[rows[1]] = 0
         for s in rows[1]:
-            own = slice(carried.indptr[s], carried.indptr[s + 1])
-            W[s, carried.indices[own]] = carried.data[own]
+            weights = slice(carried.indptr[s], carried.indptr[s + 1])
+            W[s, carried.indices[weights]] = carried.data[weights]
         return W
 
     def _same_buckets(self) -> None:

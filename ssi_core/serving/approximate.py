@@ -110,21 +110,21 @@ def _titles(base: Searcher) -> Vectors:
 
 def _recalls(base: Searcher, file: Path, queries: Vectors) -> dict[str, float]:
     """Return number of documents that are looked at -> recall."""
-    best, found = _best(base.ranked[0].scores, queries), {}
+    best, recalls = _best(base.ranked[0].scores, queries), {}
     scores = GraphScores(read_graph(file), base.index.vectors, 0)
     for ef in _EFS:
         scores.ef = ef
         met = (best[:, :, None] == _best(scores, queries)[:, None, :]).any(axis=2)
-        found[str(ef)] = float(met.mean())
-    return found
+        recalls[str(ef)] = float(met.mean())
+    return recalls
 
 
 def _best(scores: Scores, queries: Vectors) -> Int32:
     """Rows of the best documents of each query."""
-    found = []
+    rankings = []
     for start in range(0, length(queries), _BLOCK):
         block = scores(take(queries, slice(start, start + _BLOCK)), _K)
         rows = np.empty((len(block), min(_K, block.shape[1])), np.int32)
         top_k(block, rows, np.empty(rows.shape, np.float32))
-        found.append(rows)
-    return np.concatenate(found)
+        rankings.append(rows)
+    return np.concatenate(rankings)

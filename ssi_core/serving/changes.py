@@ -66,15 +66,15 @@ class Changes:
 
     def added(self) -> list[Document]:
         """Return the documents that were added and not removed, by ascending id."""
-        asked = "SELECT id, title, text, url FROM documents WHERE text IS NOT NULL ORDER BY id"
+        query = "SELECT id, title, text, url FROM documents WHERE text IS NOT NULL ORDER BY id"
         with self._connection() as connection:
-            return [Document(*row) for row in connection.execute(asked)]
+            return [Document(*row) for row in connection.execute(query)]
 
     def gone(self) -> list[str]:
         """Return the ids that were removed, ascending."""
-        asked = "SELECT id FROM documents WHERE text IS NULL ORDER BY id"
+        query = "SELECT id FROM documents WHERE text IS NULL ORDER BY id"
         with self._connection() as connection:
-            return [row[0] for row in connection.execute(asked)]
+            return [row[0] for row in connection.execute(query)]
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:

@@ -68,10 +68,10 @@ def explain(searcher: Searcher, query: str, document: str, k: int = 20) -> Expla
     BadInput
         No such document, an index without words, or a model whose score is no sum over words.
     """
-    there = searcher.document(document)
+    text = searcher.document(document)
     if reason := searcher.search([query], 1)[0].reason:
         raise BadInput(f"{query!r}: {reason}. There is no score to explain; try other words.")
-    return explain_pair(searcher.fitted, searcher.queries([query]), there, k)
+    return explain_pair(searcher.fitted, searcher.queries([query]), text, k)
 
 
 def explain_pair(fitted: FittedModel, query: Texts, document: Texts, k: int = 20) -> Explanation:
@@ -81,11 +81,11 @@ def explain_pair(fitted: FittedModel, query: Texts, document: Texts, k: int = 20
     ----------
     k : pairs that are named; the others are in ``rest``
     """
-    asked = fitted.embed_queries(query)
-    if asked.through is None:
+    vectors = fitted.embed_queries(query)
+    if vectors.through is None:
         left, right = _words_of(fitted, query, "query"), _words_of(fitted, document, "document")
     else:
-        left, right = _words_through(fitted, asked, fitted.embed_documents(document))
+        left, right = _words_through(fitted, vectors, fitted.embed_documents(document))
     score = math.fsum(w * right.sparse.get(s, 0.0) for s, w in left.sparse.items())
     score += float(left.vectors.sum(axis=0) @ right.vectors.sum(axis=0))
     parts, rest = _largest(_blocks(left, right), k)
@@ -115,21 +115,23 @@ def _words_through(fitted: FittedModel, query: Vectors, document: Vectors) -> tu
     Its vector then has an entry for each column of the document, and that of a document's word the
     weight of each column that bears its name.
     """
-    asked, there = query.sparse, document.sparse
+    left_words, right_words = query.sparse, document.sparse
     asked_view, there_view = fitted.sparse_view("query"), fitted.sparse_view("document")
     if asked_view is None or there_view is None or query.dense is not None:
         raise _unexplained(fitted)
-    assert asked is not None
-    assert there is not None
+    assert left_words is not None
+    assert right_words is not None
     assert query.through is not None
-    n, columns = asked.nnz, there.indices
-    alone = sparse.csr_array((asked.data, asked.indices, np.arange(n + 1)), (n, asked.shape[1]))
+    n, columns = left_words.nnz, right_words.indices
+    alone = sparse.csr_array(
+        (left_words.data, left_words.indices, np.arange(n + 1)), (n, left_words.shape[1])
+    )
     met = np.zeros((n, len(columns)))
     for start in range(0, n, _MAPPED):
         rows = slice(start, min(start + _MAPPED, n))
         met[rows] = sparse.csc_array(query.through(alone[rows]))[:, columns].toarray()
-    left = _by_name([asked_view.words[s] for s in asked.indices.tolist()], met)
-    weights = np.diag(there.data.astype(np.float64))
+    left = _by_name([asked_view.words[s] for s in left_words.indices.tolist()], met)
+    weights = np.diag(right_words.data.astype(np.float64))
     return left, _by_name([there_view.words[t] for t in columns.tolist()], weights)
 
 

@@ -84,8 +84,8 @@ class GraphScores:
         by_words = self._words.score(Vectors(queries.sparse, None, queries.through))
         best = np.empty((m, min(_BY_WORDS, n)), np.int32)
         top_k(by_words, best, np.empty(best.shape, np.float32))
-        for row, asked, document in zip(scores, queries.dense, best, strict=True):
-            row[document] = self._dense[document] @ asked
+        for row, query, document in zip(scores, queries.dense, best, strict=True):
+            row[document] = self._dense[document] @ query
         scores += by_words
         return scores
 
@@ -93,9 +93,9 @@ class GraphScores:
         """Inner products with the nearest documents, the rest ``-inf``."""
         scores = np.full((len(queries), len(self._dense)), -np.inf, np.float32)
         how = faiss().SearchParametersHNSW(efSearch=count)
-        found, rows = self._graph.search(
+        near, rows = self._graph.search(
             np.ascontiguousarray(queries, np.float32), count, params=how
         )
         query, place = np.nonzero(rows >= 0)
-        scores[query, rows[query, place]] = found[query, place]
+        scores[query, rows[query, place]] = near[query, place]
         return scores

@@ -75,9 +75,9 @@ class Index:
 
     def check(self, views: Mapping[str, View]) -> None:
         """Refuse a model whose words are not those that the index was made with."""
-        made = self.artefact.configuration["spaces"]
+        spaces = self.artefact.configuration["spaces"]
         for name, view in views.items():
-            if made.get(name) != view.space:
+            if spaces.get(name) != view.space:
                 raise BadInput(
                     f"{self.path} was made with other words (view {name!r}) than this model's. "
                     "Build the index with this model."

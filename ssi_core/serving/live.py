@@ -97,8 +97,8 @@ class LiveSearcher(Searcher):
 
     def known(self, ids: Collection[str]) -> set[str]:
         """Return those of the ids that a search can find."""
-        found = set(self.index.ids.filter(self.index.ids.is_in(list(ids)))) - self._hidden
-        return found if self._added is None else found | (set(ids) & set(self._added.texts.ids))
+        present = set(self.index.ids.filter(self.index.ids.is_in(list(ids)))) - self._hidden
+        return present if self._added is None else present | (set(ids) & set(self._added.texts.ids))
 
     def put(self, documents: Sequence[Document]) -> LiveSearcher:
         """Return a searcher with more documents; one that bears the id of an old takes its place.

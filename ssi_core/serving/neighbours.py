@@ -38,31 +38,34 @@ def neighbours(fitted: FittedModel, word: str, k: int = 10) -> list[Neighbour]:
     BadInput
         The model relates no words to others, or knows none of these.
     """
-    asked = fitted.dense_words(texts_of([word], fitted.query_views), "query")
-    there = fitted.dense_words(texts_of([word], fitted.document_views), "document")
-    if asked is None or there is None:
+    word_query = fitted.dense_words(texts_of([word], fitted.query_views), "query")
+    word_document = fitted.dense_words(texts_of([word], fitted.document_views), "document")
+    if word_query is None or word_document is None:
         raise BadInput(
             f"model {fitted.model.name!r} has no vectors of words to compare: it matches equal "
             "words only, or weighs each pair of words by itself. "
             "Ask a model that learns a latent space, such as LSI or a bilinear one."
         )
-    if asked.weights.nnz == 0:
+    if word_query.weights.nnz == 0:
         raise BadInput(
             f"{word!r} is not a word that the model knows (or it is in every document). "
             "Try another spelling."
         )
-    if asked.view.space != there.view.space:
-        scores = cosines(asked.weights @ asked.embedding, there.embedding)
-    elif asked.embedding is there.embedding:
-        scores = cosines(asked.weights @ asked.embedding, asked.embedding)
+    if word_query.view.space != word_document.view.space:
+        scores = cosines(word_query.weights @ word_query.embedding, word_document.embedding)
+    elif word_query.embedding is word_document.embedding:
+        scores = cosines(word_query.weights @ word_query.embedding, word_query.embedding)
     else:
-        sides = [cosines(asked.weights @ side.embedding, side.embedding) for side in (asked, there)]
+        sides = [
+            cosines(word_query.weights @ side.embedding, side.embedding)
+            for side in (word_query, word_document)
+        ]
         scores = np.mean(sides, axis=0, dtype=np.float32)
-    itself = {asked.view.words[column] for column in asked.weights.indices.tolist()}
+    itself = {word_query.view.words[column] for column in word_query.weights.indices.tolist()}
     order = np.argsort(-scores, kind="stable")[: k + len(itself)].tolist()
-    words = there.view.words
-    found = [Neighbour(words[t], float(scores[t])) for t in order if words[t] not in itself]
-    return found[:k]
+    words = word_document.view.words
+    related = [Neighbour(words[t], float(scores[t])) for t in order if words[t] not in itself]
+    return related[:k]
 
 
 def cosines(row: Float32, rows: Float32) -> Float32:
@@ -103,8 +106,8 @@ def dice_neighbours(
         return _of_run(task, phrase, words)[:k]
     word = int(words[0])
     counts = task.documents.matrix(COUNTS)
-    found = dice(counts, frequent, k + 1, first=word, last=word + 1)
-    matches = zip(found.bins[0].tolist(), found.values[0].tolist(), strict=True)
+    pairs = dice(counts, frequent, k + 1, first=word, last=word + 1)
+    matches = zip(pairs.bins[0].tolist(), pairs.values[0].tolist(), strict=True)
     return [Neighbour(base.words[j], v) for j, v in matches if j >= 0 and j != word][:k]
 
 

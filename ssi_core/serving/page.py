@@ -37,19 +37,19 @@ def page_text(page: str, pages: Path | None) -> str:
             f"{page!r} is no file. Give the text of a page in a file or on standard input (-), or "
             "the title of a page and the corpus that has it (--pages)."
         )
-    found = _look_up(open_collection(pages), page)
-    if found is None:
+    text = _look_up(open_collection(pages), page)
+    if text is None:
         raise BadInput(
             f"{pages}: no page has the title or id {page!r}. Titles are compared letter by letter."
         )
-    return found
+    return text
 
 
 def _look_up(collection: Collection, page: str) -> str | None:
     for part in collection.parts(collection.table_of("queries")):
         texts = files.read_strings([part], "id", "title", "text")
         for column in ("id", "title"):
-            own = texts.filter(pl.col(column) == page)
-            if len(own):
-                return str(own["text"][0])
+            matches = texts.filter(pl.col(column) == page)
+            if len(matches):
+                return str(matches["text"][0])
     return None

@@ -98,16 +98,16 @@ class Ranked:
         top_k(scores, rows, best)
         if queries.dense is not None:
             rows, best = self._in_order(queries, rows, best)
-        found = zip(rows[:, :k].tolist(), best[:, :k].tolist(), strict=True)
+        pairs = zip(rows[:, :k].tolist(), best[:, :k].tolist(), strict=True)
         return [
-            [(row, score) for row, score in zip(*both, strict=True) if row >= 0] for both in found
+            [(row, score) for row, score in zip(*both, strict=True) if row >= 0] for both in pairs
         ]
 
     def _in_order(self, queries: Vectors, rows: Int32, best: Float32) -> tuple[Int32, Float32]:
         # A product of matrices adds up in an order that goes with the number of queries.
-        there = rows >= 0
-        pairs = np.column_stack([np.nonzero(there)[0], rows[there]]).astype(np.int32)
-        best[there] = score_pairs(queries, self.vectors, pairs)
+        filled = rows >= 0
+        pairs = np.column_stack([np.nonzero(filled)[0], rows[filled]]).astype(np.int32)
+        best[filled] = score_pairs(queries, self.vectors, pairs)
         order = np.lexsort((rows, -best))
         return np.take_along_axis(rows, order, 1), np.take_along_axis(best, order, 1)
 

@@ -140,8 +140,8 @@ class Searcher:
         vectors = self.embed(queries, side)
         best = [part.best(vectors, k) for part in self.ranked]
         return [
-            self._joined(k, text, side, found) if there else Answer((), NOTHING_KNOWN)
-            for there, text, *found in zip(known(queries), queries.titles, *best, strict=True)
+            self._joined(k, text, side, parts) if is_known else Answer((), NOTHING_KNOWN)
+            for is_known, text, *parts in zip(known(queries), queries.titles, *best, strict=True)
         ]
 
     def _joined(
@@ -194,8 +194,8 @@ def weights(text: str, view: View) -> dict[str, float]:
 def known(queries: Texts) -> NDArray[np.bool_]:
     """Tell the queries with a word that weighs something in some view: bool (n,)."""
     weights = [abs(queries.matrix(name)).sum(axis=1) for name in queries.views]
-    there: NDArray[np.bool_] = np.sum(weights, axis=0) > 0
-    return there
+    has_words: NDArray[np.bool_] = np.sum(weights, axis=0) > 0
+    return has_words
 
 
 def open_searcher(directory: Path, index: Path | None = None) -> Searcher:

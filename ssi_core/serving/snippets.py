@@ -43,13 +43,13 @@ def snippet(text: str, words: Mapping[str, float]) -> Snippet:
     text = " ".join(text.split())
     wide = len(UNSPACED_LETTER.findall(text[:WIDTH])) > len(text[:WIDTH]) // 3
     width = WIDTH // 2 if wide else WIDTH
-    found = occurrences(text, words)
-    first, last = _best(found, words, width)
+    matches = occurrences(text, words)
+    first, last = _best(matches, words, width)
     begin = _begin(text, first, last, width)
     end = _end(text, begin, last, width)
     before = _CUT if begin and not _SENTENCE_END.search(text[max(0, begin - 2) : begin]) else ""
     shift = len(before) - begin
-    marks = _merged([(a + shift, b + shift) for a, b, _ in found if begin <= a and b <= end])
+    marks = _merged([(a + shift, b + shift) for a, b, _ in matches if begin <= a and b <= end])
     return Snippet(before + text[begin:end] + (_CUT if end < len(text) else ""), marks)
 
 

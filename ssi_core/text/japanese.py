@@ -48,12 +48,12 @@ def words(text: str) -> list[str]:
     """
     text = text.encode(errors="replace").decode()
     analyser, left_out = _analyser(), _left_out()
-    found: list[str] = []
+    tokens: list[str] = []
     for sentence in _SENTENCE.findall(text):
         for morpheme in analyser.tokenize(sentence):
             if morpheme.part_of_speech_id() not in left_out:
-                found += _letters(morpheme.normalized_form(), morpheme.surface())
-    return found or runs.ideographs(text)
+                tokens += _letters(morpheme.normalized_form(), morpheme.surface())
+    return tokens or runs.ideographs(text)
 
 
 @lru_cache(1 << 18)
@@ -73,13 +73,13 @@ def _dictionary() -> Dictionary:
 def _left_out() -> frozenset[int]:
     """Numbers of the parts of speech that are left out."""
     dictionary = _dictionary()
-    found = set()
+    numbers = set()
     number = 0
-    while (said := dictionary.pos_of(number)) is not None:
-        if said[0] in LEFT_OUT:
-            found.add(number)
+    while (tags := dictionary.pos_of(number)) is not None:
+        if tags[0] in LEFT_OUT:
+            numbers.add(number)
         number += 1
-    return frozenset(found)
+    return frozenset(numbers)
 
 
 _of_thread = threading.local()

@@ -33,7 +33,7 @@ def occurrences(text: str, words: Collection[str]) -> list[Occurrence]:
     >>> occurrences("A Car, scars.", {"car"}), occurrences("東京都のﾀﾜｰ", {"東京", "タワー"})
     ([(2, 5, 'car')], [(0, 2, '東京'), (4, 7, 'タワー')])
     """
-    found: list[Occurrence] = []
+    matches: list[Occurrence] = []
     plain = unicodedata.is_normalized("NFKC", text)
     for first, piece in [(0, text)] if plain else _pieces(text):
         folded, starts, ends = _fold(piece)
@@ -41,10 +41,10 @@ def occurrences(text: str, words: Collection[str]) -> list[Occurrence]:
             for begin in _places(folded, word) if word else ():
                 end = begin + len(word)
                 if starts is not None and ends is not None:
-                    found.append((first + starts[begin], first + ends[end - 1], word))
+                    matches.append((first + starts[begin], first + ends[end - 1], word))
                 else:
-                    found.append((first + begin, first + end, word))
-    return sorted(set(found))
+                    matches.append((first + begin, first + end, word))
+    return sorted(set(matches))
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:

@@ -43,14 +43,14 @@ def ideographs(text: str) -> list[str]:
     >>> ideographs("東京都のタワー"), ideographs("ひらがな")
     (['東京', '京都', 'タワー'], ['ひら', 'らが', 'がな'])
     """
-    found: list[str] = []
+    tokens: list[str] = []
     syllables: list[str] = []
     for match in _SCRIPTS.finditer(text):
         run = match.group()
         if match.lastgroup == "ideographs":
-            found += pairs(run)
+            tokens += pairs(run)
         elif match.lastgroup == "hiragana":
             syllables += pairs(run)
         else:
-            found += words(run)
-    return found or syllables
+            tokens += words(run)
+    return tokens or syllables

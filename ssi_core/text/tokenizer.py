@@ -101,9 +101,9 @@ def _marked_letter() -> re.Pattern[str]:
 
 def _marked_words(text: str) -> list[str]:
     """Maximal runs of letters, digits and the vowel signs between them."""
-    found = _marked_run().findall(text)
+    words = _marked_run().findall(text)
     # The small form of a letter can join with a mark that the capital did not join with.
-    small = (unicodedata.normalize("NFKC", run.lower()) for run in found)
+    small = (unicodedata.normalize("NFKC", run.lower()) for run in words)
     return [word for run in small for word in _marked_run().findall(run)]
 
 
@@ -132,11 +132,11 @@ def _any_script(text: str) -> list[str]:
     """Maximal runs of letters or digits; in a script without blanks, pairs of letters."""
     if not UNSPACED_LETTER.search(text):
         return runs.words(text)
-    found: list[str] = []
+    words: list[str] = []
     for piece in _piece().finditer(text):
         unspaced = piece.lastgroup == "unspaced"
-        found += _letter_pairs(piece.group()) if unspaced else runs.words(piece.group())
-    return found
+        words += _letter_pairs(piece.group()) if unspaced else runs.words(piece.group())
+    return words
 
 
 ANY = Language(_any_script, version=lambda: "any 2")

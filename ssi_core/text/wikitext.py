@@ -85,23 +85,23 @@ def _tagged(text: str, token: re.Pattern[str]) -> Iterator[tuple[Span, str, Span
     last_closer = {m[2].lower(): m.start() for m in tokens if m[1]}
     end = 0
     opened: re.Match[str] | None = None
-    for found in tokens:
-        if found.start() < end:
+    for match in tokens:
+        if match.start() < end:
             continue
-        if found[2] is None:
+        if match[2] is None:
             if opened is None:
-                close = text.find("-->", found.end())
+                close = text.find("-->", match.end())
                 end = close + 3 if close >= 0 else len(text)
-                yield (found.start(), end), "!--", (end, end)
+                yield (match.start(), end), "!--", (end, end)
             continue
-        name = found[2].lower()
+        name = match[2].lower()
         if opened is None:
-            alone = found[1] or found[3].endswith("/")
-            if not alone and last_closer.get(name, -1) > found.start():
-                opened = found
-        elif found[1] and name == opened[2].lower():
-            end = found.end()
-            yield (opened.start(), end), name, (opened.end(), found.start())
+            alone = match[1] or match[3].endswith("/")
+            if not alone and last_closer.get(name, -1) > match.start():
+                opened = match
+        elif match[1] and name == opened[2].lower():
+            end = match.end()
+            yield (opened.start(), end), name, (opened.end(), match.start())
             opened = None
 
 
@@ -117,15 +117,15 @@ def _nested(
     """
     opened: list[int] = []
     spans: list[Span] = []
-    for found in token.finditer(text, start):
-        if found.lastindex:
-            opened.append(found.start())
+    for match in token.finditer(text, start):
+        if match.lastindex:
+            opened.append(match.start())
         elif opened:
             first = opened.pop()
             if wanted(first):
                 while spans and spans[-1][0] > first:
                     spans.pop()
-                spans.append((first, found.end()))
+                spans.append((first, match.end()))
     return spans
 
 
@@ -144,12 +144,12 @@ def _hidden_links(text: str, hidden: Set[str]) -> Iterator[Span]:
     """Yield the outermost spans of ``[[prefix:...]]`` whose prefix is hidden, captions included."""
 
     def is_hidden(start: int) -> bool:
-        found = _PREFIXED.match(text, start)
-        return found is not None and found[1].replace("_", " ").strip().lower() in hidden
+        prefix = _PREFIXED.match(text, start)
+        return prefix is not None and prefix[1].replace("_", " ").strip().lower() in hidden
 
     end = 0
-    for found in _PREFIXED.finditer(text):
-        start = found.start()
+    for match in _PREFIXED.finditer(text):
+        start = match.start()
         if start < end or not is_hidden(start):
             continue
         depth = 0

@@ -66,36 +66,36 @@ def fit(
     the training at its best parameters, and what was chosen and measured
     """
     kept = checkpoint and checkpoint.with_name(f"{checkpoint.name}.search")
-    found = _kept(kept)
-    if found is None:
+    choice = _kept(kept)
+    if choice is None:
         with working() as clock:
             settled, trials = _settle(schedule, grid, begin, errors)
-        found = {
+        choice = {
             "settled": dict(settled),
             "trials": [asdict(trial) for trial in trials],
             "seconds": clock.seconds,
         }
         if kept and trials:
             kept.mkdir(parents=True, exist_ok=True)
-            integrity.write_manifest(kept, _SEARCH, {"files": {}, **found}, durable=False)
-    trained = begin(found["settled"])
+            integrity.write_manifest(kept, _SEARCH, {"files": {}, **choice}, durable=False)
+    trained = begin(choice["settled"])
     progress = descend(
         trained,
         epoch=schedule.epoch,
         budget=schedule.budget,
         patience=schedule.patience,
-        rate=found["settled"]["rate"],
+        rate=choice["settled"]["rate"],
         watch=watch,
         checkpoint=checkpoint,
     )
-    return trained, found["settled"] | {
+    return trained, choice["settled"] | {
         "triples": progress.triples,
         "best_at": progress.best_at,
         "validation_rank_loss": progress.best,
         "seconds": progress.seconds,
-        "search_seconds": found["seconds"],
+        "search_seconds": choice["seconds"],
         "triples_per_second": progress.triples / max(progress.seconds, 1e-9),
-        "trials": found["trials"],
+        "trials": choice["trials"],
         **({"resumed_at": progress.resumed_at} if progress.resumed_at else {}),
         **({"reseeded_at": progress.reseeded_at} if progress.reseeded_at else {}),
     }

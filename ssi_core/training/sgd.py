@@ -215,9 +215,9 @@ def _work(width: int, words: int) -> Work:
     """Return scratch in cache lines of its own: another thread's would take them away."""
 
     def zeros(rows: int, columns: int) -> Any:
-        made = aligned_empty(rows, padded(columns))
-        made[:] = 0
-        return made[:, :columns]
+        array = aligned_empty(rows, padded(columns))
+        array[:] = 0
+        return array[:, :columns]
 
     return Work(
         zeros(1, width)[0],

@@ -99,21 +99,21 @@ def plan_reading(
     ]
     if since is None:
         return Plan(given, [(n, path, Place()) for n, path in enumerate(logs)])
-    said = _said(since)
+    manifest = _said(since)
     with files.reading(since / LINES / _SAID, _REMEDY):
-        old = [Log(**log) for log in said["logs"]]
-    found = _new_lines(old, {path.name: path for path in logs}, given, form)
-    if said.get("key") != key:
-        found = "its map, a table beside it or its version of ssi was another"
-    if isinstance(found, str):
+        old = [Log(**log) for log in manifest["logs"]]
+    new_lines = _new_lines(old, {path.name: path for path in logs}, given, form)
+    if manifest.get("key") != key:
+        new_lines = "its map, a table beside it or its version of ssi was another"
+    if isinstance(new_lines, str):
         gone = [log.name for log in old if log.name not in digests]
         if gone:
             raise BadInput(
-                f"{since}: its rows can't be taken over, as {found}, and {', '.join(gone)} "
+                f"{since}: its rows can't be taken over, as {new_lines}, and {', '.join(gone)} "
                 f"{'is' if len(gone) == 1 else 'are'} not given to be read again. Give all logs."
             )
-        return Plan(given, [(n, path, Place()) for n, path in enumerate(logs)], why=found)
-    all_logs, reads = found
+        return Plan(given, [(n, path, Place()) for n, path in enumerate(logs)], why=new_lines)
+    all_logs, reads = new_lines
     return Plan(all_logs, reads, since)
 
 
@@ -192,18 +192,18 @@ class Kept:
 
     def take(self, since: Path) -> tuple[list[Path], dict[str, Any]]:
         """Take over the rows of an earlier artefact; returns their parts, and what it says."""
-        said = _said(since)
+        manifest = _said(since)
         parts = sorted((since / LINES).glob("part-*.parquet"))
         for part in parts:
             self.writer.link(part, len(read_rows(part, "line")))
-        if self.writer.rows != said.get("believed"):
+        if self.writer.rows != manifest.get("believed"):
             raise BadInput(f"{since / LINES}: rows are missing. {_REMEDY}")
-        return parts, said
+        return parts, manifest
 
     def finish(self, key: str, logs: Sequence[Log], rows: int, known: Mapping[str, Any]) -> None:
         """Say what was read: ``rows`` lines of some logs, and what was broken of them."""
-        said = {"key": key, "logs": [asdict(log) for log in logs], "rows": rows, **known}
-        store.write_json(self.path / _SAID, {**said, "believed": self.writer.rows})
+        manifest = {"key": key, "logs": [asdict(log) for log in logs], "rows": rows, **known}
+        store.write_json(self.path / _SAID, {**manifest, "believed": self.writer.rows})
 
 
 def read_rows(part: Path, *columns: str) -> pl.DataFrame:

@@ -201,8 +201,8 @@ class _Ingestion:
             rows.flush()
             for one in gathered.values():
                 one.keep(self._kept.path)
-            said = self._quarantine.rows, self._quarantine.known()
-            self._kept.finish(key, plan.logs, *said)
+            summary = self._quarantine.rows, self._quarantine.known()
+            self._kept.finish(key, plan.logs, *summary)
             used = self._settle(rows, plan, where)
             if "page" in self._listed and not shared:
                 self._listed["page"].write(writers["page"], used["page"])
@@ -264,8 +264,8 @@ class _Ingestion:
         """Take over what earlier lines said; tables of texts may be others now."""
         for side, one in gathered.items():
             one.go_on(before / _TABLES[side], before / LINES)
-        parts, said = self._kept.take(before)
-        self._quarantine.go_on(said["rows"], before / LINES, said)
+        parts, manifest = self._kept.take(before)
+        self._quarantine.go_on(manifest["rows"], before / LINES, manifest)
         for part in parts:
             rows.add(self._in_tables(read_rows(part), plan))
 
@@ -304,11 +304,11 @@ class _Ingestion:
         """Rows whose id has no other text in a line before."""
         line, side = gathered.add(rows), gathered.side
         column = self._form.column(side)
-        told = pl.format(
+        reason = pl.format(
             f"{column}: '{{}}' has another text in line {{}}", pl.col(side), pl.lit(line)
         )
         category = f"{side}_other_text"
-        return self._without(rows, line.is_not_null(), category, told, plan, of_lines=True)
+        return self._without(rows, line.is_not_null(), category, reason, plan, of_lines=True)
 
     def _in_tables(self, rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
         """Rows whose ids are in the tables of today, where no text is in the log."""
@@ -322,10 +322,10 @@ class _Ingestion:
     ) -> pl.DataFrame:
         listed = self._listed[side]
         wrong = ~rows.select(pl.col(side).is_in(listed.known()["id"].implode())).to_series()
-        told = pl.format(
+        reason = pl.format(
             f"{self._form.column(side)}: '{{}}' is no id of {listed.path.name}", pl.col(side)
         )
-        return self._without(rows, wrong, f"{side}_unknown", told, plan, of_lines=of_lines)
+        return self._without(rows, wrong, f"{side}_unknown", reason, plan, of_lines=of_lines)
 
     def _without(
         self,
@@ -339,8 +339,8 @@ class _Ingestion:
     ) -> pl.DataFrame:
         if not wrong.any():
             return rows
-        told = rows.with_columns(category=pl.lit(category), reason=reason).filter(wrong)
-        self._quarantine.add(as_quarantined(told, plan.names), of_lines=of_lines)
+        left_out = rows.with_columns(category=pl.lit(category), reason=reason).filter(wrong)
+        self._quarantine.add(as_quarantined(left_out, plan.names), of_lines=of_lines)
         return rows.filter(~wrong)
 
 

@@ -37,7 +37,7 @@ class Check:
 
 def checks(form: LogMap) -> list[Check]:
     """Rules of a map, over a frame with a text column per role, in the order of asking."""
-    found = [
+    rules = [
         Check(role, f"{role}_missing", _there(role), "is empty")
         for role in ("session", "page", "page_text", "ad", "ad_text")
         if role in form.columns and not (role.endswith("text") and role[:-5] in form.columns)
@@ -45,7 +45,7 @@ def checks(form: LogMap) -> list[Check]:
     whole = pl.col("position").str.contains(r"^\s*\d{1,9}\s*$").fill_null(False)
     first = form.log.first_position
     how = form.log.time_format or "ISO 8601, or seconds since 1970; [log] time_format says"
-    found += [
+    rules += [
         Check("position", "position_no_number", whole, "is no whole number"),
         Check(
             "position",
@@ -67,7 +67,7 @@ def checks(form: LogMap) -> list[Check]:
         *_counted(form),
         Check("grade", "grade_unknown", _graded(form), f"is no grade ({_known_grades(form)})"),
     ]
-    return [one for one in found if one.role in form.columns]
+    return [one for one in rules if one.role in form.columns]
 
 
 def _counted(form: LogMap) -> list[Check]:
@@ -187,12 +187,14 @@ def judged(block: pl.DataFrame, form: LogMap, file: str) -> tuple[pl.DataFrame, 
     broken = [~rule.holds.fill_null(False) for rule in rules]
     for rule, wrong in zip(rules, broken, strict=True):
         text = pl.col(rule.role).fill_null("").str.slice(0, 60)
-        said = pl.format(f"{_escaped(form.column(rule.role))}: '{{}}' {_escaped(rule.said)}", text)
+        reason_text = pl.format(
+            f"{_escaped(form.column(rule.role))}: '{{}}' {_escaped(rule.said)}", text
+        )
         category = pl.coalesce(category, pl.when(wrong).then(pl.lit(rule.category)))
-        reason = pl.coalesce(reason, pl.when(wrong).then(said))
-    told = named.with_columns(category=category, reason=reason)
+        reason = pl.coalesce(reason, pl.when(wrong).then(reason_text))
+    judged_rows = named.with_columns(category=category, reason=reason)
     fine = pl.col("category").is_null()
-    quarantined = told.filter(~fine).select(
+    quarantined = judged_rows.filter(~fine).select(
         pl.lit(file).alias("file"), "line", "category", "reason", pl.col("raw").alias("row")
     )
     nothing = pl.lit(None, pl.String)
@@ -202,7 +204,7 @@ def judged(block: pl.DataFrame, form: LogMap, file: str) -> tuple[pl.DataFrame, 
     ]
     when = time(form) if "time" in form.columns else pl.lit(None, pl.Datetime("us", "UTC"))
     place = position(form) if "position" in form.columns else pl.lit(None, pl.Int32)
-    believed = told.filter(fine).select(
+    believed = judged_rows.filter(fine).select(
         "line", *texts, position=place, clicked=clicked(form), time=when, **_sums(form)
     )
     return believed, quarantined
@@ -210,8 +212,8 @@ def judged(block: pl.DataFrame, form: LogMap, file: str) -> tuple[pl.DataFrame, 
 
 def _by_role(block: pl.DataFrame, form: LogMap) -> pl.DataFrame:
     """Name the columns by their roles; one column may have several."""
-    own = ("line", "category", "problem", "raw")
-    return block.select(*own, *[pl.col(name).alias(role) for role, name in form.columns.items()])
+    fixed = ("line", "category", "problem", "raw")
+    return block.select(*fixed, *[pl.col(name).alias(role) for role, name in form.columns.items()])
 
 
 def _escaped(text: str) -> str:

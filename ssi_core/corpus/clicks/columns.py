@@ -177,8 +177,8 @@ def load_map(path: Path) -> LogMap:
     """Read a map; `BadInput` names the key that is unknown, missing or of a wrong kind."""
     path = Path(path)
     with files.reading(path, "Write the map as 'ssi ingest clicks --help' shows it."):
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
-    return parse_map(said, str(path))
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    return parse_map(values, str(path))
 
 
 def parse_map(said: Mapping[str, Any], where: str = "map") -> LogMap:

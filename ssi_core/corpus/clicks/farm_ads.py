@@ -96,9 +96,9 @@ def _lines(path: Path) -> Iterator[str]:
 def _build(building: Building, path: Path) -> None:
     skipped: Counter[str] = Counter()
     pairs: Counter[tuple[str, str]] = Counter()
-    found = 0
+    count = 0
     for words in _lines(path):
-        found += 1
+        count += 1
         ad, page = sides_of(words)
         if not ad or not page:
             skipped["line_without_ad" if not ad else "line_without_page"] += 1
@@ -119,6 +119,6 @@ def _build(building: Building, path: Path) -> None:
     write_clicks(building.path, table)
     with PartWriter(building.path / "impressions", IMPRESSIONS):
         pass
-    building.counts.update(lines=found, pairs=len(table))
+    building.counts.update(lines=count, pairs=len(table))
     skipped["line_repeated"] = pairs.total() - len(pairs)
     building.skipped.update(sorted(skipped.items()))

@@ -72,11 +72,11 @@ def _of_east_asia(han: int, kana: int) -> str:
 
 def _letters(texts: Iterable[str]) -> Counter[str]:
     """Count letters by script."""
-    found: Counter[str] = Counter()
+    letters: Counter[str] = Counter()
     for letter, number in Counter(unicodedata.normalize("NFKC", "\n".join(texts))).items():
         if letter.isalpha():
-            found[unicodedata.name(letter, "OTHER").split(" ")[0]] += number
-    return found
+            letters[unicodedata.name(letter, "OTHER").split(" ")[0]] += number
+    return letters
 
 
 def name_language(places: Sequence[Path]) -> str:

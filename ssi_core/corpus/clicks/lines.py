@@ -151,5 +151,5 @@ def with_problems(
 
 def row_schema(columns: Sequence[str]) -> dict[str, Any]:
     """Schema of what `log.read_log` yields."""
-    own = {"line": pl.Int64, "category": pl.String, "problem": pl.String, "raw": pl.String}
-    return own | {name: pl.String for name in columns}
+    schema = {"line": pl.Int64, "category": pl.String, "problem": pl.String, "raw": pl.String}
+    return schema | {name: pl.String for name in columns}

@@ -66,7 +66,7 @@ def estimate_propensities(shown: pl.DataFrame, where: str = "the log") -> pl.Dat
     theta = _theta(useful, row, column)
     size = (int(row[-1]) + 1, len(positions))
     theta[~_joined(sparse.csr_array((np.ones(len(row)), (row, column)), shape=size))] = np.nan
-    found = pl.DataFrame(
+    propensities = pl.DataFrame(
         {
             "position": positions.astype(np.int32),
             "propensity": theta,
@@ -75,7 +75,7 @@ def estimate_propensities(shown: pl.DataFrame, where: str = "the log") -> pl.Dat
     )
     totals = shown.group_by("position").agg(pl.col("shown", "clicks").sum())
     return (
-        totals.join(found, on="position", how="left")
+        totals.join(propensities, on="position", how="left")
         .with_columns(pl.col("propensity").fill_nan(None), pl.col("pairs").fill_null(0))
         .select("position", "propensity", "shown", "clicks", "pairs")
         .sort("position")

@@ -95,14 +95,14 @@ def _split(first: int, lines: list[str], wrong: dict[int, str], shape: _Shape) -
         line=pl.int_range(first, first + len(lines), dtype=pl.Int64),
         parts=pl.col("raw").str.split(shape.separator),
     )
-    found = pl.col("parts").list.len()
+    fields = pl.col("parts").list.len()
     wanted = len(shape.header)
-    said = PROBLEMS["fields"].replace("{wanted}", str(wanted)).split("{found}")
-    bad = found != wanted
+    problem = PROBLEMS["fields"].replace("{wanted}", str(wanted)).split("{found}")
+    bad = fields != wanted
     return with_problems(
         frame.with_columns(
             pl.when(bad).then(pl.lit("fields")).alias("category"),
-            pl.when(bad).then(pl.format(f"{said[0]}{{}}{said[1]}", found)).alias("problem"),
+            pl.when(bad).then(pl.format(f"{problem[0]}{{}}{problem[1]}", fields)).alias("problem"),
             *[
                 pl.col("parts").list.get(place, null_on_oob=True).alias(name)
                 for name, place in zip(shape.columns, shape.places, strict=True)
@@ -135,8 +135,8 @@ def _parsed(
         if values is None or (taken > 1 and len(values) != wanted):
             # What stands after a lost quote is no part of this row.
             raw, taken = lines[place], 1
-            said = ("quote", PROBLEMS["quote"])
-            rows.append((first + place, *said, raw, *[None] * len(places)))
+            fault = ("quote", PROBLEMS["quote"])
+            rows.append((first + place, *fault, raw, *[None] * len(places)))
         elif len(values) != wanted:
             problem = PROBLEMS["fields"].format(found=len(values), wanted=wanted)
             rows.append((first + place, "fields", problem, raw, *[None] * len(places)))

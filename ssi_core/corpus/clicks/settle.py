@@ -60,17 +60,17 @@ def settle(
         totals["impressions"] = writer.rows
     could = shown.filter(pl.col("position") == 1) if rules.clicks == "first" else shown
     every = could.group_by("page", "ad").agg(pl.col("shown", "clicks").sum())
-    found = _summed(pairs, ["page", "ad"], ["weight"]).join(every, on=["page", "ad"])
-    if not len(found):
+    relevance = _summed(pairs, ["page", "ad"], ["weight"]).join(every, on=["page", "ad"])
+    if not len(relevance):
         raise BadInput(
             f"{where}: of {totals['clicks']:,} clicks none counts with --clicks "
             f"{rules.clicks}. Give a longer log, or count other clicks."
         )
     if rules.clicks == "weighted":
-        found = _by_relevance(found, shown, positions)
-    found = found.with_columns(grade=pl.lit(None, pl.Float64))
-    write_clicks(building.path, found)
-    _account(building, totals, quarantine.rows, len(found))
+        relevance = _by_relevance(relevance, shown, positions)
+    relevance = relevance.with_columns(grade=pl.lit(None, pl.Float64))
+    write_clicks(building.path, relevance)
+    _account(building, totals, quarantine.rows, len(relevance))
     return {side: shown.select(id=pl.col(side)).unique() for side in ("page", "ad")}
 
 

@@ -61,8 +61,8 @@ class Shards:
         """Write what is held."""
         if not self._held:
             return
-        told, self._held = pl.concat(self._held), []
-        for (shard,), part in told.partition_by("shard", as_dict=True, include_key=False).items():
+        rows, self._held = pl.concat(self._held), []
+        for (shard,), part in rows.partition_by("shard", as_dict=True, include_key=False).items():
             part.write_parquet(self._directory / str(shard) / f"{self._parts:06d}.parquet")
         self._parts += 1
 

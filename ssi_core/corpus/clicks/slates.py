@@ -15,14 +15,14 @@ def as_quarantined(rows: pl.DataFrame, file: str | Sequence[str]) -> pl.DataFram
         name = pl.lit(file)
     else:
         name = pl.col("file").replace_strict(dict(enumerate(file)), return_dtype=pl.String)
-    own = [pl.col(c).cast(pl.String).fill_null("") for c in
+    fields = [pl.col(c).cast(pl.String).fill_null("") for c in
            ("session", "page", "ad", "position", "clicked")]  # fmt: skip
     return rows.select(
         name.alias("file"),
         "line",
         "category",
         "reason",
-        pl.concat_str(own, separator="\t").alias("row"),
+        pl.concat_str(fields, separator="\t").alias("row"),
     ).select(QUARANTINE.keys())
 
 
@@ -37,7 +37,7 @@ def slates_of(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     )  # fmt: skip
     taken = placed & ~pl.struct(*slate, "position").is_first_distinct()
     twice = ~pl.struct(*slate, "ad").is_first_distinct()
-    told = merged.with_columns(
+    checked = merged.with_columns(
         category=pl.when(taken)
         .then(pl.lit("position_taken"))
         .when(twice)
@@ -49,7 +49,7 @@ def slates_of(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     )
     wrong = pl.col("category").is_not_null()
     # A row that goes takes those that were joined to it along.
-    return told.filter(~wrong).drop("category", "reason"), told.filter(wrong)
+    return checked.filter(~wrong).drop("category", "reason"), checked.filter(wrong)
 
 
 def weighed(slates: pl.DataFrame, weights: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -59,7 +59,7 @@ class Gathered:
         A row without a text is at peace with any.
         """
         side = self.side
-        own = rows.select(
+        texts = rows.select(
             "line",
             id=pl.col(side),
             title=pl.col(f"{side}_title"),
@@ -67,13 +67,13 @@ class Gathered:
             digest=pl.col(f"{side}_text").hash(),
         )
         new = (
-            own.filter(pl.col("text").is_not_null())
+            texts.filter(pl.col("text").is_not_null())
             .unique("id", keep="first", maintain_order=True)
             .join(self._seen, on="id", how="anti", maintain_order="left")
         )
         write_texts(self._writer, new, self._language)
         self._seen = pl.concat([self._seen, new.select("id", "digest", "line")])
-        met = own.join(self._seen, on="id", how="left", maintain_order="left", suffix="_first")
+        met = texts.join(self._seen, on="id", how="left", maintain_order="left", suffix="_first")
         other = pl.col("text").is_not_null() & (pl.col("digest") != pl.col("digest_first"))
         return met.select(pl.when(other).then("line_first").alias("line"))["line"]
 
@@ -150,8 +150,8 @@ class Listed:
     def _known(self) -> pl.DataFrame:
         seen: dict[str, int] = {}
         for frame in self._frames():
-            told = zip(frame["id"], frame["text"].hash(), frame["line"], strict=True)
-            for name, digest, line in told:
+            entries = zip(frame["id"], frame["text"].hash(), frame["line"], strict=True)
+            for name, digest, line in entries:
                 if seen.setdefault(name, digest) != digest:
                     raise BadInput(
                         f"{self.path}: line {line}: the id {name!r} is there before with another "
@@ -179,8 +179,8 @@ class Listed:
                 "line", "category", id=pl.col(form.id).str.strip_chars(), title=title,
                 text=pl.col(form.text),
             )  # fmt: skip
-            there = (pl.col("id") != "") & (pl.col("text").str.strip_chars() != "")
-            kept = rows.filter(pl.col("category").is_null() & there.fill_null(False))
+            has_text = (pl.col("id") != "") & (pl.col("text").str.strip_chars() != "")
+            kept = rows.filter(pl.col("category").is_null() & has_text.fill_null(False))
             self.skipped["broken"] += len(rows) - len(kept)
             yield kept
 

@@ -94,12 +94,12 @@ def ingest_ubi(
         ``out`` holds something else, or is being written.
     """
     rules = (rules or Rules("all")).of(_FORM)
-    found = [file for path in paths for file in _files(Path(path))]
+    exports = [file for path in paths for file in _files(Path(path))]
     listed = None
     if ads is not None:
         listed = Listed(Path(ads), TextForm(language=language or ""), LogForm())
     tables = [listed.path] if listed is not None and not listed.parents else []
-    parents = inputs.digest_inputs([*found, *tables], progress=progress)
+    parents = inputs.digest_inputs([*exports, *tables], progress=progress)
     if listed is not None:
         parents |= {f"ads {name}": key for name, key in listed.parents.items()}
     settings = {
@@ -112,7 +112,7 @@ def ingest_ubi(
     kinds = dict.fromkeys(impressions, IMPRESSION) | dict.fromkeys(clicks, CLICK)
     make = partial(
         _build,
-        paths=found,
+        paths=exports,
         listed=listed,
         kinds=kinds,
         language=language,
@@ -126,10 +126,10 @@ def _files(path: Path) -> list[Path]:
     """Return a file, or the files of a directory that are of a known format."""
     if not path.is_dir():
         return [path]
-    found = sorted(one for one in path.iterdir() if one.is_file() and kind_of(one, LogForm()))
-    if not found:
+    exports = sorted(one for one in path.iterdir() if one.is_file() and kind_of(one, LogForm()))
+    if not exports:
         raise BadInput(f"{path}: no file there is .ndjson, .jsonl, .csv, .tsv or .parquet.")
-    return found
+    return exports
 
 
 @dataclass
@@ -298,8 +298,8 @@ def _of_json(path: Path) -> Iterator[tuple[list[tuple[int, dict[str, Any]]], lis
             if one is not None and one.keys() not in _ACTIONS:
                 documents.append((line, one.get(_WRAPPED, one)))
             elif one is None and text.strip():
-                told = PROBLEMS[category].format(encoding="utf-8")
-                broken.append((line, category, told, text[:200]))
+                problem = PROBLEMS[category].format(encoding="utf-8")
+                broken.append((line, category, problem, text[:200]))
         yield documents, broken
 
 
@@ -344,10 +344,13 @@ def _build(
     slates.flush()
     events.remove()
     if not any(len(slates.read(shard)) for shard in slates):
-        told = {**reading.skipped, **{f"action {name!r}": n for name, n in reading.others.items()}}
+        left_out = {
+            **reading.skipped,
+            **{f"action {name!r}": n for name, n in reading.others.items()},
+        }
         raise BadInput(
             f"{paths[0]}: no click and no impression of a query is left "
-            f"({', '.join(f'{n:,} {name}' for name, n in told.items()) or 'it has none'}). Give "
+            f"({', '.join(f'{n:,} {name}' for name, n in left_out.items()) or 'it has none'}). Give "
             "the queries beside the events; name the actions (--action, --shown-by)."
         )
     used = settle(building, rules, slates, names, quarantine, paths[0])
@@ -373,11 +376,15 @@ def _slates(rows: pl.DataFrame, reading: _Reading) -> pl.DataFrame:
     events = rows.filter(pl.col("kind") != "query")
     only = queries.group_by("session").agg(own=pl.col("text").first(), n=pl.col("text").n_unique())
     events = events.join(only, on="session", how="left", maintain_order="left")
-    told = pl.col("text").is_not_null()
-    reading.skipped["event_of_unknown_query"] += len(events.filter(~told & pl.col("n").is_null()))
-    reading.skipped["event_of_several_wordings"] += len(events.filter(~told & (pl.col("n") > 1)))
+    described = pl.col("text").is_not_null()
+    reading.skipped["event_of_unknown_query"] += len(
+        events.filter(~described & pl.col("n").is_null())
+    )
+    reading.skipped["event_of_several_wordings"] += len(
+        events.filter(~described & (pl.col("n") > 1))
+    )
     one = pl.when(pl.col("n") == 1).then("own")
-    events = events.with_columns(text=pl.coalesce("text", one)).filter(told).drop("own", "n")
+    events = events.with_columns(text=pl.coalesce("text", one)).filter(described).drop("own", "n")
     first = pl.col("application").replace_strict(reading.first, default=1, return_dtype=pl.Int64)
     place = pl.col("position") + pl.when(first == 0).then(1).otherwise(0)
     events = events.with_columns(pl.when(place > 0).then(place).alias("position"))
@@ -418,14 +425,14 @@ def _with_text(
     """Return the rows whose object has a text, in the schema of `shards.ROWS`."""
     nothing = {name: pl.lit(None, pl.Int64) for name in ("shown", "clicks")}
     rows = shown.with_columns(**nothing, grade=pl.lit(None, pl.Float64))
-    there = pl.col("ad").is_in(known.implode())
+    has_text = pl.col("ad").is_in(known.implode())
     where = f"is no id of {listed.path.name}" if listed else "has no description, and no --ads"
-    told = rows.filter(~there).with_columns(
+    textless = rows.filter(~has_text).with_columns(
         category=pl.lit("ad_unknown"), reason=pl.format(f"object_id: '{{}}' {where}", "ad")
     )
-    if len(told):
-        quarantine.add(as_quarantined(told, names))
-    return rows.filter(there).select(pl.col(name).cast(of) for name, of in ROWS.items())
+    if len(textless):
+        quarantine.add(as_quarantined(textless, names))
+    return rows.filter(has_text).select(pl.col(name).cast(of) for name, of in ROWS.items())
 
 
 def _write_texts(

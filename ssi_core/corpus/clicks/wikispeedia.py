@@ -96,11 +96,11 @@ def _build(building: Building, directory: Path, progress: Progress | None) -> No
     linked = set(shown.rows())
     rows: list[tuple[Any, ...]] = []
     skipped: Counter[str] = Counter()
-    games = found = 0
+    games = clicks = 0
     for session, player, time, path, goal in _games(directory):
         games += 1
         for step, (page, link) in enumerate(clicks_of(path)):
-            found += 1
+            clicks += 1
             if page not in articles or link not in articles:
                 skipped["click_of_missing_article"] += 1
             elif (page, link) not in linked:
@@ -129,7 +129,7 @@ def _build(building: Building, directory: Path, progress: Progress | None) -> No
     write_clicks(building.path, pairs)
     building.counts.update(
         games=games,
-        clicks_found=found,
+        clicks_found=clicks,
         clicks=len(events),
         pairs=len(pairs),
         players=events["user"].n_unique(),

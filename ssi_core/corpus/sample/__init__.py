@@ -142,8 +142,8 @@ class _Meter:
             return
         self._done += 1
         if self._done % _REPORT_EVERY == 0 or self._done == self._total:
-            said = f"{self._done:,} of {self._total:,} articles"
-            self._progress(self._done / self._total, said)
+            message = f"{self._done:,} of {self._total:,} articles"
+            self._progress(self._done / self._total, message)
 
 
 def _write_clicks(directory: Path, world: World) -> dict[str, int]:

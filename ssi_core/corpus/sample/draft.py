@@ -101,16 +101,16 @@ def slots_of(
 
 
 def _mention(world: World, page: int, dice: Dice) -> Slot:
-    own, *others = world.focal_concepts(page)
+    subject, *others = world.focal_concepts(page)
     kind = dice.weighted(_FILLS)
     if kind == _OWN_NAME:
-        return Slot(own, own_name=True)
+        return Slot(subject, own_name=True)
     if kind == _OWN_CONCEPT:
-        return Slot(own)
+        return Slot(subject)
     if kind == _FOCAL:
         return Slot(dice.pick(others))
     if kind == _SUBJECT:
-        first = own // CONCEPTS_A_SUBJECT * CONCEPTS_A_SUBJECT
+        first = subject // CONCEPTS_A_SUBJECT * CONCEPTS_A_SUBJECT
         return Slot(first + dice.below(CONCEPTS_A_SUBJECT))
     return Slot(world.used_concepts(page)[int(dice.below(6) > 3)])
 

@@ -104,25 +104,25 @@ def add_sentences(article: Article, world: World, page: int, language: str, dice
 
 def _piece(name: str, world: World, page: int, language: str, dice: Dice) -> Anchor | Markup:
     words = WORDS[language]
-    said = words.sentences
+    sentences = words.sentences
     if name == "year":
         title = year_title(some_year(dice), language)
         return Anchor(title, title)
     if name == "missing":
         side = 0 if language == ENGLISH else 1
-        title = f"{name_of(_MISSING_NAMES + page)[side]}{words.gap}{said['works']}"
-        return Anchor(said["works"], title)
-    label = said.get(f"{name} label", "")
+        title = f"{name_of(_MISSING_NAMES + page)[side]}{words.gap}{sentences['works']}"
+        return Anchor(sentences["works"], title)
+    label = sentences.get(f"{name} label", "")
     number = str(dice.below(90) + 10)
     return {
         "external": Markup(label, f"[https://example.org/r/{number}?a=1&b=2 {label}]"),
-        "nowiki": Markup(f"[[{said['name']}]]", f"<nowiki>[[{said['name']}]]</nowiki>"),
+        "nowiki": Markup(f"[[{sentences['name']}]]", f"<nowiki>[[{sentences['name']}]]</nowiki>"),
         "math": Markup("", "<math>x^{2} < \\alpha y_{[1]}</math>"),
         "self": Markup(label, f"[[#{words.history}|{label}]]"),
         "entity": Markup(f"{number}\u00a0kg – & 7", f"{number}&nbsp;kg &ndash; &amp; 7"),
         "style": Markup(
-            f"{said['strong']}{words.gap}{said['old']}",
-            f"'''{said['strong']}'''{words.gap}''{said['old']}''",
+            f"{sentences['strong']}{words.gap}{sentences['old']}",
+            f"'''{sentences['strong']}'''{words.gap}''{sentences['old']}''",
         ),
         "foreign": Markup(label, f"[[:fr:Chose|{label}]]"),
         "inline": Markup("", "{{convert|" + number + "|km|abbr=on}}"),

@@ -75,7 +75,7 @@ def pages_of(world: World, language: str) -> Iterator[SamplePage]:
         around = [_article(world, page, language), *_redirects(world, page, language)]
         if page % _OTHER_PAGES_EVERY == 0:
             around += _other_pages(world, page, language)
-        yield from (replace(found, id=first + n) for n, found in enumerate(around))
+        yield from (replace(around_page, id=first + n) for n, around_page in enumerate(around))
     last = article_id(world.documents)
     for n, year in enumerate(_years(world.documents)):
         yield _year_page(world, year, last + n, language)
@@ -106,20 +106,20 @@ def _article(world: World, page: int, language: str) -> SamplePage:
 def _redirects(world: World, page: int, language: str) -> list[SamplePage]:
     title = world.title(page, language)
     names = [world.title(page, language, word) for word in world.other_words(page, language)]
-    found = [_redirect(name, title, language) for name in names]
+    redirects = [_redirect(name, title, language) for name in names]
     if language == JAPANESE or not world.is_concept_article(page):
-        return found
+        return redirects
     noun = world.concept(world.own_concept(page)).english[0]
     if noun.plural == noun.singular:
-        return found
+        return redirects
     # A chain of two, a section, a page that does not exist, and the plain case.
     history = f"{title}#{WORDS[language].history}"
     goal = ((names or [title])[0], history, f"Lost {noun.singular}", title)[page % 4]
-    found.append(_redirect(noun.plural.capitalize(), goal, language))
+    redirects.append(_redirect(noun.plural.capitalize(), goal, language))
     if page % 10 == 0:
-        there, back = f"{title} (there)", f"{title} (back)"
-        found += [_redirect(there, back, language), _redirect(back, there, language)]
-    return found
+        forth, back = f"{title} (there)", f"{title} (back)"
+        redirects += [_redirect(forth, back, language), _redirect(back, forth, language)]
+    return redirects
 
 
 def _redirect(title: str, goal: str, language: str) -> SamplePage:

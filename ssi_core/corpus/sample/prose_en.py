@@ -89,8 +89,8 @@ class _Writer:
         self._favourites = favourites(world, page, ENGLISH)
 
     def sentences(self) -> Iterator[Sentence]:
-        supply, own = self._supply, Slot(self._world.own_concept(self._page))
-        yield [*capitalised(self._filled(self._lead(), [own, *supply.take(2)])), "."]
+        supply, subject = self._supply, Slot(self._world.own_concept(self._page))
+        yield [*capitalised(self._filled(self._lead(), [subject, *supply.take(2)])), "."]
         pattern = ""
         while supply:
             of_person = self._kind(supply.peek()) == "p"

@@ -73,8 +73,8 @@ class _Writer:
         self._favourites = favourites(world, page, JAPANESE)
 
     def sentences(self) -> Iterator[Sentence]:
-        supply, own = self._supply, Slot(self._world.own_concept(self._page))
-        yield [*self._filled(self._lead(), [own, *supply.take(2)]), "。"]
+        supply, subject = self._supply, Slot(self._world.own_concept(self._page))
+        yield [*self._filled(self._lead(), [subject, *supply.take(2)]), "。"]
         pattern = ""
         while supply:
             of_person = self._world.concept(supply.peek().concept).kind == "p"

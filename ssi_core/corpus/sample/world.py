@@ -110,8 +110,8 @@ class World:
         """Return which of its synonyms for a concept the author of an article uses."""
         if self.is_concept_article(page) and concept == self.own_concept(page):
             return 0
-        found = self.concept(concept)
-        words = found.english if language == ENGLISH else found.japanese
+        thing = self.concept(concept)
+        words = thing.english if language == ENGLISH else thing.japanese
         side = LANGUAGES.index(language)
         return int(self.dialect[side, self.author[page], concept]) % len(words)
 
@@ -145,36 +145,36 @@ class World:
             return []
         concept = self.concept(self.own_concept(page))
         words: Sequence[object] = concept.english if language == ENGLISH else concept.japanese
-        own = self.word(page, self.own_concept(page), language)
-        return [word for word in range(len(words)) if word != own]
+        chosen = self.word(page, self.own_concept(page), language)
+        return [word for word in range(len(words)) if word != chosen]
 
     def used_concepts(self, page: int) -> list[int]:
         """Return the concepts of other subjects that an article points to, strongest first."""
-        own = self.own_concept(page)
-        subject = own // CONCEPTS_A_SUBJECT
+        concept_of_page = self.own_concept(page)
+        subject = concept_of_page // CONCEPTS_A_SUBJECT
         active = self.subjects * CONCEPTS_A_SUBJECT
         uses = self.lexicon.subjects[subject].uses
         # A small sample has few subjects: a subject that is not there is replaced by another.
-        found = [
+        concepts = [
             use if use < active else (subject + 1 + n) % self.subjects * CONCEPTS_A_SUBJECT
             for n, use in enumerate(uses)
         ]
         # Which of them comes first depends on the article's own concept.
-        turn = own % len(found)
-        return found[turn:] + found[:turn]
+        turn = concept_of_page % len(concepts)
+        return concepts[turn:] + concepts[:turn]
 
     def links(self, page: int) -> list[Link]:
         """Return the links of an article to other articles, distinct, in the order of drawing."""
         dice = Dice(self.seed, 1, page)
         wanted = 8 + int(self.length[page]) // 20
-        found: dict[int, Link] = {}
+        links: dict[int, Link] = {}
         for _ in range(3 * wanted):
-            if len(found) == wanted:
+            if len(links) == wanted:
                 break
             link = self._draw_link(page, dice)
             if link is not None and link.target != page:
-                found.setdefault(link.target, link)
-        return list(found.values())
+                links.setdefault(link.target, link)
+        return list(links.values())
 
     def _draw_link(self, page: int, dice: Dice) -> Link | None:
         kind = dice.weighted(_LINK_KINDS)
@@ -193,8 +193,8 @@ class World:
         target = self._target(concept, dice)
         if target < 0:
             return None
-        said = self.own_concept(target) if self.is_concept_article(target) else concept
-        return Link(target, said, LABELS[dice.weighted(_LABEL_WEIGHTS[kind])])
+        mentioned = self.own_concept(target) if self.is_concept_article(target) else concept
+        return Link(target, mentioned, LABELS[dice.weighted(_LABEL_WEIGHTS[kind])])
 
     def _target(self, concept: int, dice: Dice) -> int:
         way = dice.uniform()

@@ -61,8 +61,8 @@ class Wikipedia(Source):
             return self
         from ssi_core.corpus.download import download_dump
 
-        there = home() / "dumps"
-        dump = download_dump(self.download, there, date=self.date, progress=progress)
+        folder = home() / "dumps"
+        dump = download_dump(self.download, folder, date=self.date, progress=progress)
         return self.model_copy(update={"paths": (dump,), "download": None})
 
     def follows(self, earlier: Artefact) -> bool:

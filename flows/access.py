@@ -77,9 +77,12 @@ class Running:
 
     Parameters
     ----------
-    url : address of its API
-    keeper : name of the process that ends with it (`flows.processes.name_of`)
-    kept : it ends with the last command that uses it
+    url : str
+        Address of its API.
+    keeper : str
+        Name of the process that ends with it (`flows.processes.name_of`).
+    kept : bool
+        It ends with the last command that uses it.
     """
 
     url: str
@@ -105,8 +108,9 @@ def running(chosen: str = "") -> Running | None:
 
     Parameters
     ----------
-    chosen : address that the user has set; a server at another one is his own, and is not this
-        root's. In another container of this machine the server is found by its address alone.
+    chosen : str
+        Address that the user has set; a server at another one is his own, and is not this root's.
+        In another container of this machine the server is found by its address alone.
     """
     server = last(chosen)
     if server is None or is_over(server.keeper):

@@ -81,7 +81,7 @@ class Contents:
         return sum(int(facts["size"]) for facts in self.files.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """As the manifest has it."""
+        """Return the values that the manifest holds."""
         return {"format": FORMAT, "ssi": version("ssi"), **vars(self)}
 
 

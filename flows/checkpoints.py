@@ -58,10 +58,14 @@ def attempt(kept: Path, row: Row, threads: int, what: str) -> Iterator[Attempt]:
 
     Parameters
     ----------
-    kept : directory of the row, whose lock is held
-    row : what is computed
-    threads : of this attempt
-    what : names the row in the log
+    kept : Path
+        Directory of the row, whose lock is held.
+    row : Row
+        What is computed.
+    threads : int
+        Of this attempt.
+    what : str
+        Names the row in the log.
     """
     place = kept / code_of(row)
     for other in sorted(kept.glob("*")):

@@ -19,13 +19,16 @@ PROFILE = "profile.json"
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen of the data of a night.
+    """Findings of the data validation of one retraining run.
 
     Attributes
     ----------
-    seen : to be compared with by the next night
-    numbers : the same as metrics, with those before
-    problems : what speaks against a training; empty: nothing
+    seen : Profile
+        To be compared with by the next night.
+    numbers : dict
+        The same as metrics, with those before.
+    problems : list of str
+        What speaks against a training; empty: nothing.
     """
 
     seen: Profile
@@ -38,10 +41,14 @@ def look(source: str, before: decisions.Night | None, model: str | None, limits:
 
     Parameters
     ----------
-    source : directory of a collection
-    before : the last night that trained; None: there was none
-    model : directory of the champion's model
-    limits : what is too much
+    source : str
+        Directory of a collection.
+    before : Night or None
+        The last night that trained; None: there was none.
+    model : str or None
+        Directory of the champion's model.
+    limits : Limits
+        What is too much.
     """
     known = None if model is None else _words_of(Path(model))
     old = None if before is None else _profile_of(before, known)

@@ -32,10 +32,14 @@ class Loaded:
 
     Attributes
     ----------
-    table : as it was when the rows were computed
-    runs : in the order of the table, then by seed
-    reports : label -> the reports of its seeds
-    means : label -> frame of id and measures, averaged over seeds
+    table : Table
+        As it was when the rows were computed.
+    runs : sequence of FinishedRow
+        In the order of the table, then by seed.
+    reports : mapping
+        Label -> the reports of its seeds.
+    means : mapping
+        Label -> frame of id and measures, averaged over seeds.
     """
 
     experiment: str
@@ -179,22 +183,28 @@ def _mean(loaded: Loaded, row: Row, metric: str) -> float | None:
     return float(np.mean(values)) if values else None
 
 
-def best_row(found: Mapping[str, Any], measure: str = "map") -> str:
+def best_row(comparison_results: Mapping[str, Any], measure: str = "map") -> str:
     """Return the label of the row that is best in a measure."""
     sign = -1 if measure in LOWER_IS_BETTER else 1
-    best = max(found["summary"], key=lambda row: sign * row["measures"][measure]["mean"])
+    best = max(
+        comparison_results["summary"], key=lambda row: sign * row["measures"][measure]["mean"]
+    )
     return str(best["label"])
 
 
 def summarise(
-    experiment: str, comparison: str | None = None, found: Mapping[str, Any] | None = None
+    experiment: str,
+    comparison: str | None = None,
+    comparison_results: Mapping[str, Any] | None = None,
 ) -> str:
     """Write the summary run of a comparison: the JSON, a page to read, and pictures.
 
     Parameters
     ----------
-    experiment, comparison : as in `compare`
-    found : what `compare` returned, if it was called
+    experiment, comparison : str, str or None
+        As in `compare`.
+    comparison_results : mapping or None
+        What `compare` returned, if it was called.
 
     Returns
     -------
@@ -203,8 +213,8 @@ def summarise(
     from flows import plots  # takes a second to load
 
     loaded = load(experiment, comparison)
-    found = found or results(loaded)
-    summary, base = found["summary"], found["baseline"]
+    comparison_results = comparison_results or results(loaded)
+    summary, base = comparison_results["summary"], comparison_results["baseline"]
     measures = [name for name in loaded.table.measures if name in summary[0]["measures"]]
     series = {
         name: [_number(row["measures"][name]["mean"]) for row in summary] for name in measures
@@ -220,21 +230,23 @@ def summarise(
         figures["plots/training.png"] = plots.training_curves(trained)
     if panels := _learning(loaded, curves):
         figures["plots/learning.png"] = plots.learning_curves(panels)
-    for number, (label, against) in enumerate(_scattered(loaded, best_row(found), base), 1):
+    for number, (label, against) in enumerate(
+        _scattered(loaded, best_row(comparison_results), base), 1
+    ):
         x, y = (_drawn(loaded.means[one]["map"].to_numpy()) for one in (against, label))
         figures[f"plots/average_precision_{number}.png"] = plots.scatter(x, y, against, label)
-    page = markdown(found)
+    page = markdown(comparison_results)
     return tracking.log_summary(
         experiment,
         loaded.comparison,
         title=f"summary: {len(labels)} rows",
         note=page,
         facts={
-            **{f"best_{name}": best_row(found, name) for name in measures},
-            "claims": claims_line(found["claims"]),
+            **{f"best_{name}": best_row(comparison_results, name) for name in measures},
+            "claims": claims_line(comparison_results["claims"]),
         },
         files={
-            "comparison.json": json.dumps(found, indent=1, ensure_ascii=False),
+            "comparison.json": json.dumps(comparison_results, indent=1, ensure_ascii=False),
             "comparison.md": page,
         },
         figures=figures,

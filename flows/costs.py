@@ -30,9 +30,12 @@ def require_rows(rows: Sequence[tuple[Row, Path]], *, workers: int, threads: int
 
     Parameters
     ----------
-    rows : (row, directory of its task), the same row once for each seed
-    workers : processes; 0: the one row runs in this process
-    threads : of a row
+    rows : sequence of tuple
+        (row, directory of its task), the same row once for each seed.
+    workers : int
+        Processes; 0: the one row runs in this process.
+    threads : int
+        Of a row.
 
     Raises
     ------

@@ -115,7 +115,7 @@ def _search(
 
 
 def _says(corpus: Path, ids: Sequence[str], words: Sequence[str]) -> dict[str, list[str]]:
-    """Which of some words each document says."""
+    """Return the words of a list that each document contains."""
     from ssi_core.collection import open_collection
 
     texts = open_collection(corpus).documents.filter(pl.col("id").is_in(list(ids)))

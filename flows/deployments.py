@@ -43,7 +43,8 @@ def deploy(place: Path) -> list[str]:
 
     Parameters
     ----------
-    place : directory of ``prefect.yaml``
+    place : Path
+        Directory of ``prefect.yaml``.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What this machine has, and what the work would miss: versions, cores, memory, servers."""
+"""Report on the machine and on what is missing: versions, cores, memory, servers."""
 
 from __future__ import annotations
 

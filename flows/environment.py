@@ -1,4 +1,4 @@
-"""Where things lie, and the settings that must be in place before Prefect or MLflow are imported.
+"""Paths, and the settings that must be in place before Prefect or MLflow are imported.
 
 This module imports nothing that reads them when it loads. ``python -m flows.environment COMMAND
 ...`` runs a command, such as ``prefect worker start``, with the same settings as ``ssi`` itself;

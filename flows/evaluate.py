@@ -14,7 +14,7 @@ from flows.steps import begin, progress
 
 
 class EvaluateSettings(BaseModel):
-    """Which model is measured on which task."""
+    """Model that is measured, and the task."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -43,8 +43,10 @@ class Unseen(NamedTuple):
 
     Attributes
     ----------
-    task : with a test side only, in the views of the model
-    unknown : "queries" and "documents" -> share of the running words that the model does not know
+    task : Task
+        With a test side only, in the views of the model.
+    unknown : dict
+        "queries" and "documents" -> share of the running words that the model does not know.
     """
 
     task: Task
@@ -124,8 +126,10 @@ def sets_of(name: str, named: Sequence[str]) -> list[str]:
 
     Parameters
     ----------
-    name : of the registered model
-    named : directories of 'ssi freeze'
+    name : str
+        Of the registered model.
+    named : sequence of str
+        Directories of 'ssi freeze'.
     """
     sets = [store.read(path, KIND) for path in [*map(Path, named), *_own(name)]]
     distinct = {artefact.key: artefact for artefact in reversed(sets)}
@@ -137,7 +141,8 @@ def due(sets: Sequence[str], days: int) -> bool:
 
     Parameters
     ----------
-    days : 0 for never
+    days : int
+        0 for never.
     """
     if not sets:
         return True
@@ -152,8 +157,10 @@ def draw(
 
     Parameters
     ----------
-    sets : those that there are, the newest first
-    source : directory of a collection
+    sets : sequence of str
+        Those that there are, the newest first.
+    source : str
+        Directory of a collection.
     """
     earlier = _own(name)
     number = 1 + (int(earlier[-1].name) if earlier else 0)

@@ -16,15 +16,15 @@ from ssi_core.corpus.source import Source
 
 
 class IngestSettings(settings_of("ingest", "sample")):  # type: ignore[misc]
-    """Where documents come from."""
+    """Source of documents."""
 
 
 class MatesSettings(settings_of("ingest-mates", "sample-mates")):  # type: ignore[misc]
-    """Where mates come from: pairs of documents in two languages on one subject."""
+    """Source of mates: pairs of documents in two languages on one subject."""
 
 
 class ClicksSettings(settings_of("ingest-clicks", "clicks")):  # type: ignore[misc]
-    """Where clicks come from, and which of them count."""
+    """Source of clicks, and the rules by which they count."""
 
 
 @task(

@@ -17,8 +17,10 @@ def measured(table: Table, reports: Mapping[str, Sequence[Report]]) -> Table:
 
     Parameters
     ----------
-    table : as it is declared
-    reports : label -> the reports of its seeds
+    table : Table
+        As it is declared.
+    reports : mapping
+        Label -> the reports of its seeds.
     """
     names = set.intersection(
         *(set(one.means) for reports_of_row in reports.values() for one in reports_of_row)

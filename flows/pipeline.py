@@ -299,7 +299,7 @@ def in_turn(jobs: Sequence[Job], workers: int) -> list[Job]:
 
 
 def failure(failed: Mapping[str, BaseException], jobs: int) -> Exception:
-    """One exception for all failed rows, of their own type where they agree on it."""
+    """Return one exception for all failed rows, of their type where it is the same."""
     reasons = "; ".join(f"{name}: {error}" for name, error in failed.items())
     message = f"{len(failed)} of {jobs} rows failed: {reasons}"
     for kind in (BadInput, Refused):
@@ -328,7 +328,8 @@ def run_pipeline(**settings: Any) -> dict[str, Any]:
 
     Parameters
     ----------
-    **settings : fields of `PipelineSettings`
+    **settings : object
+        Fields of `PipelineSettings`.
 
     Returns
     -------

@@ -53,7 +53,8 @@ def training_curves(
 
     Parameters
     ----------
-    curves : row -> (step, metrics) by step; the metric ``val/rank_loss`` is drawn
+    curves : mapping
+        Row -> (step, metrics) by step; the metric ``val/rank_loss`` is drawn.
     """
     figure, (axes,) = _figure()
     for n, (row, curve) in enumerate(curves.items()):
@@ -80,8 +81,9 @@ def learning_curves(
 
     Parameters
     ----------
-    panels : title -> row -> (step, metrics) by step; ``curve/train_rank_loss`` is dashed,
-        ``curve/test_rank_loss`` is not, and a circle marks where ``val/rank_loss`` is lowest
+    panels : mapping
+        Title -> row -> (step, metrics) by step; ``curve/train_rank_loss`` is dashed,
+        ``curve/test_rank_loss`` is not, and a circle marks where ``val/rank_loss`` is lowest.
     """
     figure, each = _figure(len(panels), width=3.2 * len(panels) + 0.8, height=3.6)
     for axes, (title, rows) in zip(each, panels.items(), strict=True):
@@ -125,9 +127,12 @@ def bars(
 
     Parameters
     ----------
-    rows : labels, from the top
-    values, errors : measure -> a value per row (fractions); rank loss is drawn in per cent
-    baseline : the row whose bar is grey
+    rows : sequence of str
+        Labels, from the top.
+    values, errors : mapping
+        Measure -> a value per row (fractions); rank loss is drawn in per cent.
+    baseline : str or None
+        The row whose bar is grey.
     """
     figure, panels = _figure(
         len(values), width=3.1 * len(values) + 1.2, height=0.32 * len(rows) + 1

@@ -1,4 +1,4 @@
-"""Who is still there: processes by name, files locked while a process lives, and scratch space.
+"""Processes that still live: by name, by the files that they lock; and their scratch space.
 
 What a killed process leaves behind cannot be cleared by itself; the next command clears it, and
 must not take what belongs to a command that still runs.

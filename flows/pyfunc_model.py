@@ -57,8 +57,10 @@ class RankedSearch(PythonModel):  # type: ignore[misc]
 
         Parameters
         ----------
-        model_input : a frame with a column ``query``, a mapping with that key, or texts
-        params : ``k``, the number of documents
+        model_input : DataFrame
+            A frame with a column ``query``, a mapping with that key, or texts.
+        params : dict or None
+            ``k``, the number of documents.
 
         Returns
         -------

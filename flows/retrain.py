@@ -48,7 +48,7 @@ logger = logging.getLogger("flows.retrain")
 
 
 class RetrainSettings(BaseModel):
-    """Which data, which model, and what is asked of it."""
+    """Data and model of a retraining, and the conditions of a promotion."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -398,7 +398,8 @@ def run_retrain(**settings: Any) -> dict[str, Any]:
 
     Parameters
     ----------
-    **settings : fields of `RetrainSettings`
+    **settings : object
+        Fields of `RetrainSettings`.
     """
     checked = RetrainSettings(**settings)
     with Server() as server:

@@ -1,4 +1,4 @@
-"""One row of a table: a model on a task with a seed -> one MLflow run. No Prefect here.
+"""Training and measurement of one row of a table, as one MLflow run; without Prefect.
 
 Row workers import this module, so that they need not load Prefect.
 """
@@ -56,15 +56,23 @@ def run_row(
 
     Parameters
     ----------
-    table : name or path of the table
-    label : of the row
-    task : its task directory
-    seed : of the start and the sampling; the split has its own
-    comparison : groups the runs of one table
-    threads : of the training; 1 repeats bit by bit
-    budget : triples at most, see `Table.limited`
-    model : a model that gives the first values, as `tracking.model_directory` takes it; None: that
-        of the row that the row starts from, if it says so
+    table : str
+        Name or path of the table.
+    label : str
+        Of the row.
+    task : Path
+        Its task directory.
+    seed : int
+        Of the start and the sampling; the split has its own.
+    comparison : str
+        Groups the runs of one table.
+    threads : int
+        Of the training; 1 repeats bit by bit.
+    budget : int or None
+        Triples at most, see `Table.limited`.
+    model : str or None
+        A model that gives the first values, as `tracking.model_directory` takes it; None: that of
+        the row that the row starts from, if it says so.
 
     Returns
     -------

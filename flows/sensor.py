@@ -20,7 +20,7 @@ EVENT = "ssi.input.arrived"
 
 
 class SensorSettings(BaseModel):
-    """What is looked at."""
+    """Paths that the sensor watches."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

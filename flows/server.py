@@ -34,8 +34,10 @@ class Server:
 
     Parameters
     ----------
-    port : to listen on, if a server is to be started; None: any that is free
-    patience : seconds that it may take to answer
+    port : int or None
+        To listen on, if a server is to be started; None: any that is free.
+    patience : float
+        Seconds that it may take to answer.
     """
 
     name = "Prefect"
@@ -108,7 +110,7 @@ class Server:
 
     @property
     def address(self) -> str:
-        """What a person opens."""
+        """Return the address that a person opens."""
         return f"{self.url.removesuffix('/api')}/dashboard"
 
     @property

@@ -90,7 +90,7 @@ def _shared(name: str, sources: Mapping[str, type[Source]]) -> tuple[Any, Any]:
     meanings: dict[str, list[str]] = {}
     for of, field in having.items():
         meanings.setdefault(str(field.description), []).append(of)
-    told = "; ".join(
+    description = "; ".join(
         text if len(having) == len(sources) and len(meanings) == 1 else f"{', '.join(of)}: {text}"
         for text, of in meanings.items()
     )
@@ -102,4 +102,6 @@ def _shared(name: str, sources: Mapping[str, type[Source]]) -> tuple[Any, Any]:
     elif all(one.metadata == first.metadata for one in others):
         for bound in first.metadata:
             kind = Annotated[kind, bound]
-    return (kind | None if default is None else kind), Field(default=default, description=told)
+    return (kind | None if default is None else kind), Field(
+        default=default, description=description
+    )

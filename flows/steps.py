@@ -1,4 +1,4 @@
-"""What the tasks of all flows share: keys, which failures are worth a retry, and progress."""
+"""Base of the tasks of all flows: keys, failures that are worth a retry, progress."""
 
 from __future__ import annotations
 

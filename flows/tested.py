@@ -53,9 +53,12 @@ def against_baseline(
 
     Parameters
     ----------
-    rows : those of the table that are finished
-    means : label -> frame of id and measures, averaged over seeds
-    same : label -> first row with the same values; see `claims.twins`
+    rows : sequence of Row
+        Those of the table that are finished.
+    means : mapping
+        Label -> frame of id and measures, averaged over seeds.
+    same : mapping
+        Label -> first row with the same values; see `claims.twins`.
     """
     pairs = [
         (row.label, base.label)

@@ -21,7 +21,7 @@ __all__ = ["TrainSettings", "form_of", "run_row", "train", "train_row"]
 
 
 class TrainSettings(BaseModel):
-    """Which row of which table is trained on which task."""
+    """Row of a table that is trained, and the task."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

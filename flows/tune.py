@@ -45,7 +45,7 @@ _ALL = 10**9
 
 @dataclass(frozen=True)
 class Try:
-    """One training of a search.
+    """A training of a search.
 
     Attributes
     ----------

@@ -26,12 +26,12 @@ class Page(Protocol):
 
     @property
     def address(self) -> str:
-        """What a person opens."""
+        """Return the address that a person opens."""
         ...
 
     @property
     def log(self) -> Path:
-        """Where it writes what it says."""
+        """Return the file that it writes its log to."""
         ...
 
     def wait(self) -> None:
@@ -48,10 +48,14 @@ class MlflowServer:
 
     Parameters
     ----------
-    tracking : address of the database, such as ``sqlite:////root/mlruns/mlflow.db``
-    port : to listen on
-    page : address of the page that a person is told, from the root of the server
-    patience : seconds that it may take to answer
+    tracking : str
+        Address of the database, such as ``sqlite:////root/mlruns/mlflow.db``.
+    port : int
+        To listen on.
+    page : str
+        Address of the page that a person is told, from the root of the server.
+    patience : float
+        Seconds that it may take to answer.
     """
 
     name = "MLflow"

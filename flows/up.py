@@ -45,9 +45,12 @@ class Worker:
 
     Parameters
     ----------
-    name : its name in the pool
-    limit : runs at a time
-    patience : seconds that it may take to begin
+    name : str
+        Its name in the pool.
+    limit : int
+        Runs at a time.
+    patience : float
+        Seconds that it may take to begin.
     """
 
     def __init__(self, name: str, limit: int, *, patience: float = 180.0) -> None:

@@ -70,7 +70,8 @@ def claims_cells(
 
     Parameters
     ----------
-    titles : measure -> heading of its column
+    titles : mapping
+        Measure -> heading of its column.
     """
     names = [n for n in titles if any(c["measure"] == n for c in claims)]
     names += sorted({c["measure"] for c in claims} - set(names))

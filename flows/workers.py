@@ -64,8 +64,10 @@ class Workers:
 
     Parameters
     ----------
-    processes : how many
-    threads : BLAS and numba threads of each
+    processes : int
+        How many.
+    threads : int
+        BLAS and numba threads of each.
     """
 
     def __init__(self, processes: int, threads: int = 1) -> None:

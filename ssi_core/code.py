@@ -52,8 +52,10 @@ def digest_of_modules(names: Iterable[str], root: Path = ROOT) -> str:
 
     Parameters
     ----------
-    names : of modules inside ``ssi_core``
-    root : directory that holds ``ssi_core``
+    names : iterable of str
+        Of modules inside ``ssi_core``.
+    root : Path
+        Directory that holds ``ssi_core``.
 
     Raises
     ------

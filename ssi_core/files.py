@@ -1,4 +1,4 @@
-"""What the file system does to us, in a user's words: damaged files, full disks, closed doors."""
+"""Errors of the file system in a user's words: damaged files, full disks, missing permissions."""
 
 from __future__ import annotations
 
@@ -103,7 +103,8 @@ def refusal(error: BaseException, directory: Path) -> Refused | None:
 
     Parameters
     ----------
-    directory : named where the error names no file
+    directory : Path
+        Named where the error names no file.
     """
     for seen in chain_of(error):
         reason = _reason(seen)

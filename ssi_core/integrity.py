@@ -71,7 +71,8 @@ def write_manifest(
 
     Parameters
     ----------
-    directory, manifest, durable : see `seal_directory`
+    directory, manifest, durable : Path, str, bool
+        See `seal_directory`.
     facts : mapping
         JSON values, the records of the files ("files") among them
     """

@@ -70,11 +70,16 @@ def require(
 
     Parameters
     ----------
-    stage : its name, as a user knows it
-    memory : bytes that it will add at its peak
-    directory : where it writes
-    disk : bytes that it writes there
-    remedy : settings that would make it take less memory, as a sentence
+    stage : str
+        Its name, as a user knows it.
+    memory : int
+        Bytes that it will add at its peak.
+    directory : Path or None
+        Where it writes.
+    disk : int
+        Bytes that it writes there.
+    remedy : str
+        Settings that would make it take less memory, as a sentence.
 
     Raises
     ------

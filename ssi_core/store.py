@@ -160,8 +160,9 @@ def open_or_make(
     kind : str
     configuration : Mapping
         Settings that change what is made; nothing else belongs here.
-    parents : Mapping of str to str
-        Keys of what it is made from: of artefacts, or digests of raw files by their content.
+    parents : mapping
+        Mapping of str to str Keys of what it is made from: of artefacts, or digests of raw files by
+        their content.
     make : Callable
         Writes the files under ``building.path``. Its module, and all that this imports, are part of
         the key (`ssi_core.code`).

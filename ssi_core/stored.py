@@ -32,8 +32,8 @@ class Stored:
         When it became whole, in UTC.
     configuration : Mapping
         Settings that it was made with.
-    parents : Mapping of str to str
-        Keys of what it was made from.
+    parents : mapping
+        Mapping of str to str Keys of what it was made from.
     current : bool or None
         The code of today gives it the same key; None: its key holds no code, it is data.
     problem : str

@@ -83,13 +83,16 @@ class View(Protocol):
 
 @dataclass(frozen=True)
 class Texts:
-    """One side of a task: n texts with ids, titles and a matrix per view.
+    """Texts of one side of a task, with ids, titles and a matrix for each view.
 
     Attributes
     ----------
-    ids, titles : polars Series of str, length n
-    matrices : view name -> `TextMatrix` of n rows
-    views : view name -> the `View` that made the matrix
+    ids, titles : polars Series of str
+        Length n.
+    matrices : mapping
+        View name -> `TextMatrix` of n rows.
+    views : mapping
+        View name -> the `View` that made the matrix.
     """
 
     ids: pl.Series
@@ -157,14 +160,18 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Slates:
-    """What was shown in n events, and what of it was clicked.
+    """Impressions: the documents that n events showed, and which of them were clicked.
 
     Attributes
     ----------
-    query : int32 (n,), row of the query, ascending
-    start : int64 (n + 1,), the documents of event i are ``shown[start[i]:start[i + 1]]``
-    shown : int32, rows of documents
-    clicked : bool, aligned to ``shown``; at least one of each event
+    query : int32 (n,)
+        Row of the query, ascending.
+    start : int64 (n + 1,)
+        The documents of event i are ``shown[start[i]:start[i + 1]]``.
+    shown : int32
+        Rows of documents.
+    clicked : bool
+        Aligned to ``shown``; at least one of each event.
     """
 
     query: Int32
@@ -185,9 +192,12 @@ class Shown:
 
     Attributes
     ----------
-    start : int64 (queries + 1,), those of query i are ``documents[start[i]:start[i + 1]]``
-    documents : int32, rows of documents
-    distinct : no document is twice in a list
+    start : int64 (queries + 1,)
+        Those of query i are ``documents[start[i]:start[i + 1]]``.
+    documents : int32
+        Rows of documents.
+    distinct : bool
+        No document is twice in a list.
     """
 
     start: Int64
@@ -201,27 +211,40 @@ class Task:
 
     Attributes
     ----------
-    queries, documents : `Texts`; one and the same object when queries are documents
+    queries, documents : Texts
+        `Texts`; one and the same object when queries are documents.
     train, valid, test : `Pairs`
-    exclude : CSR bool (queries, documents): never sampled and never candidates (the query itself,
-        its mate, the source of a keyword query)
-    pool : int32 document rows that are every query's candidates, ascending; None: all documents
-    valid_pool : the same for the validation queries
-    key : digest of configuration, parents and code
-    also : further tasks on the same documents, by name
-    folds : the same queries divided otherwise, each of which is tested in one fold; empty where
-        there is one division only. The sides above are those of the first fold
-    cold : int32 document rows that training never sees, ascending; None: there are none. See
-        `features.cold.training_part`
-    slates : side ("valid", "test") -> `Slates`; empty where nothing is known of what was shown
-    shown : what training may learn to rank below; None: any document
-    marked : name -> int32 (n, 2), pairs of a slice of its own; see `evaluation.slices`
-    not_relevant : int32 (n, 2), pairs that were judged and are not relevant: candidates like any
-        other, and grade 0 in qrels
-    weights : what the weights of pairs are. "clicks": sums of clicks; "relevance": estimates of the
+    exclude : CSR bool (queries, documents)
+        Never sampled and never candidates (the query itself, its mate, the source of a keyword
+        query).
+    pool : int32 array or None
+        Document rows that are every query's candidates, ascending; None: all documents.
+    valid_pool : int32 array or None
+        The same for the validation queries.
+    key : str
+        Digest of configuration, parents and code.
+    also : mapping
+        Further tasks on the same documents, by name.
+    folds : sequence of Task
+        The same queries divided otherwise, each of which is tested in one fold; empty where there
+        is one division only. The sides above are those of the first fold.
+    cold : int32 array or None
+        Document rows that training never sees, ascending; None: there are none. See
+        `features.cold.training_part`.
+    slates : mapping
+        Side ("valid", "test") -> `Slates`; empty where nothing is known of what was shown.
+    shown : Shown or None
+        What training may learn to rank below; None: any document.
+    marked : mapping
+        Name -> int32 (n, 2), pairs of a slice of its own; see `evaluation.slices`.
+    not_relevant : int32 (n, 2)
+        Pairs that were judged and are not relevant: candidates like any other, and grade 0 in
+        qrels.
+    weights : Weights
+        What the weights of pairs are. "clicks": sums of clicks; "relevance": estimates of the
         pairs' relevance; "shown": relevance times showings. Documents come out in the order of
         ``weight / (how often a document is drawn as d-)``: this is the relevance where distinct
-        documents meet "relevance", or showings meet "shown"
+        documents meet "relevance", or showings meet "shown".
 
     Raises
     ------
@@ -284,9 +307,11 @@ class Vectors:
     Attributes
     ----------
     sparse : CSR float32 (n, columns) or None
-    dense : float32 (n, dimensions), C order, or None
-    through : of queries whose sparse rows would be too large to be held: ``sparse_q`` is
-        ``through(sparse)``, which `evaluation.scorer` makes of a few rows at a time
+    dense : float32 (n, dimensions)
+        C order, or None.
+    through : Through or None
+        Of queries whose sparse rows would be too large to be held: ``sparse_q`` is
+        ``through(sparse)``, which `evaluation.scorer` makes of a few rows at a time.
     """
 
     sparse: TextMatrix | None
@@ -343,26 +368,36 @@ class Ranker(Protocol):
         Parameters
         ----------
         task : `Task`
-        rng : every random choice; the same state, the same arrays with one thread
-        start : a fitted model whose values are the first ones
-        watch : told the curves
-        threads : 1 is exact; more may share the parameters without a lock
-        checkpoint : directory to save the state in and to go on from
+        rng : Generator
+            Every random choice; the same state, the same arrays with one thread.
+        start : object
+            A fitted model whose values are the first ones.
+        watch : callable or None
+            Told the curves.
+        threads : int
+            1 is exact; more may share the parameters without a lock.
+        checkpoint : Path or None
+            Directory to save the state in and to go on from.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Report:
-    """What an evaluation found.
+    """Results of an evaluation.
 
     Attributes
     ----------
-    per_query : polars frame: ``query`` (row), ``id``, ``relevant`` (count), a column per measure
-    means, errors : measure -> mean, and its standard error
-    bounds : measure -> the largest value that a perfect ranking would reach
-    slices : polars frame of `evaluation.slices.measured`; None: of an earlier version
-    candidates : the documents that a query was ranked over, in words; None: of an earlier version
+    per_query : polars frame
+        ``query`` (row), ``id``, ``relevant`` (count), a column per measure.
+    means, errors : mapping
+        Measure -> mean, and its standard error.
+    bounds : mapping
+        Measure -> the largest value that a perfect ranking would reach.
+    slices : DataFrame or None
+        Polars frame of `evaluation.slices.measured`; None: of an earlier version.
+    candidates : str or None
+        The documents that a query was ranked over, in words; None: of an earlier version.
     """
 
     per_query: pl.DataFrame

@@ -1,4 +1,4 @@
-"""What a request must be before anything reads it: small, whole in time, and of our own page."""
+"""Guard of requests: they must be small, complete in time, and from the service's own page."""
 
 from __future__ import annotations
 

@@ -39,15 +39,24 @@ def serve(
 
     Parameters
     ----------
-    models : names; the first is served, a second beside it
-    find : name -> directory
-    port : on 127.0.0.1
-    documents : file of added and removed documents
-    index : of the first model, if that does not carry one
-    prepare : a model's searcher -> the one that answers
-    seconds : between two looks at what an alias means
-    threads : that answer; None: one a core
-    ready : told the address, and what answers there, once it does
+    models : sequence of str
+        Names; the first is served, a second beside it.
+    find : callable
+        Name -> directory.
+    port : int
+        On 127.0.0.1.
+    documents : Path
+        File of added and removed documents.
+    index : Path or None
+        Of the first model, if that does not carry one.
+    prepare : callable
+        A model's searcher -> the one that answers.
+    seconds : float
+        Between two looks at what an alias means.
+    threads : int or None
+        That answer; None: one a core.
+    ready : callable
+        Told the address, and what answers there, once it does.
 
     Raises
     ------

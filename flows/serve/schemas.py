@@ -1,4 +1,4 @@
-"""What is asked and answered over HTTP, and how much of it."""
+"""Requests and responses of the HTTP API, and their limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Text = Annotated[str, StringConstraints(max_length=MOST_TEXT)]
 
 
 class _Asked(BaseModel):
-    """What we are asked holds nothing that we would pass over."""
+    """Base of requests: unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -62,7 +62,7 @@ class Found(BaseModel):
 
 
 class Results(BaseModel):
-    """What was found, best first; ``reason`` says why it is nothing."""
+    """Hits, best first; ``reason`` says why there are none."""
 
     results: list[Found]
     reason: str | None = None
@@ -82,7 +82,7 @@ class Neighbours(BaseModel):
 
 
 class PartOfScore(BaseModel):
-    """What a word of the query and a word of the document add to the score."""
+    """Contribution of a word of the query and a word of the document to the score."""
 
     query_word: str
     document_word: str
@@ -105,7 +105,7 @@ class Added(BaseModel):
 
 
 class Documents(BaseModel):
-    """What was added and removed since the index was made; at most ``limit`` of each."""
+    """Documents that were added and removed since the index was made; at most ``limit`` of each."""
 
     added: list[Added]
     added_count: int
@@ -114,7 +114,7 @@ class Documents(BaseModel):
 
 
 class Put(BaseModel):
-    """How many documents were added, or took the place of others."""
+    """Numbers of documents that were added, and that replaced others."""
 
     put: int
 
@@ -158,7 +158,7 @@ class Health(BaseModel):
 
 
 class Problem(BaseModel):
-    """What is wrong with a request."""
+    """Problem with a request."""
 
     loc: list[str | int]
     msg: str

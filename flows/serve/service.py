@@ -31,11 +31,16 @@ class Served:
 
     Attributes
     ----------
-    asked : as it was named: a directory, a run id, models:/NAME@ALIAS
-    directory : of the model
-    title : name of the model for people
-    since : when it began to answer
-    problem : why what ``asked`` names now could not be opened; None where all is well
+    asked : str
+        As it was named: a directory, a run id, models:/NAME@ALIAS.
+    directory : Path
+        Of the model.
+    title : str
+        Name of the model for people.
+    since : datetime
+        When it began to answer.
+    problem : str or None
+        Why what ``asked`` names now could not be opened; None where all is well.
     """
 
     asked: str
@@ -47,7 +52,7 @@ class Served:
 
     @property
     def name(self) -> str:
-        """What kind of model it is."""
+        """Return the kind of the model."""
         return self.searcher.fitted.model.name
 
     @property
@@ -61,12 +66,18 @@ class Service:
 
     Parameters
     ----------
-    asked : names of models; the first is the one that is served, others are beside it
-    changes : the documents, also of earlier services
-    find : name of a model -> its directory
-    index : of the first model, if that does not carry one
-    prepare : searcher of a model -> the one that is to answer, such as an approximate one
-    title : name and directory of a model -> its name for people
+    asked : sequence of str
+        Names of models; the first is the one that is served, others are beside it.
+    changes : Changes
+        The documents, also of earlier services.
+    find : callable
+        Name of a model -> its directory.
+    index : Path or None
+        Of the first model, if that does not carry one.
+    prepare : callable
+        Searcher of a model -> the one that is to answer, such as an approximate one.
+    title : callable
+        Name and directory of a model -> its name for people.
     """
 
     def __init__(

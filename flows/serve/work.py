@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 
 
 class _Alike(NamedTuple):
-    """What questions have in common that are answered together."""
+    """Properties that questions share when they are answered together."""
 
     searcher: Searcher
     k: int
@@ -42,7 +42,8 @@ class Work:
 
     Parameters
     ----------
-    threads : how many
+    threads : int
+        How many.
     """
 
     def __init__(self, threads: int) -> None:

@@ -1,4 +1,4 @@
-"""Where MLflow keeps its runs: one database, opened once, and how runs are found in it."""
+"""Database of MLflow's runs: opened once; search for runs."""
 
 from __future__ import annotations
 

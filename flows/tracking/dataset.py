@@ -21,8 +21,8 @@ def dataset_of(name: str, artefact: store.Artefact) -> Dataset:
     ----------
     name : str
         Name that MLflow lists.
-    artefact : store.Artefact
-        The task.
+    artefact : Artefact
+        Store.Artefact The task.
     """
     place = Path(artefact.path).resolve()
     return Dataset(

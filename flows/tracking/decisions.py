@@ -27,14 +27,22 @@ class Night:
 
     Attributes
     ----------
-    run_id : of the decision
-    outcome : "stop" where the data were not fit for a training
-    reason : in words
-    key : of all that it was made of
-    challenger : id of the run that trained it; empty where there was none
-    champion : version that bore the alias then; empty: none
-    corpus, corpus_key : directory of the data, and their key; no key of a stop
-    number : 1, 2, ... on its frozen set; 0 of a stop
+    run_id : str
+        Of the decision.
+    outcome : Outcome
+        "stop" where the data were not fit for a training.
+    reason : str
+        In words.
+    key : str
+        Of all that it was made of.
+    challenger : str
+        Id of the run that trained it; empty where there was none.
+    champion : str
+        Version that bore the alias then; empty: none.
+    corpus, corpus_key : str
+        Directory of the data, and their key; no key of a stop.
+    number : int
+        1, 2, ... on its frozen set; 0 of a stop.
     """
 
     run_id: str
@@ -82,10 +90,14 @@ def log(
 
     Parameters
     ----------
-    report : in Markdown
-    tags : name, key, challenger, champion, frozen, corpus_path, night, ...
-    numbers : metrics
-    files : name -> JSON
+    report : str
+        In Markdown.
+    tags : mapping
+        Name, key, challenger, champion, frozen, corpus_path, night, ...
+    numbers : mapping
+        Metrics.
+    files : mapping
+        Name -> JSON.
     """
     run_tags = {
         "kind": "decision",

@@ -27,8 +27,8 @@ def evaluation_run(
 
     Parameters
     ----------
-    kind : evaluation
-        Of rankings against relevant pairs; estimate: of clicks from a log.
+    kind : "evaluation" or "estimate"
+        Evaluation Of rankings against relevant pairs; estimate: of clicks from a log.
     model : str
         As it was named.
     collection : Path

@@ -28,8 +28,10 @@ def fold_directory(model: str, number: int) -> Path:
 
     Parameters
     ----------
-    model : id of a run, or a version or alias of a registered model
-    number : of the fold, from 1
+    model : str
+        Id of a run, or a version or alias of a registered model.
+    number : int
+        Of the fold, from 1.
 
     Raises
     ------

@@ -46,8 +46,8 @@ def log_model(experiment: str, run_id: str, directory: Path, languages: Collecti
         The run that trained the model.
     directory : Path
         The saved model; `searchable_directory` puts its index beside it.
-    languages : Collection[str]
-        Languages that the model reads: some need packages of their own.
+    languages : collection of str
+        Collection[str] Languages that the model reads: some need packages of their own.
     """
     # Created first: left to itself, MLflow puts a logged model into the default experiment.
     model = client().create_logged_model(experiment, name="model", source_run_id=run_id)
@@ -78,7 +78,8 @@ def model_directory(model: str) -> Path:
 
     Parameters
     ----------
-    model : a directory, the id of a run, or ``models:/NAME@ALIAS``
+    model : str
+        A directory, the id of a run, or ``models:/NAME@ALIAS``.
 
     Raises
     ------
@@ -108,7 +109,8 @@ def training_of(model: str) -> Mapping[str, str]:
 
     Parameters
     ----------
-    model : as in `model_directory`
+    model : str
+        As in `model_directory`.
     """
     if Path(model).is_dir():
         return {}

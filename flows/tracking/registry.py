@@ -41,11 +41,16 @@ class Change:
 
     Attributes
     ----------
-    number : 1, 2, ... in the order of time
-    version, before : the new champion and the one before it; None: there was none
-    when : UTC, ISO 8601
-    why, how : the reason, and what moved it
-    done : False where the alias did not follow, as the process was killed in between
+    number : int
+        1, 2, ... in the order of time.
+    version, before : str, str or None
+        The new champion and the one before it; None: there was none.
+    when : str
+        UTC, ISO 8601.
+    why, how : str, How
+        The reason, and what moved it.
+    done : bool
+        False where the alias did not follow, as the process was killed in between.
     """
 
     number: int
@@ -57,7 +62,7 @@ class Change:
     done: bool = True
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return JSON values."""
         return asdict(self)
 
 
@@ -120,9 +125,12 @@ def promote(
 
     Parameters
     ----------
-    run_or_version : id of a run, or the number of a version
-    why : the reason, for the history
-    tags : further facts for the version, such as the keys of a decision
+    run_or_version : str
+        Id of a run, or the number of a version.
+    why : str
+        The reason, for the history.
+    tags : mapping or None
+        Further facts for the version, such as the keys of a decision.
 
     Raises
     ------
@@ -152,8 +160,10 @@ def rollback(why: str, model: str = MODEL, *, to: str | None = None) -> Change:
 
     Parameters
     ----------
-    why : the reason, for the history
-    to : the version; None: the one before the champion was promoted
+    why : str
+        The reason, for the history.
+    to : str or None
+        The version; None: the one before the champion was promoted.
 
     Raises
     ------

@@ -175,11 +175,15 @@ def row_run(
 
     Parameters
     ----------
-    table, row, seed : what is computed
-    comparison : groups the runs of one table
-    task : directory of the task
-    kind : "try" in a search of settings: the tag ``search_id`` groups its runs, comparisons do not
-        see them, and their curves are metrics without a plot
+    table, row, seed : Table, Row, int
+        What is computed.
+    comparison : str
+        Groups the runs of one table.
+    task : Path
+        Directory of the task.
+    kind : "row" or "try"
+        "try" in a search of settings: the tag ``search_id`` groups its runs, comparisons do not see
+        them, and their curves are metrics without a plot.
     """
     experiment = experiment_id(table.name)
     describe(experiment, table)
@@ -211,8 +215,10 @@ def open_run(
 
     Parameters
     ----------
-    tags : those of the work; who does it, and with which code, is added
-    plotted : draw the curves of the training
+    tags : mapping
+        Those of the work; who does it, and with which code, is added.
+    plotted : bool
+        Draw the curves of the training.
     """
     everything = {
         "code": code(),

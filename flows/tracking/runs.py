@@ -38,8 +38,10 @@ class FinishedRow:
 
     Attributes
     ----------
-    chosen : settings that its training chose
-    data : keys of the task and of the corpus that it is made of
+    chosen : mapping
+        Settings that its training chose.
+    data : mapping
+        Keys of the task and of the corpus that it is made of.
     """
 
     label: str
@@ -127,8 +129,10 @@ def log_summary(
 
     Parameters
     ----------
-    facts : tags of the run; not metrics, whose charts would push those of the rows off the page
-    files, figures : path in the run's artifacts -> content
+    facts : mapping
+        Tags of the run; not metrics, whose charts would push those of the rows off the page.
+    files, figures : mapping
+        Path in the run's artifacts -> content.
     """
     where = experiment_id(experiment)
     earlier = search(where, f'tags.kind = "summary" and tags.comparison_id = "{comparison}"')

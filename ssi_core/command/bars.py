@@ -17,7 +17,7 @@ _WIDTH = 12
 
 @dataclass
 class _Bar:
-    """One line: when and where it began, and what was known of its end at its last step."""
+    """Line of progress: its start, and the estimate of its end at its last step."""
 
     task: TaskID
     began: float

@@ -1,4 +1,4 @@
-"""What every verb of the ``ssi`` command shares: options, output, progress, exit codes.
+"""Base of all verbs of the ``ssi`` command: options, output, progress, exit codes.
 
 A verb is a plain function that returns an `Outcome`: an object for ``--json`` and a way to show it
 to a person. This module imports nothing heavy, so that ``ssi --help`` is immediate.
@@ -72,7 +72,7 @@ class Name(click.ParamType[str]):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a verb found: one JSON object, and how a person reads it."""
+    """Result of a verb: a JSON object, and a function that shows it to a person."""
 
     value: Mapping[str, Any]
     show: Callable[[Console], None]

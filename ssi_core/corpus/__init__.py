@@ -1,1 +1,1 @@
-"""From source formats to tables: one file per source."""
+"""Sources of texts and relations, one file each."""

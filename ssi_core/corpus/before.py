@@ -83,9 +83,11 @@ class Before:
 
     Attributes
     ----------
-    path : its directory
-    parts : smallest and largest id of each part of its pages (None: it has none), and the number
-        of the part of its documents (None: there are none)
+    path : Path
+        Its directory.
+    parts : sequence of tuple
+        Smallest and largest id of each part of its pages (None: it has none), and the number of the
+        part of its documents (None: there are none).
     """
 
     path: Path
@@ -136,7 +138,8 @@ def open_before(path: Path, key: str) -> Before | str:
 
     Parameters
     ----------
-    key : of how pages are read, see `keep_pages`
+    key : str
+        Of how pages are read, see `keep_pages`.
 
     Raises
     ------
@@ -166,8 +169,10 @@ def keep_pages(corpus: Path, key: str, parts: Mapping[Path, int | None]) -> None
 
     Parameters
     ----------
-    key : of all that decides what is read of a page: the code, and what the site says of titles
-    parts : tables of the pieces, in order, each with the number of its part of documents
+    key : str
+        Of all that decides what is read of a page: the code, and what the site says of titles.
+    parts : mapping
+        Tables of the pieces, in order, each with the number of its part of documents.
     """
     entries = []
     with collection.PartWriter(corpus / TABLE, PAGES_SCHEMA) as writer:

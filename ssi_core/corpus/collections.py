@@ -36,9 +36,12 @@ class Layout:
 
     Attributes
     ----------
-    documents, queries, judgements : names of the files, in lower case, without ``.gz``
-    by_place : judgements count the queries 1, 2, ... and leave their own numbers aside
-    grades : code in the third column -> grade, 0 is not relevant; None: every line is relevant
+    documents, queries, judgements : str
+        Names of the files, in lower case, without ``.gz``.
+    by_place : bool
+        Judgements count the queries 1, 2, ... and leave their own numbers aside.
+    grades : mapping or None
+        Code in the third column -> grade, 0 is not relevant; None: every line is relevant.
     """
 
     documents: str
@@ -143,9 +146,12 @@ def ingest_collection(
 
     Parameters
     ----------
-    directory : has the files of one of `LAYOUTS`, as they are or as ``.gz``, in any case
-    out : directory of the corpus; by default one of the store
-    force : replace a corpus made from something else
+    directory : Path
+        Has the files of one of `LAYOUTS`, as they are or as ``.gz``, in any case.
+    out : Path or None
+        Directory of the corpus; by default one of the store.
+    force : bool
+        Replace a corpus made from something else.
 
     Raises
     ------

@@ -17,10 +17,11 @@ def read_dictionary(path: Path, skipped: Counter[str]) -> pl.DataFrame:
 
     Parameters
     ----------
-    path : UTF-8, may be packed by gzip, bz2 or xz; an entry a line, no head: a term in the language
-        of the queries, a tab, a translation; a term may have several lines
-    skipped : where ``entry_duplicate``, ``entry_too_long`` and ``entry_without_translation`` are
-        counted
+    path : Path
+        UTF-8, may be packed by gzip, bz2 or xz; an entry a line, no head: a term in the language of
+        the queries, a tab, a translation; a term may have several lines.
+    skipped : Counter
+        Where ``entry_duplicate``, ``entry_too_long`` and ``entry_without_translation`` are counted.
 
     Returns
     -------

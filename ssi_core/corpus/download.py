@@ -148,11 +148,16 @@ def download_dump(
 
     Parameters
     ----------
-    wiki : name of a wiki's database, such as ``simplewiki``
-    directory : where the file goes
-    date : ``YYYYMMDD`` or ``latest``
-    base_url : the site or a mirror of it
-    pause : seconds before the second attempt, doubled for each further one
+    wiki : str
+        Name of a wiki's database, such as ``simplewiki``.
+    directory : Path
+        Where the file goes.
+    date : str
+        ``YYYYMMDD`` or ``latest``.
+    base_url : str
+        The site or a mirror of it.
+    pause : float
+        Seconds before the second attempt, doubled for each further one.
 
     Raises
     ------

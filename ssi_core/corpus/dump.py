@@ -43,12 +43,18 @@ class Piece:
 
     Attributes
     ----------
-    path : the dump
-    start, stop : bytes of the XML where ``xml`` is in hand, of the file where it isn't
-    xml : the pages, or None: streams ``start`` to ``stop`` of a multistream dump
-    last : the end of the dump is to be in these streams
-    done : share of the dump that is read after this piece
-    left_out : pages larger than `stream.LARGEST_PAGE` that stood here; known with ``xml`` in hand
+    path : Path
+        The dump.
+    start, stop : int
+        Bytes of the XML where ``xml`` is in hand, of the file where it isn't.
+    xml : bytes or None
+        The pages, or None: streams ``start`` to ``stop`` of a multistream dump.
+    last : bool
+        The end of the dump is to be in these streams.
+    done : float
+        Share of the dump that is read after this piece.
+    left_out : int
+        Pages larger than `stream.LARGEST_PAGE` that stood here; known with ``xml`` in hand.
     """
 
     path: Path

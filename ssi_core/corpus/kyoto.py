@@ -66,9 +66,12 @@ def read_articles(
 
     Parameters
     ----------
-    skipped : gets the number of sentences without a translation
-    malformed : gets name -> place and reason of each file that is no well-formed XML
-    categories : those whose articles are read; empty: all
+    skipped : Counter
+        Gets the number of sentences without a translation.
+    malformed : dict
+        Gets name -> place and reason of each file that is no well-formed XML.
+    categories : collection of str
+        Those whose articles are read; empty: all.
 
     Raises
     ------
@@ -146,7 +149,8 @@ def title_mentions(documents: pl.DataFrame) -> pl.DataFrame:
 
     Parameters
     ----------
-    documents : columns ``id``, ``title``, ``text``
+    documents : DataFrame
+        Columns ``id``, ``title``, ``text``.
 
     Returns
     -------
@@ -223,10 +227,14 @@ def ingest_kyoto(
 
     Parameters
     ----------
-    directory : has ``articles_xml.tar.xz`` and ``kyoto_lexicon.csv.gz``
-    out : directory of the collection; by default one of the store
-    categories : values of `CATEGORIES` whose articles are taken; empty: all
-    force : replace a collection made from something else
+    directory : Path
+        Has ``articles_xml.tar.xz`` and ``kyoto_lexicon.csv.gz``.
+    out : Path or None
+        Directory of the collection; by default one of the store.
+    categories : collection of str
+        Values of `CATEGORIES` whose articles are taken; empty: all.
+    force : bool
+        Replace a collection made from something else.
 
     Raises
     ------

@@ -31,14 +31,18 @@ _REPORT_EVERY = 100_000
 
 @dataclass(frozen=True)
 class Source:
-    """Where to look, and for what.
+    """File of links between languages, and the languages that are wanted.
 
     Attributes
     ----------
-    path : the file
-    languages : codes of the languages of the queries and of the documents
-    processes : workers that read wikitext
-    progress : told of the share of the file that is read
+    path : Path
+        The file.
+    languages : tuple of str
+        Codes of the languages of the queries and of the documents.
+    processes : int
+        Workers that read wikitext.
+    progress : callable
+        Told of the share of the file that is read.
     """
 
     path: Path
@@ -53,9 +57,11 @@ class LanguageLinks:
 
     Attributes
     ----------
-    frame : ``query`` and ``document``, each the title of a page or, on the side ``by_id``, its id
+    frame : DataFrame
+        ``query`` and ``document``, each the title of a page or, on the side ``by_id``, its id.
     by_id : "queries", "documents" or None
-    skipped : what the source holds beside links between the two languages, by category
+    skipped : Counter
+        What the source holds beside links between the two languages, by category.
     """
 
     frame: pl.DataFrame

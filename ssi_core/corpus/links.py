@@ -37,16 +37,18 @@ def _follow(hops: Int64, is_redirect: NDArray[np.bool_]) -> Int64:
 
 @dataclass(frozen=True)
 class Settled:
-    """What becomes of the pages of the main namespace, and where each title leads.
+    """Pages of the main namespace by their outcome, and the page that each title leads to.
 
     Attributes
     ----------
-    sources : ``row``, ``id``, ``fate``: "document", "duplicate_page" or "repeated_page"
-    names : ``title``, ``id`` (of the page that bears it), ``status`` ("page" or the category of
-        links to it), ``destination`` (id of a document)
+    sources : DataFrame
+        ``row``, ``id``, ``fate``: "document", "duplicate_page" or "repeated_page".
+    names : DataFrame
+        ``title``, ``id`` (of the page that bears it), ``status`` ("page" or the category of links
+        to it), ``destination`` (id of a document).
     counts : "documents", "redirects", "redirects_resolved"
-    skipped : "page_empty", "page_duplicate", "page_repeated", "redirect_to_nowhere",
-        "redirect_cycle"
+    skipped : mapping
+        "page_empty", "page_duplicate", "page_repeated", "redirect_to_nowhere", "redirect_cycle".
     """
 
     sources: pl.DataFrame
@@ -125,9 +127,10 @@ def settle_pages(pages: pl.DataFrame) -> Settled:
 
     Parameters
     ----------
-    pages : columns ``row`` (int64, a document's place, null otherwise), ``id`` (str), ``title``,
+    pages : DataFrame
+        Columns ``row`` (int64, a document's place, null otherwise), ``id`` (str), ``title``,
         ``kind`` (`DOCUMENT`, `REDIRECT` or `EMPTY`), ``target`` (title that a redirect leads to)
-        and ``digest`` (binary, of a document's text)
+        and ``digest`` (binary, of a document's text).
     """
     once = pages.unique("title", keep="first", maintain_order=True)
     once = once.unique("id", keep="first", maintain_order=True)
@@ -162,12 +165,16 @@ class Resolved:
 
     Attributes
     ----------
-    links : ``source`` and ``target``, distinct
-    anchors : ``source``, ``target``, ``text`` and ``weight``: how often the one links to the other
-        with that wording
-    counts : how many links fell into each category
-    unworded : how many of those that are kept or repeated have no wording, "anchor_without_words"
-        and "anchor_too_long"; the weights of the anchors are the others
+    links : DataFrame
+        ``source`` and ``target``, distinct.
+    anchors : DataFrame
+        ``source``, ``target``, ``text`` and ``weight``: how often the one links to the other with
+        that wording.
+    counts : Counter
+        How many links fell into each category.
+    unworded : Counter
+        How many of those that are kept or repeated have no wording, "anchor_without_words" and
+        "anchor_too_long"; the weights of the anchors are the others.
     """
 
     links: pl.DataFrame
@@ -185,9 +192,11 @@ def resolve_links(found: pl.DataFrame, settled: Settled) -> Resolved:
 
     Parameters
     ----------
-    found : ``row`` (of the source), ``title`` (of the target), ``anchor`` (its wording, "" without
-        words, null where it is too long), ``n`` (times that the link occurs)
-    settled : from `settle_pages`
+    found : DataFrame
+        ``row`` (of the source), ``title`` (of the target), ``anchor`` (its wording, "" without
+        words, null where it is too long), ``n`` (times that the link occurs).
+    settled : Settled
+        From `settle_pages`.
     """
     known = found.join(settled.sources, on="row", how="left", maintain_order="left").join(
         settled.names.drop("id"), on="title", how="left", maintain_order="left"
@@ -223,7 +232,8 @@ def count_anchors(links: pl.DataFrame) -> tuple[pl.DataFrame, Counter[str]]:
 
     Parameters
     ----------
-    links : ``source``, ``target``, ``anchor`` and ``n``, as `resolve_links` takes them
+    links : DataFrame
+        ``source``, ``target``, ``anchor`` and ``n``, as `resolve_links` takes them.
     """
     long, wordless = pl.col("anchor").is_null(), pl.col("anchor") == ""
     unworded = links.select(

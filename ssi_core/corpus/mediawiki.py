@@ -222,15 +222,22 @@ def ingest_wikipedia(
 
     Parameters
     ----------
-    dumps : ``*-pages-articles*.xml``, ``.xml.bz2``, or ``-multistream.xml.bz2`` (in parallel when
-        its index lies beside it); several files of one wiki make one corpus
-    since : corpus of an earlier dump of the wiki; pages that did not change are taken from there.
-        One that was made by other code, or is of another site, is not used
-    out : directory of the corpus; by default one of the store
-    language : code of the texts' language; by default as the file name, or else the header, says
-    processes : workers beside this process; 1 works in this process; by default one for each core
-    part_bytes : XML bytes that become one part, which bounds the memory of a worker
-    force : replace a corpus made from something else
+    dumps : sequence of Path
+        ``*-pages-articles*.xml``, ``.xml.bz2``, or ``-multistream.xml.bz2`` (in parallel when its
+        index lies beside it); several files of one wiki make one corpus.
+    since : Path or None
+        Corpus of an earlier dump of the wiki; pages that did not change are taken from there. One
+        that was made by other code, or is of another site, is not used.
+    out : Path or None
+        Directory of the corpus; by default one of the store.
+    language : str or None
+        Code of the texts' language; by default as the file name, or else the header, says.
+    processes : int or None
+        Workers beside this process; 1 works in this process; by default one for each core.
+    part_bytes : int
+        XML bytes that become one part, which bounds the memory of a worker.
+    force : bool
+        Replace a corpus made from something else.
 
     Raises
     ------

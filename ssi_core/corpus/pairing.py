@@ -41,12 +41,18 @@ def ingest_mates(
 
     Parameters
     ----------
-    source : name of one of `SOURCES`, what kind of file ``path`` is
-    queries, documents : collections of one language each
-    out : directory of the collection; by default one of the store
-    dictionary : file of two columns, see `dictionary.read_dictionary`, to translate queries by
-    processes : workers that read wikitext; by default one for each core
-    force : replace a collection made from something else
+    source : str
+        Name of one of `SOURCES`, what kind of file ``path`` is.
+    queries, documents : Path
+        Collections of one language each.
+    out : Path or None
+        Directory of the collection; by default one of the store.
+    dictionary : Path or None
+        File of two columns, see `dictionary.read_dictionary`, to translate queries by.
+    processes : int or None
+        Workers that read wikitext; by default one for each core.
+    force : bool
+        Replace a collection made from something else.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a piece of a dump leaves: its documents, what was read of each of its pages, and counts.
+"""Tables that a chunk of a dump is read into: documents, readings of its pages, counts.
 
 "texts" are documents in their final schema, "pages" are in the schema of `readings`. Columns are
 gathered as lists and handled as arrays: a page costs a few microseconds beside its XML and its
@@ -34,7 +34,7 @@ _COUNTS = "counts"
 
 @dataclass(frozen=True)
 class Pieces:
-    """Where the tables of pieces are; all that a worker is told beside the piece itself.
+    """Directories of the tables of chunks: all that a worker is given beside its chunk.
 
     ``before`` is an earlier corpus of the same wiki, if its pages may be taken over.
     """
@@ -49,11 +49,11 @@ class Pieces:
             (self.directory / table).mkdir(exist_ok=True)
 
     def part(self, table: str, number: int) -> Path:
-        """Where the rows of a piece in one of the tables are."""
+        """Return the file that holds the rows of a chunk in one of the tables."""
         return self.directory / table / f"{number:05d}.parquet"
 
     def is_whole(self, number: int) -> bool:
-        """Whether all tables of a piece are there."""
+        """Tell whether all tables of a chunk are there."""
         return self._counts(number).exists()
 
     def counts(self, number: int) -> Counter[str]:
@@ -150,7 +150,7 @@ class _Rows:
         return pl.concat([_frame(self.pages, schema), self._targets()], how="horizontal")
 
     def _targets(self) -> pl.DataFrame:
-        """Of each page its links: titles, wordings, how often, and those that lead to no title."""
+        """Return the links of each page (titles, wordings, counts), and those that lead nowhere."""
         targets, wordings, n = _Targets(self.site), _Wordings(), len(self.lengths)
         rows = np.repeat(np.arange(n), self.lengths)
         numbers, anchors = (

@@ -1,4 +1,4 @@
-"""What was read of each page of a dump, before its links are resolved.
+"""Readings: the fields of each page of a dump, before its links are resolved.
 
 A corpus of a Wikipedia keeps it as ``pages/part-*.parquet``: one part for each piece of the dump,
 one row for each page, in the order of the dump, `PAGES_SCHEMA`. It is all that the second pass of

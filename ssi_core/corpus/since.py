@@ -1,4 +1,4 @@
-"""What an earlier ingestion of own texts has read: taken where the bytes are the same.
+"""Reuse of an earlier ingestion of own texts, where the bytes are the same.
 
 A collection of own texts keeps, as ``read/``, a row for each page or line that was read: the digest
 of its bytes and what they gave but for the text, which is that of the document. A page or line with
@@ -33,7 +33,7 @@ def digest_of(*parts: bytes) -> bytes:
 
 
 class Kept:
-    """What is read, on its way into a collection for the ingestion after it.
+    """Writer of the rows that were read, for the next ingestion.
 
     Parameters
     ----------

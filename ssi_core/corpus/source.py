@@ -1,4 +1,4 @@
-"""What a source is: settings, of which a verb, the form of a flow and a Python class follow."""
+"""Base of sources: settings, from which a verb, the form of a flow and a Python class follow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Place(TypedDict, total=False):
-    """Where a collection is written: what every source is told beside its settings.
+    """Place of the collection and its progress: arguments of every source beside its settings.
 
     Attributes
     ----------

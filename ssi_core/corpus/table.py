@@ -243,7 +243,7 @@ def _object(line: str) -> object:
 
 
 class _Reading:
-    """One pass over tables: documents and the links inside of them, then tables of links."""
+    """A pass over tables: documents and the links inside of them, then tables of links."""
 
     def __init__(
         self, path: Path, roles: Mapping[str, str], labels: Sequence[str], since: Path | None

@@ -1,4 +1,4 @@
-"""What a link's target means on one MediaWiki site: a page's title, or a reason why it is none."""
+"""Targets of links on a MediaWiki site: the title of a page, or a reason why there is none."""
 
 from __future__ import annotations
 
@@ -63,10 +63,14 @@ class Site:
 
     Attributes
     ----------
-    language : code of the language of its texts, such as ``en``
-    first_letter : the first letter of a title is always a capital
-    namespaces : name, lower case with blanks -> number; canonical names and aliases included
-    base : what precedes a title in the address of its page; "" where nobody says
+    language : str
+        Code of the language of its texts, such as ``en``.
+    first_letter : bool
+        The first letter of a title is always a capital.
+    namespaces : mapping
+        Name, lower case with blanks -> number; canonical names and aliases included.
+    base : str
+        What precedes a title in the address of its page; "" where nobody says.
     """
 
     language: str = "en"
@@ -103,7 +107,7 @@ class Site:
 
 
 def is_year(title: str) -> bool:
-    """Whether a title is a calendar year: ``1984``, ``44 BC``, ``1984年``.
+    """Tell whether a title is a calendar year: ``1984``, ``44 BC``, ``1984年``.
 
     >>> is_year("44 BC"), is_year("1984年"), is_year("1984 (novel)")
     (True, True, False)

@@ -183,10 +183,13 @@ def ingest_wikispeedia(
 
     Parameters
     ----------
-    directory : has ``articles_plaintext.tar.xz``, ``articles.tsv.gz``, ``links.tsv.gz`` and, for
-        labels, ``categories.tsv.gz``
-    out : directory of the corpus; by default one of the store
-    force : replace a corpus made from something else
+    directory : Path
+        Has ``articles_plaintext.tar.xz``, ``articles.tsv.gz``, ``links.tsv.gz`` and, for labels,
+        ``categories.tsv.gz``.
+    out : Path or None
+        Directory of the corpus; by default one of the store.
+    force : bool
+        Replace a corpus made from something else.
 
     Raises
     ------

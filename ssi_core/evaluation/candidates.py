@@ -1,4 +1,4 @@
-"""Who is ranked for whom: the queries of a side, their candidates, and the relevant ones."""
+"""Candidates: the documents that each query of a side ranks, and the relevant ones among them."""
 
 from __future__ import annotations
 
@@ -45,18 +45,24 @@ class Lists:
 
 @dataclass(frozen=True)
 class Candidates:
-    """What n queries are ranked over.
+    """Candidates and relevant documents of n queries.
 
     A query's candidates are the common columns without its barred ones, and its relevant ones.
 
     Attributes
     ----------
-    queries : int32 (n,), rows of the task's queries, ascending
-    documents : int32 (m,), rows of the task's documents, ascending: the columns
-    outside : int32, columns that are not common: candidates only where they are relevant
-    barred : columns that are no candidates of a query, ascending, never relevant
-    relevant : columns that are relevant to a query, ascending
-    grade : int8, aligned to ``relevant.items``
+    queries : int32 (n,)
+        Rows of the task's queries, ascending.
+    documents : int32 (m,)
+        Rows of the task's documents, ascending: the columns.
+    outside : int32
+        Columns that are not common: candidates only where they are relevant.
+    barred : Lists
+        Columns that are no candidates of a query, ascending, never relevant.
+    relevant : Lists
+        Columns that are relevant to a query, ascending.
+    grade : int8
+        Aligned to ``relevant.items``.
     """
 
     queries: Int32
@@ -91,8 +97,10 @@ def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candid
     ----------
     task : `Task`
     side : "train", "valid" or "test"
-    queries : how many to draw of those that have a relevant document; None, or too many: all
-    seed : of the draw, which depends on nothing but the side's pairs
+    queries : int or None
+        How many to draw of those that have a relevant document; None, or too many: all.
+    seed : int
+        Of the draw, which depends on nothing but the side's pairs.
 
     Raises
     ------
@@ -191,7 +199,7 @@ def _forbidden(whole: Candidates, common: Int64) -> Lists:
 
 
 def _keys(rows: Any, width: int) -> Int64:
-    """One number for a pair (query, document); it sorts by query, then document."""
+    """Return one number for each pair (query, document); it sorts by query, then document."""
     keys: Int64 = rows[:, 0].astype(np.int64) * width + rows[:, 1]
     return keys
 
@@ -204,7 +212,7 @@ def _keys_of_exclude(task: Task, rows: Int32) -> Int64:
 
 
 def _contains(sorted_items: NDArray[Any], items: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether each item occurs in an ascending array."""
+    """Tell of each item whether it occurs in an ascending array."""
     if len(sorted_items) == 0:
         return np.zeros(len(items), bool)
     place = np.searchsorted(sorted_items, items).clip(max=len(sorted_items) - 1)

@@ -85,20 +85,30 @@ class Verdict:
     Attributes
     ----------
     claim : `Claim`
-    verdict : "holds" or "reversed" where the adjusted p is below the level, else "not decided"; the
-        two of `APART` for claims that are counted apart. A claim of no difference is reversed where
-        the difference is larger than its margin
-    difference : mean of ``above`` minus mean of ``below``, in the measure's own sense: a rank loss
-        that is lower, and so better, has a negative difference
-    p : of this test alone
-    p_adjusted : by Holm over the distinct claims of the table; None for a claim that is apart
-    bound : p is the smallest that the randomisation gives, so that both are upper bounds
-    test : "randomisation" or "t"; of no difference "tost", two one-sided t tests, or the opposite
-        of them where the difference is not below the margin
-    n : queries
-    rows : labels of the rows that were tested; `judge` tests those of the claim
-    systems : labels of the first rows with their values
-    reason : why the claim is apart; "" if it is not
+    verdict : Outcome
+        "holds" or "reversed" where the adjusted p is below the level, else "not decided"; the two
+        of `APART` for claims that are counted apart. A claim of no difference is reversed where the
+        difference is larger than its margin.
+    difference : float
+        Mean of ``above`` minus mean of ``below``, in the measure's own sense: a rank loss that is
+        lower, and so better, has a negative difference.
+    p : float
+        Of this test alone.
+    p_adjusted : float or None
+        By Holm over the distinct claims of the table; None for a claim that is apart.
+    bound : bool
+        p is the smallest that the randomisation gives, so that both are upper bounds.
+    test : TestName or "tost"
+        "randomisation" or "t"; of no difference "tost", two one-sided t tests, or the opposite of
+        them where the difference is not below the margin.
+    n : int
+        Queries.
+    rows : tuple of str
+        Labels of the rows that were tested; `judge` tests those of the claim.
+    systems : tuple of str
+        Labels of the first rows with their values.
+    reason : str
+        Why the claim is apart; "" if it is not.
     """
 
     claim: Claim
@@ -141,7 +151,8 @@ def twins(means: Mapping[str, pl.DataFrame]) -> dict[str, str]:
 
     Parameters
     ----------
-    means : label -> frame of `average_seeds`
+    means : mapping
+        Label -> frame of `average_seeds`.
     """
     first: dict[str, str] = {}
     for label, frame in means.items():
@@ -174,12 +185,18 @@ def judge(
 
     Parameters
     ----------
-    claims : `Claim`; their measure is one of `PER_QUERY`
-    rows : label -> the reports of its seeds
-    unlike : (above, below) -> why a claim about these rows is not like with like
-    test : of claims of order: "randomisation" (of `rounds_of` the family rounds) or "t"
-    level : of the adjusted p
-    seed : of the randomisation
+    claims : sequence of Claim
+        `Claim`; their measure is one of `PER_QUERY`.
+    rows : mapping
+        Label -> the reports of its seeds.
+    unlike : mapping or None
+        (above, below) -> why a claim about these rows is not like with like.
+    test : TestName
+        Of claims of order: "randomisation" (of `rounds_of` the family rounds) or "t".
+    level : float
+        Of the adjusted p.
+    seed : int
+        Of the randomisation.
 
     Raises
     ------

@@ -39,10 +39,10 @@ class ClickLog:
 
     Attributes
     ----------
-    cells : frame of page, ad, position
-        Distinct and sorted: cell i is row i.
-    pages : series
-        Distinct pages, sorted.
+    cells : DataFrame
+        Frame of page, ad, position Distinct and sorted: cell i is row i.
+    pages : Series
+        Series Distinct pages, sorted.
     cell, clicked : int32, bool (rows,)
         The rows, those of a session side by side.
     start : int64 (sessions + 1,)
@@ -84,8 +84,9 @@ def read_log(rows: pl.DataFrame) -> ClickLog:
 
     Parameters
     ----------
-    rows : frame of session, page, ad, position, clicked
-        A row for each ad that was shown; each ad of a slate once. Names may be of any type.
+    rows : DataFrame
+        Frame of session, page, ad, position, clicked A row for each ad that was shown; each ad of a
+        slate once. Names may be of any type.
     """
     keys = ["page", "ad", "position"]
     rows = rows.with_columns(session=pl.col("session").rank("dense").cast(pl.Int32) - 1)

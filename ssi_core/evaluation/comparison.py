@@ -52,9 +52,12 @@ def paired_tests(
 
     Parameters
     ----------
-    pairs : (label, label of its baseline)
-    means : label -> frame of `claims.average_seeds`
-    same : label -> first label with the same values; see `claims.twins`
+    pairs : sequence of tuple of str
+        (label, label of its baseline).
+    means : mapping
+        Label -> frame of `claims.average_seeds`.
+    same : mapping
+        Label -> first label with the same values; see `claims.twins`.
     """
     distinct = {pair: (same[pair[0]], same[pair[1]]) for pair in pairs}
     family = list(dict.fromkeys(two for two in distinct.values() if two[0] != two[1]))

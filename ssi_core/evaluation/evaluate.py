@@ -57,10 +57,12 @@ def rank(
 
     Parameters
     ----------
-    score : ``score(first, last)`` gives the scores of some of ``chosen.queries`` with
-        ``chosen.documents``, which are overwritten
+    score : callable
+        ``score(first, last)`` gives the scores of some of ``chosen.queries`` with
+        ``chosen.documents``, which are overwritten.
     chosen : `Candidates`
-    look : ``look(first, scores)`` is shown each block after its ranks are counted
+    look : callable or None
+        ``look(first, scores)`` is shown each block after its ranks are counted.
     """
     parts = []
     for first, last in blocks(len(chosen.queries), len(chosen.documents)):
@@ -91,10 +93,13 @@ class Validator:
     Parameters
     ----------
     task : `Task`
-    side : "valid"; or "train" for the training error that a search of the rate looks at: the
-        relevant documents are the training pairs, nothing but ``task.exclude`` is barred
-    queries, seed : see `candidates`
-    threads : see `Scorer`
+    side : Side
+        "valid"; or "train" for the training error that a search of the rate looks at: the relevant
+        documents are the training pairs, nothing but ``task.exclude`` is barred.
+    queries, seed : int
+        See `candidates`.
+    threads : int
+        See `Scorer`.
 
     Raises
     ------
@@ -201,14 +206,20 @@ def evaluate(
 
     Parameters
     ----------
-    fitted : a trained ranker
+    fitted : Fitted
+        A trained ranker.
     task : `Task`
     side : "test" or "valid"
-    queries : drawn once by ``seed``, the same for every model; all if there are fewer
-    tuples : of ``rank_loss_tuples``; 0: without it
-    seed : of queries and tuples, never of a model
-    threads : see `Scorer`
-    progress : told when a stage is done
+    queries : int
+        Drawn once by ``seed``, the same for every model; all if there are fewer.
+    tuples : int
+        Of ``rank_loss_tuples``; 0: without it.
+    seed : int
+        Of queries and tuples, never of a model.
+    threads : int
+        See `Scorer`.
+    progress : callable or None
+        Told when a stage is done.
 
     Returns
     -------

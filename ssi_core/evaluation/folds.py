@@ -17,7 +17,8 @@ def fold_of(task: Task, number: int | None) -> Task:
     Parameters
     ----------
     task : `Task`
-    number : from 1; None where there is one division only
+    number : int or None
+        From 1; None where there is one division only.
 
     Raises
     ------
@@ -49,7 +50,8 @@ def pooled(reports: Sequence[Report]) -> Report:
 
     Parameters
     ----------
-    reports : one of each fold; no query is in two of them
+    reports : sequence of Report
+        One of each fold; no query is in two of them.
 
     Raises
     ------

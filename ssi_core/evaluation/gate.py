@@ -36,16 +36,22 @@ LANGUAGE = "language_"
 
 @dataclass(frozen=True)
 class Rule:
-    """What is asked of a challenger.
+    """Conditions that a challenger must meet.
 
     Attributes
     ----------
-    measure : the primary one, which is also that of the slices: "map" or "rank_loss"
-    alpha : probability that any of all nights promotes a model that is only equal
-    margin : share of the champion's mean that may be lost on a guard slice
-    level : of each guard's test
-    guards : slices that must not get worse; those by language are guards, too
-    fewest : queries that a slice has at least to be judged; a smaller one is reported, not judged
+    measure : str
+        The primary one, which is also that of the slices: "map" or "rank_loss".
+    alpha : float
+        Probability that any of all nights promotes a model that is only equal.
+    margin : float
+        Share of the champion's mean that may be lost on a guard slice.
+    level : float
+        Of each guard's test.
+    guards : tuple of str
+        Slices that must not get worse; those by language are guards, too.
+    fewest : int
+        Queries that a slice has at least to be judged; a smaller one is reported, not judged.
     """
 
     measure: str = "map"
@@ -73,17 +79,24 @@ class Rule:
 
 @dataclass(frozen=True)
 class Judgement:
-    """One test of the gate.
+    """A test of the gate and its result.
 
     Attributes
     ----------
-    what : "all queries", or the name of a slice
-    queries : of the test
-    champion, challenger : means
-    gain : mean improvement; positive is better, whatever the measure
-    margin : what may be lost; None of the primary test
-    p, level : of the one-sided test of ``gain > -margin``
-    judged : False of a slice with too few queries
+    what : str
+        "all queries", or the name of a slice.
+    queries : int
+        Of the test.
+    champion, challenger : float
+        Means.
+    gain : float
+        Mean improvement; positive is better, whatever the measure.
+    margin : float or None
+        What may be lost; None of the primary test.
+    p, level : float
+        Of the one-sided test of ``gain > -margin``.
+    judged : bool
+        False of a slice with too few queries.
     """
 
     what: str
@@ -98,13 +111,13 @@ class Judgement:
 
     @property
     def passed(self) -> bool:
-        """Whether it does not stand against a promotion."""
+        """Tell whether the test allows a promotion."""
         return not self.judged or self.p < self.level
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What the gate says, with its numbers; ``primary`` is None where there was no champion."""
+    """Decision of the gate, with its numbers; ``primary`` is None where there was no champion."""
 
     promote: bool
     reason: str
@@ -114,7 +127,7 @@ class Decision:
     guards: tuple[Judgement, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return JSON values."""
         return asdict(self)
 
 
@@ -125,9 +138,12 @@ def decide(
 
     Parameters
     ----------
-    challenger, champion : reports of one frozen set; None: there is no champion yet
-    night : how many decisions there were on this frozen set, and this one
-    rule : what is asked
+    challenger, champion : Report, Report or None
+        Reports of one frozen set; None: there is no champion yet.
+    night : int
+        How many decisions there were on this frozen set, and this one.
+    rule : Rule or None
+        What is asked.
 
     Raises
     ------

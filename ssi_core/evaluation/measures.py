@@ -30,15 +30,19 @@ LOWER_IS_BETTER = frozenset(
 
 @dataclass(frozen=True)
 class Ranks:
-    """What is known of n queries after the count.
+    """Ranks of the relevant documents of n queries.
 
     Attributes
     ----------
-    start : int64 (n + 1,), the relevant documents of query i are ``start[i]:start[i + 1]``
-    rank : int64, 1 is the best; per relevant document, as are the next three
-    above, tied : int64, irrelevant candidates that score higher, and that score equal
+    start : int64 (n + 1,)
+        The relevant documents of query i are ``start[i]:start[i + 1]``.
+    rank : int64
+        1 is the best; per relevant document, as are the next three.
+    above, tied : int64
+        Irrelevant candidates that score higher, and that score equal.
     grade : int8
-    irrelevant : int64 (n,), irrelevant candidates of each query
+    irrelevant : int64 (n,)
+        Irrelevant candidates of each query.
     """
 
     start: Int64
@@ -66,7 +70,8 @@ def count(
 
     Parameters
     ----------
-    scores : float32 (queries, columns), C order; overwritten. NaN ranks last
+    scores : float32 (queries, columns)
+        C order; overwritten. NaN ranks last.
     """
     total, rows = len(relevant.items), len(relevant)
     rank, above, tied = (np.empty(total, np.int64) for _ in range(3))
@@ -110,7 +115,7 @@ def average_precision(ranks: Ranks) -> Float64:
 
 
 def reciprocal_rank(ranks: Ranks) -> Float64:
-    """One over the rank of the first relevant document; 0 where none is relevant."""
+    """Return 1 over the rank of the first relevant document; 0 where none is relevant."""
     best = np.zeros(len(ranks.irrelevant))
     np.maximum.at(best, ranks.owner, 1 / ranks.rank)
     return best

@@ -27,11 +27,16 @@ def ranking_memory(
 
     Parameters
     ----------
-    queries : how many are ranked at most
-    dense : width N of the dense part of vectors; 0: none
-    nonzeros : of the sparse part of all documents; 0: none
-    block : bytes of scores that are worked on at a time
-    further : documents that are embedded besides the candidates
+    queries : int
+        How many are ranked at most.
+    dense : int
+        Width N of the dense part of vectors; 0: none.
+    nonzeros : int
+        Of the sparse part of all documents; 0: none.
+    block : int
+        Bytes of scores that are worked on at a time.
+    further : int
+        Documents that are embedded besides the candidates.
     """
     pairs = {name: getattr(task, name).rows for name in ("train", "valid", "test")}
     m = len(task.queries), len(task.documents)

@@ -92,9 +92,12 @@ class Weighed(NamedTuple):
 
     Attributes
     ----------
-    places : expected showings in all visits
-    weights : w, 0 where the log never shows the ad there
-    pair_weights : weight of a click on the pair wherever it is shown, 0 where it never is
+    places : float64 array
+        Expected showings in all visits.
+    weights : float64 array
+        W, 0 where the log never shows the ad there.
+    pair_weights : float64 array
+        Weight of a click on the pair wherever it is shown, 0 where it never is.
     """
 
     places: Float64
@@ -109,13 +112,14 @@ class OffPolicy:
     ----------
     log : ClickLog
         What was shown and clicked.
-    ranking : frame of page, ad, position, share
-        The share of the new ranker's visits to a page, among those that fill the position, in which
-        it shows the ad there; 1 for a fixed order.
-    propensities : frame of position, propensity
-        Examination; null where it is not known.
-    policy : frame of page, ad, position, probability; or None
-        mu, for every ad and position of it; None: estimated by frequencies.
+    ranking : DataFrame
+        Frame of page, ad, position, share The share of the new ranker's visits to a page, among
+        those that fill the position, in which it shows the ad there; 1 for a fixed order.
+    propensities : DataFrame
+        Frame of position, propensity Examination; null where it is not known.
+    policy : DataFrame or None
+        Frame of page, ad, position, probability; or None mu, for every ad and position of it; None:
+        estimated by frequencies.
     known_propensities : bool
         Whether the propensities are known; else resamples estimate them anew, from these on.
     """

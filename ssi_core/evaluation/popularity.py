@@ -83,7 +83,8 @@ class Popularity:
     Parameters
     ----------
     task : `Task`
-    chosen : what is ranked for whom
+    chosen : Candidates
+        What is ranked for whom.
     """
 
     def __init__(self, task: Task, chosen: Candidates) -> None:
@@ -154,8 +155,10 @@ def by_target(ranks: Ranks, target: Int32) -> Float64:
 
     Parameters
     ----------
-    ranks : of n relevant documents
-    target : int32 (n,), which document each is
+    ranks : Ranks
+        Of n relevant documents.
+    target : int32 (n,)
+        Which document each is.
 
     Returns
     -------

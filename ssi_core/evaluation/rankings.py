@@ -31,8 +31,8 @@ def ranking_of(
         It reads the texts in its own views.
     clicks : Path
         Directory of the clicks, with the texts.
-    cells : frame of page, ad, position
-        What the log has shown where.
+    cells : DataFrame
+        Frame of page, ad, position What the log has shown where.
     among : "all" or "shown"
         Ads that are ranked: all of the clicks, or those that the log shows on the page. Equal
         scores are ordered by the row of the ad.

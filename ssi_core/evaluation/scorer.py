@@ -60,8 +60,10 @@ class Scorer:
 
     Parameters
     ----------
-    documents : `Vectors` of n documents; the sparse part is held once more, by column
-    threads : for the sparse part over queries and for BLAS; restored after each call
+    documents : Vectors
+        `Vectors` of n documents; the sparse part is held once more, by column.
+    threads : int
+        For the sparse part over queries and for BLAS; restored after each call.
 
     Examples
     --------
@@ -83,7 +85,8 @@ class Scorer:
 
         Parameters
         ----------
-        queries : `Vectors` of m queries, with the parts and widths of the documents
+        queries : Vectors
+            `Vectors` of m queries, with the parts and widths of the documents.
 
         Returns
         -------
@@ -130,9 +133,11 @@ def score_pairs(
     Parameters
     ----------
     queries, documents : `Vectors`
-    rows : int32 (n, 2), query row and document row; None: row i with row i. Fastest when pairs of
-        one query stand together
-    threads : as in `Scorer`
+    rows : int32 (n, 2)
+        Query row and document row; None: row i with row i. Fastest when pairs of one query stand
+        together.
+    threads : int
+        As in `Scorer`.
 
     Returns
     -------

@@ -45,10 +45,14 @@ def paired_randomisation(
 
     Parameters
     ----------
-    a, b : a value per query, the same queries in the same order
-    rounds : random assignments of signs
-    seed : of the signs
-    alternative : "greater" means that a is larger than b on the mean
+    a, b : array
+        A value per query, the same queries in the same order.
+    rounds : int
+        Random assignments of signs.
+    seed : int
+        Of the signs.
+    alternative : Alternative
+        "greater" means that a is larger than b on the mean.
     """
     difference = _differences(a, b, alternative)
     total = difference.sum()
@@ -99,8 +103,10 @@ def paired_equivalence(a: ArrayLike, b: ArrayLike, margin: float) -> float:
 
     Parameters
     ----------
-    a, b : a value per query, the same queries in the same order
-    margin : the largest difference that is none, fixed before the values are seen
+    a, b : array
+        A value per query, the same queries in the same order.
+    margin : float
+        The largest difference that is none, fixed before the values are seen.
     """
     left = _with_margin(a, margin)
     return max(

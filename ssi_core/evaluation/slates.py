@@ -56,8 +56,10 @@ def ranks_of(slates: Slates, scores: Float32) -> Ranks:
 
     Parameters
     ----------
-    slates : of n events
-    scores : float32, aligned to ``slates.shown``; NaN ranks last
+    slates : Slates
+        Of n events.
+    scores : float32
+        Aligned to ``slates.shown``; NaN ranks last.
     """
     scores = np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
     event = np.repeat(np.arange(len(slates)), np.diff(slates.start))
@@ -86,9 +88,12 @@ def slate_measures(slates: Slates, scores: Float32, queries: Int32) -> Mapping[s
 
     Parameters
     ----------
-    slates : events of these queries only, at least one of each
-    scores : see `ranks_of`
-    queries : int32 (m,), rows, ascending
+    slates : Slates
+        Events of these queries only, at least one of each.
+    scores : float32 array
+        See `ranks_of`.
+    queries : int32 (m,)
+        Rows, ascending.
 
     Returns
     -------
@@ -108,11 +113,15 @@ class SlateValidator:
 
     Parameters
     ----------
-    task : has slates of the side
+    task : Task
+        Has slates of the side.
     side : "valid" or "test"
-    queries : how many to draw of those with a slate; all if there are fewer
-    seed : of the draw
-    threads : see `scorer.Scorer`
+    queries : int
+        How many to draw of those with a slate; all if there are fewer.
+    seed : int
+        Of the draw.
+    threads : int
+        See `scorer.Scorer`.
     """
 
     def __init__(

@@ -49,8 +49,10 @@ def masks(task: Task, query: Int32, document: Int32, words: Int64) -> dict[str, 
 
     Parameters
     ----------
-    query, document : rows of n pairs
-    words : distinct words of the query, of each pair; the median is over distinct queries
+    query, document : int32 array
+        Rows of n pairs.
+    words : int64 array
+        Distinct words of the query, of each pair; the median is over distinct queries.
 
     Returns
     -------
@@ -114,9 +116,11 @@ def measured(ranks: Ranks, found: Mapping[str, Mask], ids: pl.Series) -> pl.Data
 
     Parameters
     ----------
-    ranks : of all relevant documents
+    ranks : Ranks
+        Of all relevant documents.
     found : `masks` of them
-    ids : of the queries
+    ids : Series
+        Of the queries.
 
     Returns
     -------

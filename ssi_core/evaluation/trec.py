@@ -69,12 +69,16 @@ def write_trec(
 
     Parameters
     ----------
-    fitted, task, side, queries, seed, threads : as in `evaluate`
-    directory : made if need be
-    depth : None: every candidate, so that other tools find our MAP (about 45 bytes a line). A
-        number: only the first, so that measures cut at or before ``depth`` agree and MAP, which
-        counts what lies deeper as not found, is lower
-    name : the last field of the run, without blanks
+    fitted, task, side, queries, seed, threads : Fitted, Task, Side, int, int, int
+        As in `evaluate`.
+    directory : Path
+        Made if need be.
+    depth : int or None
+        None: every candidate, so that other tools find our MAP (about 45 bytes a line). A number:
+        only the first, so that measures cut at or before ``depth`` agree and MAP, which counts what
+        lies deeper as not found, is lower.
+    name : str
+        The last field of the run, without blanks.
 
     Returns
     -------
@@ -137,9 +141,12 @@ def write_folds(
 
     Parameters
     ----------
-    parts : model and task of each fold; no query is in two
-    directory : made if need be
-    **how : see `write_trec`
+    parts : iterable of tuple
+        Model and task of each fold; no query is in two.
+    directory : Path
+        Made if need be.
+    **how : object
+        See `write_trec`.
     """
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=directory) as inner:

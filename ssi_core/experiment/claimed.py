@@ -22,9 +22,12 @@ def read_claims(said: Any, rows: Sequence[Row], where: str) -> tuple[Claim, ...]
 
     Parameters
     ----------
-    said : `PRINTED`, or a list of claims that may hold it
-    rows : those of the table
-    where : begins every error message
+    said : object
+        `PRINTED`, or a list of claims that may hold it.
+    rows : sequence of Row
+        Those of the table.
+    where : str
+        Begins every error message.
     """
     print_too, others = _divided(said)
     claims = tuple(

@@ -68,8 +68,10 @@ def compared(above: str, below: str, rows: Sequence[Row]) -> tuple[Row, Row] | N
 
     Parameters
     ----------
-    above, below : labels that the claim names
-    rows : those of the table to choose from
+    above, below : str
+        Labels that the claim names.
+    rows : sequence of Row
+        Those of the table to choose from.
     """
     one, other = ([r for r in rows if label in (r.label, r.like)] for label in (above, below))
     pairs = sorted(

@@ -1,4 +1,4 @@
-"""One rule for the names of tables, comparisons and registered models.
+"""Rule for the names of tables, comparisons and registered models.
 
 A name becomes a directory, a file that locks, a word of a filter of MLflow and a part of
 ``models:/NAME@ALIAS``, so it has none of the characters that mean something in one of these.

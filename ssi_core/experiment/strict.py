@@ -14,19 +14,19 @@ from ssi_core.types import BadInput
 T = TypeVar("T")
 
 
-def read(kind: type[T], said: Any, where: str) -> T:
+def read(kind: type[T], entries: Any, where: str) -> T:
     """Build a dataclass from values: every key known, every value of the declared kind."""
     assert is_dataclass(kind)
-    said, hints = mapping(said, where), get_type_hints(kind)
+    entries, hints = mapping(entries, where), get_type_hints(kind)
     parameters: list[Field[Any]] = [f for f in fields(kind) if f.init]
     names = [f.name for f in parameters if f.name != "where"]
-    for key in said:
+    for key in entries:
         if key not in names:
             raise BadInput(f"{where}: no key {instead(key, names)}")
     for f in parameters:
-        if f.name not in said and f.default is MISSING and f.default_factory is MISSING:
+        if f.name not in entries and f.default is MISSING and f.default_factory is MISSING:
             raise BadInput(f"{where}: {f.name} is missing, expected {_say(hints[f.name])}.")
-    values = {key: _value(hints[key], value, f"{where}: {key}") for key, value in said.items()}
+    values = {key: _value(hints[key], value, f"{where}: {key}") for key, value in entries.items()}
     try:
         return cast(T, kind(**values))
     except ValueError as error:  # a dataclass may check its own values

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Published:
-    """What a paper prints for a row: fractions in 0..1, None where it prints nothing.
+    """Numbers that a paper prints for a row: fractions in 0..1, None where it prints nothing.
 
     Attributes
     ----------
@@ -52,13 +52,13 @@ class Published:
 
     @property
     def any_measure(self) -> bool:
-        """Whether a measure is printed."""
+        """Tell whether a measure is printed."""
         return any(self.measure(f.name) is not None for f in fields(self))
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row: a model with hyper-parameters on a task, and what is printed for it.
+    """Row of a table: a model with hyper-parameters on a task, and the printed numbers.
 
     Attributes
     ----------

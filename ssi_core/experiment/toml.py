@@ -103,13 +103,13 @@ def _merged(base: dict[str, Any], own: dict[str, Any], where: str) -> dict[str, 
     }
 
 
-def parse_table(said: Mapping[str, Any], where: str = "table") -> Table:
+def parse_table(values: Mapping[str, Any], where: str = "table") -> Table:
     """Check a table as TOML gives it; ``where`` begins every error message."""
-    said = dict(said)
-    defaults = mapping(said.pop("defaults", {}), f"{where}: [defaults]")
-    rows = _with_likes(tables(said.pop("rows", []), f"{where}: [[rows]]"), where)
-    claims = said.pop("claims", [])
-    tasks = mapping(said.pop("tasks", {"default": {}}), f"{where}: [tasks]")
+    values = dict(values)
+    defaults = mapping(values.pop("defaults", {}), f"{where}: [defaults]")
+    rows = _with_likes(tables(values.pop("rows", []), f"{where}: [[rows]]"), where)
+    claims = values.pop("claims", [])
+    tasks = mapping(values.pop("tasks", {"default": {}}), f"{where}: [tasks]")
     if not rows:
         raise BadInput(f"{where}: a table needs at least one [[rows]].")
     if not tasks:
@@ -127,17 +127,17 @@ def parse_table(said: Mapping[str, Any], where: str = "table") -> Table:
         "tasks": {name: _task(spec, f"{where}: [tasks.{name}]") for name, spec in tasks.items()},
         "rows": parsed_rows,
         "claims": read_claims(claims, parsed_rows, where),
-        "printed": _printed(tables(said.pop("printed", []), f"{where}: [[printed]]"), where),
+        "printed": _printed(tables(values.pop("printed", []), f"{where}: [[printed]]"), where),
     }
-    said.setdefault("baseline", parsed_rows[0].label)
-    table = read(Table, {**said, **parsed}, where)
+    values.setdefault("baseline", parsed_rows[0].label)
+    table = read(Table, {**values, **parsed}, where)
     _check(table, where)
     return table
 
 
-def _printed(said: Sequence[Mapping[str, Any]], where: str) -> tuple[PrintedRow, ...]:
+def _printed(values: Sequence[Mapping[str, Any]], where: str) -> tuple[PrintedRow, ...]:
     printed = []
-    for number, row in enumerate(said, 1):
+    for number, row in enumerate(values, 1):
         at = f"{where}: [[printed]] {row.get('label', number)!r}"
         paper = read(Published, row.get("paper", {}), f"{at}: paper")
         if not paper.any_measure:
@@ -176,20 +176,20 @@ def _task(fields: Any, where: str) -> TaskSpec:
 
 
 def _row(
-    said: Mapping[str, Any],
+    values: Mapping[str, Any],
     number: int,
     defaults: Mapping[str, Any],
     tasks: Sequence[str],
     where: str,
 ) -> Row:
-    where = f"{where}: row {said.get('label', number)!r}"
-    kind = str(said.get("model", ""))
-    said = {**mapping(defaults.get(kind, {}), f"{where}: [defaults.{kind}]"), **said}
-    if "parts" in said:  # models of a mixture, which have the defaults of their kind
-        parts = tables(said["parts"], f"{where}: [[rows.parts]]")
+    where = f"{where}: row {values.get('label', number)!r}"
+    kind = str(values.get("model", ""))
+    values = {**mapping(defaults.get(kind, {}), f"{where}: [defaults.{kind}]"), **values}
+    if "parts" in values:  # models of a mixture, which have the defaults of their kind
+        parts = tables(values["parts"], f"{where}: [[rows.parts]]")
         own_of = [mapping(defaults.get(str(p.get("model")), {}), where) for p in parts]
-        said["parts"] = [{**keys, **part} for keys, part in zip(own_of, parts, strict=True)]
-    keys = {key: value for key, value in said.items() if key in _OF_ROW}
+        values["parts"] = [{**keys, **part} for keys, part in zip(own_of, parts, strict=True)]
+    keys = {key: value for key, value in values.items() if key in _OF_ROW}
     if "task" not in keys:
         if len(tasks) > 1:
             raise BadInput(f"{where}: which task? The table has: {', '.join(tasks)}.")
@@ -197,7 +197,7 @@ def _row(
     keys["paper"] = read(Published, keys.get("paper", {}), f"{where}: paper")
     keys["parameters"] = {
         key: tuple(value) if isinstance(value, list) else value
-        for key, value in said.items()
+        for key, value in values.items()
         if key not in _OF_ROW
     }
     return replace(read(Row, keys, where), where=where)

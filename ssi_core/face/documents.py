@@ -114,11 +114,11 @@ def read(
         a list of `Path`; a directory of Markdown, HTML and plain text, one in the format of BEIR,
         or one that ``ssi ingest`` has written; a frame of polars or pandas, a mapping of columns, a
         list of mappings; or texts: a list, a Series or an array of str.
-    links : str, Path, frame, list, array or sparse matrix, optional
-        Tables or a frame with the two ends of a link in each row, pairs, an array of two columns,
-        or a matrix of scipy with an entry (i, j) for each link. An end is a document's id, else its
-        URL, else its title; of documents without ids and URLs in memory, its number from 0.
-        Documents with a column ``links`` need none.
+    links : str
+        Path, frame, list, array or sparse matrix, optional Tables or a frame with the two ends of a
+        link in each row, pairs, an array of two columns, or a matrix of scipy with an entry (i, j)
+        for each link. An end is a document's id, else its URL, else its title; of documents without
+        ids and URLs in memory, its number from 0. Documents with a column ``links`` need none.
     columns : mapping, optional
         Role -> name of its column, where the name does not tell the role. Roles are id, title,
         text, url, language, timestamp and links; of a table of links source and target.

@@ -29,8 +29,10 @@ def write_documents(documents: Any, columns: Mapping[str, str], path: Path) -> l
 
     Parameters
     ----------
-    documents : texts, mappings, or a frame; see `rows_of`
-    columns : declared roles; see `corpus.table.ingest_table`
+    documents : object
+        Texts, mappings, or a frame; see `rows_of`.
+    columns : mapping
+        Declared roles; see `corpus.table.ingest_table`.
     """
     rows = list(rows_of(documents, "text"))
     keys = dict.fromkeys(key for row in rows for key in row)
@@ -54,9 +56,11 @@ def write_links(links: Any, names: Sequence[str] | None, path: Path) -> None:
 
     Parameters
     ----------
-    links : a frame of two ends, pairs of names, or a sparse matrix with an entry (i, j) for a link
-        of document i to document j
-    names : of the documents by their numbers; None where they are in a file
+    links : object
+        A frame of two ends, pairs of names, or a sparse matrix with an entry (i, j) for a link of
+        document i to document j.
+    names : sequence of str or None
+        Of the documents by their numbers; None where they are in a file.
 
     Raises
     ------
@@ -85,9 +89,11 @@ def rows_of(data: Any, *names: str) -> Iterator[Row]:
 
     Parameters
     ----------
-    data : a frame of polars or pandas, a mapping of columns, or a sequence or array of mappings, of
-        values (one name) or of tuples (several)
-    names : of the columns where the data has none
+    data : object
+        A frame of polars or pandas, a mapping of columns, or a sequence or array of mappings, of
+        values (one name) or of tuples (several).
+    names : sequence of str
+        Names of the columns where the data has none.
 
     Raises
     ------

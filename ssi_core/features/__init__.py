@@ -1,1 +1,1 @@
-"""From tables to sparse matrices on disk."""
+"""Features and tasks: from a collection to sparse matrices and pairs on disk."""

@@ -26,7 +26,7 @@ _LENGTHS, _WORDS, _COUNTS, _CHUNKS = "lengths", "words", "counts", "chunks"
 
 @dataclass(frozen=True)
 class _Done:
-    """What was counted up to a whole batch: texts, entries of their bags, bytes of the chunks."""
+    """Counts after a whole batch: texts, entries of their bags, bytes of the chunks."""
 
     texts: int = 0
     entries: int = 0
@@ -44,8 +44,10 @@ class Bags:
 
     Attributes
     ----------
-    lexicon : the words
-    indptr : int64 (n + 1,), where the bag of each text begins and the last ends
+    lexicon : Lexicon
+        The words.
+    indptr : int64 (n + 1,)
+        Where the bag of each text begins and the last ends.
     """
 
     directory: Path
@@ -73,8 +75,10 @@ def count_bags(
 
     Parameters
     ----------
-    directory : empty, or what an earlier call with the same texts left
-    batches : texts in UTF-8, ``texts`` of them, the same batches in every call
+    directory : Path
+        Empty, or what an earlier call with the same texts left.
+    batches : iterable of sequence of bytes
+        Texts in UTF-8, ``texts`` of them, the same batches in every call.
     """
     done = _read_done(directory)
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""From a collection to a task directory: one builder for every kind of relevance."""
+"""Builder of task directories, one for every kind of relevance."""
 
 from __future__ import annotations
 

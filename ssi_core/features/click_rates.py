@@ -44,8 +44,10 @@ class ClickRates:
 
     Attributes
     ----------
-    rates : name -> `Rate`; empty where it is not known what was shown
-    logs : name of a log -> bytes that were read of it
+    rates : mapping
+        Name -> `Rate`; empty where it is not known what was shown.
+    logs : mapping
+        Name of a log -> bytes that were read of it.
     """
 
     rates: Mapping[str, Rate] = field(default_factory=dict)

@@ -15,9 +15,11 @@ def with_sides(rows: pl.DataFrame, split: str, seed: int, where: Path) -> pl.Dat
 
     Parameters
     ----------
-    rows : session, user, page_id, ad_id, q, time
+    rows : DataFrame
+        Session, user, page_id, ad_id, q, time.
     split : "pairs", "users" or "time"
-    where : begins messages
+    where : Path
+        Begins messages.
     """
     if split != "pairs" and rows["session"].n_unique() < 2:
         raise BadInput(f"{where}: its pairs are of no session. Split by pairs.")
@@ -38,8 +40,10 @@ def with_sides_of(
 
     Parameters
     ----------
-    others : columns as of ``rows``; ``time`` is that of the first row of the slate
-    rows : as `with_sides` returns them
+    others : DataFrame
+        Columns as of ``rows``; ``time`` is that of the first row of the slate.
+    rows : DataFrame
+        As `with_sides` returns them.
     """
     if split != "time":
         return _by_hash(others, split, seed)

@@ -27,7 +27,7 @@ Texts = Callable[[], Iterable[Sequence[bytes]]]
 
 
 class Items(NamedTuple):
-    """What is matched and hashed beside the words: n-grams, their idf, their counts."""
+    """Items that are hashed beside the words: n-grams, their idf, their counts."""
 
     ngrams: Ngrams
     idf: Float32
@@ -35,7 +35,7 @@ class Items(NamedTuple):
 
 
 def hashed_path(task: Path, view: str) -> Path:
-    """Where a task keeps a hashed view."""
+    """Return the directory where a task keeps a hashed view."""
     return matrix_path(task / "hashed", view)
 
 
@@ -54,12 +54,17 @@ def write_hashed_views(
 
     Parameters
     ----------
-    task : its directory
-    matrices : directory of its matrices, with the counts of all words
-    base : view of these words
-    fitting : the texts that document frequencies and DICE are counted in
-    queries : directory of the matrices of queries that are no documents: bags of words, which
-        have no runs
+    task : Path
+        Its directory.
+    matrices : Path
+        Directory of its matrices, with the counts of all words.
+    base : TextView
+        View of these words.
+    fitting : bool array
+        The texts that document frequencies and DICE are counted in.
+    queries : Path or None
+        Directory of the matrices of queries that are no documents: bags of words, which have no
+        runs.
 
     Raises
     ------
@@ -107,9 +112,12 @@ def fit_view(
 
     Parameters
     ----------
-    words : counts of all words, CSR (texts, D)
-    items : n -> n-grams, for each n > 1 that is hashed
-    known : (n, F, k) -> matches that were found for another view; what is found here is added
+    words : CSR matrix
+        Counts of all words, CSR (texts, D).
+    items : mapping
+        n -> n-grams, for each n > 1 that is hashed.
+    known : dict
+        (n, F, k) -> matches that were found for another view; what is found here is added.
     """
     matches: dict[int, Matches] = {}
     for n in hashing.ngrams:

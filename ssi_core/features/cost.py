@@ -35,9 +35,12 @@ def require_features(
 
     Parameters
     ----------
-    parts : parquet files of the documents
-    views : matrices that are written
-    all_words : every word becomes a column
+    parts : sequence of Path
+        Parquet files of the documents.
+    views : int
+        Matrices that are written.
+    all_words : bool
+        Every word becomes a column.
     """
     text = _TEXT_OF_PARQUET * sum(part.stat().st_size for part in parts)
     tokens = text // _TEXT_OF_A_TOKEN

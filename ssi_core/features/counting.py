@@ -28,7 +28,7 @@ Mask = NDArray[np.bool_]
 
 
 def matrix_path(directory: Path, view: str) -> Path:
-    """Where the matrix of a view is; a colon is no character for a file name."""
+    """Return the path of the matrix of a view, without the colons of the view's name."""
     return directory / view.replace(":", "-")
 
 
@@ -46,10 +46,14 @@ def write_counts(
 
     Parameters
     ----------
-    batches : texts in UTF-8, len(fitting) of them
-    fitting : the texts that vocabulary and document frequencies come from
-    words : the most frequent words to take; None: all
-    work : directory of the counts under provisional numbers; see `count_bags`
+    batches : iterable of sequence of bytes
+        Texts in UTF-8, len(fitting) of them.
+    fitting : bool array
+        The texts that vocabulary and document frequencies come from.
+    words : int or None
+        The most frequent words to take; None: all.
+    work : Path
+        Directory of the counts under provisional numbers; see `count_bags`.
 
     Returns
     -------
@@ -122,7 +126,7 @@ def row_blocks(indptr: NDArray[np.integer], most: int = BLOCK) -> Iterator[tuple
 
 
 def _frequency(bags: Bags, fitting: Mask) -> Int64:
-    """How often the fitting texts have each word of the lexicon."""
+    """Count each word of the lexicon in the fitting texts."""
     frequency = np.zeros(len(bags.lexicon), np.int64)
     for begin, end in row_blocks(bags.indptr):
         indptr, numbers, counts = bags.rows(begin, end)

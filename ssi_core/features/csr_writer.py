@@ -44,7 +44,8 @@ class CsrWriter:
 
     Attributes
     ----------
-    nonzeros : entries written so far
+    nonzeros : int
+        Entries written so far.
     """
 
     def __init__(self, directory: Path, width: int, dtype: DTypeLike = np.float32) -> None:

@@ -43,7 +43,8 @@ def memory_of(items: int, k: int, documents: int, frequent: int, *, entries: int
 
     Parameters
     ----------
-    entries : non-zeros of the items' columns
+    entries : int
+        Non-zeros of the items' columns.
     """
     return items * (8 * k + 48) + 16 * documents + 24 * frequent + 4 * min(entries, POSTINGS)
 
@@ -68,12 +69,18 @@ def dice(
 
     Parameters
     ----------
-    words : counts, a row per document, columns by falling frequency; may be memory mapped
-    items : counts of n-grams in the same documents; None: the items are the words themselves
-    first, last : columns of ``items`` that are wanted; None: to the end
-    documents : bool, the rows that count; None: all
-    postings : see `POSTINGS`; the matrices are read once for each filling
-    threads : the result does not depend on it; None: as many as numba may use here
+    words : CSR matrix
+        Counts, a row per document, columns by falling frequency; may be memory mapped.
+    items : CSR matrix or None
+        Counts of n-grams in the same documents; None: the items are the words themselves.
+    first, last : int, int or None
+        Columns of ``items`` that are wanted; None: to the end.
+    documents : bool
+        The rows that count; None: all.
+    postings : int
+        See `POSTINGS`; the matrices are read once for each filling.
+    threads : int or None
+        The result does not depend on it; None: as many as numba may use here.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What changed between two states of the data, and whether the new one may be trained on.
+"""Data validation: the changes between two states of the data, and whether to train on the new one.
 
 A corpus that lost half of its documents, or whose words are no longer known, comes from a broken
 input more often than from the world; a model of it should not be trained at all. The documents that
@@ -29,17 +29,24 @@ SAMPLE = 2000
 
 @dataclass(frozen=True)
 class Profile:
-    """What is known of a collection without a model.
+    """Statistics of a collection that need no model.
 
     Attributes
     ----------
-    documents, links : counts: texts of both sides, and clicked pairs, translations or links
-    empty : share of the documents without a word, of the sample
-    words : median of the words of a document, of the sample
-    unknown : share of the words of the sample that a vocabulary lacks; None: none was given
-    languages : code -> share of the documents
-    clicks : of clicks, how many there are a showing
-    together : which words go together, in the sample
+    documents, links : int
+        Counts: texts of both sides, and clicked pairs, translations or links.
+    empty : float
+        Share of the documents without a word, of the sample.
+    words : float
+        Median of the words of a document, of the sample.
+    unknown : float or None
+        Share of the words of the sample that a vocabulary lacks; None: none was given.
+    languages : mapping
+        Code -> share of the documents.
+    clicks : ClickRates
+        Of clicks, how many there are a showing.
+    together : WordMap or None
+        Which words go together, in the sample.
     """
 
     documents: int
@@ -52,14 +59,14 @@ class Profile:
     together: WordMap | None = field(default=None, compare=False, repr=False)
 
     def numbers(self) -> dict[str, float]:
-        """As metrics: name -> number."""
+        """Return the metrics: name -> number."""
         names = ("documents", "links", "empty", "words", "unknown")
         plain = {name: float(v) for name in names if (v := getattr(self, name)) is not None}
         languages = {f"language_{code}": share for code, share in self.languages.items()}
         return plain | languages | {name: rate.value for name, rate in self.clicks.rates.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON, without the map."""
+        """Return JSON values, without the map."""
         return {name: value for name, value in asdict(self).items() if name != "together"}
 
     @classmethod
@@ -71,17 +78,24 @@ class Profile:
 
 @dataclass(frozen=True)
 class Limits:
-    """What stops a training.
+    """Limits beyond which a training is stopped.
 
     Attributes
     ----------
-    size : documents, and links, as a share of those before, at least
-    words : factor by which the median length of a document changes, at most
-    unknown : share by which more words than before are unknown to the champion, at most
-    empty : share of documents without a word, at most
-    languages : share of the documents that change their language, at most
-    map : distance of the maps of words that go together, at most; see `word_map`
-    clicks : factor by which clicks per showing change, in all or in a position, at most
+    size : float
+        Documents, and links, as a share of those before, at least.
+    words : float
+        Factor by which the median length of a document changes, at most.
+    unknown : float
+        Share by which more words than before are unknown to the champion, at most.
+    empty : float
+        Share of documents without a word, at most.
+    languages : float
+        Share of the documents that change their language, at most.
+    map : float
+        Distance of the maps of words that go together, at most; see `word_map`.
+    clicks : float
+        Factor by which clicks per showing change, in all or in a position, at most.
     """
 
     size: float = 0.7
@@ -112,11 +126,16 @@ def profile(
 
     Parameters
     ----------
-    place : directory of a collection
-    vocabulary : words that the champion knows
-    like : the profile that this one is compared with: the map is of its words
-    sample : documents whose words are counted
-    seed : of the sample
+    place : Path
+        Directory of a collection.
+    vocabulary : sequence of str or None
+        Words that the champion knows.
+    like : Profile or None
+        The profile that this one is compared with: the map is of its words.
+    sample : int
+        Documents whose words are counted.
+    seed : int
+        Of the sample.
     """
     source = open_collection(place)
     counted = {CLICK: "pairs", TRANSLATION: "translations"}
@@ -157,9 +176,12 @@ def problems(new: Profile, old: Profile | None, limits: Limits | None = None) ->
 
     Parameters
     ----------
-    new : the corpus
-    old : the one before; None: there is none to compare with
-    limits : what is too much
+    new : Profile
+        The corpus.
+    old : Profile or None
+        The one before; None: there is none to compare with.
+    limits : Limits or None
+        What is too much.
     """
     limits = limits or Limits()
     faults = []

@@ -27,9 +27,12 @@ def count_exposure(
 
     Parameters
     ----------
-    clicks : directory of the clicks
-    rows : side, q, page, d, position of the slates that were clicked in
-    prepare : gives impressions of other slates these columns
+    clicks : Path
+        Directory of the clicks.
+    rows : DataFrame
+        Side, q, page, d, position of the slates that were clicked in.
+    prepare : callable
+        Gives impressions of other slates these columns.
 
     Returns
     -------

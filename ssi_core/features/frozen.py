@@ -56,17 +56,26 @@ def freeze(
 
     Parameters
     ----------
-    source : directory of a collection
-    out : directory to write
-    since : an earlier state of the source; pairs that it lacks are the slice ``newest``, those
-        with an end that it lacks ``new_document``
-    queries : those with a test pair that are drawn; and, with ``since``, as many more of those
-        with a test pair that is new
-    pool : candidates that are drawn beside queries and their answers
-    split_seed : of the keyed hash, as that of the tasks that are trained on
-    draw : number of the set: another one draws other queries
-    relevant : what is relevant to a query; None: see `linked.relevant_in`
-    now : when it is drawn, which is kept; None: now
+    source : Path
+        Directory of a collection.
+    out : Path or None
+        Directory to write.
+    since : Path or None
+        An earlier state of the source; pairs that it lacks are the slice ``newest``, those with an
+        end that it lacks ``new_document``.
+    queries : int
+        Those with a test pair that are drawn; and, with ``since``, as many more of those with a
+        test pair that is new.
+    pool : int
+        Candidates that are drawn beside queries and their answers.
+    split_seed : int
+        Of the keyed hash, as that of the tasks that are trained on.
+    draw : int
+        Number of the set: another one draws other queries.
+    relevant : str or None
+        What is relevant to a query; None: see `linked.relevant_in`.
+    now : datetime or None
+        When it is drawn, which is kept; None: now.
 
     Raises
     ------
@@ -300,9 +309,12 @@ def barred_pairs(
 
     Parameters
     ----------
-    of : what is relevant in the task, "link" or "click"
-    queries, documents : names, as `linked.Side` has them
-    rows : (n, 2) both ends of each pair
+    of : str
+        What is relevant in the task, "link" or "click".
+    queries, documents : Series
+        Names, as `linked.Side` has them.
+    rows : int32 array
+        (n, 2) both ends of each pair.
     """
     barred = np.zeros(len(rows), bool)
     for artefact in _opened(frozen, of):
@@ -321,7 +333,8 @@ def barred_articles(
 
     Parameters
     ----------
-    queries, documents : titles
+    queries, documents : Series
+        Titles.
     """
     barred = np.zeros(len(queries), bool), np.zeros(len(documents), bool)
     for artefact in _opened(frozen, *_ACROSS):

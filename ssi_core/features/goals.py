@@ -27,9 +27,12 @@ def write_goals(
 
     Parameters
     ----------
-    path : directory of the task, which has the matrices of the documents
-    pages : id, title
-    goals : int32 (n, 2), rows of the page and of the goal of each query
+    path : Path
+        Directory of the task, which has the matrices of the documents.
+    pages : DataFrame
+        Id, title.
+    goals : int32 (n, 2)
+        Rows of the page and of the goal of each query.
     """
     name = {c: pages[c][goals[:, 0]] + " > " + pages[c][goals[:, 1]] for c in ("id", "title")}
     idf: Float32 = store.load_array(path / VIEW / "idf.npy", mapped=False)

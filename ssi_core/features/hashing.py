@@ -40,14 +40,18 @@ _RAW = Weighting("raw")
 
 @dataclass(frozen=True)
 class Hashing:
-    """What ``cfh:k=K,words=F,ngrams=N[+N...][,weighting=W]`` says, the spelling of a view's name.
+    """View of hashed words, spelled ``cfh:k=K,words=F,ngrams=N[+N...][,weighting=W]``.
 
     Attributes
     ----------
-    k : bins of a word
-    words : F, the most frequent words, which are the bins
-    ngrams : 1 for words (those beyond the F most frequent), 2 for runs of two words, ...
-    weighting : of the rows that are hashed; "raw" is what a name without it means
+    k : int
+        Bins of a word.
+    words : int
+        F, the most frequent words, which are the bins.
+    ngrams : tuple of int
+        1 for words (those beyond the F most frequent), 2 for runs of two words, ...
+    weighting : Weighting
+        Of the rows that are hashed; "raw" is what a name without it means.
     """
 
     k: int
@@ -99,11 +103,16 @@ class HashedView:
 
     Attributes
     ----------
-    hashing : `Hashing`, whose spelling is the name of the view
-    base : the view of all words
-    idf : n -> float32, of the words (1) and the n-grams
-    matches : n -> `Matches`: of the words from the F-th on (1), and of the n-grams
-    ngrams : n -> `Ngrams`, for n > 1
+    hashing : Hashing
+        `Hashing`, whose spelling is the name of the view.
+    base : TextView
+        The view of all words.
+    idf : mapping
+        n -> float32, of the words (1) and the n-grams.
+    matches : mapping
+        n -> `Matches`: of the words from the F-th on (1), and of the n-grams.
+    ngrams : mapping
+        n -> `Ngrams`, for n > 1.
     """
 
     hashing: Hashing
@@ -147,8 +156,9 @@ class HashedView:
 
         Parameters
         ----------
-        counts : n -> CSR, of all words for 1, of the n-grams for others; an n that the view hashes
-            and that is not there counts as nothing
+        counts : mapping
+            n -> CSR, of all words for 1, of the n-grams for others; an n that the view hashes and
+            that is not there counts as nothing.
 
         Returns
         -------

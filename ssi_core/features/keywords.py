@@ -40,8 +40,10 @@ def draw_words(
     Parameters
     ----------
     counts : CSR (n, D)
-    rows : int32 (m,), rows to draw from
-    states : uint64 (m,), seeds; equal seeds of one row draw the same words
+    rows : int32 (m,)
+        Rows to draw from.
+    states : uint64 (m,)
+        Seeds; equal seeds of one row draw the same words.
 
     Returns
     -------
@@ -79,12 +81,18 @@ def write_keyword_queries(
 
     Parameters
     ----------
-    path : directory of the task, with the pairs of its documents
-    documents : id and title
-    words : k
-    draws : queries of a document for training
-    seed : of the draws, together with the title of the document and the side
-    known : the source is the answer, so that every document is a candidate
+    path : Path
+        Directory of the task, with the pairs of its documents.
+    documents : DataFrame
+        Id and title.
+    words : int
+        k.
+    draws : int
+        Queries of a document for training.
+    seed : int
+        Of the draws, together with the title of the document and the side.
+    known : bool
+        The source is the answer, so that every document is a candidate.
 
     Raises
     ------

@@ -33,8 +33,10 @@ def read_labels(parts: Sequence[Path], texts: pl.DataFrame) -> pl.DataFrame:
 
     Parameters
     ----------
-    parts : files of labels; there may be none
-    texts : columns id and language
+    parts : sequence of Path
+        Files of labels; there may be none.
+    texts : DataFrame
+        Columns id and language.
 
     Returns
     -------
@@ -56,7 +58,8 @@ def marked_by(task: Task, labels: Mapping[str, pl.DataFrame], by: str, where: Pa
 
     Parameters
     ----------
-    labels : "query" or "document" -> `read_labels`
+    labels : mapping
+        "query" or "document" -> `read_labels`.
 
     Raises
     ------

@@ -57,8 +57,10 @@ class Lexicon:
 
     Parameters
     ----------
-    language : code of a Wikipedia, see `tokenize`
-    words : get the numbers 0, 1, ... in this order; each must be a word of `tokenize`
+    language : str
+        Code of a Wikipedia, see `tokenize`.
+    words : iterable of str
+        Get the numbers 0, 1, ... in this order; each must be a word of `tokenize`.
     """
 
     def __init__(self, language: str, words: Iterable[str] = ()) -> None:
@@ -135,7 +137,7 @@ class Lexicon:
         return np.insert(self._pool[starts[0] : starts[-1]], ends, ord("\n")).tobytes()
 
     def _chunks(self, texts: Sequence[bytes]) -> tuple[Int32, Int64]:
-        """As `_scan` has it, of texts in any language; the words of all chunks are known then."""
+        """Scan texts in any language like `_scan`, and number the words of all chunks."""
         if not self._by_chunk:
             texts = [" ".join(tokenize(t.decode(), self.language)).encode() for t in texts]
         scanned = self._scan(texts)

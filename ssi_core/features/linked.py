@@ -1,4 +1,4 @@
-"""What frozen sets are drawn from: queries, documents, and the relevant pairs between them.
+"""Sources of frozen sets: queries, documents, and the relevant pairs between them.
 
 - ``link``: documents are queries, too. Known by titles; a link is on the side of the keyed hash of
   its two.
@@ -42,10 +42,14 @@ class Side:
 
     Attributes
     ----------
-    parts : files of the texts
-    labels : files of their labels
-    texts : id, title, language
-    names : what a text is known by from day to day
+    parts : sequence of Path
+        Files of the texts.
+    labels : sequence of Path
+        Files of their labels.
+    texts : DataFrame
+        Id, title, language.
+    names : Series
+        What a text is known by from day to day.
     """
 
     parts: Sequence[Path]
@@ -63,10 +67,14 @@ class Linked:
 
     Attributes
     ----------
-    relevant, key : what is relevant, and key of the collection
-    queries, documents : `Side`; one and the same object where documents are queries
-    pairs : int32 (n, 2), rows of query and document
-    translations : int32 (m, 2), the same for translations
+    relevant, key : str
+        What is relevant, and key of the collection.
+    queries, documents : Side
+        `Side`; one and the same object where documents are queries.
+    pairs : int32 (n, 2)
+        Rows of query and document.
+    translations : int32 (m, 2)
+        The same for translations.
     """
 
     relevant: str
@@ -78,7 +86,7 @@ class Linked:
 
     @property
     def same(self) -> bool:
-        """Whether documents are queries."""
+        """Tell whether documents are queries."""
         return self.queries is self.documents
 
     def tested(self, seed: int) -> Mask:

@@ -1,4 +1,4 @@
-"""One task that is being written: its collection, its spec, what is known on the way."""
+"""State of a task that is being written: its collection, its spec, intermediate results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Making:
-    """What every step of a task reads.
+    """Inputs that every step of a task reads.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Making:
 
     @property
     def skipped(self) -> dict[str, Any]:
-        """What was left out, by reason."""
+        """Counts of what was left out, by reason."""
         return self.building.skipped
 
     @property
@@ -90,10 +90,10 @@ class Names:
 
     Attributes
     ----------
-    keys : Series of str
-        Their words, one blank between two; sorted and distinct.
-    texts : Series of str
-        The same as they are written.
+    keys : Series
+        Series of str Their words, one blank between two; sorted and distinct.
+    texts : Series
+        Series of str The same as they are written.
     """
 
     keys: pl.Series
@@ -102,7 +102,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Reading:
-    """Which texts a task reads, and which of them its words and their weights come from.
+    """Texts that a task reads, and those of them that the vocabulary and its weights come from.
 
     Attributes
     ----------

@@ -43,8 +43,9 @@ class Ngrams:
 
     Attributes
     ----------
-    levels : for 2, 3, ... n words: uint64, the numbers of the two runs of one word less that a run
-        is made of, in the upper and the lower half
+    levels : tuple of Keys
+        For 2, 3, ... n words: uint64, the numbers of the two runs of one word less that a run is
+        made of, in the upper and the lower half.
     """
 
     levels: tuple[Keys, ...]
@@ -117,11 +118,16 @@ def count_ngrams(
 
     Parameters
     ----------
-    blocks : see `Blocks`
-    words : int64, documents of each word
-    documents : bool, the texts that count
-    most : keep that many, those in the most documents
-    memory : bytes for the table of counts; less makes more readings of the texts
+    blocks : Blocks
+        See `Blocks`.
+    words : int64
+        Documents of each word.
+    documents : bool
+        The texts that count.
+    most : int
+        Keep that many, those in the most documents.
+    memory : int
+        Bytes for the table of counts; less makes more readings of the texts.
 
     Returns
     -------

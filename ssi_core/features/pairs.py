@@ -19,8 +19,10 @@ def link_rows(parts: Iterable[pl.DataFrame], ids: pl.Series, where: Path) -> Int
 
     Parameters
     ----------
-    parts : ``source`` and ``target``, ids; one part is held at a time
-    ids : of the documents, row by row
+    parts : iterable of DataFrame
+        ``source`` and ``target``, ids; one part is held at a time.
+    ids : Series
+        Of the documents, row by row.
     """
     rows = pl.DataFrame({"id": ids, "row": np.arange(len(ids))})
     keys = [_link_keys(links, rows, where) for links in parts]
@@ -48,10 +50,12 @@ def sides_of_pairs(rows: Int32, titles: pl.Series, documents: Sides | None, *, s
 
     Parameters
     ----------
-    rows : (n, 2) query and document
-    documents : side of each document, or None for a split by links. Training pairs have both ends
-        on the training side and test pairs on the test side; a validation pair has a validation
-        document as its query and any but a test document as its answer.
+    rows : int32 array
+        (n, 2) query and document.
+    documents : int8 array or None
+        Side of each document, or None for a split by links. Training pairs have both ends on the
+        training side and test pairs on the test side; a validation pair has a validation document
+        as its query and any but a test document as its answer.
     """
     if documents is None:
         return side_of_rows(titles, rows, seed=seed)
@@ -92,8 +96,10 @@ def follow(query: Int32, source: Int32, links: Int32) -> Int32:
 
     Parameters
     ----------
-    query, source : int32 (n,), rows
-    links : int32 (m, 2), source and target, sorted by source
+    query, source : int32 (n,)
+        Rows.
+    links : int32 (m, 2)
+        Source and target, sorted by source.
 
     Returns
     -------

@@ -37,9 +37,12 @@ def write_queries(
 
     Parameters
     ----------
-    path : directory of the task
-    ids, titles : of n queries
-    counts : their counts, in blocks of rows
+    path : Path
+        Directory of the task.
+    ids, titles : Series
+        Of n queries.
+    counts : iterable of CSR matrix
+        Their counts, in blocks of rows.
     """
     pl.DataFrame({"id": ids, "title": titles}).write_parquet(path / TEXTS)
     return write_weighted(path, counts, idf, {str(one): one for one in weightings})
@@ -85,7 +88,7 @@ def _own_views(path: Path, documents: Texts) -> dict[str, View]:
 
 
 def rewritten_path(task: Path, view: str) -> Path:
-    """Where a task keeps a view of rewritten queries."""
+    """Return the directory where a task keeps a view of rewritten queries."""
     return matrix_path(task / "rewritten", view)
 
 

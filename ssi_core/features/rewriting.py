@@ -39,7 +39,7 @@ _AGAIN = "Make its task or model again."
 
 @dataclass(frozen=True)
 class Rewriting:
-    """What ``KIND.WEIGHTING`` says, the spelling of a view's name."""
+    """View of rewritten queries, spelled ``KIND.WEIGHTING``."""
 
     kind: str
     weighting: Weighting
@@ -68,8 +68,10 @@ class Translation:
 
     Parameters
     ----------
-    entries : columns ``source`` and ``target``, texts; every row is a translation
-    source, target : languages
+    entries : DataFrame
+        Columns ``source`` and ``target``, texts; every row is a translation.
+    source, target : str
+        Languages.
     """
 
     def __init__(self, entries: pl.DataFrame, source: str, target: str) -> None:
@@ -136,9 +138,12 @@ class RewrittenView:
 
     Attributes
     ----------
-    rewriting : its spelling is the name of the view
-    rewriter : from the raw text to the one that is read
-    base : view of the words that are read then
+    rewriting : Rewriting
+        Its spelling is the name of the view.
+    rewriter : Rewriter
+        From the raw text to the one that is read.
+    base : TextView
+        View of the words that are read then.
     """
 
     rewriting: Rewriting
@@ -152,7 +157,7 @@ class RewrittenView:
 
     @property
     def space(self) -> str:
-        """That of the words that are read."""
+        """Return the digest of the words that are read."""
         return self.base.space
 
     @property

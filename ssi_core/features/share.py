@@ -20,7 +20,8 @@ def share_of_pairs(task: Task, share: float) -> Task:
     Parameters
     ----------
     task : `Task`
-    share : 0 < share <= 1; 1 is the task itself
+    share : float
+        0 < share <= 1; 1 is the task itself.
 
     Raises
     ------

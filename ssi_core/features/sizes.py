@@ -1,4 +1,4 @@
-"""Whether the files of a task directory are of one making."""
+"""Check that the files of a task directory belong together."""
 
 from __future__ import annotations
 

@@ -24,10 +24,12 @@ def write_pairs_of(
 
     Parameters
     ----------
-    rows : q, d, side, weight, grade; a pair's weights on a side are summed, and their mean is made
-        1. Grades are rounded, a half up; one that is null counts as 1
-    exposure : side, q, d, looks of all showings: a pair's weight is then its relevance, estimated
-        from the clicks and looks of the side
+    rows : DataFrame
+        q, d, side, weight, grade; a pair's weights on a side are summed, and their mean is made 1.
+        Grades are rounded, a half up; one that is null counts as 1.
+    exposure : DataFrame or None
+        Side, q, d, looks of all showings: a pair's weight is then its relevance, estimated from the
+        clicks and looks of the side.
     """
     directory.mkdir()
     counted = rows.filter(pl.col("weight") > 0)
@@ -88,9 +90,12 @@ def write_slates(
 
     Parameters
     ----------
-    rows : session, q, page, d, clicked, side
-    fixed : page, d: what a page always shows; None: what ``rows`` say was shown
-    apart : pairs that were clicked on an earlier side are taken off the slates
+    rows : DataFrame
+        Session, q, page, d, clicked, side.
+    fixed : DataFrame or None
+        Page, d: what a page always shows; None: what ``rows`` say was shown.
+    apart : bool
+        Pairs that were clicked on an earlier side are taken off the slates.
     """
     event = ["session", "q"]
     clicks = rows.filter((pl.col("side") == side) & pl.col("clicked"))
@@ -142,9 +147,11 @@ def write_shown(
 
     Parameters
     ----------
-    rows : q, page, d, side, clicked, position, passed: how often the row was not clicked
-    only_first : of rows, those of the first position: with a click lower down they were looked at,
-        and not liked (journal paper, section 4.4)
+    rows : DataFrame
+        q, page, d, side, clicked, position, passed: how often the row was not clicked.
+    only_first : bool
+        Of rows, those of the first position: with a click lower down they were looked at, and not
+        liked (journal paper, section 4.4).
     """
     train = rows.filter(pl.col("side") == TRAIN)
     if fixed is None:
@@ -176,8 +183,10 @@ def write_exposed(path: Path, exposure: pl.DataFrame, queries: int, *, distinct:
 
     Parameters
     ----------
-    exposure : side, q, d, shown
-    distinct : each pair once; else as often as it was shown
+    exposure : DataFrame
+        Side, q, d, shown.
+    distinct : bool
+        Each pair once; else as often as it was shown.
     """
     train = exposure.filter(pl.col("side") == TRAIN).sort("q", "d")
     times = 1 if distinct else train["shown"].to_numpy()

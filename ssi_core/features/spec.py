@@ -1,4 +1,4 @@
-"""What a task is: which texts are queries, what is relevant to them, how they are divided.
+"""Specification of a task: its queries, their relevant documents, how they are divided.
 
 One `TaskSpec` says it for the library, the flows, the command and the tables; a combination that
 means nothing is refused here, and nowhere else.
@@ -63,7 +63,7 @@ _VOCABULARIES: Mapping[str, tuple[Vocabularies, ...]] = {
 
 
 class TaskSpec(BaseModel):
-    """How a task is made of a collection.
+    """Settings of a task that is made of a collection.
 
     Fields that are left out have the default of ``relevant``; they are filled in, so that two specs
     that mean the same are equal.
@@ -201,7 +201,7 @@ class TaskSpec(BaseModel):
 
     @property
     def division(self) -> str:
-        """What has a side of its own."""
+        """Return the unit that is assigned to a side as a whole."""
         assert self.split is not None, "filled in by the validator"
         return self.split
 

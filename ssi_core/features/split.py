@@ -57,8 +57,10 @@ def side_of_links(sources: pl.Series, targets: pl.Series, *, seed: int) -> Sides
 
     Parameters
     ----------
-    sources, targets : titles (strings), row by row the two ends of a link; direction matters
-    seed : split seed
+    sources, targets : Series
+        Titles (strings), row by row the two ends of a link; direction matters.
+    seed : int
+        Split seed.
 
     >>> side_of_links(pl.Series(["Car"] * 3), pl.Series(["Engine", "Road", "Sky"]), seed=0)
     array([1, 2, 0], dtype=int8)
@@ -76,7 +78,8 @@ def side_of_rows(
 
     Parameters
     ----------
-    targets : titles of the second ends; None: those of the first ones
+    targets : Series or None
+        Titles of the second ends; None: those of the first ones.
     """
     sources = hash_titles(titles, seed, b"source", "titles")
     ends = mix(hash_titles(titles if targets is None else targets, seed, b"target", "titles"))

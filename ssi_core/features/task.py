@@ -1,4 +1,4 @@
-"""From a collection to a task directory, and back into memory."""
+"""Tasks: from a collection to a task directory, and back into memory."""
 
 from __future__ import annotations
 

@@ -53,14 +53,17 @@ _NAME = re.compile(r"(?P<kind>[a-z]+)(:(?P<cut>0*[1-9]\d*))?(@(?P<words>0*[1-9]\
 
 @dataclass(frozen=True)
 class Weighting:
-    """What ``WEIGHTING[:CUT][@WORDS]`` says, the spelling of a view's name.
+    """View of weighted words, spelled ``WEIGHTING[:CUT][@WORDS]``.
 
     Attributes
     ----------
-    kind : one of `WEIGHTINGS`
-    cut : keep that many of the heaviest words of a text; None: all
-    words : columns are the n most frequent words; rows are what they are with all words, of unit
-        length there, less the others; None: all
+    kind : str
+        One of `WEIGHTINGS`.
+    cut : int or None
+        Keep that many of the heaviest words of a text; None: all.
+    words : int or None
+        Columns are the n most frequent words; rows are what they are with all words, of unit length
+        there, less the others; None: all.
     """
 
     kind: str
@@ -109,7 +112,8 @@ def weigh(counts: TextMatrix, idf: Float32, weighting: Weighting) -> TextMatrix:
 
     Parameters
     ----------
-    counts : CSR (n, words), sorted indices, counts >= 1
+    counts : CSR (n, words)
+        Sorted indices, counts >= 1.
     idf : float32 (words,)
 
     Returns

@@ -41,9 +41,10 @@ class Raw:
 
     Attributes
     ----------
-    queries, documents : columns id, title, language, text; one and the same object where documents
-        are queries
-    labels : "query" or "document" -> columns id, column, value (`labels.read_labels`)
+    queries, documents : DataFrame
+        Columns id, title, language, text; one and the same object where documents are queries.
+    labels : mapping
+        "query" or "document" -> columns id, column, value (`labels.read_labels`).
     """
 
     queries: pl.DataFrame

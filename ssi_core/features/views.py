@@ -57,10 +57,13 @@ class TextView:
 
     Attributes
     ----------
-    language : code that picks the rule of the tokenizer
-    vocabulary : `Vocabulary`, whose first words are the columns
+    language : str
+        Code that picks the rule of the tokenizer.
+    vocabulary : Vocabulary
+        `Vocabulary`, whose first words are the columns.
     idf : float32 (words of the vocabulary,)
-    weighting : `Weighting`, whose spelling is the name of the view
+    weighting : Weighting
+        `Weighting`, whose spelling is the name of the view.
     """
 
     language: str

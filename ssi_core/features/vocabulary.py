@@ -19,7 +19,8 @@ class Vocabulary(Sequence[str]):
 
     Parameters
     ----------
-    words : distinct words
+    words : Series
+        Distinct words.
     """
 
     def __init__(self, words: pl.Series) -> None:
@@ -56,8 +57,10 @@ def choose_words(lexicon: Lexicon, frequency: Int64, words: int | None) -> tuple
 
     Parameters
     ----------
-    frequency : int64 (len(lexicon),), occurrences of each number of the lexicon
-    words : at most so many; None: every word that occurs
+    frequency : int64 array
+        Int64 (len(lexicon),), occurrences of each number of the lexicon.
+    words : int or None
+        At most so many; None: every word that occurs.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How far the map of words that go together has moved from one set of documents to another.
+"""Co-occurrence: how far the map of related words moved from one set of documents to another.
 
 The map is ``DICE(i, j) = 2 cooc(i, j) / (df_i + df_j)`` of frequent words (Bai et al. 2010, section
 2.2.3). The distance of two maps D and D' is that of Jaccard with weights,
@@ -34,8 +34,10 @@ class WordMap:
 
     Attributes
     ----------
-    words : F words
-    dice : float32 (F, F), in 0..1, 0 between a word and itself
+    words : sequence of str
+        F words.
+    dice : float32 (F, F)
+        In 0..1, 0 between a word and itself.
     """
 
     words: Sequence[str]
@@ -49,9 +51,12 @@ def word_map(
 
     Parameters
     ----------
-    documents : the words of each
-    words : of the map; None: those that are in the most documents
-    most : how many these are at most
+    documents : sequence of sequence of str
+        The words of each.
+    words : sequence of str or None
+        Of the map; None: those that are in the most documents.
+    most : int
+        How many these are at most.
     """
     bags = [frozenset(bag) for bag in documents]
     if words is None:

@@ -1,4 +1,4 @@
-"""One step of Adam on all entries of an array, in a single pass."""
+"""Adam: a step on all entries of an array, in a single pass."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def adam_step(
     ----------
     values, gradient, mean, square : float32 (n,)
     rate : float32
-    decays : float32 of the mean, and of the square
+    decays : object
+        Float32 of the mean, and of the square.
     """
     first, second = decays
     one, small = np.float32(1), np.float32(1e-8)

@@ -81,13 +81,19 @@ def best_matches(
 
     Parameters
     ----------
-    starts, postings : documents of item i: ``postings[starts[i]:starts[i + 1]]``
-    row_starts, row_ends, columns : frequent words of a document
-    frequency : (F,), documents of each frequent word
-    own : item i is itself word ``own + i``, which comes first where it is a frequent one; a number
-        of F or more: no item is
-    counts, touched : scratch: (F,) zeros, zeros again afterwards; (F + 1,)
-    bins, values : (items, k), written; -1 and 0 where fewer than k words are met
+    starts, postings : Longs, Ints
+        Documents of item i: ``postings[starts[i]:starts[i + 1]]``.
+    row_starts, row_ends, columns : object, Longs, object
+        Frequent words of a document.
+    frequency : Longs
+        (F,), documents of each frequent word.
+    own : int
+        Item i is itself word ``own + i``, which comes first where it is a frequent one; a number of
+        F or more: no item is.
+    counts, touched : Ints
+        Scratch: (F,) zeros, zeros again afterwards; (F + 1,).
+    bins, values : Ints, float32 array
+        (items, k), written; -1 and 0 where fewer than k words are met.
     """
     k = bins.shape[1]
     frequent = frequency.shape[0]

@@ -36,7 +36,7 @@ def keep(kernel: Any) -> Any:
 
 
 class Kept:
-    """What a dispatcher of numba asks for compiled code (the protocol of its ``_Cache``).
+    """Cache of compiled code, as a dispatcher of numba uses it (the protocol of its ``_Cache``).
 
     Whatever goes wrong here, the kernel is compiled.
 

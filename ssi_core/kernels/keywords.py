@@ -27,13 +27,19 @@ def draw_entries(
 
     Parameters
     ----------
-    indptr : of the matrix
+    indptr : array
+        Of the matrix.
     allowed : bool (nonzeros,)
-    rows : (n,) row that each draw is from
-    words : entries of a draw, at most
-    states : (n,) seed of each draw
-    ends : (n + 1,), written: draw i is ``entries[ends[i]:ends[i + 1]]``, ascending
-    entries : room for n * words; written
+    rows : int32 array
+        (n,) row that each draw is from.
+    words : int
+        Entries of a draw, at most.
+    states : uint64 array
+        (n,) seed of each draw.
+    ends : int64 array
+        (n + 1,), written: draw i is ``entries[ends[i]:ends[i + 1]]``, ascending.
+    entries : int64 array
+        Room for n * words; written.
     """
     longest = 0
     for row in rows:

@@ -70,13 +70,20 @@ def rank_relevant(
 
     Parameters
     ----------
-    scores : float32 (queries, columns); overwritten: ``-inf`` where a column is no candidate
-    outside : columns that are candidates only where they are relevant
-    barred_start, barred : columns that are no candidates, a CSR row a query; never relevant ones
-    relevant_start, relevant : relevant columns, a CSR row a query; always candidates
-    rank : written, aligned to ``relevant``: 1 + candidates that score higher + equal ones before it
-    above, tied : written, aligned: *irrelevant* candidates that score higher, that score equal
-    irrelevant : written, one number a query: its irrelevant candidates
+    scores : float32 (queries, columns)
+        Overwritten: ``-inf`` where a column is no candidate.
+    outside : Columns
+        Columns that are candidates only where they are relevant.
+    barred_start, barred : Counts, Columns
+        Columns that are no candidates, a CSR row a query; never relevant ones.
+    relevant_start, relevant : Counts, Columns
+        Relevant columns, a CSR row a query; always candidates.
+    rank : Counts
+        Written, aligned to ``relevant``: 1 + candidates that score higher + equal ones before it.
+    above, tied : Counts
+        Written, aligned: *irrelevant* candidates that score higher, that score equal.
+    irrelevant : Counts
+        Written, one number a query: its irrelevant candidates.
     """
     saved = np.empty(relevant.shape[0], np.float32)
     counts = np.empty(4, np.int64)
@@ -118,13 +125,19 @@ def rank_alike(
 
     Parameters
     ----------
-    scores : as `rank_relevant` leaves them
-    group : group of each column
-    bounds, members : columns of each group, a CSR row a group
-    relevant_start, relevant : relevant columns, a CSR row a query
-    lost : written, aligned to ``relevant``: those that score higher, and half of those that score
-        the same
-    alike : written, aligned: how many there are
+    scores : Scores
+        As `rank_relevant` leaves them.
+    group : Counts
+        Group of each column.
+    bounds, members : Counts, Columns
+        Columns of each group, a CSR row a group.
+    relevant_start, relevant : Counts, Columns
+        Relevant columns, a CSR row a query.
+    lost : Losses
+        Written, aligned to ``relevant``: those that score higher, and half of those that score the
+        same.
+    alike : Counts
+        Written, aligned: how many there are.
     """
     for i in range(scores.shape[0]):
         row = scores[i]

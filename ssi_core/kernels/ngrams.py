@@ -34,8 +34,10 @@ def in_order(
 
     Parameters
     ----------
-    ids, ends, word_of, more_ends, more : as `ssi_core.kernels.words.bags` has them
-    words, places : written: the words, and where each text's end
+    ids, ends, word_of, more_ends, more : Ints, Longs, Ints, Longs, Ints
+        As `ssi_core.kernels.words.bags` has them.
+    words, places : Ints, Longs
+        Written: the words, and where each text's end.
     """
     written, begin = 0, 0
     for text in range(len(ends)):
@@ -75,12 +77,16 @@ def count_pairs(
 
     Parameters
     ----------
-    numbers, ends : texts, one after the other, and where each ends; -1 is in no pair
-    counted : the texts that count
-    document : number of the first text
-    keys, frequency, latest : hash table (a power of two): pair, texts that have it (0: no entry),
-        the last of them
-    state : see the constants of this module; changed in place
+    numbers, ends : Ints, Longs
+        Texts, one after the other, and where each ends; -1 is in no pair.
+    counted : bool array
+        The texts that count.
+    document : int
+        Number of the first text.
+    keys, frequency, latest : Keys, Ints, Ints
+        Hash table (a power of two): pair, texts that have it (0: no entry), the last of them.
+    state : Longs
+        See the constants of this module; changed in place.
 
     Returns
     -------

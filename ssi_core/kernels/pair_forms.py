@@ -73,7 +73,7 @@ def four_rows(queries: Csr, i: int, end: int, step: np.uint64, buckets: np.uint6
 
 @part
 def goes_round(runs: Any, documents: Csr, d: int, buckets: np.uint64) -> bool:
-    """Whether a bucket of the document lies beyond the last, and thus among the first."""
+    """Tell whether a bucket of the document lies beyond the last, and so wraps to the first."""
     end = documents.indptr[d + 1]
     if end == documents.indptr[d]:
         return False

@@ -17,8 +17,11 @@ def estimate_relevance(
 
     Parameters
     ----------
-    clicks : clicks of each pair
-    looks : sum of the propensities of the showings of each pair
-    mean : clicks of all pairs over looks of all pairs, above 0
+    clicks : float64 array
+        Clicks of each pair.
+    looks : float64 array
+        Sum of the propensities of the showings of each pair.
+    mean : float
+        Clicks of all pairs over looks of all pairs, above 0.
     """
     return (clicks + 1) / (looks + 1 / mean)

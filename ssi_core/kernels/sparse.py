@@ -116,7 +116,7 @@ def dot_spread(matrix: Csr, row: int, scratch: Any) -> np.float32:
 
 @jit
 def contains(indptr: Any, indices: Any, row: int, column: int) -> bool:
-    """Whether a row of a CSR pattern with sorted indices has a column: binary search."""
+    """Tell whether a row of a CSR pattern with sorted indices has a column, by binary search."""
     low, high = indptr[row], indptr[row + 1]
     while low < high:
         middle = (low + high) // 2

@@ -26,7 +26,7 @@ class Squares(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """What is learnt: ``U``, ``V`` float32 (words, padded N), ``diagonal`` float32 (words or 1,).
+    """Learnt arrays: ``U``, ``V`` float32 (words, padded N), ``diagonal`` float32 (words or 1,).
 
     ``U is V`` makes the symmetric form: `forms.low_rank_step` then is the step of ``U'U``. In the
     form "free" V has a row for each document. ``W`` is that of a form of `pair_forms`, which has no
@@ -43,7 +43,7 @@ class Parameters(NamedTuple):
 
 
 class Data(NamedTuple):
-    """What is read: `sparse.Csr` rows of both sides in W's view and in the diagonal's; links.
+    """Arrays read: `sparse.Csr` rows of both sides in W's view and in the diagonal's; links.
 
     ``pairs`` int32 (n, 2); ``barred_indptr`` int64, ``barred_indices`` int32: for each query the
     sorted documents that are never drawn as d-. ``shown_indptr`` int64, ``shown`` int32: for each

@@ -67,10 +67,12 @@ class Group(NamedTuple):
 
     Attributes
     ----------
-    form, diagonal : keys of `FORMS` and `DIAGONALS`, of the first objective
+    form, diagonal : str
+        Keys of `FORMS` and `DIAGONALS`, of the first objective.
     draw : `draw_negative` or `draw_shown`
-    second : of a group of the form "free": both objectives have the map of queries U and the
-        diagonal; the documents of the second have the map ``parameters.second``
+    second : bool
+        Of a group of the form "free": both objectives have the map of queries U and the diagonal;
+        the documents of the second have the map ``parameters.second``.
     """
 
     form: str

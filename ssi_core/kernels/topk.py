@@ -21,8 +21,10 @@ def top_k(
     Parameters
     ----------
     scores : float32 (rows, columns)
-    best : int32 (rows, k), written
-    best_score : float32 (rows, k), written
+    best : int32 (rows, k)
+        Written.
+    best_score : float32 (rows, k)
+        Written.
     """
     k = best.shape[1]
     for i in range(scores.shape[0]):

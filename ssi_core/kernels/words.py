@@ -125,13 +125,19 @@ def scan(
 
     Parameters
     ----------
-    data, offsets : bytes, and where each of n texts begins and the last ends, (n + 1,); the last
-        byte of each text is a separator
-    lower : (256,); 0 for a separator, else the byte in ASCII lower case
-    slots : (power of two, 2): hash; 0 or 2 * (number + 1), plus 1 for a chunk of over 8 bytes
-    starts, pool : bytes of chunk i are ``pool[starts[i]:starts[i + 1]]``
-    state : see the constants of this module; changed in place
-    ids, ends : written: the numbers of the chunks in order, and where each text's end, (n,)
+    data, offsets : Bytes, Longs
+        Bytes, and where each of n texts begins and the last ends, (n + 1,); the last byte of each
+        text is a separator.
+    lower : Words64
+        (256,); 0 for a separator, else the byte in ASCII lower case.
+    slots : Words64
+        (power of two, 2): hash; 0 or 2 * (number + 1), plus 1 for a chunk of over 8 bytes.
+    starts, pool : Longs, Bytes
+        Bytes of chunk i are ``pool[starts[i]:starts[i + 1]]``.
+    state : Longs
+        See the constants of this module; changed in place.
+    ids, ends : Ints, Longs
+        Written: the numbers of the chunks in order, and where each text's end, (n,).
 
     Returns
     -------
@@ -217,11 +223,16 @@ def bags(
 
     Parameters
     ----------
-    ids, ends : chunks of n texts, from `scan`
-    word_of : word of each chunk; -1 - j for ``more[more_ends[j]:more_ends[j + 1]]``
-    seen : zeros, one per word; zeros again afterwards
-    words, counts : written: room for every word of every text
-    indptr : written, (n + 1,): the bag of text i is ``indptr[i]:indptr[i + 1]``
+    ids, ends : Ints, Longs
+        Chunks of n texts, from `scan`.
+    word_of : Ints
+        Word of each chunk; -1 - j for ``more[more_ends[j]:more_ends[j + 1]]``.
+    seen : Ints
+        Zeros, one per word; zeros again afterwards.
+    words, counts : Ints
+        Written: room for every word of every text.
+    indptr : Longs
+        Written, (n + 1,): the bag of text i is ``indptr[i]:indptr[i + 1]``.
 
     Returns
     -------

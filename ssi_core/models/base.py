@@ -1,4 +1,4 @@
-"""What every model shares: one fitted class, a directory format, and how words make vectors.
+"""Base of all models: the fitted class, the directory format, how words make vectors.
 
 A model is a frozen dataclass of hyper-parameters with pure functions of its arrays; a
 `FittedModel` holds both, with copies of the views, so that its directory ranks raw text alone.
@@ -32,7 +32,7 @@ _MANIFEST = "model.json"
 
 
 class Words(Protocol):
-    """What columns mean; a `View` says it, as do `Columns`."""
+    """Meaning of columns, as a `View` and `Columns` give it."""
 
     @property
     def space(self) -> str:
@@ -70,7 +70,7 @@ class DenseWords(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """How one training goes.
+    """Settings of one training: its start, its watch, its threads, its checkpoint.
 
     Attributes
     ----------
@@ -185,10 +185,14 @@ class FittedModel:
 
     Attributes
     ----------
-    model : hyper-parameters
-    arrays : name -> array (float32 unless the model says otherwise)
-    query_views, document_views : view name -> View; the same mapping when the sides share it
-    facts : what the fit chose and measured (JSON values): rate, triples, seconds, ...
+    model : Model
+        Hyper-parameters.
+    arrays : Arrays
+        Name -> array (float32 unless the model says otherwise).
+    query_views, document_views : mapping
+        View name -> View; the same mapping when the sides share it.
+    facts : dict
+        What the fit chose and measured (JSON values): rate, triples, seconds, ...
     """
 
     model: Model

@@ -30,7 +30,7 @@ from ssi_core.types import BadInput, Inapplicable, Task, Texts, Vectors, View
 
 @dataclass(frozen=True)
 class Bilinear(Trained):
-    """One term: W of low rank or zero, a diagonal, and the two views they read.
+    """Bilinear model with one term: W of low rank or zero, a diagonal, and the two views they read.
 
     ========================  ==========================================
     ``W = D``                 form "zero", diagonal "learned"
@@ -245,14 +245,18 @@ def further(task: Task, argument: str, name: str) -> Task:
 
 
 class Before(NamedTuple):
-    """What is there before a training.
+    """Starting point of a training.
 
     Attributes
     ----------
-    start : its first values
-    facts : to be kept
-    chosen : settings that are not to be searched again
-    triples : that ``watch`` was told of
+    start : FittedModel or None
+        Its first values.
+    facts : mapping
+        To be kept.
+    chosen : mapping
+        Settings that are not to be searched again.
+    triples : int
+        That ``watch`` was told of.
     """
 
     start: FittedModel | None = None
@@ -262,7 +266,7 @@ class Before(NamedTuple):
 
 
 class _Training(Training[Bilinear]):
-    """One fit of all maps that the objectives name."""
+    """Fit of all maps that the objectives name."""
 
     def __init__(
         self,

@@ -74,7 +74,7 @@ class ClLsi(Model):
     tuning_queries: Count = 500
 
     def views(self) -> set[str]:
-        """One view."""
+        """Return the one view that the model reads."""
         return {self.view}
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:

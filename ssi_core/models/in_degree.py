@@ -1,4 +1,4 @@
-"""In-degree: documents that many link to come first, whatever the query is.
+"""Popularity baseline: documents with many links come first, whatever the query is.
 
 Nothing of the query or of the text takes part. The model is a baseline: what it reaches alone is
 what a measure pays for popularity, and what it adds to a model of the text (`mixture`) is what
@@ -35,7 +35,7 @@ class InDegree(Model):
     view: str = "raw"
 
     def views(self) -> set[str]:
-        """One view: an index, and a mixture, have to know the words of a model."""
+        """Return one view: an index, and a mixture, need the words of a model."""
         return {self.view}
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
@@ -49,7 +49,7 @@ class InDegree(Model):
         return fitted(self, task, arrays, facts)
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
-        """One column: 1 for a query, ``ln(1 + n_d)`` for a document."""
+        """Return one column: 1 for a query, ``ln(1 + n_d)`` for a document."""
         values = np.ones(len(texts), np.float32)
         if side == "document":
             places, known = places_of(texts, fitted.arrays["known"])

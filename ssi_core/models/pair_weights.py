@@ -135,9 +135,12 @@ class PairWeights:
 
     Attributes
     ----------
-    arrays : of the fitted model
-    first : columns that the diagonal's part takes, 0 without a diagonal
-    words : words of documents that W knows
+    arrays : Arrays
+        Of the fitted model.
+    first : int
+        Columns that the diagonal's part takes, 0 without a diagonal.
+    words : int
+        Words of documents that W knows.
     """
 
     arrays: Arrays
@@ -188,8 +191,10 @@ def carried_over(arrays: Arrays, rows: Any, columns: Any, shape: tuple[int, int]
 
     Parameters
     ----------
-    rows, columns : (old, new) numbers of the words that both vocabularies have, on either side
-    shape : words of queries, words of documents
+    rows, columns : object
+        (old, new) numbers of the words that both vocabularies have, on either side.
+    shape : tuple of int
+        Words of queries, words of documents.
     """
     if "W_data" in arrays:
         last = max(columns[0].max(initial=-1), arrays["W_indices"].max(initial=-1))

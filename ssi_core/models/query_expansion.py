@@ -46,7 +46,7 @@ class QueryExpansion(Model):
     tuning_queries: Count = 300
 
     def views(self) -> set[str]:
-        """One view."""
+        """Return the one view that the model reads."""
         return {self.view}
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:

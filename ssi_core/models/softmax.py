@@ -82,7 +82,7 @@ class Softmax(Model):
     validation_queries: Count = 1000
 
     def views(self) -> set[str]:
-        """One view."""
+        """Return the one view that the model reads."""
         return {self.view}
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
@@ -147,10 +147,14 @@ def loss_and_gradients(
 
     Parameters
     ----------
-    U, V : float32 (words of queries, N), (words of documents, N)
-    q, d : CSR (n, words), row by row the pairs
-    never : bool (n, n), documents that are not to be told from a query's own
-    t : temperature
+    U, V : float32 (words of queries, N)
+        (words of documents, N).
+    q, d : CSR (n, words)
+        Row by row the pairs.
+    never : bool (n, n)
+        Documents that are not to be told from a query's own.
+    t : float
+        Temperature.
     """
     rows = [np.asarray(x @ W) for x, W in ((q, U), (d, V))]
     lengths = [np.maximum(np.linalg.norm(x, axis=1, keepdims=True), _SMALL) for x in rows]
@@ -269,5 +273,5 @@ class Training:
         return self._judge.rank_loss(self.fitted())
 
     def observed(self) -> Mapping[str, float]:
-        """Nothing more."""
+        """Return nothing more."""
         return {}

@@ -72,8 +72,8 @@ def leading_vectors(
         rows of texts
     wanted : sequence of int
         each N for which the subspace must have converged; bounded by ``min(n, D) - 1``
-    rng : numpy.random.Generator
-        of the first block
+    rng : Generator
+        Numpy.random.Generator of the first block.
     tolerance : float
         residual as a share of the gap after N
     basis_bytes : int

@@ -21,10 +21,13 @@ class Term(NamedTuple):
 
     Attributes
     ----------
-    query, document : names of its maps
-    form : key of `kernels.forms.FORMS`; "zero" has no maps, in "free" the map of documents has a
-        row for each document in the place of each word
-    diagonal : key of `kernels.forms.DIAGONALS`
+    query, document : str
+        Names of its maps.
+    form : str
+        Key of `kernels.forms.FORMS`; "zero" has no maps, in "free" the map of documents has a row
+        for each document in the place of each word.
+    diagonal : str
+        Key of `kernels.forms.DIAGONALS`.
     """
 
     query: str
@@ -39,9 +42,11 @@ class Objective:
 
     Attributes
     ----------
-    task : name of a further task (``task.also``); "": the task of the model itself
+    task : str
+        Name of a further task (``task.also``); "": the task of the model itself.
     term : `Term`
-    weight : its rate as a multiple of that of the first objective
+    weight : float
+        Its rate as a multiple of that of the first objective.
     """
 
     task: str
@@ -78,9 +83,12 @@ def rows_of_maps(groups: Groups, tasks: Mapping[str, Task], view: str) -> dict[s
 
     Parameters
     ----------
-    groups : of objectives
-    tasks : by the names in the objectives
-    view : that all maps read
+    groups : Groups
+        Of objectives.
+    tasks : mapping
+        By the names in the objectives.
+    view : str
+        That all maps read.
 
     Raises
     ------

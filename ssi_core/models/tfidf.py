@@ -25,11 +25,11 @@ class TfIdf(Model):
     view: str = "raw"
 
     def views(self) -> set[str]:
-        """One view."""
+        """Return the one view that the model reads."""
         return {self.view}
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
-        """Nothing to fit beyond the view."""
+        """Take the view; there is nothing to fit."""
         return fitted(self, task, {})
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:

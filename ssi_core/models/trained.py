@@ -1,4 +1,4 @@
-"""What the models ``sum_i diag_i q_i d_i + phi(q)' W phi(d)`` have in common, whatever W is.
+"""Base of the models ``sum_i diag_i q_i d_i + phi(q)' W phi(d)``, whatever W is.
 
 The diagonal, the settings of the training, and the judge of the early stopping.
 """
@@ -198,7 +198,7 @@ T = TypeVar("T", bound=Trained)
 
 
 class Training(Generic[T]):
-    """One fit: the data, the judges, and trainings begun from the same start."""
+    """Fit of a model: the data, the validators, and trainings begun from the same start."""
 
     def __init__(self, model: T, task: Task, seed: int, course: Course) -> None:
         self.model, self.task, self.seed, self.start = model, task, seed, course.start
@@ -251,8 +251,10 @@ class Training(Generic[T]):
 
         Parameters
         ----------
-        form : key of `kernels.forms.FORMS`
-        seed : of the sampler; None: the fit's own
+        form : str
+            Key of `kernels.forms.FORMS`.
+        seed : int or None
+            Of the sampler; None: the fit's own.
         """
         group = Group(
             self.kernels(form, KERNELS[self.model.diagonal]),

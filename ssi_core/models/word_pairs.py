@@ -42,7 +42,7 @@ _CHECKPOINT_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class WordPairs(Trained):
-    """One term whose W has a weight for each pair of words, and a diagonal.
+    """Bilinear model whose W has a weight for each pair of words, and a diagonal.
 
     ==================================  ====================================================
     "W unconstrained", from identity    form "dense", diagonal "none", initial "identity"
@@ -168,7 +168,7 @@ class WordPairs(Trained):
 
 
 class _Training(Training[WordPairs]):
-    """One fit of W."""
+    """Fit of W."""
 
     def __init__(self, model: WordPairs, task: Task, seed: int, course: Course) -> None:
         if course.start is not None:

@@ -40,9 +40,12 @@ def approximate(base: Searcher, place: Path, recall: float) -> Searcher:
 
     Parameters
     ----------
-    base : exact searcher
-    place : directory that keeps graphs, by key
-    recall : wanted share, 0..1
+    base : Searcher
+        Exact searcher.
+    place : Path
+        Directory that keeps graphs, by key.
+    recall : float
+        Wanted share, 0..1.
 
     Raises
     ------

@@ -22,11 +22,12 @@ _TABLE = (
 
 
 class Changes:
-    """What was added and what was removed; safe to use from several threads.
+    """Documents that were added and removed; safe to use from several threads.
 
     Parameters
     ----------
-    path : file, made where there is none; its directory too
+    path : Path
+        File, made where there is none; its directory too.
 
     Raises
     ------

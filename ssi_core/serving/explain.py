@@ -31,7 +31,7 @@ _MAPPED = 64
 
 @dataclass(frozen=True)
 class Part:
-    """What one pair of words adds to a score."""
+    """Contribution of one pair of words to a score."""
 
     query_word: str
     document_word: str
@@ -79,7 +79,8 @@ def explain_pair(fitted: FittedModel, query: Texts, document: Texts, k: int = 20
 
     Parameters
     ----------
-    k : pairs that are named; the others are in ``rest``
+    k : int
+        Pairs that are named; the others are in ``rest``.
     """
     vectors = fitted.embed_queries(query)
     if vectors.through is None:

@@ -59,9 +59,12 @@ class GraphScores:
 
     Parameters
     ----------
-    graph : of the documents' dense vectors
-    documents : their `Vectors`
-    ef : documents that a query looks at in the graph
+    graph : object
+        Of the documents' dense vectors.
+    documents : Vectors
+        Their `Vectors`.
+    ef : int
+        Documents that a query looks at in the graph.
     """
 
     def __init__(self, graph: Any, documents: Vectors, ef: int) -> None:

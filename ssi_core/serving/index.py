@@ -41,10 +41,14 @@ class Index:
 
     Attributes
     ----------
-    ids, titles : polars Series of str, a row per document
-    vectors : the documents' `Vectors` under the model
-    words : view name -> `TextMatrix`; empty when the index was built without them
-    passages : texts and addresses by row; None when the index was built without them
+    ids, titles : polars Series of str
+        A row per document.
+    vectors : Vectors
+        The documents' `Vectors` under the model.
+    words : mapping
+        View name -> `TextMatrix`; empty when the index was built without them.
+    passages : Passages or None
+        Texts and addresses by row; None when the index was built without them.
     """
 
     path: Path
@@ -100,10 +104,14 @@ def build_index(
 
     Parameters
     ----------
-    documents : a task's ``documents``, or any `Texts` with the model's document views
-    parents : keys of what it is made of, such as ``{"task": task.key, "model": run_id}``
-    words : keep the documents' words, which explanations need; off, the index is smaller
-    texts : parquet files of ``text`` and ``url``, a row per document: what results show of them
+    documents : Texts
+        A task's ``documents``, or any `Texts` with the model's document views.
+    parents : mapping
+        Keys of what it is made of, such as ``{"task": task.key, "model": run_id}``.
+    words : bool
+        Keep the documents' words, which explanations need; off, the index is smaller.
+    texts : sequence of Path
+        Parquet files of ``text`` and ``url``, a row per document: what results show of them.
 
     Raises
     ------

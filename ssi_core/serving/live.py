@@ -69,7 +69,8 @@ class LiveSearcher(Searcher):
 
     Parameters
     ----------
-    base : searcher of an index
+    base : Searcher
+        Searcher of an index.
     """
 
     def __init__(
@@ -83,8 +84,8 @@ class LiveSearcher(Searcher):
         ranked = [replace(base.ranked[0], hidden=rows if len(rows) else None)]
         if added is not None:
             texts, vectors, passages = added.texts, added.vectors, added.passages
-            own = Ranked(texts.ids, texts.titles, vectors, exactly(vectors), passages=passages)
-            ranked.append(own)
+            of_added = Ranked(texts.ids, texts.titles, vectors, exactly(vectors), passages=passages)
+            ranked.append(of_added)
         super().__init__(base.fitted, index, ranked, base.recall)
 
     def __len__(self) -> int:

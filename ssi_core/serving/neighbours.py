@@ -87,7 +87,8 @@ def dice_neighbours(
 
     Parameters
     ----------
-    frequent : how many of the most frequent words are looked at
+    frequent : int
+        How many of the most frequent words are looked at.
 
     Raises
     ------

@@ -19,8 +19,10 @@ def page_text(page: str, pages: Path | None) -> str:
 
     Parameters
     ----------
-    page : path of a text file; else a title or an id
-    pages : directory of a collection, to look the title up in
+    page : str
+        Path of a text file; else a title or an id.
+    pages : Path or None
+        Directory of a collection, to look the title up in.
 
     Raises
     ------

@@ -24,7 +24,7 @@ _LEVEL, _ROWS = 1, 1024
 
 
 class Passage(NamedTuple):
-    """What a document says, and where it is; None: nobody knows."""
+    """Text and address of a document; None where they are not known."""
 
     url: str | None
     text: str

@@ -25,10 +25,14 @@ class Hit:
 
     Attributes
     ----------
-    score : the model's f(q, d)
-    url : address of the document; None: nobody knows
-    snippet : a part of its text; None: the index keeps no texts
-    marks : start and end, in characters, of each word of the query in the snippet
+    score : float
+        The model's f(q, d).
+    url : str or None
+        Address of the document; None: nobody knows.
+    snippet : str or None
+        A part of its text; None: the index keeps no texts.
+    marks : tuple of tuple of int
+        Start and end, in characters, of each word of the query in the snippet.
     """
 
     id: str
@@ -67,11 +71,16 @@ class Ranked:
 
     Attributes
     ----------
-    ids, titles : polars Series of str, length n
-    vectors : of the n documents
-    scores : of them, all or those that are worth a look
-    hidden : rows that are never found
-    passages : texts and addresses by row; None: they are not kept
+    ids, titles : polars Series of str
+        Length n.
+    vectors : Vectors
+        Of the n documents.
+    scores : Scores
+        Of them, all or those that are worth a look.
+    hidden : int64 array or None
+        Rows that are never found.
+    passages : SupportsRows or None
+        Texts and addresses by row; None: they are not kept.
     """
 
     ids: pl.Series

@@ -30,7 +30,7 @@ NOTHING_KNOWN = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What one query finds, best first; ``reason`` says why there is nothing, else it is None."""
+    """Hits of one query, best first; ``reason`` says why there are none, else it is None."""
 
     hits: tuple[Hit, ...]
     reason: str | None = None
@@ -57,8 +57,10 @@ class Searcher:
 
     Parameters
     ----------
-    ranked : documents to rank, if they are not those of the index, in whose order ties come
-    recall : share of the 10 best documents that are found, as measured; None: the search is exact
+    ranked : sequence of Ranked or None
+        Documents to rank, if they are not those of the index, in whose order ties come.
+    recall : float or None
+        Share of the 10 best documents that are found, as measured; None: the search is exact.
     """
 
     def __init__(
@@ -83,8 +85,9 @@ class Searcher:
 
         Parameters
         ----------
-        language : code, such as "ja", that the texts are in: that of the model's queries (None), or
-            that of its documents, as which they are then taken
+        language : str or None
+            Code, such as "ja", that the texts are in: that of the model's queries (None), or that
+            of its documents, as which they are then taken.
 
         A document that has no word of the query and meets it in no latent space is no result, so
         that there may be fewer than k.

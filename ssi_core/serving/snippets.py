@@ -33,7 +33,8 @@ def snippet(text: str, words: Mapping[str, float]) -> Snippet:
 
     Parameters
     ----------
-    words : of the query, as its language splits them, each with its weight
+    words : mapping
+        Of the query, as its language splits them, each with its weight.
 
     >>> snippet("A road. An old   CAR drives.", {"car": 2.0, "an": 0.1})
     Snippet(text='A road. An old CAR drives.', marks=((15, 18),))

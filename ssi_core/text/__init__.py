@@ -1,1 +1,1 @@
-"""From bytes to words."""
+"""Texts: wikitext, languages, words."""

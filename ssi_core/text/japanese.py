@@ -31,7 +31,7 @@ _SENTENCE = re.compile(r"[^\n。]{1,10000}。?")
 
 
 def version() -> str:
-    """What the words depend on: the analyser, its dictionary, mode and form."""
+    """Return the version of the analysis: the analyser, its dictionary, mode and form."""
     analyser, dictionary = (metadata.version(name) for name in PACKAGES)
     return f"sudachipy {analyser} core {dictionary} {MODE} normalized"
 

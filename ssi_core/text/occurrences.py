@@ -1,4 +1,4 @@
-"""Where words are in a text as it is written."""
+"""Occurrences of words in a text as it is written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def occurrences(text: str, words: Collection[str]) -> list[Occurrence]:
 
     Parameters
     ----------
-    words : as `tokenizer.tokenize` returns them
+    words : collection of str
+        As `tokenizer.tokenize` returns them.
 
     >>> occurrences("A Car, scars.", {"car"}), occurrences("東京都のﾀﾜｰ", {"東京", "タワー"})
     ([(2, 5, 'car')], [(0, 2, '東京'), (4, 7, 'タワー')])

@@ -1,4 +1,4 @@
-"""From a text to its words: NFKC, lower case, and the rule of its language.
+"""Tokenizer: NFKC, lower case, and the splitting rule of the language.
 
 Most rules take maximal runs of letters or digits. There is no stemming and no stop list there (Bai
 et al. 2010, section 4). A language is an entry of `LANGUAGES`; any other language is split at all
@@ -25,15 +25,19 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Language:
-    """How texts of a language are split.
+    """Splitting rule of a language.
 
     Attributes
     ----------
-    rule : words of a text in NFKC
-    by_chunk : a text has the words of its chunks between separators of ASCII, and a word is its own
-        only word
-    version : what the words depend on beside this package, or a number if the rule was changed
-    packages : distributions that the rule needs, and no other part of this package does
+    rule : callable
+        Words of a text in NFKC.
+    by_chunk : bool
+        A text has the words of its chunks between separators of ASCII, and a word is its own only
+        word.
+    version : callable
+        What the words depend on beside this package, or a number if the rule was changed.
+    packages : tuple of str
+        Distributions that the rule needs, and no other part of this package does.
     """
 
     rule: Callable[[str], list[str]]
@@ -49,8 +53,10 @@ def tokenize(text: str, language: str = "en") -> list[str]:
 
     Parameters
     ----------
-    text : any text
-    language : code of a Wikipedia
+    text : str
+        Any text.
+    language : str
+        Code of a Wikipedia.
 
     >>> tokenize("Ｗｉｋｉ’s 3 CAFÉS")
     ['wiki', 's', '3', 'cafés']

@@ -250,8 +250,10 @@ def strip_markup(text: str, *, hidden: Set[str] = HIDDEN) -> str:
 
     Parameters
     ----------
-    text : wikitext, as it stands in a dump after XML is decoded
-    hidden : prefixes, lower case with blanks, whose links leave no text
+    text : str
+        Wikitext, as it stands in a dump after XML is decoded.
+    hidden : Set
+        Prefixes, lower case with blanks, whose links leave no text.
 
     Examples
     --------
@@ -296,9 +298,12 @@ def read_wikitext(
 
     Parameters
     ----------
-    text : wikitext, as it stands in a dump after XML is decoded
-    title : title of the page, which ``{{PAGENAME}}`` and its like stand for
-    hidden : prefixes, lower case with blanks, whose links leave no text
+    text : str
+        Wikitext, as it stands in a dump after XML is decoded.
+    title : str
+        Title of the page, which ``{{PAGENAME}}`` and its like stand for.
+    hidden : Set
+        Prefixes, lower case with blanks, whose links leave no text.
 
     Examples
     --------

@@ -34,7 +34,7 @@ class Diverged(BadInput):
 
 
 class Trainee(Protocol):
-    """What the loop trains."""
+    """A model in training, as the loop sees it."""
 
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
@@ -60,7 +60,7 @@ class Trainee(Protocol):
 
 @dataclass
 class Progress:
-    """Where a training stands; saved with each checkpoint.
+    """State of a training; saved with each checkpoint.
 
     ``triples`` drawn so far, ``best`` validation error and the ``best_at`` triples it was reached
     at, ``waited`` validations since, ``seconds`` of sweeps, without validation and compilation,
@@ -92,16 +92,22 @@ def descend(
 
     Parameters
     ----------
-    epoch : triples between two validations
-    budget : triples at most
-    patience : validations without improvement before the end
-    rate : learning rate, which the message of `Diverged` names
-    watch : told ``train/...``, ``val/rank_loss`` and what the trainee observes at each validation,
-        of which ``val/rank_loss`` alone decides anything; a call that goes on from a
-        checkpoint tells it of those before, too
-    checkpoint : directory that holds the state after each validation; a call that finds it there
-        goes on from it, and with one thread ends with the same bits as a call without a break;
-        with other threads than before it goes on with samplers that are seeded anew
+    epoch : int
+        Triples between two validations.
+    budget : int
+        Triples at most.
+    patience : int
+        Validations without improvement before the end.
+    rate : float or None
+        Learning rate, which the message of `Diverged` names.
+    watch : callable or None
+        Told ``train/...``, ``val/rank_loss`` and what the trainee observes at each validation, of
+        which ``val/rank_loss`` alone decides anything; a call that goes on from a checkpoint tells
+        it of those before, too.
+    checkpoint : Path or None
+        Directory that holds the state after each validation; a call that finds it there goes on
+        from it, and with one thread ends with the same bits as a call without a break; with other
+        threads than before it goes on with samplers that are seeded anew.
 
     Returns
     -------

@@ -55,11 +55,16 @@ def fit(
 
     Parameters
     ----------
-    schedule : rates, budgets
-    grid : name -> values to choose from; no trial where there is no choice
-    begin : settings, with the key "rate" among them -> a training at its start
-    errors : training and validation error of a training as it stands
-    watch, checkpoint : see `descend`; what the trials chose is kept beside the checkpoint
+    schedule : Schedule
+        Rates, budgets.
+    grid : mapping
+        Name -> values to choose from; no trial where there is no choice.
+    begin : callable
+        Settings, with the key "rate" among them -> a training at its start.
+    errors : callable
+        Training and validation error of a training as it stands.
+    watch, checkpoint : callable or None, Path or None
+        See `descend`; what the trials chose is kept beside the checkpoint.
 
     Returns
     -------

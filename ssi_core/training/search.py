@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Trial:
-    """One short training: its settings, and its errors (rank losses, 0..1) at the end."""
+    """A short training: its settings, and its errors (rank losses, 0..1) at the end."""
 
     settings: Mapping[str, Any]
     training: float
@@ -40,11 +40,15 @@ def search(
 
     Parameters
     ----------
-    grid : name -> values to try
-    rates : learning rates to try
-    train : settings, with the key "rate" among them -> (training error, validation error);
-        errors that are not finite, of a training that diverged, are never the best
-    rate_by : error that chooses the rate
+    grid : mapping
+        Name -> values to try.
+    rates : iterable of float
+        Learning rates to try.
+    train : callable
+        Settings, with the key "rate" among them -> (training error, validation error); errors that
+        are not finite, of a training that diverged, are never the best.
+    rate_by : "training" or "validation"
+        Error that chooses the rate.
 
     Raises
     ------

@@ -84,11 +84,16 @@ class Group:
 
     Attributes
     ----------
-    kernels : form, diagonal, how d- is drawn, whether there is a second objective
-    parameters : changed in place; groups may share arrays
-    data, settings : of the sweep
-    n_documents : d- is drawn from 0..n_documents-1
-    seed : of the sampler; every thread has its own stream
+    kernels : Group
+        Form, diagonal, how d- is drawn, whether there is a second objective.
+    parameters : Parameters
+        Changed in place; groups may share arrays.
+    data, settings : Data, Settings
+        Of the sweep.
+    n_documents : int
+        d- is drawn from 0..n_documents-1.
+    seed : int
+        Of the sampler; every thread has its own stream.
     """
 
     kernels: kernel.Group
@@ -113,12 +118,17 @@ class Sgd:
 
     Parameters
     ----------
-    groups : name -> group; the first, whose name is "", is judged. The others' names begin those of
-        their arrays and measures
-    words : width of the widest view
-    threads : 1 is exact; more share the parameters without a lock (Hogwild)
-    judge : validation error of parameters
-    observe : name -> measure of parameters that curves are to show
+    groups : mapping
+        Name -> group; the first, whose name is "", is judged. The others' names begin those of
+        their arrays and measures.
+    words : int
+        Width of the widest view.
+    threads : int
+        1 is exact; more share the parameters without a lock (Hogwild).
+    judge : callable
+        Validation error of parameters.
+    observe : mapping or None
+        Name -> measure of parameters that curves are to show.
     """
 
     def __init__(

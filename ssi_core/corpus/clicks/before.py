@@ -47,14 +47,18 @@ class Log:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be read.
+    """Lines of the logs that are still to be read.
 
     Attributes
     ----------
-    logs : all, those that were read before first
-    reads : number of a log, its path, and from where on it is read
-    before : the artefact whose rows are taken; None: none are
-    why : why no rows are taken although there is an earlier artefact
+    logs : sequence of Log
+        All, those that were read before first.
+    reads : sequence of tuple
+        Number of a log, its path, and from where on it is read.
+    before : Path or None
+        The artefact whose rows are taken; None: none are.
+    why : str
+        Why no rows are taken although there is an earlier artefact.
     """
 
     logs: Sequence[Log]
@@ -84,9 +88,12 @@ def plan_reading(
 
     Parameters
     ----------
-    digests : sha256 of each log, by name
-    since : artefact of earlier logs, or None
-    key : of all that decides what a line is read as
+    digests : mapping
+        Sha256 of each log, by name.
+    since : Path or None
+        Artefact of earlier logs, or None.
+    key : str
+        Of all that decides what a line is read as.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From a click log to a collection: slates, pairs with weights, texts of both sides.
+"""Ingestion of a click log: a collection of impressions, pairs with weights, texts of both sides.
 
 Beside the tables of `tables`, the directory holds
 
@@ -68,16 +68,20 @@ def ingest_clicks(
 
     Parameters
     ----------
-    logs : files, one after the other
+    logs : sequence of Path
+        Files, one after the other.
     form : `columns.load_map`
-    out : directory; by default one of the store
-    pages, ads : collection or table of the texts, where the log has only ids
+    out : Path or None
+        Directory; by default one of the store.
+    pages, ads : Path or None
+        Collection or table of the texts, where the log has only ids.
     rules : `Rules`
-    since : artefact of earlier logs of this form; only lines that it has not read are read. The
-        result, and its key, are those of reading all its logs, whether they are still there or
-        not, and then the others of ``logs``. One that can't be used is not, if all its logs are
-        given
-    force : replace an artefact made from something else
+    since : Path or None
+        Artefact of earlier logs of this form; only lines that it has not read are read. The result,
+        and its key, are those of reading all its logs, whether they are still there or not, and
+        then the others of ``logs``. One that can't be used is not, if all its logs are given.
+    force : bool
+        Replace an artefact made from something else.
 
     Raises
     ------
@@ -162,7 +166,7 @@ def _check_texts(form: LogMap, listed: set[str]) -> None:
 
 
 class _Ingestion:
-    """One pass over the lines into shards by session, and one over the shards."""
+    """An ingestion in two passes: over the lines, into shards by session; then over the shards."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Which rows of a log can be believed: values of the right kind, or a reason why not."""
+"""Checks of the rows of a log: a valid value in each column, or the reason why it is not."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Check:
     role: str
     category: str
     holds: pl.Expr
-    said: str
+    problem: str
 
 
 def checks(form: LogMap) -> list[Check]:
@@ -171,8 +171,10 @@ def judged(block: pl.DataFrame, form: LogMap, file: str) -> tuple[pl.DataFrame, 
 
     Parameters
     ----------
-    block : as `log.read_log` yields it
-    file : name of the log
+    block : DataFrame
+        As `log.read_log` yields it.
+    file : str
+        Name of the log.
 
     Returns
     -------
@@ -188,7 +190,7 @@ def judged(block: pl.DataFrame, form: LogMap, file: str) -> tuple[pl.DataFrame, 
     for rule, wrong in zip(rules, broken, strict=True):
         text = pl.col(rule.role).fill_null("").str.slice(0, 60)
         reason_text = pl.format(
-            f"{_escaped(form.column(rule.role))}: '{{}}' {_escaped(rule.said)}", text
+            f"{_escaped(form.column(rule.role))}: '{{}}' {_escaped(rule.problem)}", text
         )
         category = pl.coalesce(category, pl.when(wrong).then(pl.lit(rule.category)))
         reason = pl.coalesce(reason, pl.when(wrong).then(reason_text))

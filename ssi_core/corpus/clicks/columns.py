@@ -83,15 +83,23 @@ class LogForm:
 
     Attributes
     ----------
-    format : one of `FORMATS`; "": the name of the file says it
-    encoding : of CSV, TSV and JSON lines
-    separator : of CSV; TSV has tabs and no quotes
-    header : whether the first line names the columns; without one they are "1", "2", ...
-    time_format : as of strftime; "": ISO 8601, or seconds since 1970
-    first_position : number of the best place of a slate
-    each : of JSON: name of a list in an object. Each of its objects is then a row, with the values
-        of the object around it; "": each object is a row
-    all_clicked : every row is a click, and no column says so
+    format : str
+        One of `FORMATS`; "": the name of the file says it.
+    encoding : str
+        Of CSV, TSV and JSON lines.
+    separator : str
+        Of CSV; TSV has tabs and no quotes.
+    header : bool
+        Whether the first line names the columns; without one they are "1", "2", ...
+    time_format : str
+        As of strftime; "": ISO 8601, or seconds since 1970.
+    first_position : int
+        Number of the best place of a slate.
+    each : str
+        Of JSON: name of a list in an object. Each of its objects is then a row, with the values of
+        the object around it; "": each object is a row.
+    all_clicked : bool
+        Every row is a click, and no column says so.
     """
 
     format: str = ""
@@ -124,10 +132,13 @@ class GradeForm:
 
     Attributes
     ----------
-    relevant : from this grade on a pair is relevant; below, it is judged and not relevant
-    weight : of a relevant pair in training. "gain": 2^grade - 1, as NDCG has it; "one": all alike;
-        "clicks": its clicks. A pair that was clicked and has no grade counts as one of `relevant`
-    labels : what the log writes -> grade
+    relevant : float
+        From this grade on a pair is relevant; below, it is judged and not relevant.
+    weight : float
+        Of a relevant pair in training. "gain": 2^grade - 1, as NDCG has it; "one": all alike;
+        "clicks": its clicks. A pair that was clicked and has no grade counts as one of `relevant`.
+    labels : mapping
+        What the log writes -> grade.
     """
 
     relevant: float = 1.0
@@ -166,7 +177,7 @@ class LogMap:
         return replace(self, pages=pages, ads=ads)
 
     def configuration(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return JSON values."""
         parts = ("log", "pages", "ads", "grades")
         return {"columns": dict(self.columns)} | {
             name: dict(vars(getattr(self, name))) for name in parts

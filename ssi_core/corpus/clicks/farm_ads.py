@@ -61,8 +61,10 @@ def ingest_farm_ads(
 
     Parameters
     ----------
-    directory : has ``farm_ads_words.txt.gz``
-    out, force : see `build.ingest_clicks`
+    directory : Path
+        Has ``farm_ads_words.txt.gz``.
+    out, force : Path or None, bool
+        See `build.ingest_clicks`.
 
     Raises
     ------

@@ -84,7 +84,8 @@ def name_language(places: Sequence[Path]) -> str:
 
     Parameters
     ----------
-    places : directories of texts, not sealed yet
+    places : sequence of Path
+        Directories of texts, not sealed yet.
     """
     texts = pl.concat([_sample(place) for place in places])["text"]
     code = guess_language(texts)
@@ -113,8 +114,10 @@ def warn_unsplit(place: Path, section: str) -> float:
 
     Parameters
     ----------
-    place : directory of the texts
-    section : of the map that names their language, "pages" or "ads"
+    place : Path
+        Directory of the texts.
+    section : str
+        Of the map that names their language, "pages" or "ads".
     """
     texts = _sample(place)
     unsplit = [(text, code) for text, code in texts.iter_rows() if _is_unsplit(text, code or "")]

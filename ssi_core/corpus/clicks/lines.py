@@ -45,7 +45,7 @@ PROBLEMS = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where the reading of a log begins: after so many bytes, which are so many whole lines."""
+    """Position in a log where reading begins: bytes and whole lines before it."""
 
     bytes: int = 0
     lines: int = 0

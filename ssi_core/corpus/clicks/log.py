@@ -34,10 +34,14 @@ def read_log(
 
     Parameters
     ----------
-    path : ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are unpacked on the way
-    columns : names of the columns that are wanted
-    form : how the log is written
-    after : where to begin, of plain text; by default at the beginning
+    path : Path
+        ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are unpacked on the way.
+    columns : sequence of str
+        Names of the columns that are wanted.
+    form : LogForm
+        How the log is written.
+    after : Place or None
+        Where to begin, of plain text; by default at the beginning.
 
     Yields
     ------
@@ -72,7 +76,7 @@ def text_bytes(paths: Sequence[Path]) -> int:
 
 
 def has_quotes(path: Path, form: LogForm) -> bool:
-    """Whether a field of a log may be quoted, and so run over lines."""
+    """Tell whether a field of a log may be quoted, and so contain line breaks."""
     return kind_of(path, form) == "csv" and form.separator != "\t"
 
 

@@ -1,4 +1,4 @@
-"""From rows of counts and judgements to pairs with weights: no slate, no session is known.
+"""Aggregation of rows of counts or judgements, without sessions, into pairs with weights.
 
 Rows of a pair are summed: a log may have one for each day, country or judge. Its grade is the mean
 of those that it was given (several judges). A pair is relevant if its grade is one of the map's
@@ -27,8 +27,10 @@ def settle_pairs(
 
     Parameters
     ----------
-    read : rows of the logs, broken ones too
-    where : begins messages
+    read : int
+        Rows of the logs, broken ones too.
+    where : Path
+        Begins messages.
     """
     sums = pl.concat([_summed(rows.read(shard)) for shard in rows])
     silent = (pl.col("shown") == 0) & (pl.col("clicks") == 0) & pl.col("grade").is_null()

@@ -1,4 +1,4 @@
-"""How often a position is looked at, estimated from the log itself.
+"""Propensities: the chance that a user looks at a position, estimated from the log itself.
 
 The position-based model (Richardson, Dominowska and Ragno 2007): an ad ``a`` on a page ``p`` at
 position ``k`` is clicked with probability ``theta_k * gamma_pa``, examination times relevance. A
@@ -35,8 +35,10 @@ def estimate_propensities(shown: pl.DataFrame, where: str = "the log") -> pl.Dat
 
     Parameters
     ----------
-    shown : page, ad, position (from 1), shown and clicks (counts); a row per triple
-    where : begins messages
+    shown : DataFrame
+        Page, ad, position (from 1), shown and clicks (counts); a row per triple.
+    where : str
+        Begins messages.
 
     Returns
     -------

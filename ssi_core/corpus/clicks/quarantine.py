@@ -36,10 +36,14 @@ class Quarantine:
 
     Parameters
     ----------
-    path : of the artefact
-    kept : directory in it where the first kind is kept for the next ingestion
-    most_broken : share of rows that may be here
-    where : the map, for messages
+    path : Path
+        Of the artefact.
+    kept : Path
+        Directory in it where the first kind is kept for the next ingestion.
+    most_broken : float
+        Share of rows that may be here.
+    where : str
+        The map, for messages.
     """
 
     def __init__(self, path: Path, kept: Path, most_broken: float, where: str) -> None:
@@ -60,7 +64,7 @@ class Quarantine:
             self._of_lines.write_bytes((kept / NAME).read_bytes())
 
     def known(self) -> dict[str, Any]:
-        """What lines said by themselves: numbers by category, and the first of each."""
+        """Return the lines that were left out: counts by category, and the first line of each."""
         return self._known
 
     def add(self, rows: pl.DataFrame, *, of_lines: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Which clicks count, and how much."""
+"""Rules that say which clicks count, and with what weight."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ Clicks: TypeAlias = Literal["first", "all", "weighted", "inverse"]
 
 @dataclass(frozen=True)
 class Rules:
-    """What is made of the rows; its fields are the artefact's configuration.
+    """Settings of the aggregation of rows; the fields are the artefact's configuration.
 
     Attributes
     ----------
-    clicks : "first": only the first position counts (the paper); "all": every click alike;
-        "weighted": a pair weighs what its relevance is estimated to be, clicks / looks, where looks
-        are the sum of the propensities of its showings (`kernels.relevance`); "inverse": every
-        click, by one over the propensity of its position. None: "first" where the log has
-        positions, else "all"
-    clip : with "inverse": largest of these weights
-    most_broken : share of rows that may be in quarantine
+    clicks : Clicks or None
+        "first": only the first position counts (the paper); "all": every click alike; "weighted": a
+        pair weighs what its relevance is estimated to be, clicks / looks, where looks are the sum
+        of the propensities of its showings (`kernels.relevance`); "inverse": every click, by one
+        over the propensity of its position. None: "first" where the log has positions, else "all".
+    clip : float
+        With "inverse": largest of these weights.
+    most_broken : float
+        Share of rows that may be in quarantine.
     """
 
     clicks: Clicks | None = None

@@ -25,7 +25,7 @@ _JOINED = 100  # lines that a quoted field may run over
 
 
 class _Shape(NamedTuple):
-    """How the lines of a file are read: the names of its fields, and which are asked for."""
+    """Fields of the lines of a file: their names, and those that are wanted."""
 
     header: Sequence[str]
     columns: Sequence[str]

@@ -1,4 +1,4 @@
-"""From believed rows to slates with a click, and to pairs with weights."""
+"""Aggregation of valid rows into impressions with a click, and pairs with weights."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ def settle(
 
     Parameters
     ----------
-    files : names of the logs, by number
-    where : begins messages
+    files : sequence of str
+        Names of the logs, by number.
+    where : Path
+        Begins messages.
     """
     shown, totals = _slates(rows, files, quarantine)
     quarantine.limit(where, at_end=True)

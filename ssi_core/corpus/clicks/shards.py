@@ -35,8 +35,10 @@ class Shards:
 
     Parameters
     ----------
-    directory : made; `remove` takes it away
-    size : bytes of text that the rows come from, roughly
+    directory : Path
+        Made; `remove` takes it away.
+    size : int
+        Bytes of text that the rows come from, roughly.
     """
 
     def __init__(self, directory: Path, size: int) -> None:

@@ -115,10 +115,14 @@ class Listed:
 
     Parameters
     ----------
-    path : of the collection or the table
-    form : names of the table's columns
-    log : how the table is written; its format is that of its name
-    side : of a collection: its queries, where it has some, or its documents
+    path : Path
+        Of the collection or the table.
+    form : TextForm
+        Names of the table's columns.
+    log : LogForm
+        How the table is written; its format is that of its name.
+    side : Side
+        Of a collection: its queries, where it has some, or its documents.
     """
 
     def __init__(self, path: Path, form: TextForm, log: LogForm, side: Side = "documents") -> None:

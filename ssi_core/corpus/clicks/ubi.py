@@ -134,7 +134,7 @@ def _files(path: Path) -> list[Path]:
 
 @dataclass
 class _Reading:
-    """What is known of all lines.
+    """Totals over all lines.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class _Reading:
     """
 
     kinds: Mapping[str, str]
-    found: Counter[str] = field(default_factory=Counter)
+    totals: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     others: Counter[str] = field(default_factory=Counter)
     first: dict[str, int] = field(default_factory=dict)
@@ -162,7 +162,7 @@ class _Reading:
             self.skipped["neither_query_nor_event"] += 1
             return None
         name = "query" if action is None else "event"
-        self.found[name] += 1
+        self.totals[name] += 1
         kind = name if action is None else self.kinds.get(str(action))
         session, text = _word(one.get("query_id")), _word(one.get("user_query"))
         if kind is None:
@@ -350,18 +350,18 @@ def _build(
         }
         raise BadInput(
             f"{paths[0]}: no click and no impression of a query is left "
-            f"({', '.join(f'{n:,} {name}' for name, n in left_out.items()) or 'it has none'}). Give "
-            "the queries beside the events; name the actions (--action, --shown-by)."
+            f"({', '.join(f'{n:,} {name}' for name, n in left_out.items()) or 'it has none'}). "
+            "Give the queries beside the events; name the actions (--action, --shown-by)."
         )
     used = settle(building, rules, slates, names, quarantine, paths[0])
     slates.remove()
     _write_texts(building, words, used, listed, reading.texts, language)
     quarantine.finish()
     building.counts.update(
-        queries_found=reading.found["query"],
-        events_found=reading.found["event"],
-        shown_by_response=reading.found["by_response"],
-        position_repeated=reading.found["position_repeated"],
+        queries_found=reading.totals["query"],
+        events_found=reading.totals["event"],
+        shown_by_response=reading.totals["by_response"],
+        position_repeated=reading.totals["position_repeated"],
     )
     building.skipped.update(sorted(reading.skipped.items()))
     building.skipped["event_of_other_action"] = dict(sorted(reading.others.items()))
@@ -400,13 +400,13 @@ def _slates(rows: pl.DataFrame, reading: _Reading) -> pl.DataFrame:
         .explode("ad", "position", empty_as_null=False)
         .filter(pl.col("ad").is_not_null())
     )
-    reading.found["by_response"] += len(hits)
+    reading.totals["by_response"] += len(hits)
     every = pl.concat([shown, hits.select(shown.columns), clicked])
     every = every.unique(_KEYS, keep="first", maintain_order=True)
     # The places of a second page of results, or of a second response, may begin anew.
     new = pl.struct("session", "text", "position").is_first_distinct()
     known = pl.col("position").is_not_null()
-    reading.found["position_repeated"] += len(every.filter(known & ~new))
+    reading.totals["position_repeated"] += len(every.filter(known & ~new))
     every = every.with_columns(position=pl.when(new).then("position"))
     clicks = clicked.select(_KEYS).unique().with_columns(clicked=pl.lit(True))
     every = every.join(clicks, on=_KEYS, how="left", maintain_order="left")

@@ -73,8 +73,10 @@ def ingest_wikispeedia_clicks(
 
     Parameters
     ----------
-    directory : has the texts, articles and links of `wikispeedia` and both files of paths
-    out, force : see `wikispeedia.ingest_wikispeedia`, as for what is raised
+    directory : Path
+        Has the texts, articles and links of `wikispeedia` and both files of paths.
+    out, force : Path or None, bool
+        See `wikispeedia.ingest_wikispeedia`, as for what is raised.
     """
     directory = Path(directory)
     names = [TEXTS, ARTICLES, LINKS, FINISHED, UNFINISHED]

@@ -139,8 +139,10 @@ def click_log(
 
     Parameters
     ----------
-    sessions : visits; None: `count_sessions`
-    popularity : 1 if all pages are visited alike, more if some are visited more
+    sessions : int or None
+        Visits; None: `count_sessions`.
+    popularity : float
+        1 if all pages are visited alike, more if some are visited more.
     """
     # They number 20,000 at most, and each is shown many times.
     ads = list(ads_of(world))

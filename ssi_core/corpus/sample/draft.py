@@ -1,4 +1,4 @@
-"""What an article will mention, before any language: a row of slots that sentences consume."""
+"""Outline of an article without words: a list of slots, which the sentences fill in turn."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Noun:
 
 @dataclass(frozen=True)
 class Concept:
-    """One thing and every word for it."""
+    """A thing and all words for it."""
 
     kind: str
     subject: int

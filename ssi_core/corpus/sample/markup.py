@@ -22,7 +22,7 @@ _MISSING_NAMES = 10_000_000
 
 @dataclass(frozen=True)
 class Words:
-    """What the markup of a language says."""
+    """Words that the markup of a language uses."""
 
     gap: str
     year: str

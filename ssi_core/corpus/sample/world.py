@@ -103,7 +103,7 @@ class World:
         return self.own_concept(page) // CONCEPTS_A_SUBJECT
 
     def is_concept_article(self, page: int) -> bool:
-        """Whether the article is about a concept itself."""
+        """Tell whether the article is about a concept itself."""
         return bool(self.name[page] < 0)
 
     def word(self, page: int, concept: int, language: str) -> int:
@@ -116,7 +116,7 @@ class World:
         return int(self.dialect[side, self.author[page], concept]) % len(words)
 
     def prefers_plural(self, page: int, concept: int) -> bool:
-        """Whether the author of an article tends to speak of a thing in the plural."""
+        """Tell whether the author of an article prefers the plural."""
         return bool(self.dialect[0, self.author[page], concept] >= _PLURAL_FROM)
 
     def entity(self, page: int, language: str) -> str:

@@ -5,7 +5,7 @@
 The arguments are the reports (directories) of two seeds of one row. Their differences, without
 their mean, are the noise between models that are equal; their mean scores are the queries. A
 simulated month draws its frozen set anew from these queries, with replacement, and a champion; each
-night of it a challenger comes, by the same noise, with a gain that is stated.
+retraining of it a challenger comes, by the same noise, with a gain that is stated.
 """
 
 from __future__ import annotations
@@ -55,7 +55,13 @@ def population(one: Report, other: Report, rule: Rule) -> Population:
 
 
 def promotions(
-    there: Population, rule: Rule, *, months: int, nights: int, gain: float = 0.0, seed: int = 0
+    there: Population,
+    rule: Rule,
+    *,
+    months: int,
+    retrainings: int,
+    gain: float = 0.0,
+    seed: int = 0,
 ) -> NDArray[np.bool_]:
     """Simulate months in which no challenger takes over: which of them would.
 
@@ -65,16 +71,17 @@ def promotions(
 
     Returns
     -------
-    bool (months, nights), what the gate says on each night to a challenger of the first champion
+    bool (months, retrainings), what the gate says on each retraining to a challenger of the first
+    champion
     """
     rng = np.random.default_rng(seed)
     n = len(there.score)
-    levels = np.array([rule.alpha_of(night) for night in range(1, nights + 1)])
-    found = np.zeros((months, nights), bool)
+    levels = np.array([rule.alpha_of(retraining) for retraining in range(1, retrainings + 1)])
+    found = np.zeros((months, retrainings), bool)
     for month in range(months):
         drawn = rng.integers(0, n, n)
         score, noise = there.score[drawn], there.noise[drawn]
-        signs = rng.integers(0, 2, (nights + 1, n), np.int8) * 2.0 - 1.0
+        signs = rng.integers(0, 2, (retrainings + 1, n), np.int8) * 2.0 - 1.0
         models = signs * noise
         models[1:] += gain * score
         better = models[1:] - models[0]
@@ -105,12 +112,14 @@ def main() -> None:
     rule = Rule(measure=arguments.measure)
     one, other = map(load_report, arguments.reports)
     there = population(one, other, rule)
-    how = {"months": arguments.months, "nights": 30}
+    how = {"months": arguments.months, "retrainings": 30}
     print(
         f"{len(there.score)} queries, {rule.measure} {there.score.mean():.4f}, two equal models "
         f"differ by {np.sqrt(2) * there.noise.std():.4f} a query; guards: {', '.join(there.guards)}"
     )
-    print(f"gain  night 1  night 7  night 30  any of 30   ({arguments.months} months)")
+    print(
+        f"gain  retraining 1  retraining 7  retraining 30  any of 30   ({arguments.months} months)"
+    )
     for gain in (0.0, 0.01, 0.02, 0.05):
         found = promotions(there, rule, gain=gain, **how)
         shares = [*found[:, [0, 6, 29]].mean(axis=0), found.any(axis=1).mean()]

@@ -1,10 +1,10 @@
 """A simulated month of retraining on the sample encyclopedia, and what became of the champion.
 
-    SSI_ROOT=/tmp/month python -m benchmarks.month --nights 30
+    SSI_ROOT=/tmp/month python -m benchmarks.month --retrainings 30
 
-The corpus grows every night. On one night the links are shuffled (poisoned), on one half of the
-documents are missing, and one brings nothing new. It fails where the champion falls below the best
-so far by more than the margin, or one of these nights is not what it is to be.
+The corpus grows every retraining. On one retraining the links are shuffled (poisoned), on one half
+of the documents are missing, and one brings nothing new. It fails where the champion falls below
+the best so far by more than the margin, or one of these retrainings is not what it is to be.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NAME = "month"
 
 @dataclass(frozen=True)
 class Kind:
-    """What a night brings: documents, the share of their links, and what is to come of it."""
+    """What a retraining brings: documents, the share of their links, and what is to come of it."""
 
     documents: int
     links: float
@@ -57,13 +57,13 @@ class Kind:
     fate: str = "a decision"
 
 
-def kinds(nights: int, documents: int) -> list[Kind]:
+def kinds(retrainings: int, documents: int) -> list[Kind]:
     """Grow from half of the documents, and a quarter of their links, to all; three are special."""
     made = [
         Kind(documents // 2 + round(part * documents / 2), 0.25 + 0.75 * part)
-        for part in np.linspace(0, 1, nights).tolist()
+        for part in np.linspace(0, 1, retrainings).tolist()
     ]
-    poisoned, halved, unchanged = nights // 3, nights // 2, 2 * nights // 3
+    poisoned, halved, unchanged = retrainings // 3, retrainings // 2, 2 * retrainings // 3
     made[poisoned] = replace(made[poisoned], shuffled=True, fate="refused")
     made[halved] = replace(made[halved], documents=made[halved].documents // 2, fate="stopped")
     made[unchanged] = replace(made[unchanged - 1], fate="unchanged")
@@ -71,7 +71,7 @@ def kinds(nights: int, documents: int) -> list[Kind]:
 
 
 def write_night(whole: Path, kind: Kind, out: Path, seed: int) -> None:
-    """Write the corpus of a night: the first of the whole, in an order of chance."""
+    """Write the corpus of a retraining: the first of the whole, in an order of chance."""
     from ssi_core import store
 
     documents, links = (
@@ -96,7 +96,7 @@ def write_night(whole: Path, kind: Kind, out: Path, seed: int) -> None:
 
 @contextlib.contextmanager
 def one_worker() -> Iterator[None]:
-    """Train all nights in one process, which compiles once."""
+    """Train all retrainings in one process, which compiles once."""
     from flows import retrain
     from flows.workers import Workers
 
@@ -108,7 +108,7 @@ def one_worker() -> Iterator[None]:
 
 
 def run_night(corpus: Path, table: Path, start: str) -> tuple[str, dict[str, Any]]:
-    """Run a night; what came of it in a word, and the answer."""
+    """Run a retraining; what came of it in a word, and the answer."""
     from flows.retrain import run_retrain
     from ssi_core.types import BadInput
 
@@ -123,7 +123,7 @@ def run_night(corpus: Path, table: Path, start: str) -> tuple[str, dict[str, Any
 
 
 def champion_map(corpus: Path) -> float:
-    """Return the MAP of the champion on the frozen set, whatever is known by the last night."""
+    """Return the MAP of the champion on the frozen set, as the last retraining knows it."""
     from flows.frozen import sets_of
     from flows.retrain import measured
     from flows.tracking import registry
@@ -137,7 +137,7 @@ def champion_map(corpus: Path) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.month", description=__doc__)
-    parser.add_argument("--nights", type=int, default=30)
+    parser.add_argument("--retrainings", type=int, default=30)
     parser.add_argument("--documents", type=int, default=1200)
     parser.add_argument("--start", choices=["scratch", "champion"], default="scratch")
     arguments = parser.parse_args()
@@ -153,10 +153,10 @@ def main() -> None:
     dump = make_sample(arguments.documents, 0).path / ENGLISH_DUMP
     ingest_wikipedia([dump], place / "whole", processes=1)
     best, wrong = 0.0, []
-    print("night documents  seconds  what        champion's MAP  why")
+    print("retraining documents  seconds  what        champion's MAP  why")
     with Server() as server, one_worker():
         server.ready()
-        for n, kind in enumerate(kinds(arguments.nights, arguments.documents), 1):
+        for n, kind in enumerate(kinds(arguments.retrainings, arguments.documents), 1):
             corpus = place / f"{kind.documents}{'-shuffled' if kind.shuffled else ''}"
             if not corpus.exists():
                 write_night(place / "whole", kind, corpus, seed=n)
@@ -169,9 +169,9 @@ def main() -> None:
                 flush=True,
             )
             if kind.fate not in ("a decision", what):
-                wrong.append(f"night {n} was {what}, expected {kind.fate}")
+                wrong.append(f"retraining {n} was {what}, expected {kind.fate}")
             if now < best * (1 - Rule().margin):
-                wrong.append(f"night {n}: MAP {now:.4f} after {best:.4f}")
+                wrong.append(f"retraining {n}: MAP {now:.4f} after {best:.4f}")
             best = max(best, now)
     if wrong:
         raise SystemExit("; ".join(wrong))

@@ -44,10 +44,10 @@ def training_data() -> Data:
     pairs = np.column_stack([source, other.ravel()])
     pairs = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
     loops = np.column_stack([np.arange(DOCUMENTS)] * 2)
-    barred = np.unique(np.concatenate([pairs, loops]), axis=0)
-    indptr = np.searchsorted(barred[:, 0], np.arange(DOCUMENTS + 1)).astype(np.int64)
+    excluded = np.unique(np.concatenate([pairs, loops]), axis=0)
+    indptr = np.searchsorted(excluded[:, 0], np.arange(DOCUMENTS + 1)).astype(np.int64)
     return Data(
-        rows, rows, rows, rows, pairs.astype(np.int32), indptr, barred[:, 1].astype(np.int32)
+        rows, rows, rows, rows, pairs.astype(np.int32), indptr, excluded[:, 1].astype(np.int32)
     )
 
 

@@ -1,4 +1,4 @@
-"""Is the data of a night fit for a training? It is looked at beside the night before."""
+"""Is the data of a retraining fit for a training? It is looked at beside the retraining before."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ PROFILE = "profile.json"
 
 
 @dataclass(frozen=True)
-class Look:
+class DataCheck:
     """Findings of the data validation of one retraining run.
 
     Attributes
     ----------
     seen : Profile
-        To be compared with by the next night.
+        To be compared with by the next retraining.
     numbers : dict
         The same as metrics, with those before.
     problems : list of str
@@ -36,15 +36,17 @@ class Look:
     problems: list[str]
 
 
-def look(source: str, before: decisions.Night | None, model: str | None, limits: Limits) -> Look:
-    """Look at data beside those of the night before.
+def check_data(
+    source: str, before: decisions.Retraining | None, model: str | None, limits: Limits
+) -> DataCheck:
+    """Look at data beside those of the retraining before.
 
     Parameters
     ----------
     source : str
         Directory of a collection.
     before : Night or None
-        The last night that trained; None: there was none.
+        The last retraining that trained; None: there was none.
     model : str or None
         Directory of the champion's model.
     limits : Limits
@@ -53,18 +55,18 @@ def look(source: str, before: decisions.Night | None, model: str | None, limits:
     known = None if model is None else _words_of(Path(model))
     old = None if before is None else _profile_of(before, known)
     new = profile(Path(source), known, like=old)
-    return Look(new, _numbers(new, old), problems(new, old, limits))
+    return DataCheck(new, _numbers(new, old), problems(new, old, limits))
 
 
-def _profile_of(night: decisions.Night, known: list[str] | None) -> Profile | None:
-    """Look at the data of an earlier night again, or at what was noted of them if they are gone."""
-    source = source_with_key(night.corpus, night.corpus_key)
+def _profile_of(retraining: decisions.Retraining, known: list[str] | None) -> Profile | None:
+    """Profile the data of an earlier retraining again, or take what was noted if they are gone."""
+    source = source_with_key(retraining.corpus, retraining.corpus_key)
     if source is not None:
         return profile(source, known)
-    noted = decisions.noted(night, PROFILE)
+    noted = decisions.noted(retraining, PROFILE)
     logger.warning(
         "%s is gone, or is not what was trained on before: tonight is compared with %s",
-        night.corpus,
+        retraining.corpus,
         "nothing" if noted is None else "what was noted of it, without the map of its words",
     )
     return None if noted is None else Profile.from_dict(noted)

@@ -1,6 +1,6 @@
-"""The frozen sets of a registered model: those that are named, and those that nights draw.
+"""The frozen sets of a registered model: those that are named, and those that retrainings draw.
 
-What nights draw lies under ``.ssi/frozen/NAME`` as ``0001``, ``0002``, ..., each whole or not
+What retrainings draw lies under ``.ssi/frozen/NAME`` as ``0001``, ``0002``, ..., each whole or not
 there. The newest of all judges; no set that ever judged is trained on.
 """
 

@@ -1,8 +1,8 @@
 """Flow ``retrain``: new data -> checks -> challenger -> gate -> the alias moved, or not.
 
 A champion changes by evidence alone: the challenger must be better on a frozen set than the best
-champion so far. A night is known by the key of all that it is made of, so that the same data again
-cost seconds, and a night that was killed goes on where it stopped.
+champion so far. A retraining is known by the key of all that it is made of, so that the same data
+again cost seconds, and a retraining that was killed goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from flows import tracking
 from flows.board import posted, row_name
-from flows.checks import PROFILE, Look, look
+from flows.checks import PROFILE, DataCheck, check_data
 from flows.costs import require_rows
 from flows.features import features_of, make_task
 from flows.frozen import draw, due, sets_of
@@ -74,11 +74,13 @@ class RetrainSettings(BaseModel):
     )
     frozen: list[str] = Field(
         default_factory=list,
-        description="Frozen evaluation sets, beside those that nights draw and keep under "
+        description="Frozen evaluation sets, beside those that retrainings draw and keep under "
         ".ssi/frozen; the newest judges, none is trained on",
     )
     renew_days: int = Field(
-        default=91, ge=0, description="Days after which a night draws a new frozen set; 0: never"
+        default=91,
+        ge=0,
+        description="Days after which a retraining draws a new frozen set; 0: never",
     )
     renew: bool = Field(default=False, description="Draw a new frozen set tonight")
     name: Name = Field(default=registry.MODEL, description="Name of the registered model")
@@ -133,7 +135,7 @@ def retrain(settings: RetrainSettings = _DEFAULTS) -> dict[str, Any]:
     tracking.ready()
     with written_alone(f"retrain-{settings.name}"):
         _finish_last(settings.name)
-        before = _night_before(settings.name)
+        before = _retraining_before(settings.name)
         corpus = _source(settings, before.corpus if before else "")
         spec = _spec(settings, corpus)
         frozen = sets_of(settings.name, settings.frozen)
@@ -155,7 +157,7 @@ def retrain(settings: RetrainSettings = _DEFAULTS) -> dict[str, Any]:
 
 
 def _source(settings: RetrainSettings, before: str) -> str:
-    """Return the directory of the data; of what the night before has read only the rest is."""
+    """Return the directory of the data; of what the retraining before has read only the rest is."""
     if settings.corpus:
         return settings.corpus
     return ingest_source(settings.clicks or settings.mates or settings.ingest, before)
@@ -193,30 +195,35 @@ def _key(settings: RetrainSettings, corpus: str, frozen: list[str]) -> str:
     parents = {"corpus": store.read(Path(corpus)).key}
     parents |= {f"frozen_{n}": store.read(Path(path)).key for n, path in enumerate(frozen)}
     code = row_code(table.row(settings.row))
-    return store.key_of("night", {**settings_used, "table": table.to_dict()}, parents, code)
+    return store.key_of("retraining", {**settings_used, "table": table.to_dict()}, parents, code)
 
 
-def _decided(name: str, key: str) -> decisions.Night | None:
-    matches = (night for night in decisions.nights(name) if night.key == key)
-    return next((night for night in matches if night.outcome != "stop"), None)
+def _decided(name: str, key: str) -> decisions.Retraining | None:
+    matches = (retraining for retraining in decisions.retrainings(name) if retraining.key == key)
+    return next((retraining for retraining in matches if retraining.outcome != "stop"), None)
 
 
-def _night_before(name: str) -> decisions.Night | None:
-    """Return the last night that trained."""
-    return next((night for night in decisions.nights(name) if night.outcome != "stop"), None)
+def _retraining_before(name: str) -> decisions.Retraining | None:
+    """Return the last retraining that trained."""
+    return next(
+        (retraining for retraining in decisions.retrainings(name) if retraining.outcome != "stop"),
+        None,
+    )
 
 
 @task(name="check the data", cache_policy=NO_CACHE)
-def check(settings: RetrainSettings, corpus: str, before: decisions.Night | None, key: str) -> Look:
+def check(
+    settings: RetrainSettings, corpus: str, before: decisions.Retraining | None, key: str
+) -> DataCheck:
     """Look at the corpus beside the one before; `BadInput` says why it is not trained on."""
     champion = registry.champion(settings.name)
     model = f"models:/{settings.name}/{champion}" if champion else None
     directory = model and str(tracking.model_directory(model))
-    findings = look(corpus, before, directory, settings.all_limits())
+    findings = check_data(corpus, before, directory, settings.all_limits())
     if findings.problems:
         reason = f"{corpus} is not trained on: {'; '.join(findings.problems)}"
         report = f"## Stopped before the training\n\n{reason}\n"
-        tags = {"name": settings.name, "key": key, "corpus_path": corpus, "night": "0"}
+        tags = {"name": settings.name, "key": key, "corpus_path": corpus, "retraining": "0"}
         tags |= {"champion": champion or ""}
         decisions.log("stop", reason, report, tags=tags, numbers=findings.numbers, files={})
         create_markdown_artifact(report, key=_artifact_key(settings))
@@ -263,7 +270,7 @@ def train_challenger(settings: RetrainSettings, corpus: str, frozen: list[str], 
         try:
             return train(f"models:/{settings.name}/{champion}" if warm else None)
         except UnfitStart as error:
-            # A night that nobody watches had better train afresh than not at all.
+            # A retraining that nobody watches had better train afresh than not at all.
             logger.warning("version %s is no start for %r: %s", champion, row.label, error)
             run = train(None)
             tracking.client().set_tag(run, _NO_START, f"version {champion}: {error}"[:2000])
@@ -287,11 +294,11 @@ def judge(settings: RetrainSettings, run: str, frozen: str, corpus: str) -> Deci
     good = registry.champions(registry.history(settings.name))
     reports = {v: measured(registry.run_of(v, settings.name), frozen, corpus) for v in good}
     best = best_so_far(reports, settings.measure)
-    night = 1 + decisions.count(settings.name, store.read(Path(frozen)).key)
+    retraining = 1 + decisions.count(settings.name, store.read(Path(frozen)).key)
     rule = Rule(measure=settings.measure, alpha=settings.alpha, margin=settings.margin)
     challenger = measured(run, frozen, corpus)
-    decision = decide(challenger, reports[best] if best else None, night, rule)
-    logger.info("night %d, against version %s: %s", night, best, decision.reason)
+    decision = decide(challenger, reports[best] if best else None, retraining, rule)
+    logger.info("retraining %d, against version %s: %s", retraining, best, decision.reason)
     return decision
 
 
@@ -328,12 +335,12 @@ def _record(
     corpus: str,
     frozen: str,
     key: str,
-    seen: Look,
-) -> decisions.Night:
+    seen: DataCheck,
+) -> decisions.Retraining:
     tags = {
         "name": settings.name,
         "key": key,
-        "night": str(decision.night),
+        "retraining": str(decision.retraining),
         "challenger": run,
         "champion": registry.champion(settings.name) or "",
         "frozen": store.read(Path(frozen)).key,
@@ -343,7 +350,7 @@ def _record(
         "frozen_drawn": drawn_at(store.read(Path(frozen))).isoformat(timespec="seconds"),
         "start": _start_of(settings, run),
     }
-    names = ("night", "challenger", "champion", "start", "frozen", "frozen_drawn", "corpus")
+    names = ("retraining", "challenger", "champion", "start", "frozen", "frozen_drawn", "corpus")
     report = decisions.markdown(decision, {name: tags[name] or "none" for name in names})
     return decisions.log(
         "promote" if decision.promote else "refuse",
@@ -357,31 +364,31 @@ def _record(
 
 def _finish_last(name: str) -> None:
     """Carry out the last decision, if the process that made it was killed before it could."""
-    for night in decisions.nights(name)[:1]:
+    for retraining in decisions.retrainings(name)[:1]:
         # If the champion is another one by now, somebody has decided otherwise.
-        if (registry.champion(name) or "") == night.champion:
-            _carry_out(night, name)
+        if (registry.champion(name) or "") == retraining.champion:
+            _carry_out(retraining, name)
 
 
-def _carry_out(night: decisions.Night, name: str) -> None:
-    if night.outcome != "promote":
+def _carry_out(retraining: decisions.Retraining, name: str) -> None:
+    if retraining.outcome != "promote":
         return
-    version = registry.version_of(night.challenger, name)
+    version = registry.version_of(retraining.challenger, name)
     done = {change.version for change in registry.history(name) if change.done}
     # What was taken back since stays back.
     if version is None or version not in done:
-        tags = {"night": str(night.number), "decision": night.run_id}
-        registry.promote(night.challenger, night.reason, name, tags=tags)
+        tags = {"retraining": str(retraining.number), "decision": retraining.run_id}
+        registry.promote(retraining.challenger, retraining.reason, name, tags=tags)
 
 
 def _answer(
-    settings: RetrainSettings, night: decisions.Night, *, unchanged: bool
+    settings: RetrainSettings, retraining: decisions.Retraining, *, unchanged: bool
 ) -> dict[str, Any]:
-    report = tracking.client().get_run(night.run_id).data.tags["mlflow.note.content"]
+    report = tracking.client().get_run(retraining.run_id).data.tags["mlflow.note.content"]
     heading = "Nothing is new since this decision.\n\n" if unchanged else ""
     create_markdown_artifact(heading + report, key=_artifact_key(settings))
     return {
-        **asdict(night),
+        **asdict(retraining),
         "unchanged": unchanged,
         "name": settings.name,
         "version": registry.champion(settings.name),

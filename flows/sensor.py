@@ -1,7 +1,7 @@
 """Flow ``sensor``: has an input changed? It says so by the event ``ssi.input.arrived``.
 
 Prefect watches no files. This flow is scheduled every few minutes; an automation, which
-``prefect.yaml`` deploys with ``retrain``, starts a night at its event.
+``prefect.yaml`` deploys with ``retrain``, starts a retraining at its event.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def sensor(settings: SensorSettings = _DEFAULTS) -> list[str]:
     """Emit an event for each path that changed since the last look; return these paths.
 
     What is seen for the first time has arrived, too. A look that is killed tells again at the next
-    one, and a night with nothing new costs seconds.
+    one, and a retraining with nothing new costs seconds.
     """
     begin()
     return [path for path in settings.paths if _arrived(Path(path).resolve())]

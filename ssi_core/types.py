@@ -223,7 +223,7 @@ class Task:
         The same for the validation queries.
     key : str
         Digest of configuration, parents and code.
-    also : mapping
+    auxiliary : mapping
         Further tasks on the same documents, by name.
     folds : sequence of Task
         The same queries divided otherwise, each of which is tested in one fold; empty where there
@@ -235,7 +235,7 @@ class Task:
         Side ("valid", "test") -> `Slates`; empty where nothing is known of what was shown.
     shown : Shown or None
         What training may learn to rank below; None: any document.
-    marked : mapping
+    subsets : mapping
         Name -> int32 (n, 2), pairs of a slice of its own; see `evaluation.slices`.
     not_relevant : int32 (n, 2)
         Pairs that were judged and are not relevant: candidates like any other, and grade 0 in
@@ -261,12 +261,12 @@ class Task:
     key: str
     pool: Int32 | None = None
     valid_pool: Int32 | None = None
-    also: Mapping[str, Task] = field(default_factory=dict)
+    auxiliary: Mapping[str, Task] = field(default_factory=dict)
     folds: Sequence[Task] = ()
     cold: Int32 | None = None
     slates: Mapping[str, Slates] = field(default_factory=dict)
     shown: Shown | None = None
-    marked: Mapping[str, Int32] = field(default_factory=dict)
+    subsets: Mapping[str, Int32] = field(default_factory=dict)
     not_relevant: Int32 = field(default_factory=lambda: np.empty((0, 2), np.int32))
     path: Path | None = None
     weights: Weights = "clicks"

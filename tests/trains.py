@@ -46,8 +46,8 @@ class Guard:
         @wraps(train)
         def guarded(*args, **kwargs):
             item = self.item
-            marked = item is None or any(item.get_closest_marker(name) for name in _MARKERS)
-            assert marked, f"{item.nodeid} trains: mark it with pytest.mark.trains"
+            subsets = item is None or any(item.get_closest_marker(name) for name in _MARKERS)
+            assert subsets, f"{item.nodeid} trains: mark it with pytest.mark.trains"
             return train(*args, **kwargs)
 
         return guarded

@@ -98,15 +98,15 @@ def _limits(
     "--frozen",
     type=ABSOLUTE,
     multiple=True,
-    help="Sets of 'ssi freeze', beside those that nights draw: the newest judges, none is trained "
-    "on.",
+    help="Sets of 'ssi freeze', beside those that retrainings draw: the newest judges, none is "
+    "trained on.",
 )
 @click.option(
     "--renew-days",
     type=click.IntRange(min=0),
     default=91,
     show_default=True,
-    help="Days after which a night draws a new frozen set; 0: never.",
+    help="Days after which a retraining draws a new frozen set; 0: never.",
 )
 @click.option("--renew", is_flag=True, help="Draw a new frozen set tonight.")
 @click.option("--warm", is_flag=True, help="Start from the champion's values, word by word.")
@@ -139,7 +139,8 @@ def _limits(
     metavar="NAME=NUMBER",
     multiple=True,
     callback=_limits,
-    help="What may change from night to night, such as words=3 or map=0.4; see the guide.",
+    help="What may change from one retraining to the next, such as words=3 or map=0.4; see the "
+    "guide.",
 )
 @NAME
 def retrain(

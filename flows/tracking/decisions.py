@@ -22,7 +22,7 @@ Outcome: TypeAlias = Literal["promote", "refuse", "stop"]
 
 
 @dataclass(frozen=True)
-class Night:
+class Retraining:
     """A decision that was made.
 
     Attributes
@@ -56,14 +56,14 @@ class Night:
     number: int
 
 
-def nights(model: str) -> list[Night]:
+def retrainings(model: str) -> list[Retraining]:
     """Return the decisions about a registered model, the newest first."""
     where = experiment_id(EXPERIMENT)
     end_abandoned(where)
     condition = (
         f'tags.kind = "decision" and tags.name = "{model}" and attributes.status = "FINISHED"'
     )
-    return [_night(run) for run in search(where, condition)]
+    return [_retraining(run) for run in search(where, condition)]
 
 
 def count(model: str, frozen: str) -> int:
@@ -85,7 +85,7 @@ def log(
     tags: Mapping[str, str],
     numbers: Mapping[str, float],
     files: Mapping[str, Any],
-) -> Night:
+) -> Retraining:
     """Write a decision; it counts once it is whole.
 
     Parameters
@@ -93,7 +93,7 @@ def log(
     report : str
         In Markdown.
     tags : mapping
-        Name, key, challenger, champion, frozen, corpus_path, night, ...
+        Name, key, challenger, champion, frozen, corpus_path, retraining, ...
     numbers : mapping
         Metrics.
     files : mapping
@@ -119,13 +119,13 @@ def log(
     for name, value in files.items():
         client().log_text(run_id, json.dumps(value, indent=1), name)
     client().set_terminated(run_id, "FINISHED")
-    return _night(client().get_run(run_id))
+    return _retraining(client().get_run(run_id))
 
 
-def _night(run: Run) -> Night:
+def _retraining(run: Run) -> Retraining:
     tags = run.data.tags
     outcome: Any = tags["outcome"]
-    return Night(
+    return Retraining(
         run.info.run_id,
         outcome,
         tags["reason"],
@@ -134,20 +134,20 @@ def _night(run: Run) -> Night:
         tags.get("champion", ""),
         tags["corpus_path"],
         tags.get("corpus", ""),
-        int(tags["night"]),
+        int(tags["retraining"]),
     )
 
 
-def noted(night: Night, name: str) -> Any:
+def noted(retraining: Retraining, name: str) -> Any:
     """Return a file of a decision that was written with it; None if it has none of this name."""
-    if name not in {file.path for file in client().list_artifacts(night.run_id)}:
+    if name not in {file.path for file in client().list_artifacts(retraining.run_id)}:
         return None
-    return mlflow.artifacts.load_dict(f"runs:/{night.run_id}/{name}")
+    return mlflow.artifacts.load_dict(f"runs:/{retraining.run_id}/{name}")
 
 
 def numbers_of(decision: Decision) -> dict[str, float]:
     """Return the numbers of a decision as metrics."""
-    numbers: dict[str, float] = {"gate/level": decision.rule.alpha_of(decision.night)}
+    numbers: dict[str, float] = {"gate/level": decision.rule.alpha_of(decision.retraining)}
     for test in (decision.primary, *decision.guards):
         if test is not None:
             name = "gate" if test is decision.primary else f"gate_{test.what}"

@@ -5,7 +5,7 @@ title, namespace and redirect. Such a page passes through no parser: its words a
 it links to are those of the corpus before, and what these titles lead to is settled anew. So the
 result is that of a full ingestion, bit by bit.
 
-Nothing of that corpus is held: a piece of the new dump looks into the parts that hold pages with
+Nothing of that corpus is held: a chunk of the new dump looks into the parts that hold pages with
 ids between its smallest and its largest, which are one or two, as dumps are in the order of ids. A
 dump in another order is read rightly and slowly.
 """
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Marks:
-    """The pages of a piece: where each ends, its id, and the digest of its bytes."""
+    """The pages of a chunk: where each ends, its id, and the digest of its bytes."""
 
     stops: Sequence[int]
     ids: Sequence[int]
@@ -47,7 +47,7 @@ class Marks:
 
 
 def mark_pages(xml: bytes) -> Marks | None:
-    """Find the pages of a piece without parsing it; None where that may go wrong.
+    """Find the pages of a chunk without parsing it; None where that may go wrong.
 
     Comments, CDATA and instructions could hold what looks like a page; no export has them.
     """
@@ -71,7 +71,7 @@ def mark_pages(xml: bytes) -> Marks | None:
 
 @dataclass(frozen=True)
 class Taken:
-    """Unchanged pages of a piece, and the documents among them, each with its ``place``."""
+    """Unchanged pages of a chunk, and the documents among them, each with its ``place``."""
 
     pages: pl.DataFrame
     texts: pl.DataFrame
@@ -94,7 +94,7 @@ class Before:
     parts: Sequence[tuple[int | None, int | None, int | None]]
 
     def take(self, marks: Marks) -> Taken:
-        """Return those pages of a piece that the corpus holds as they are.
+        """Return those pages of a chunk that the corpus holds as they are.
 
         A document is taken if its words are there, too: a corpus holds no text twice.
 
@@ -172,7 +172,7 @@ def keep_pages(corpus: Path, key: str, parts: Mapping[Path, int | None]) -> None
     key : str
         Of all that decides what is read of a page: the code, and what the site says of titles.
     parts : mapping
-        Tables of the pieces, in order, each with the number of its part of documents.
+        Tables of the chunks, in order, each with the number of its part of documents.
     """
     entries = []
     with collection.PartWriter(corpus / TABLE, PAGES_SCHEMA) as writer:

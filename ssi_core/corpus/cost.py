@@ -1,7 +1,7 @@
 """Memory and disk that an ingestion takes, estimated before it starts.
 
 Measured on generated dumps of 20,000 to 290,000 pages and on tables of 1 to 2 million titles. A
-worker holds a piece as XML, as a tree and as rows; the second pass holds the titles of all pages
+worker holds a chunk as XML, as a tree and as rows; the second pass holds the titles of all pages
 and a bounded number of links with their anchors::
 
     max(workers * (120 MB + 20 * part_bytes), 400 * pages + 340 * min(links, 2,000,000)) bytes

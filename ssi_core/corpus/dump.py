@@ -1,7 +1,7 @@
-"""A MediaWiki export as a header and pieces of whole pages, streamed, plain or bz2.
+"""A MediaWiki export as a header and chunks of whole pages, streamed, plain or bz2.
 
 ``</page>`` can't stand inside a text (``<`` is escaped there), so whole pages are cut at that tag
-without parsing; a real XML parser reads the pieces afterwards, in whatever process. The streams of
+without parsing; a real XML parser reads the chunks afterwards, in whatever process. The streams of
 a ``-multistream.xml.bz2`` begin where its index says, hence they're decompressed in parallel too.
 """
 
@@ -29,7 +29,7 @@ from ssi_core.text.wikinames import LANGUAGES
 from ssi_core.types import BadInput
 
 PIECE_BYTES = 16 << 20
-"""XML bytes of a piece: what a worker holds at a time, and what becomes a part on disk."""
+"""XML bytes of a chunk: what a worker holds at a time, and what becomes a part on disk."""
 _LARGEST_HEAD = 4 << 20
 _LARGEST_STREAMS = 512 << 20
 _LARGEST_INDEX_LINE = 1 << 16
@@ -38,7 +38,7 @@ _WIKI_NAME = re.compile(r"([a-z][a-z_]*?)wiki(?:-|\.|_|$)")
 
 
 @dataclass(frozen=True)
-class Piece:
+class Chunk:
     """Whole pages of a dump, in hand or still in the file.
 
     Attributes
@@ -52,7 +52,7 @@ class Piece:
     last : bool
         The end of the dump is to be in these streams.
     done : float
-        Share of the dump that is read after this piece.
+        Share of the dump that is read after this chunk.
     left_out : int
         Pages larger than `stream.LARGEST_PAGE` that stood here; known with ``xml`` in hand.
     """
@@ -65,8 +65,8 @@ class Piece:
     done: float
     left_out: int = 0
 
-    def load(self) -> Piece:
-        """Return the piece with its pages in hand."""
+    def load(self) -> Chunk:
+        """Return the chunk with its pages in hand."""
         if self.xml is not None:
             return self
         pages, runs, size = WholePages(), [], 0
@@ -142,16 +142,16 @@ def _offsets(path: Path, index: Path) -> list[int]:
     return offsets
 
 
-def _pieces_by_index(path: Path, offsets: list[int], size: int) -> Iterator[Piece]:
+def _pieces_by_index(path: Path, offsets: list[int], size: int) -> Iterator[Chunk]:
     end = path.stat().st_size
     start = offsets[0]
     for stop in [*offsets[1:], end]:
         if stop - start >= size // _COMPRESSION or stop == end:
-            yield Piece(path, start, stop, None, stop == end, stop / end)
+            yield Chunk(path, start, stop, None, stop == end, stop / end)
             start = stop
 
 
-def _pieces_in_order(path: Path, size: int) -> Iterator[Piece]:
+def _pieces_in_order(path: Path, size: int) -> Iterator[Chunk]:
     pages, buffer = WholePages(), bytearray()
     start = counted = 0
     done = 0.0
@@ -161,31 +161,31 @@ def _pieces_in_order(path: Path, size: int) -> Iterator[Piece]:
         for xml, done in read_xml(path):  # noqa: B007
             yield xml
 
-    def piece(length: int) -> Piece:
+    def chunk(length: int) -> Chunk:
         nonlocal start, counted
         xml, left_out = bytes(buffer[:length]), pages.left_out - counted
         del buffer[:length]
         start, counted = start + length, pages.left_out
-        return Piece(path, start - length, start, xml, False, done, left_out)
+        return Chunk(path, start - length, start, xml, False, done, left_out)
 
     for place, run in pages.read(blocks()):
         if buffer and place > start + len(buffer):
-            # A page between was left out; the places in a piece are those in the XML.
-            yield piece(len(buffer))
+            # A page between was left out; the places in a chunk are those in the XML.
+            yield chunk(len(buffer))
         start = start if buffer else place
         buffer += run
         while len(buffer) >= size:
             cut = buffer.rfind(END, 0, size)
             cut = cut if cut >= 0 else buffer.find(END)
-            yield piece(cut + len(END))
+            yield chunk(cut + len(END))
     if pages.begun:
         _check_end(path, pages.rest, pages.place, last=True)
     if buffer or pages.left_out > counted:
-        yield piece(len(buffer))
+        yield chunk(len(buffer))
 
 
-def read_pieces(path: Path, size: int = PIECE_BYTES) -> Iterator[Piece]:
-    """Cut a dump into pieces of whole pages, in the order of the dump, never all in memory.
+def read_pieces(path: Path, size: int = PIECE_BYTES) -> Iterator[Chunk]:
+    """Cut a dump into chunks of whole pages, in the order of the dump, never all in memory.
 
     Raises
     ------
@@ -197,15 +197,15 @@ def read_pieces(path: Path, size: int = PIECE_BYTES) -> Iterator[Piece]:
     head = _head_stream(path, offsets[0]) if offsets else b""
     if index is None or is_utf16(head):
         # Streams of UTF-16 can't be read one by one: only the first says so.
-        pieces = _pieces_in_order(path, size)
+        chunks = _pieces_in_order(path, size)
     elif not offsets or PAGE.search(head):
         raise BadInput(f"{index}: pages of {path.name} are missing in it. Replace or remove it.")
     else:
-        pieces = _pieces_by_index(path, offsets, size)
+        chunks = _pieces_by_index(path, offsets, size)
     empty = True
-    for piece in pieces:
+    for chunk in chunks:
         empty = False
-        yield piece
+        yield chunk
     if empty:
         raise BadInput(f"{path}: the dump holds no page. Give a pages-articles dump.")
 

@@ -18,7 +18,7 @@ import polars as pl
 
 from ssi_core.collection import SIDES
 from ssi_core.corpus import pool, sqldump
-from ssi_core.corpus.dump import Piece, read_pieces, read_site
+from ssi_core.corpus.dump import Chunk, read_pieces, read_site
 from ssi_core.corpus.packed import read_lines
 from ssi_core.corpus.pages import read_pages
 from ssi_core.corpus.titles import MAIN, Site, clean_title
@@ -201,33 +201,33 @@ def read_interlanguage(source: Source) -> LanguageLinks:
     rows: list[tuple[str, str]] = []
     shares: list[float] = []
 
-    def pieces() -> Iterator[Piece]:
-        for piece in read_pieces(source.path):
-            shares.append(piece.done)
-            yield piece
+    def chunks() -> Iterator[Chunk]:
+        for chunk in read_pieces(source.path):
+            shares.append(chunk.done)
+            yield chunk
 
-    done = pool.spread(interlanguage_of_piece, pieces(), other, source.processes)
+    done = pool.spread(interlanguage_of_chunk, chunks(), other, source.processes)
     skipped: Counter[str] = Counter()
-    for number, (of_piece, left_out) in enumerate(done):
-        rows += of_piece
+    for number, (of_chunk, left_out) in enumerate(done):
+        rows += of_chunk
         skipped["page_too_large"] += left_out
         source.progress(shares[number], f"{len(rows):,} language links read")
     return _one_way(rows, side, skipped)
 
 
-def interlanguage_of_piece(piece: Piece, language: str) -> tuple[list[tuple[str, str]], int]:
+def interlanguage_of_chunk(chunk: Chunk, language: str) -> tuple[list[tuple[str, str]], int]:
     """Return page id and title of each link to a language, and the number of pages left out."""
-    piece = piece.load()
+    chunk = chunk.load()
     mark = re.compile(rf"\[\[\s*{re.escape(language)}\s*:", re.IGNORECASE)
     pairs: list[tuple[str, str]] = []
-    for page in read_pages(piece):
+    for page in read_pages(chunk):
         if page.namespace != MAIN or page.redirect is not None or not mark.search(page.text):
             continue
         for target, _ in links(page.text):
             prefix, _, title = target.partition(":")
             if prefix.strip().lower() == language and title.strip():
                 pairs.append((str(page.id), _title(title, language)))
-    return pairs, piece.left_out
+    return pairs, chunk.left_out
 
 
 SOURCES: dict[str, Callable[[Source], LanguageLinks]] = {

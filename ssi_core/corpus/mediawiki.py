@@ -1,12 +1,12 @@
 """A Wikipedia: from dumps to a corpus of documents and links.
 
-Two passes. The first goes over the dumps once, in pieces, in parallel: a piece leaves its documents
+Two passes. The first goes over the dumps once, in chunks, in parallel: a chunk leaves its documents
 as a finished part, and its titles and links by title as another. The second knows all titles: it
 settles redirects, repeated and equal pages, and takes the links group by group from titles to
 documents. Of a newer dump only pages that changed need the parsers of the first pass (`before`).
 
-What a piece leaves outlives a kill. A run that goes on reads the dump again only as far as it must
-to cut it (with the index of a multistream dump not at all) and parses the pieces that are missing.
+What a chunk leaves outlives a kill. A run that goes on reads the dump again only as far as it must
+to cut it (with the index of a multistream dump not at all) and parses the chunks that are missing.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ import polars as pl
 from ssi_core import collection, store
 from ssi_core.corpus import inputs, pool, stream
 from ssi_core.corpus.before import Before, compare, keep_pages, open_before
+from ssi_core.corpus.chunks import PAGES, TEXTS, Chunks, read_piece
 from ssi_core.corpus.cost import LINKS_AT_ONCE, require_ingestion
-from ssi_core.corpus.dump import PIECE_BYTES, Piece, read_pieces, read_site
+from ssi_core.corpus.dump import PIECE_BYTES, Chunk, read_pieces, read_site
 from ssi_core.corpus.links import Settled, resolve_links, settle_pages
-from ssi_core.corpus.pieces import PAGES, TEXTS, Pieces, read_piece
 from ssi_core.corpus.readings import places_in, read_targets, read_titles
 from ssi_core.corpus.redirects import write_redirects
 from ssi_core.corpus.titles import Site
@@ -37,19 +37,19 @@ from ssi_core.types import BadInput, Progress
 _log = logging.getLogger(__name__)
 
 
-def _all_pieces(dumps: Sequence[Path], size: int) -> Iterator[tuple[Piece, float]]:
-    """Yield the pieces of all dumps, with the share of all bytes read after each."""
+def _all_pieces(dumps: Sequence[Path], size: int) -> Iterator[tuple[Chunk, float]]:
+    """Yield the chunks of all dumps, with the share of all bytes read after each."""
     sizes = [path.stat().st_size for path in dumps]
     before = 0
     for path, length in zip(dumps, sizes, strict=True):
-        for piece in read_pieces(path, size):
-            yield piece, (before + piece.done * length) / sum(sizes)
+        for chunk in read_pieces(path, size):
+            yield chunk, (before + chunk.done * length) / sum(sizes)
         before += length
 
 
 def _first_pass(
     dumps: Sequence[Path],
-    read: Pieces,
+    read: Chunks,
     processes: int,
     size: int,
     progress: Callable[[float, str], None],
@@ -57,13 +57,13 @@ def _first_pass(
     n = 0
     shares: deque[float] = deque()
 
-    def missing() -> Iterator[tuple[int, Piece]]:
+    def missing() -> Iterator[tuple[int, Chunk]]:
         nonlocal n
-        for number, (piece, share) in enumerate(_all_pieces(dumps, size)):
+        for number, (chunk, share) in enumerate(_all_pieces(dumps, size)):
             n += 1
             if not read.is_whole(number):
                 shares.append(share)
-                yield number, piece
+                yield number, chunk
 
     seen = 0
     for counts in pool.spread(read_piece, missing(), read, processes):
@@ -73,17 +73,17 @@ def _first_pass(
 
 
 def _write_documents(
-    read: Pieces, out: Path, settled: Settled, counts: Sequence[Counter[str]]
+    read: Chunks, out: Path, settled: Settled, counts: Sequence[Counter[str]]
 ) -> dict[Path, int | None]:
     """Put the parts of documents into their places; only those with dropped rows are rewritten.
 
-    Returns what was read of the pages of each piece, with the number of the part.
+    Returns what was read of the pages of each chunk, with the number of the part.
     """
     dropped = settled.sources.filter(pl.col("fate") != "document")["row"]
     places: dict[int, list[int]] = {}
     numbers: dict[Path, int | None] = {}
-    for piece, place in map(places_in, dropped):
-        places.setdefault(piece, []).append(place)
+    for chunk, place in map(places_in, dropped):
+        places.setdefault(chunk, []).append(place)
     with collection.text_writer(out) as documents:
         for number, count in enumerate(counts):
             part, next_part = read.part(TEXTS, number), documents.parts
@@ -98,7 +98,7 @@ def _write_documents(
 
 
 def _groups(counts: Sequence[Counter[str]]) -> Iterator[list[int]]:
-    """Yield numbers of consecutive pieces with a bounded number of links together."""
+    """Yield numbers of consecutive chunks with a bounded number of links together."""
     group: list[int] = []
     links_in_group = 0
     for number, count in enumerate(counts):
@@ -112,7 +112,7 @@ def _groups(counts: Sequence[Counter[str]]) -> Iterator[list[int]]:
 
 
 def _write_links(
-    read: Pieces, building: Building, settled: Settled, counts: Sequence[Counter[str]]
+    read: Chunks, building: Building, settled: Settled, counts: Sequence[Counter[str]]
 ) -> Counter[str]:
     """Write links and anchors; return how many links fell into each category."""
     categories: Counter[str] = Counter()
@@ -146,7 +146,7 @@ def _build(
     require_ingestion(dumps, building.path.parent, processes=processes, part_bytes=size)
     reading = store.key_of("pages", asdict(site), {}, store.code_of(_build)["digest"])
     base = open_before(since, reading) if since else None
-    read = Pieces(site, building.work("pieces"), base if isinstance(base, Before) else None)
+    read = Chunks(site, building.work("chunks"), base if isinstance(base, Before) else None)
     if isinstance(base, str):
         _log.warning("%s: every page is read anew, as %s", since, base)
     read.make()

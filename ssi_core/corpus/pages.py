@@ -1,4 +1,4 @@
-"""Pages out of a piece of a dump, with a real XML parser."""
+"""Pages out of a chunk of a dump, with a real XML parser."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from lxml import etree
 
-from ssi_core.corpus.dump import Piece
+from ssi_core.corpus.dump import Chunk
 from ssi_core.types import BadInput
 
 
@@ -38,8 +38,8 @@ def _parse(xml: bytes) -> etree._Element:
     return etree.fromstring(b"<mediawiki>" + xml + b"</mediawiki>", parser)
 
 
-def _locate(piece: Piece, xml: bytes, error: Exception) -> BadInput:
-    """Name the first page of a piece that doesn't parse by itself."""
+def _locate(chunk: Chunk, xml: bytes, error: Exception) -> BadInput:
+    """Name the first page of a chunk that doesn't parse by itself."""
     place, title, reason = 0, "", str(error)
     for page in xml.split(b"</page>")[:-1]:
         try:
@@ -51,7 +51,7 @@ def _locate(piece: Piece, xml: bytes, error: Exception) -> BadInput:
             break
         place += len(page) + len(b"</page>")
     return BadInput(
-        f"{piece.path}: the page {title!r} at byte {piece.start + place} isn't well-formed XML: "
+        f"{chunk.path}: the page {title!r} at byte {chunk.start + place} isn't well-formed XML: "
         f"{reason}. Download the dump again, or remove that page."
     )
 
@@ -86,28 +86,28 @@ def _text(elements: Mapping[Any, etree._Element], name: str) -> str:
     return (elements[name].text or "") if name in elements else ""
 
 
-def read_pages(piece: Piece) -> Iterator[Page]:
-    """Yield the pages of a piece, in order.
+def read_pages(chunk: Chunk) -> Iterator[Page]:
+    """Yield the pages of a chunk, in order.
 
     Raises
     ------
     BadInput
         A page isn't well-formed, isn't valid UTF-8, or has no title or number.
     """
-    piece = piece.load()
-    xml = piece.xml or b""
+    chunk = chunk.load()
+    xml = chunk.xml or b""
     try:
         root = _parse(xml)
     except etree.XMLSyntaxError as error:
-        raise _locate(piece, xml, error) from None
+        raise _locate(chunk, xml, error) from None
     for element in root.iterchildren("page"):
         try:
             page = _page(element)
         except ValueError as error:
             raise BadInput(
-                f"{piece.path}: a page after byte {piece.start}, titled "
+                f"{chunk.path}: a page after byte {chunk.start}, titled "
                 f"{element.findtext('title')!r}, can't be read: {error}. Repair the dump."
             ) from None
         yield page
-        # A read page is forgotten; the tree of a piece would hold every text a second time.
+        # A read page is forgotten; the tree of a chunk would hold every text a second time.
         element.clear()

@@ -1,6 +1,6 @@
 """Readings: the fields of each page of a dump, before its links are resolved.
 
-A corpus of a Wikipedia keeps it as ``pages/part-*.parquet``: one part for each piece of the dump,
+A corpus of a Wikipedia keeps it as ``pages/part-*.parquet``: one part for each chunk of the dump,
 one row for each page, in the order of the dump, `PAGES_SCHEMA`. It is all that the second pass of
 an ingestion needs, and with the documents all that the next one needs of a page that did not
 change.
@@ -69,19 +69,19 @@ def counts_of(pages: pl.DataFrame) -> Counter[str]:
 
 
 def places_in(row: int) -> tuple[int, int]:
-    """Return the number of a row's piece, and its place among the documents of that piece."""
+    """Return the number of a row's chunk, and its place among the documents of that chunk."""
     return divmod(row, _ROWS_OF_A_PIECE)
 
 
 def _numbered(number: int) -> pl.Expr:
-    """Rows of the documents of a piece, in order; null for other pages."""
+    """Rows of the documents of a chunk, in order; null for other pages."""
     document = pl.col("kind") == DOCUMENT
     place = number * _ROWS_OF_A_PIECE + document.cast(pl.Int64).cum_sum() - 1
     return pl.when(document).then(place).alias("row")
 
 
 def read_titles(parts: Sequence[Path]) -> pl.DataFrame:
-    """Read the pages of the main namespace of all pieces, as `links.settle_pages` takes them."""
+    """Read the pages of the main namespace of all chunks, as `links.settle_pages` takes them."""
     columns = ["id", "title", "kind", "target", "digest"]
     frames = [
         pl.read_parquet(part, columns=columns, glob=False)
@@ -93,7 +93,7 @@ def read_titles(parts: Sequence[Path]) -> pl.DataFrame:
 
 
 def read_targets(parts: Mapping[int, Path]) -> pl.DataFrame:
-    """Read the links of some pieces, as `links.resolve_links` takes them."""
+    """Read the links of some chunks, as `links.resolve_links` takes them."""
     frames = [
         pl.read_parquet(part, columns=["kind", "titles", "anchors", "times"], glob=False)
         .with_columns(_numbered(number))

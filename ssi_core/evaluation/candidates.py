@@ -47,7 +47,7 @@ class Lists:
 class Candidates:
     """Candidates and relevant documents of n queries.
 
-    A query's candidates are the common columns without its barred ones, and its relevant ones.
+    A query's candidates are the common columns without its excluded ones, and its relevant ones.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Candidates:
         Rows of the task's documents, ascending: the columns.
     outside : int32
         Columns that are not common: candidates only where they are relevant.
-    barred : Lists
+    excluded : Lists
         Columns that are no candidates of a query, ascending, never relevant.
     relevant : Lists
         Columns that are relevant to a query, ascending.
@@ -68,13 +68,13 @@ class Candidates:
     queries: Int32
     documents: Int32
     outside: Int32
-    barred: Lists
+    excluded: Lists
     relevant: Lists
     grade: NDArray[np.int8]
 
 
 def described(task: Task, side: Side) -> str:
-    """Say which documents a query of a side is ranked over, less those that are barred for it."""
+    """Say which documents a query of a side is ranked over, less those that are excluded for it."""
     pool, documents = _pool(task, side), f"{len(task.documents):,} documents"
     if pool is None:
         return f"all {documents}"
@@ -110,10 +110,10 @@ def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candid
     if side not in _SEEN:
         raise ValueError(f"side={side!r}, expected one of {', '.join(_SEEN)}")
     pairs: Pairs = getattr(task, side)
-    excluded = _keys_of_exclude(task, np.unique(pairs.rows[:, 0]))
+    of_task = _keys_of_exclude(task, np.unique(pairs.rows[:, 0]))
     width = len(task.documents)
     keys = _keys(pairs.rows, width)
-    kept = np.flatnonzero(~_contains(excluded, keys))
+    kept = np.flatnonzero(~_contains(of_task, keys))
     if len(kept) < len(keys):
         _log.info("%s: %d relevant pairs are excluded by the task", side, len(keys) - len(kept))
     chosen = np.unique(keys[kept] // width)
@@ -126,9 +126,9 @@ def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candid
     kept = kept[_contains(chosen, keys[kept] // width)]
     relevant = keys[kept]
     seen = [_keys(getattr(task, name).rows, width) for name in _SEEN[side]]
-    barred = np.unique(np.concatenate([excluded, *seen]))
-    barred = barred[_contains(chosen, barred // width)]
-    barred = barred[~_contains(relevant, barred)]
+    excluded = np.unique(np.concatenate([of_task, *seen]))
+    excluded = excluded[_contains(chosen, excluded // width)]
+    excluded = excluded[~_contains(relevant, excluded)]
 
     pool = _pool(task, side)
     if pool is None:
@@ -137,12 +137,12 @@ def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candid
     else:
         documents = np.union1d(pool, relevant % width).astype(np.int32)
         outside = np.flatnonzero(~np.isin(documents, pool)).astype(np.int32)
-        barred = barred[_contains(documents, barred % width)]
+        excluded = excluded[_contains(documents, excluded % width)]
     return Candidates(
         chosen.astype(np.int32),
         documents,
         outside,
-        _lists(barred, chosen, documents, width),
+        _lists(excluded, chosen, documents, width),
         _lists(relevant, chosen, documents, width),
         pairs.grade[kept],
     )
@@ -187,11 +187,11 @@ def draw_tuples(task: Task, side: Side, tuples: int, seed: int) -> tuple[Int32, 
 
 
 def _forbidden(whole: Candidates, common: Int64) -> Lists:
-    """Places in ``common`` that are barred or relevant, per query, ascending."""
+    """Places in ``common`` that are excluded or relevant, per query, ascending."""
     owners = [
-        np.repeat(np.arange(len(part)), part.lengths) for part in (whole.barred, whole.relevant)
+        np.repeat(np.arange(len(part)), part.lengths) for part in (whole.excluded, whole.relevant)
     ]
-    columns = np.concatenate([whole.barred.items, whole.relevant.items])
+    columns = np.concatenate([whole.excluded.items, whole.relevant.items])
     keys = np.concatenate(owners) * np.int64(len(whole.documents)) + columns
     keys = np.sort(keys[_contains(common, columns)])
     rows = np.arange(len(whole.queries))

@@ -68,9 +68,9 @@ def rank(
     for first, last in blocks(len(chosen.queries), len(chosen.documents)):
         relevant = chosen.relevant.part(first, last)
         span = slice(chosen.relevant.start[first], chosen.relevant.start[last])
-        barred = chosen.barred.part(first, last)
+        excluded = chosen.excluded.part(first, last)
         scores = score(first, last)
-        parts.append(count(scores, chosen.outside, barred, relevant, chosen.grade[span]))
+        parts.append(count(scores, chosen.outside, excluded, relevant, chosen.grade[span]))
         if look is not None:
             look(first, scores)
     names = ("rank", "above", "tied", "grade", "irrelevant")
@@ -95,7 +95,7 @@ class Validator:
     task : `Task`
     side : Side
         "valid"; or "train" for the training error that a search of the rate looks at: the relevant
-        documents are the training pairs, nothing but ``task.exclude`` is barred.
+        documents are the training pairs, nothing but ``task.exclude`` is excluded.
     queries, seed : int
         See `candidates`.
     threads : int
@@ -164,7 +164,7 @@ class Validator:
     def rank_loss_of(self, scores: Float32) -> float:
         """Return the mean rank loss of what `scores` gave, or of a sum of such."""
         chosen = self._chosen
-        ranks = count(scores.copy(), chosen.outside, chosen.barred, chosen.relevant, chosen.grade)
+        ranks = count(scores.copy(), chosen.outside, chosen.excluded, chosen.relevant, chosen.grade)
         return float(rank_loss(ranks).mean())
 
     def measures(self, fitted: Fitted) -> dict[str, float]:

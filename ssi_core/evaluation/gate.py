@@ -1,13 +1,13 @@
 """The gate: does a challenger take over from the best champion so far? A rule on their reports.
 
-On night n the challenger is promoted if both hold on the queries of one frozen set:
+At retraining n the challenger is promoted if both hold on the queries of one frozen set:
 
 - superior: a one-sided paired t test of the primary measure has p below
 
       alpha_n = alpha * 6 / (pi^2 n^2),     sum over all n of alpha_n = alpha,
 
-  so that models that are equal are promoted with probability alpha at most, however many nights
-  there are (the union bound: nights need not be independent);
+  so that models that are equal are promoted with probability alpha at most, however many
+  retrainings there are (the union bound: retrainings need not be independent);
 - non-inferior on every guard slice: it loses less than ``margin`` of the champion's mean there, by
   a one-sided paired t test with p below ``level``.
 
@@ -43,7 +43,7 @@ class Rule:
     measure : str
         The primary one, which is also that of the slices: "map" or "rank_loss".
     alpha : float
-        Probability that any of all nights promotes a model that is only equal.
+        Probability that any of all retrainings promotes a model that is only equal.
     margin : float
         Share of the champion's mean that may be lost on a guard slice.
     level : float
@@ -70,11 +70,11 @@ class Rule:
         if self.fewest < 2:
             raise ValueError(f"fewest={self.fewest}, expected at least 2 queries")
 
-    def alpha_of(self, night: int) -> float:
-        """Return the level of night n: ``alpha * 6 / (pi^2 n^2)``."""
-        if night < 1:
-            raise ValueError(f"night={night}, expected a number from 1")
-        return self.alpha * 6 / (math.pi * night) ** 2
+    def alpha_of(self, retraining: int) -> float:
+        """Return the level of retraining n: ``alpha * 6 / (pi^2 n^2)``."""
+        if retraining < 1:
+            raise ValueError(f"retraining={retraining}, expected a number from 1")
+        return self.alpha * 6 / (math.pi * retraining) ** 2
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Decision:
 
     promote: bool
     reason: str
-    night: int
+    retraining: int
     rule: Rule
     primary: Judgement | None = None
     guards: tuple[Judgement, ...] = ()
@@ -132,7 +132,7 @@ class Decision:
 
 
 def decide(
-    challenger: Report, champion: Report | None, night: int, rule: Rule | None = None
+    challenger: Report, champion: Report | None, retraining: int, rule: Rule | None = None
 ) -> Decision:
     """Judge a challenger against the best champion so far.
 
@@ -140,7 +140,7 @@ def decide(
     ----------
     challenger, champion : Report, Report or None
         Reports of one frozen set; None: there is no champion yet.
-    night : int
+    retraining : int
         How many decisions there were on this frozen set, and this one.
     rule : Rule or None
         What is asked.
@@ -151,21 +151,21 @@ def decide(
         The reports are of different queries.
     """
     rule = rule or Rule()
-    level = rule.alpha_of(night)
+    level = rule.alpha_of(retraining)
     if champion is None:
-        return Decision(True, "there is no champion yet: this is the first", night, rule)
+        return Decision(True, "there is no champion yet: this is the first", retraining, rule)
     new, old = _aligned(challenger.per_query, champion.per_query, rule.measure, "all queries")
     primary = _judge("all queries", new, old, None, level, rule)
     guards = tuple(_guards(challenger, champion, rule))
     failed = [guard for guard in guards if not guard.passed]
     reason = "; ".join([_said(primary, rule.measure), *(_said(g, rule.measure) for g in failed)])
-    return Decision(primary.passed and not failed, reason, night, rule, primary, guards)
+    return Decision(primary.passed and not failed, reason, retraining, rule, primary, guards)
 
 
 def best_so_far(champions: Mapping[str, Report], measure: str) -> str | None:
     """Return the name of the champion with the best mean; of equal ones the first, None of none.
 
-    Against the last one alone, a slice could lose a margin night after night.
+    Against the last one alone, a slice could lose a margin at each retraining.
     """
     sign = -1 if measure in LOWER_IS_BETTER else 1
     return max(champions, key=lambda name: sign * champions[name].means[measure], default=None)

@@ -64,7 +64,7 @@ class Ranks:
 
 
 def count(
-    scores: Float32, outside: Int32, barred: Lists, relevant: Lists, grade: NDArray[np.int8]
+    scores: Float32, outside: Int32, excluded: Lists, relevant: Lists, grade: NDArray[np.int8]
 ) -> Ranks:
     """Count ranks in a block of scores; see `Candidates` for the columns.
 
@@ -79,8 +79,8 @@ def count(
     rank_relevant(
         scores,
         outside,
-        barred.start,
-        barred.items,
+        excluded.start,
+        excluded.items,
         relevant.start,
         relevant.items,
         rank,

@@ -7,7 +7,7 @@ from ssi_core.evaluation.evaluate import BLOCK_BYTES
 from ssi_core.types import Task
 
 _PAIR = 100
-"""Bytes for a relevant or barred pair while the candidates are chosen."""
+"""Bytes for a relevant or excluded pair while the candidates are chosen."""
 
 _NONZERO = 20
 """Bytes for a non-zero of the candidates: a copy of the rows, their postings, what is kept."""

@@ -14,7 +14,7 @@ irrelevant candidates; queries without a pair in the slice do not count.
 ``short_query``, ``long_query``  the query has at most as many distinct words as the median query
 ===============================  ==================================================================
 
-A task may mark pairs of its own (`Task.marked`), such as those of a frozen set that are new.
+A task may mark pairs of its own (`Task.subsets`), such as those of a frozen set that are new.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ def masks(task: Task, query: Int32, document: Int32, words: Int64) -> dict[str, 
         slices |= {"reciprocal": back, "one_way": ~back}
     width = np.int64(len(task.documents))
     pairs = query * width + document
-    for name, rows in task.marked.items():
+    for name, rows in task.subsets.items():
         slices[name] = np.isin(pairs, rows[:, 0] * width + rows[:, 1])
     names = [name for group in GROUPS.values() for name in group]
-    names += [name for name in task.marked if name not in names]
+    names += [name for name in task.subsets if name not in names]
     return {name: slices[name] for name in names if name in slices and slices[name].any()}
 
 

@@ -172,9 +172,9 @@ def _rankings(
 ) -> Iterator[tuple[Int64, Float32]]:
     """Columns and scores of the candidates of each query, in the order of the protocol."""
     part = slice(chosen.relevant.start[first], chosen.relevant.start[last])
-    barred, relevant = chosen.barred.part(first, last), chosen.relevant.part(first, last)
+    excluded, relevant = chosen.excluded.part(first, last), chosen.relevant.part(first, last)
     # The count leaves -inf where a column is no candidate.
-    count(scores, chosen.outside, barred, relevant, chosen.grade[part])
+    count(scores, chosen.outside, excluded, relevant, chosen.grade[part])
     for row in scores:
         order = np.argsort(-row, kind="stable")
         order = order[: np.count_nonzero(row > -np.inf)]

@@ -17,7 +17,7 @@ def without_test(task: Task) -> Task:
         test=Pairs.of(()),
         slates={side: slates for side, slates in task.slates.items() if side != "test"},
         folds=tuple(map(without_test, task.folds)),
-        also={name: without_test(other) for name, other in task.also.items()},
+        auxiliary={name: without_test(other) for name, other in task.auxiliary.items()},
     )
 
 
@@ -28,5 +28,5 @@ def training_part(task: Task) -> Task:
     without cold documents: a model that learns from it knows nothing of them.
     """
     nothing = np.empty((0, 2), np.int32)
-    part = replace(without_cold(task), folds=(), marked={}, not_relevant=nothing)
+    part = replace(without_cold(task), folds=(), subsets={}, not_relevant=nothing)
     return without_test(part)

@@ -3,9 +3,9 @@
 The rate in all counts every row of the log that was believed. Positions are those of the slates
 that were clicked in, as no other is kept: where on them the clicks are.
 
-A log grows from night to night, and one bad day hardly moves the rate of a year. So what came
-since the night before is compared: with ``c`` clicks on ``n`` showings then, ``C`` and ``N`` now,
-its rate is ``(C - c) / (N - n)``.
+A log grows from one retraining to the next, and one bad day hardly moves the rate of a year. So
+what came since the retraining before is compared: with ``c`` clicks on ``n`` showings then, ``C``
+and ``N`` now, its rate is ``(C - c) / (N - n)``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ssi_core.collection import SHOWN, open_collection
 ALL = "click_rate"
 _REMEDY = "Ingest the clicks again."
 FEWEST = 100
-"""Clicks that the higher of two rates gives on either night, for them to be compared."""
+"""Clicks that the higher of two rates gives on either retraining, for them to be compared."""
 
 
 @dataclass(frozen=True)

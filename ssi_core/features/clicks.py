@@ -24,7 +24,7 @@ from ssi_core import collection as collections
 from ssi_core.collection import INGEST, Collection
 from ssi_core.features.click_sides import with_sides, with_sides_of
 from ssi_core.features.exposure import WEIGHTS, count_exposure
-from ssi_core.features.frozen import barred_pairs
+from ssi_core.features.frozen import excluded_pairs
 from ssi_core.features.layout import PAIRS
 from ssi_core.features.making import Making, Reading
 from ssi_core.features.queries import write_exclude
@@ -152,8 +152,8 @@ class _Events:
             return rows
         ends = rows.select("page", "d").to_numpy()
         names = making.queries["id"], making.documents["id"]
-        barred = barred_pairs(making.frozen, self.spec.relevant, *names, ends)
-        held = pl.lit(pl.Series(barred)) & (pl.col("side") != TEST)
+        excluded = excluded_pairs(making.frozen, self.spec.relevant, *names, ends)
+        held = pl.lit(pl.Series(excluded)) & (pl.col("side") != TEST)
         return rows.with_columns(
             side=pl.when(held).then(pl.lit(NO_SIDE, pl.Int8)).otherwise(pl.col("side"))
         )

@@ -3,7 +3,7 @@
 It is drawn once from a collection (`linked`) and kept, so that models of
 different days, with vocabularies of their own, are measured on the same texts. Its answers are on
 the test side of the keyed hash; a task that is built with it trains on none of them, whatever its
-own split (`barred_pairs`, `barred_articles`).
+own split (`excluded_pairs`, `excluded_articles`).
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ def open_frozen(frozen: Path, fitted: Fitted, source: Path | None = None) -> Tas
         exclude=_exclude(artefact, len(queries), len(documents), same=queries is documents),
         key=artefact.key,
         pool=np.flatnonzero(documents["pooled"]).astype(np.int32),
-        marked={name: rows[answer & mark] for name, mark in marks.items()},
+        subsets={name: rows[answer & mark] for name, mark in marks.items()},
         path=artefact.path,
     )
 
@@ -302,7 +302,7 @@ def raw_of(frozen: Path) -> Raw:
 # --- what a task must not train on ---
 
 
-def barred_pairs(
+def excluded_pairs(
     frozen: Sequence[Path], of: str, queries: pl.Series, documents: pl.Series, rows: Int32
 ) -> Mask:
     """Tell which pairs are answers of a frozen set, by the names of their ends.
@@ -316,17 +316,17 @@ def barred_pairs(
     rows : int32 array
         (n, 2) both ends of each pair.
     """
-    barred = np.zeros(len(rows), bool)
+    excluded = np.zeros(len(rows), bool)
     for artefact in _opened(frozen, of):
         query_ids, document_ids, pairs = _read(artefact)
         ends = pairs.filter("answer").select("query", "document").to_numpy()
         numbers = number_of(query_ids["name"], queries), number_of(document_ids["name"], documents)
         ends_here = np.column_stack([numbers[0][ends[:, 0]], numbers[1][ends[:, 1]]])
-        barred |= np.isin(keys(rows), keys(ends_here[(ends_here >= 0).all(axis=1)]))
-    return barred
+        excluded |= np.isin(keys(rows), keys(ends_here[(ends_here >= 0).all(axis=1)]))
+    return excluded
 
 
-def barred_articles(
+def excluded_articles(
     frozen: Sequence[Path], queries: pl.Series, documents: pl.Series
 ) -> tuple[Mask, Mask]:
     """Tell which queries are of a frozen set, and which documents are translations of such.
@@ -336,14 +336,14 @@ def barred_articles(
     queries, documents : Series
         Titles.
     """
-    barred = np.zeros(len(queries), bool), np.zeros(len(documents), bool)
+    excluded = np.zeros(len(queries), bool), np.zeros(len(documents), bool)
     for artefact in _opened(frozen, *_ACROSS):
         query_ids, document_ids, _ = _read(artefact)
         with files.reading(artefact.path, _AGAIN):
             mates = pl.read_parquet(artefact.path / _MATES, glob=False)["document"].to_numpy()
-        barred[0][:] |= queries.is_in(query_ids["name"].implode()).to_numpy()
-        barred[1][:] |= documents.is_in(document_ids["name"][mates].implode()).to_numpy()
-    return barred
+        excluded[0][:] |= queries.is_in(query_ids["name"].implode()).to_numpy()
+        excluded[1][:] |= documents.is_in(document_ids["name"][mates].implode()).to_numpy()
+    return excluded
 
 
 def _opened(frozen: Sequence[Path], *of: str) -> Iterator[store.Artefact]:

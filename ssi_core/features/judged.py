@@ -221,7 +221,7 @@ def open_judged(task: Task, path: Path, seed: int, *, given: bool = False) -> Ta
     """
     place = path / PAIRS
     rows, grades, fold = (store.load_array(place / n) for n in (_PAIRS, _GRADES, _FOLDS))
-    also = {TITLES: _titles(task, path / TITLES, seed)}
+    auxiliary = {TITLES: _titles(task, path / TITLES, seed)}
     with files.reading(place):
         of_pairs = fold[rows[:, 0]]
 
@@ -235,7 +235,7 @@ def open_judged(task: Task, path: Path, seed: int, *, given: bool = False) -> Ta
             train=pairs(~np.isin(of_pairs, (test, valid))),
             valid=pairs(of_pairs == valid),
             test=pairs(of_pairs == test),
-            also=also,
+            auxiliary=auxiliary,
             key=f"{task.key} fold {test}",
         )
 

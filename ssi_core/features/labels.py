@@ -96,7 +96,7 @@ def marked_by(task: Task, labels: Mapping[str, pl.DataFrame], by: str, where: Pa
             [pl.col("n") >= FEWEST, "n", "value"], descending=[True, True, False]
         ).group_by("value", maintain_order=True)
     }
-    return replace(task, marked=slices)
+    return replace(task, subsets=slices)
 
 
 def _columns(labels: Mapping[str, pl.DataFrame], side: str) -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ssi_core import collection
 from ssi_core.features.cold import cold_documents
-from ssi_core.features.frozen import barred_pairs
+from ssi_core.features.frozen import excluded_pairs
 from ssi_core.features.layout import COLD, PAIRS
 from ssi_core.features.making import Making, Reading
 from ssi_core.features.pairs import held_out_twice, link_rows, sides_of_pairs, write_pairs
@@ -49,10 +49,10 @@ def _write_pairs(making: Making, sides: Sides | None, tested: Sides | None) -> N
         )
     of_pairs = sides_of_pairs(rows, titles, sides, seed=spec.split_seed)
     if making.frozen:
-        barred = barred_pairs(making.frozen, spec.relevant, titles, titles, rows)
-        barred &= (of_pairs != TEST) & (of_pairs >= 0)
-        of_pairs[barred] = NO_SIDE
-        making.skipped["frozen_links"] = int(np.count_nonzero(barred))
+        excluded = excluded_pairs(making.frozen, spec.relevant, titles, titles, rows)
+        excluded &= (of_pairs != TEST) & (of_pairs >= 0)
+        of_pairs[excluded] = NO_SIDE
+        making.skipped["frozen_links"] = int(np.count_nonzero(excluded))
     if spec.cold:
         unseen = cold_documents(titles, spec.cold, seed=spec.split_seed)
         np.save(building.path / COLD, unseen)

@@ -109,7 +109,7 @@ def write_slates(
         clicked_events, on=[*event, "d"], how="left", maintain_order="none"
     )
     slates = slates.with_columns(pl.col("clicked").fill_null(False))
-    # What is barred from training is no wrong answer of a validation.
+    # What is excluded from training is no wrong answer of a validation.
     off = [NO_SIDE] if apart or side != TEST else []
     earlier = rows.filter(pl.col("clicked") & pl.col("side").is_in(off + list(range(side)) * apart))
     slates = slates.join(earlier.select("q", "d").unique(), on=["q", "d"], how="anti")
@@ -160,7 +160,7 @@ def write_shown(
             left = left.filter(pl.col("position") == 1)
         left = left.select("q", "d", times=_few(left["passed"]))
     else:
-        # Nor is what is barred from training learnt to be a wrong answer.
+        # Nor is what is excluded from training learnt to be a wrong answer.
         clicked = rows.filter(pl.col("side").is_in([TRAIN, NO_SIDE])).select("q", "d").unique()
         trained = train.select("q", "page").unique()
         left = trained.join(fixed, on="page").join(clicked, on=["q", "d"], how="anti")

@@ -84,7 +84,7 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
         task = open_judged(task, path, split_seed, given=given)
     if (path / MONOLINGUAL).exists():
         task = open_translations(task, path)
-    for one in (task, *task.also.values()):
+    for one in (task, *task.auxiliary.values()):
         check_sizes(one, path)
     return task if tested else without_test(task)
 

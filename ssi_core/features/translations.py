@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core import collection, files, store
-from ssi_core.features.frozen import barred_articles
+from ssi_core.features.frozen import excluded_articles
 from ssi_core.features.layout import PAIRS
 from ssi_core.features.lexicon import batches
 from ssi_core.features.links import links_of
@@ -83,7 +83,7 @@ def _numbered(making: Making) -> tuple[Int32, Mask]:
 
 def _bar(making: Making, mates: Int32, of_queries: Sides, sides: Sides, titles: pl.Series) -> None:
     """Take queries of frozen sets, and their translations, off the sides that are trained on."""
-    queries, documents = barred_articles(making.frozen, titles, making.documents["title"])
+    queries, documents = excluded_articles(making.frozen, titles, making.documents["title"])
     queries[mates[documents[mates[:, 1]], 0]] = True
     documents[mates[queries[mates[:, 0]], 1]] = True
     queries &= of_queries != TEST
@@ -218,17 +218,17 @@ def open_translations(task: Task, path: Path) -> Task:
     if (path / MATES).exists():
         nothing = sparse.csr_array((len(queries), len(documents)), dtype=np.bool_)
         further[MATES] = replace(task, exclude=nothing)
-    also = {}
+    auxiliary = {}
     for name, one in further.items():
         pairs = [load_pairs(path / name / PAIRS, side) for side in SIDES]
-        also[name] = replace(
+        auxiliary[name] = replace(
             one,
             train=pairs[TRAIN],
             valid=pairs[VALID],
             test=pairs[TEST],
             key=f"{task.key} {name}",
         )
-    return replace(task, also=also)
+    return replace(task, auxiliary=auxiliary)
 
 
 def _themselves(rows: NDArray[np.integer], queries: int) -> sparse.csr_array:

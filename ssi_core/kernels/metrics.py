@@ -17,11 +17,13 @@ NEVER = np.float32(-np.inf)
 
 
 @jit
-def keep_candidates(row: Scores, outside: Columns, barred: Columns, first: int, last: int) -> None:
+def keep_candidates(
+    row: Scores, outside: Columns, excluded: Columns, first: int, last: int
+) -> None:
     """Set what is no candidate of one query to ``-inf``, in place.
 
-    That is ``outside`` and ``barred[first:last]``. Any other score that is NaN or ``-inf`` becomes
-    the lowest finite number, so that it ranks last.
+    That is ``outside`` and ``excluded[first:last]``. Any other score that is NaN or ``-inf``
+    becomes the lowest finite number, so that it ranks last.
     """
     for c in range(row.shape[0]):
         if not row[c] >= LOWEST:
@@ -29,7 +31,7 @@ def keep_candidates(row: Scores, outside: Columns, barred: Columns, first: int, 
     for column in outside:
         row[column] = NEVER
     for s in range(first, last):
-        row[barred[s]] = NEVER
+        row[excluded[s]] = NEVER
 
 
 @jit
@@ -55,8 +57,8 @@ def count_before(row: Scores, own: int, counts: Counts) -> None:
 def rank_relevant(
     scores: Scores,
     outside: Columns,
-    barred_start: Counts,
-    barred: Columns,
+    excluded_start: Counts,
+    excluded: Columns,
     relevant_start: Counts,
     relevant: Columns,
     rank: Counts,
@@ -74,7 +76,7 @@ def rank_relevant(
         Overwritten: ``-inf`` where a column is no candidate.
     outside : Columns
         Columns that are candidates only where they are relevant.
-    barred_start, barred : Counts, Columns
+    excluded_start, excluded : Counts, Columns
         Columns that are no candidates, a CSR row a query; never relevant ones.
     relevant_start, relevant : Counts, Columns
         Relevant columns, a CSR row a query; always candidates.
@@ -93,7 +95,7 @@ def rank_relevant(
         for j in range(first, last):
             score = row[relevant[j]]
             saved[j] = score if score >= LOWEST else LOWEST
-        keep_candidates(row, outside, barred, barred_start[i], barred_start[i + 1])
+        keep_candidates(row, outside, excluded, excluded_start[i], excluded_start[i + 1])
         for j in range(first, last):
             row[relevant[j]] = saved[j]
         candidates = 0

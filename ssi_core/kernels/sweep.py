@@ -28,7 +28,7 @@ _DRAWS = 1000  # a query that is linked to nearly every document is given up aft
 
 @jit
 def draw_negative(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) -> int:
-    """Draw a uniform document that is not barred for query ``q``; -1 when none is found."""
+    """Draw a uniform document that is not excluded for query ``q``; -1 when none is found."""
     for _ in range(_DRAWS):
         d = below(state, n_documents)
         if not contains(data.barred_indptr, data.barred_indices, q, d):

@@ -56,8 +56,8 @@ class Bilinear(Trained):
         A rate for each word, which falls with its steps (`kernels.adagrad`); ``rates`` are then
         about the size of the first step of an entry of U and V.
     learn_first : str
-        Name of a further task (``task.also``) that ``U'V``, without a diagonal, learns first; U and
-        V start from there. It helps on tasks with few pairs.
+        Name of a further task (``task.auxiliary``) that ``U'V``, without a diagonal, learns first;
+        U and V start from there. It helps on tasks with few pairs.
     learn_on : str
         Name of a further task, such as "monolingual", that is learnt in place of the task: its
         queries are in the language of the documents, as translated queries are.
@@ -181,7 +181,7 @@ class Bilinear(Trained):
 
     def parameter_bytes(self, task: Task) -> int:
         """Return the size of all maps; a further task that is not there is refused by the fit."""
-        tasks = {one.task: task.also.get(one.task, task) for one in flat(self.groups())}
+        tasks = {one.task: task.auxiliary.get(one.task, task) for one in flat(self.groups())}
         rows = rows_of_maps(self.groups(), tasks, self.view)
         return 4 * (padded(self.dimensions) + int(self.adagrad)) * sum(rows.values())
 
@@ -228,13 +228,13 @@ def further(task: Task, argument: str, name: str) -> Task:
     Inapplicable
         The further task has no pair to learn from.
     """
-    if name not in task.also:
-        known = ", ".join(sorted(task.also)) or "none"
+    if name not in task.auxiliary:
+        known = ", ".join(sorted(task.auxiliary)) or "none"
         raise BadInput(
             f"task {task.path}: {argument}={name!r} is not among the tasks that it has beside its "
             f"own: {known}."
         )
-    other = task.also[name]
+    other = task.auxiliary[name]
     if not len(other.train) or not len(other.valid):
         raise Inapplicable(
             f"task {task.path}: {argument}={name!r}: it has {len(other.train)} pairs to learn from "

@@ -25,7 +25,7 @@ from ssi_core.types import BadInput, Float32, Int32, Task, Texts, Vectors
 
 def mates_of(task: Task) -> Int32:
     """Return the mates of training, (n, 2) rows: those of ``also["mates"]``, or all pairs."""
-    return task.also.get(MATES, task).train.rows
+    return task.auxiliary.get(MATES, task).train.rows
 
 
 def factored(

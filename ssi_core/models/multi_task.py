@@ -31,10 +31,10 @@ class MultiTask(Bilinear):
     ----------
     beside : tuple of mapping
         List of tables Further objectives, each a step after that of the model's own. ``task``: the
-        name of a further task (``task.also``). ``query`` and ``document``: the names of the maps of
-        its term, where ``U_F`` and ``V_E`` are those of the model (one and the same where it is
-        tied), and any other name is a map that only these objectives share. ``weight``: its rate as
-        a multiple of the first one's, 1 by default. Their terms have no diagonal.
+        name of a further task (``task.auxiliary``). ``query`` and ``document``: the names of the
+        maps of its term, where ``U_F`` and ``V_E`` are those of the model (one and the same where
+        it is tied), and any other name is a map that only these objectives share. ``weight``: its
+        rate as a multiple of the first one's, 1 by default. Their terms have no diagonal.
     others
         See `Bilinear`; ``pairs`` is a share of the model's own objective alone.
     """

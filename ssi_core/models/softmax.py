@@ -29,7 +29,7 @@ from ssi_core.models.cl_lsi import factored, factoring_memory
 from ssi_core.models.lsi import cosine_words, unit
 from ssi_core.resources import Cost
 from ssi_core.training import fitting
-from ssi_core.training.sgd import barred
+from ssi_core.training.sgd import excluded
 from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, Vectors
 
 _DECAYS = np.float32(0.9), np.float32(0.999)  # of Adam
@@ -193,7 +193,7 @@ class Training:
     ) -> None:
         self._model, self._task, self._seed, self._judge = model, task, seed, judge
         self._pairs = task.train.rows
-        self._never = barred(task)
+        self._never = excluded(task)
         self._queries = task.queries.matrix(model.view)
         self._documents = task.documents.matrix(model.view)
         self._maps = [np.array(array, np.float32, order="C") for array in maps]

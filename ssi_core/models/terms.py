@@ -43,7 +43,7 @@ class Objective:
     Attributes
     ----------
     task : str
-        Name of a further task (``task.also``); "": the task of the model itself.
+        Name of a further task (``task.auxiliary``); "": the task of the model itself.
     term : `Term`
     weight : float
         Its rate as a multiple of that of the first objective.

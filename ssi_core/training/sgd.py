@@ -18,7 +18,7 @@ from ssi_core.training.descend import SAMPLERS
 from ssi_core.types import Int32, Pairs, Task
 
 
-def barred(task: Task) -> sparse.csr_array:
+def excluded(task: Task) -> sparse.csr_array:
     """Documents never drawn as d-: excluded ones and those linked in training; a sorted pattern.
 
     Test and validation links are not in it: to look at them would leak.
@@ -33,7 +33,7 @@ def barred(task: Task) -> sparse.csr_array:
 
 def training_data(task: Task, view: str, diagonal_view: str) -> Data:
     """Arrays of a task as the sweep reads them; matrices stay where they are mapped."""
-    never = barred(task)
+    never = excluded(task)
     seen: dict[tuple[str, str], Any] = {}
 
     def rows(side: str, name: str) -> Any:

@@ -23,15 +23,17 @@ def test_equal_models_are_promoted_in_few_months(there):
     # Without the guards, which only make it rarer; alpha is large, so that there is a rate to see.
     bare = Population(there.score, there.noise, {})
     rule = Rule(alpha=0.2)
-    found = promotions(bare, rule, months=1000, nights=30)
+    found = promotions(bare, rule, months=1000, retrainings=30)
     rate, error = found.any(axis=1).mean(), np.sqrt(0.2 * 0.8 / 1000)
     assert 0.02 < rate <= 0.2 + 2 * error
-    assert np.mean(promotions(there, rule, months=200, nights=30).any(axis=1)) <= rate + 3 * error
+    assert (
+        np.mean(promotions(there, rule, months=200, retrainings=30).any(axis=1)) <= rate + 3 * error
+    )
 
 
 def test_a_gain_is_found_the_more_often_the_larger_it_is(there):
     rates = [
-        promotions(there, Rule(), months=100, nights=2, gain=gain)[:, 0].mean()
+        promotions(there, Rule(), months=100, retrainings=2, gain=gain)[:, 0].mean()
         for gain in (0.0, 0.05, 0.3)
     ]
     assert rates == sorted(rates)

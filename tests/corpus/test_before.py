@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ssi_core.corpus import pieces
+from ssi_core.corpus import chunks
 from ssi_core.corpus.before import mark_pages
 from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.types import BadInput
@@ -88,9 +88,9 @@ def assert_same(one, other):
 def parsed(monkeypatch):
     """Texts that passed through the parser of wikitext."""
     texts = []
-    real = pieces.read_wikitext
+    real = chunks.read_wikitext
     monkeypatch.setattr(
-        pieces, "read_wikitext", lambda text, **how: texts.append(text) or real(text, **how)
+        chunks, "read_wikitext", lambda text, **how: texts.append(text) or real(text, **how)
     )
     return texts
 

@@ -10,7 +10,7 @@ from tests.corpus import dumps
 
 def pages_of(path, size=1 << 20):
     read_site(path)
-    return [page for piece in read_pieces(path, size) for page in read_pages(piece)]
+    return [page for chunk in read_pieces(path, size) for page in read_pages(chunk)]
 
 
 @pytest.mark.parametrize("version", ["0.10", "0.11", "0.99"])
@@ -35,9 +35,9 @@ def test_a_multistream_dump_gives_the_same_pages(tmp_path):
     path = dumps.write_multistream(tmp_path, dumps.many(95))
     assert index_of(path) is not None
     with_index = pages_of(path, 1000)
-    pieces = list(read_pieces(path, 1000))
-    assert len(pieces) > 3
-    assert pieces[-1].done == 1
+    chunks = list(read_pieces(path, 1000))
+    assert len(chunks) > 3
+    assert chunks[-1].done == 1
     index_of(path).unlink()
     assert pages_of(path, 1000) == with_index
     assert [page.id for page in with_index] == list(range(1, 96))

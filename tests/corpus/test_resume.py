@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from ssi_core import store
-from ssi_core.corpus import mediawiki, pieces
+from ssi_core.corpus import chunks, mediawiki
 from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.types import BadInput, Refused
 from tests.corpus import dumps
@@ -53,10 +53,10 @@ def test_a_killed_run_is_gone_on_from(dump, undisturbed, tmp_path, monkeypatch, 
     out = tmp_path / "corpus"
     run_killed(CALL.format(dump=str(dump), out=str(out)), function, nth)
     assert beside(out)
-    whole = len(list((tmp_path / ".corpus.work").glob("pieces/counts/*.json")))
+    whole = len(list((tmp_path / ".corpus.work").glob("chunks/counts/*.json")))
     read = []
-    real = pieces.read_pages
-    monkeypatch.setattr(pieces, "read_pages", lambda piece: read.append(piece) or real(piece))
+    real = chunks.read_pages
+    monkeypatch.setattr(chunks, "read_pages", lambda chunk: read.append(chunk) or real(chunk))
     made = ingest_wikipedia([dump], out, processes=1, part_bytes=PART)
     parts = sum(name.startswith("documents/") for name in undisturbed)
     assert len(read) == (0 if function.endswith("_remove_work") else parts - whole)
@@ -92,7 +92,7 @@ def test_wrong_input_leaves_no_parts_and_a_failure_leaves_them(dump, tmp_path, m
         with pytest.raises(Refused, match="no space"):
             ingest_wikipedia([dump], tmp_path / "corpus", processes=1, part_bytes=PART)
     assert beside(tmp_path / "corpus") == [".corpus.work"]
-    monkeypatch.setattr(pieces, "read_pages", full)
+    monkeypatch.setattr(chunks, "read_pages", full)
     ingest_wikipedia([dump], tmp_path / "corpus", processes=1, part_bytes=PART)
     assert beside(tmp_path / "corpus") == []
 

@@ -26,9 +26,9 @@ def with_large(n=30):
 
 
 def read(path, size):
-    pieces = [piece.load() for piece in read_pieces(path, size)]
-    ids = [page.id for piece in pieces for page in read_pages(piece)]
-    return ids, sum(piece.left_out for piece in pieces)
+    chunks = [chunk.load() for chunk in read_pieces(path, size)]
+    ids = [page.id for chunk in chunks for page in read_pages(chunk)]
+    return ids, sum(chunk.left_out for chunk in chunks)
 
 
 @pytest.fixture(params=[100, 3000])

@@ -9,7 +9,7 @@ def protocol(task, side):
     """Query row -> (grades of relevant documents, irrelevant candidates)."""
     excluded = set(zip(*(x.tolist() for x in task.exclude.tocoo().coords), strict=True))
     seen = {"train": [], "valid": [task.train], "test": [task.train, task.valid]}[side]
-    barred = excluded | {tuple(r) for pairs in seen for r in pairs.rows.tolist()}
+    excluded = excluded | {tuple(r) for pairs in seen for r in pairs.rows.tolist()}
     relevant = {}
     pairs = getattr(task, side)
     for (q, d), grade in zip(pairs.rows.tolist(), pairs.grade.tolist(), strict=True):
@@ -18,7 +18,7 @@ def protocol(task, side):
     pool = task.pool if side == "test" else task.valid_pool
     common = range(len(task.documents)) if pool is None else pool.tolist()
     return {
-        q: (own, [d for d in common if d not in own and (q, d) not in barred])
+        q: (own, [d for d in common if d not in own and (q, d) not in excluded])
         for q, own in relevant.items()
     }
 

@@ -66,7 +66,7 @@ def test_what_is_enough_on_the_first_night_is_not_on_the_thirtieth(scores):
 def test_the_levels_of_all_nights_sum_to_alpha():
     rule = Rule(alpha=0.1)
     assert sum(rule.alpha_of(n) for n in range(1, 2000)) == pytest.approx(0.1, rel=1e-3)
-    with pytest.raises(ValueError, match="night=0"):
+    with pytest.raises(ValueError, match="retraining=0"):
         rule.alpha_of(0)
 
 
@@ -132,5 +132,5 @@ def test_a_rule_that_is_none(said):
 
 def test_a_decision_as_json(scores):
     said = decide(report(scores[0]), report(scores[0]), 2).to_dict()
-    assert (said["promote"], said["night"], said["rule"]["alpha"]) == (False, 2, 0.05)
+    assert (said["promote"], said["retraining"], said["rule"]["alpha"]) == (False, 2, 0.05)
     assert said["primary"]["queries"] == N

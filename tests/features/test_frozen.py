@@ -4,7 +4,7 @@ import pytest
 
 from ssi_core import store
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.features.frozen import barred_pairs, freeze, open_frozen
+from ssi_core.features.frozen import excluded_pairs, freeze, open_frozen
 from ssi_core.features.task import build_task, open_task
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.types import BadInput, Refused
@@ -52,7 +52,7 @@ def test_it_holds_the_test_links_of_its_queries_in_the_views_of_a_model(
     assert links_of(task, task.test.rows) == {
         (q, d) for q, d in links_of(whole, whole.test.rows) if q in asked
     }
-    # The other links of the queries, as far as their ends are candidates, are barred.
+    # The other links of the queries, as far as their ends are candidates, are excluded.
     seen = links_of(task, task.train.rows)
     assert seen < links_of(whole, np.vstack([whole.train.rows, whole.valid.rows]))
     place = {title: n for n, title in enumerate(whole.documents.titles)}
@@ -66,7 +66,7 @@ def test_it_holds_the_test_links_of_its_queries_in_the_views_of_a_model(
 def test_its_slices_are_the_same_for_every_model(frozen, fitted, corpora):
     _, _, old = corpora
     task = open_frozen(frozen, fitted)
-    links = {name: links_of(task, rows) for name, rows in task.marked.items()}
+    links = {name: links_of(task, rows) for name, rows in task.subsets.items()}
     number = {f"Page {n}": n for n in range(200)}
     numbered = {name: {(number[a], number[b]) for a, b in own} for name, own in links.items()}
     assert numbered["newest"].isdisjoint(old)
@@ -87,15 +87,15 @@ def test_its_links_are_barred_from_training_by_title(frozen, fitted, corpora, tm
     other = {"split_seed": 7, "views": ("raw",)}
     build_task(new, tmp_path / "free", **other)
     made = build_task(new, tmp_path / "barred", frozen=[frozen], **other)
-    free, barred = (open_task(tmp_path / name) for name in ("free", "barred"))
+    free, excluded = (open_task(tmp_path / name) for name in ("free", "barred"))
     for side in ("train", "valid"):
-        kept = links_of(barred, getattr(barred, side).rows)
+        kept = links_of(excluded, getattr(excluded, side).rows)
         assert kept == links_of(free, getattr(free, side).rows) - answers
     before = sum(len(getattr(free, side)) for side in ("train", "valid"))
-    after = sum(len(getattr(barred, side)) for side in ("train", "valid"))
+    after = sum(len(getattr(excluded, side)) for side in ("train", "valid"))
     assert made.skipped == {"frozen_links": before - after, "links_across_the_split": 0}
     assert made.skipped["frozen_links"] > 0
-    assert len(barred.test) == len(free.test)
+    assert len(excluded.test) == len(free.test)
     # With the split of the set itself the hash has kept them apart already.
     own = build_task(new, tmp_path / "own", frozen=[frozen], views=("raw",))
     assert own.skipped["frozen_links"] == 0
@@ -120,7 +120,7 @@ def test_links_that_came_later_are_no_candidates(corpora, fitted, tmp_path):
 def test_titles_that_are_gone_bar_nothing(frozen):
     titles = pl.Series(["Page 1", "nowhere"])
     link = np.array([[0, 1]], np.int32)
-    assert not barred_pairs([frozen], "link", titles, titles, link).any()
+    assert not excluded_pairs([frozen], "link", titles, titles, link).any()
 
 
 def test_the_same_again_is_up_to_date_and_another_is_refused(frozen, corpora):
@@ -144,5 +144,5 @@ def test_languages_are_slices_where_there_are_several(tmp_path, corpora, fitted)
     pl.read_parquet(part).with_columns(language=pl.lit("fr")).write_parquet(part)
     reseal(corpus)
     freeze(corpus, tmp_path / "frozen", queries=30)
-    marked = open_frozen(tmp_path / "frozen", fitted).marked
-    assert {"language_en", "language_fr"} <= set(marked)
+    subsets = open_frozen(tmp_path / "frozen", fitted).subsets
+    assert {"language_en", "language_fr"} <= set(subsets)

@@ -81,7 +81,7 @@ def test_what_is_new_is_what_the_first_half_lacks(of_clicks, clicks, tmp_path):
         (linked.queries.names[int(q)], linked.documents.names[int(d)]) for q, d in linked.pairs
     }
     answers = ids(task, task.test.rows)
-    assert ids(task, task.marked["newest"]) == answers - before != set()
+    assert ids(task, task.subsets["newest"]) == answers - before != set()
 
 
 @pytest.mark.parametrize("split", ["pairs", "users"])
@@ -153,15 +153,15 @@ def test_articles_of_a_frozen_set_are_barred_from_training(mates, tmp_path):
     how = {"relevant": "translation > link", "views": ("raw",), "split_seed": 5}
     build_task(mates, tmp_path / "free", **how)
     made = build_task(mates, tmp_path / "barred", frozen=[tmp_path / "frozen"], **how)
-    free, barred = (open_task(tmp_path / name) for name in ("free", "barred"))
+    free, excluded = (open_task(tmp_path / name) for name in ("free", "barred"))
     asked = set(pl.read_parquet(tmp_path / "frozen" / "queries.parquet")["title"])
     articles = {title.replace("titulo", "Page ").removesuffix("x") for title in asked}
     for name, out in (("", asked), ("mates", asked), ("monolingual", articles)):
-        tasks = [task.also[name] if name else task for task in (free, barred)]
+        tasks = [task.auxiliary[name] if name else task for task in (free, excluded)]
         for side in ("train", "valid"):
             before, after = (titles(task, getattr(task, side).rows) for task in tasks)
             assert after == {pair for pair in before if pair[0] not in out} != before
-    among = barred.also["monolingual_queries"]
+    among = excluded.auxiliary["monolingual_queries"]
     assert not asked & (
         set(among.documents.titles) | {pair[0] for pair in titles(among, among.train.rows)}
     )

@@ -94,7 +94,7 @@ def test_a_report_names_the_candidates(task):
 
 
 def test_titles_lead_to_their_documents(task):
-    titles = task.also["titles"]
+    titles = task.auxiliary["titles"]
     rows = np.concatenate([titles.train.rows, titles.valid.rows])
     assert (rows[:, 0] == rows[:, 1]).all()
     assert len(rows) == np.count_nonzero(np.diff(titles.queries.matrix("counts").indptr))

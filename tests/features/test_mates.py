@@ -39,7 +39,7 @@ def test_the_mate_of_a_query_is_its_answer(tasks):
     assert task.exclude.nnz == 0
     assert task.exclude.shape == (197, 200)
     assert task.pool is None
-    assert set(task.also) == {"monolingual", "monolingual_queries"}
+    assert set(task.auxiliary) == {"monolingual", "monolingual_queries"}
 
 
 def test_what_the_mate_links_to_is_the_answer_and_the_mate_never(tasks):
@@ -54,8 +54,8 @@ def test_what_the_mate_links_to_is_the_answer_and_the_mate_never(tasks):
 
 def test_further_tasks_are_on_the_sides_of_the_articles(tasks):
     task = tasks["link"]
-    np.testing.assert_array_equal(task.also["mates"].train.rows, tasks["mate"].train.rows)
-    other = task.also["monolingual"]
+    np.testing.assert_array_equal(task.auxiliary["mates"].train.rows, tasks["mate"].train.rows)
+    other = task.auxiliary["monolingual"]
     assert other.queries is task.documents
     sides = sides_of(task)
     assert set(sides[other.train.rows[:, 0]]) == {TRAIN}
@@ -67,7 +67,7 @@ def test_further_tasks_are_on_the_sides_of_the_articles(tasks):
 
 def test_the_queries_own_links_lead_to_queries_of_training(tasks):
     for task in tasks.values():
-        own = task.also["monolingual_queries"]
+        own = task.auxiliary["monolingual_queries"]
         sides = sides_of(task)[:197]
         trained = np.flatnonzero(sides == TRAIN)
         assert own.queries is task.queries
@@ -76,10 +76,10 @@ def test_the_queries_own_links_lead_to_queries_of_training(tasks):
             rows = np.column_stack([pairs.rows[:, 0], trained[pairs.rows[:, 1]]]).tolist()
             links = [(a, b) for a, b in topical()[1] if max(a, b) < 197 and sides[b] == TRAIN]
             assert list(map(tuple, rows)) == sorted((a, b) for a, b in links if sides[a] == side)
-        barred = own.exclude.toarray()
-        assert barred.shape == (197, len(trained))
-        np.testing.assert_array_equal(np.argwhere(barred)[:, 0], trained)
-        np.testing.assert_array_equal(np.argwhere(barred)[:, 1], np.arange(len(trained)))
+        excluded = own.exclude.toarray()
+        assert excluded.shape == (197, len(trained))
+        np.testing.assert_array_equal(np.argwhere(excluded)[:, 0], trained)
+        np.testing.assert_array_equal(np.argwhere(excluded)[:, 1], np.arange(len(trained)))
 
 
 def test_a_query_with_two_mates_is_on_the_later_side(tmp_path):

@@ -150,7 +150,7 @@ def test_both_splits_can_be_asked_for_what_neither_has_seen(
             one, other = (getattr(t, side).rows for t in (both[split], alone))
             np.testing.assert_array_equal(one, other)
         one, other = (candidates(t, "valid", None, 0) for t in (both[split], alone))
-        np.testing.assert_array_equal(one.barred.items, other.barred.items)
+        np.testing.assert_array_equal(one.excluded.items, other.excluded.items)
         np.testing.assert_array_equal(one.relevant.items, other.relevant.items)
     documents = side_of_documents(task.documents.titles, seed=0)
     held_out = {tuple(pair) for pair in task.test.rows.tolist()}
@@ -163,8 +163,8 @@ def test_both_splits_can_be_asked_for_what_neither_has_seen(
         assert set(documents[asked.documents]) == {TEST}
         assert len(asked.outside) == 0
         for place, query in enumerate(asked.queries.tolist()):
-            barred = {query} | {b for a, b in seen if a == query and documents[b] == TEST}
-            assert {int(asked.documents[c]) for c in asked.barred.of(place)} == barred
+            excluded = {query} | {b for a, b in seen if a == query and documents[b] == TEST}
+            assert {int(asked.documents[c]) for c in asked.excluded.of(place)} == excluded
     # No model has learned from a pair that either is tested on.
     learned = {tuple(p) for one in both.values() for p in one.train.rows.tolist()}
     assert not learned & expected

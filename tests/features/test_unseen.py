@@ -135,7 +135,7 @@ def labelled(tmp_path_factory):
 @pytest.mark.parametrize(("by", "end"), [("colour", 0), ("document.colour", 1)])
 def test_slices_have_the_pairs_of_a_value(labelled, fitted, by, end):
     task = frozen.open_frozen(labelled, fitted)
-    marked = marked_by(task, frozen.raw_of(labelled).labels, by, labelled).marked
+    subsets = marked_by(task, frozen.raw_of(labelled).labels, by, labelled).subsets
     number = [int(name.removeprefix("d")) for name in task.documents.ids]
     expected = {"red": set(), "blue": set(), "(none)": set(), "rare 0": set(), "rare 1": set()}
     for pair in task.test.rows.tolist():
@@ -147,7 +147,7 @@ def test_slices_have_the_pairs_of_a_value(labelled, fitted, by, end):
     few = [v for v, pairs in expected.items() if len({q for q, _ in pairs}) < FEWEST and pairs]
     others = set().union(*(expected.pop(value) for value in few)) if len(few) > 1 else set()
     expected |= {f"({len(few)} others)": others} if others else {}
-    found = {name: set(map(tuple, rows.tolist())) for name, rows in marked.items()}
+    found = {name: set(map(tuple, rows.tolist())) for name, rows in subsets.items()}
     assert found == {f"{by}={value}": pairs for value, pairs in expected.items() if pairs}
     assert next(iter(found)) == f"{by}=red"
 

@@ -179,9 +179,9 @@ def machine(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def night(tmp_path_factory):
-    """Settings of a night of retraining that takes seconds, by the name of its model."""
-    place = tmp_path_factory.mktemp("night")
+def retraining(tmp_path_factory):
+    """Settings of a retraining of retraining that takes seconds, by the name of its model."""
+    place = tmp_path_factory.mktemp("retraining")
     corpus = write_corpus(place / "corpus", *topical())
 
     def settings(name):

@@ -168,9 +168,9 @@ def test_search_gives_id_title_score_best_first(ssi, project):
     scores = [hit["score"] for hit in found["results"]]
     assert scores == sorted(scores, reverse=True)
     for hit in found["results"]:
-        marked = {hit["snippet"][start:end] for start, end in hit["marks"]}
-        assert marked <= {"automobile"}
-        assert bool(marked) == ("automobile" in hit["snippet"])
+        subsets = {hit["snippet"][start:end] for start, end in hit["marks"]}
+        assert subsets <= {"automobile"}
+        assert bool(subsets) == ("automobile" in hit["snippet"])
     # A page of the subject of cars has a number that 3 divides.
     assert {int(hit["title"].split()[1]) % 3 for hit in found["results"]} == {0}
 

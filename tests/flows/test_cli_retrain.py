@@ -32,7 +32,7 @@ def test_clicks_and_mates_are_frozen(tmp_path, capsys, monkeypatch):
     log = logs.write_csv(tmp_path / "log.csv", logs.rows(600))
     clicks = ingest_clicks([log], logs.form(), tmp_path / "clicks", rules=Rules("all")).path
     mates = write_mates(tmp_path / "mates")
-    for source, how, barred in (
+    for source, how, excluded in (
         (clicks, (), "frozen_pairs"),
         (mates, ("--relevant", "translation > link"), "frozen_queries"),
     ):
@@ -41,22 +41,22 @@ def test_clicks_and_mates_are_frozen(tmp_path, capsys, monkeypatch):
         other = (*how, "--frozen", frozen["path"], "--split-seed", 3, "--views", "raw")
         code, made = ssi(capsys, "features", source, *other)
         assert code == 0
-        assert made["skipped"][barred] > 0
+        assert made["skipped"][excluded] > 0
     assert ssi(capsys, "freeze", clicks, "--relevant", "link")[0] == 3
 
 
 def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch):
     from flows import retrain
 
-    night = {"outcome": "refuse", "unchanged": True, "name": "ssi", "version": "4",
+    retraining = {"outcome": "refuse", "unchanged": True, "name": "ssi", "version": "4",
              "report": "## The challenger does not take over\n"}  # fmt: skip
     asked = []
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(retrain, "run_retrain", lambda **said: asked.append(said) or night)
+    monkeypatch.setattr(retrain, "run_retrain", lambda **said: asked.append(said) or retraining)
     how = ("--warm", "--frozen", "f", "--size", "0.5", "--threads", "2")
     how += ("--limit", "map=0.4", "--limit", "clicks=3")
-    assert ssi(capsys, "retrain", "my.toml", "--corpus", corpus_dir, *how) == (0, night)
+    assert ssi(capsys, "retrain", "my.toml", "--corpus", corpus_dir, *how) == (0, retraining)
     checked = retrain.RetrainSettings(**asked[0])
     assert (checked.start, checked.frozen, checked.size) == (
         "champion", [str(tmp_path / "f")], 0.5,

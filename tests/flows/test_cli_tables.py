@@ -56,9 +56,9 @@ def test_shipped_tables_are_listed_with_what_is_printed(capsys):
     for start, end in itertools.pairwise([*groups, len(lines)]):
         group = [word for line in lines[start:end] for word in line.split()[:1] if word in found]
         assert len({needs[name] for name in group}) == 1
-        marked = re.search(r"for data of your own: (.+)", lines[start])
-        assert [name for name in group if name in own] == ([marked[1]] if marked else [])
-        assert not marked or group[0] == marked[1]
+        subsets = re.search(r"for data of your own: (.+)", lines[start])
+        assert [name for name in group if name in own] == ([subsets[1]] if subsets else [])
+        assert not subsets or group[0] == subsets[1]
 
 
 def test_reproduce_and_pipeline_ask_the_same_of_the_flow(asked, project, capsys):

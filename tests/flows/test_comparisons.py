@@ -34,7 +34,7 @@ def write(table, comparison, task, *labels, done=True):
 
 
 @pytest.fixture(scope="module")
-def nights(mlflow_store, task_dir):
+def retrainings(mlflow_store, task_dir):
     """A table, then a row of it alone, a retraining and rows that were interrupted."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSI_ROOT", str(mlflow_store))
@@ -44,29 +44,29 @@ def nights(mlflow_store, task_dir):
         write("nightly", "nightly-20260101-0000-abcd", task_dir, "a")
         write("nightly", "retrain-ssi-0123456789ab", task_dir, "b")
         write("nightly", "nightly-ba9876543210", task_dir, "a", "b", done=False)
-        write("only-nights", "retrain-ssi-ffffffffffff", task_dir, "a")
+        write("only-retrainings", "retrain-ssi-ffffffffffff", task_dir, "a")
         write("retrain-x", "retrain-x-0123456789ab", task_dir, "a")
 
 
-def test_the_finished_table_is_taken_after_a_retraining(nights, capsys):
+def test_the_finished_table_is_taken_after_a_retraining(retrainings, capsys):
     assert run(cli, ["compare", "nightly", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["comparison"] == "nightly-0123456789ab"
     assert {row["label"] for row in found["rows"]} == {"a", "b"}
-    night = ("--comparison", "retrain-ssi-0123456789ab")
-    assert run(cli, ["compare", "nightly", *night, "--json"]) == 0
+    retraining = ("--comparison", "retrain-ssi-0123456789ab")
+    assert run(cli, ["compare", "nightly", *retraining, "--json"]) == 0
     assert [row["label"] for row in json.loads(capsys.readouterr().out)["rows"]] == ["b"]
 
 
-def test_rows_alone_are_taken_where_no_table_is_finished(nights):
+def test_rows_alone_are_taken_where_no_table_is_finished(retrainings):
     assert latest("retrain-x") == "retrain-x-0123456789ab"
     with pytest.raises(BadInput, match=r"only of retrainings .*--list"):
-        latest("only-nights")
+        latest("only-retrainings")
     with pytest.raises(BadInput, match="no experiment 'nix'"):
         latest("nix")
 
 
-def test_comparisons_are_listed_the_newest_first(nights, capsys):
+def test_comparisons_are_listed_the_newest_first(retrainings, capsys):
     assert run(cli, ["compare", "nightly", "--list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["comparisons"]
     assert [(one["comparison"], one["what"], one["rows"]) for one in found] == [
@@ -77,7 +77,7 @@ def test_comparisons_are_listed_the_newest_first(nights, capsys):
     ]
     assert all(one["table"] == "nightly" for one in found)
     assert [one["when"] for one in found] == sorted((one["when"] for one in found), reverse=True)
-    assert {one.table for one in listed()} >= {"nightly", "only-nights", "retrain-x"}
+    assert {one.table for one in listed()} >= {"nightly", "only-retrainings", "retrain-x"}
 
     assert run(cli, ["compare", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -66,9 +66,9 @@ def test_the_settings_are_those_of_the_command(machine):
 
 
 def test_of_two_nights_of_one_model_one_is_cancelled_and_other_flows_go_on(
-    machine, night, dump, tiny
+    machine, retraining, dump, tiny
 ):
-    both = [machine.submit("retrain", **night("raced")) for _ in range(2)]
+    both = [machine.submit("retrain", **retraining("raced")) for _ in range(2)]
     wait_for(lambda: "CANCELLED" in map(machine.state, both), 300)
     pipeline = machine.submit("pipeline", table=str(tiny), dumps=[str(dump)])
     (kept,) = [run for run in both if machine.state(run) != "CANCELLED"]
@@ -115,8 +115,8 @@ def what_the_pipeline_leaves(machine, run):
     assert any("is done" in line["message"] for line in logged), json.dumps(logged)
 
 
-def test_what_a_sensor_sees_starts_a_night(machine, night):
-    settings = night("arrived")
+def test_what_a_sensor_sees_starts_a_night(machine, retraining):
+    settings = retraining("arrived")
     retrain = machine.deployment("retrain")
     # What a person writes into prefect.yaml.
     changed = {"parameters": {"settings": settings}}
@@ -142,10 +142,10 @@ def test_what_a_sensor_sees_starts_a_night(machine, night):
     assert machine.ssi("champions", "--name", "arrived")["champion"] == "1"
 
 
-def test_the_run_of_a_dead_worker_crashes_and_the_next_one_is_let_in(machine, night):
+def test_the_run_of_a_dead_worker_crashes_and_the_next_one_is_let_in(machine, retraining):
     # Prefect allows no quicker heartbeat than 30 s; the first one is at the start.
     with machine.impatient(10):
-        run = machine.submit("retrain", **night("orphaned"))
+        run = machine.submit("retrain", **retraining("orphaned"))
         process = wait_for(lambda: machine.state(run) == "RUNNING" and machine.process(run), 300)
         worker = machine.owner(process)
         machine.kill(worker)
@@ -154,6 +154,6 @@ def test_the_run_of_a_dead_worker_crashes_and_the_next_one_is_let_in(machine, ni
         state = machine.ended(run, 300)
         assert (state["type"], "heartbeat stopped" in state["message"]) == ("CRASHED", True)
     machine.start(worker)
-    again = machine.submit("retrain", **night("orphaned"))
+    again = machine.submit("retrain", **retraining("orphaned"))
     assert machine.ended(again)["type"] == "COMPLETED"
     assert machine.ssi("champions", "--name", "orphaned")["champion"] == "1"

@@ -21,7 +21,7 @@ KILLS = int(os.environ.get("SSI_KILLS", "3"))
 SEED = int(os.environ.get("SSI_KILLS_SEED", "1"))
 
 TABLE = """
-name = "killed-nights"
+name = "killed-retrainings"
 title = "One row"
 
 [[rows]]
@@ -40,7 +40,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory):
-    """Start a night of a registered model, in one root."""
+    """Start a retraining of a registered model, in one root."""
     place = tmp_path_factory.mktemp("killed")
     corpus = write_corpus(place / "corpus", *topical())
     (place / "table.toml").write_text(TABLE)

@@ -32,9 +32,11 @@ def opened(machine, monkeypatch):
     return machine
 
 
-def test_a_kill_anywhere_loses_nothing_and_the_next_run_succeeds(opened, night, capsys):
+def test_a_kill_anywhere_loses_nothing_and_the_next_run_succeeds(opened, retraining, capsys):
     began = time.monotonic()
-    assert opened.ended(opened.submit("retrain", **night("undisturbed")))["type"] == "COMPLETED"
+    assert (
+        opened.ended(opened.submit("retrain", **retraining("undisturbed")))["type"] == "COMPLETED"
+    )
     seconds = time.monotonic() - began
     assert_whole("undisturbed", "1")
     draw = random.Random(SEED)
@@ -44,7 +46,7 @@ def test_a_kill_anywhere_loses_nothing_and_the_next_run_succeeds(opened, night, 
         for n in range(KILLS):
             for attempt in count():
                 name = f"killed-{n}-{attempt}"
-                run = opened.submit("retrain", **night(name))
+                run = opened.submit("retrain", **retraining(name))
                 moment = seconds * draw.uniform(0.05, 1.0)
                 time.sleep(moment)
                 before = opened.run(run)["state"]
@@ -57,7 +59,7 @@ def test_a_kill_anywhere_loses_nothing_and_the_next_run_succeeds(opened, night, 
             let_end(opened, run)
             found = assert_whole(name)
 
-            again = opened.ended(opened.submit("retrain", **night(name)))
+            again = opened.ended(opened.submit("retrain", **retraining(name)))
             with capsys.disabled():
                 print(
                     f"\nseed {SEED}: {killed} killed at {moment:.1f} of {seconds:.1f} s, "
@@ -111,7 +113,7 @@ def assert_whole(name, champion=None):
     ]
     for version in tracking.client().search_model_versions(f"name = '{name}'"):
         assert version.status == "READY"
-        assert {"task", "corpus", "code", "split_seed", "run", "night"} <= version.tags.keys()
+        assert {"task", "corpus", "code", "split_seed", "run", "retraining"} <= version.tags.keys()
         assert tracking.client().get_run(version.run_id).info.status == "FINISHED"
     if champion is not None:
         assert found == champion

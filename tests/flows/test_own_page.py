@@ -15,7 +15,13 @@ from tests.flows.pages import REPOSITORY, command_lines, commands
 PAGE = "docs/own-texts.md"
 RUNS = [
     (PAGE, heading)
-    for heading in ("Tables", "A folder", "Night by night", "Judged queries", "A dump of Wikipedia")
+    for heading in (
+        "Tables",
+        "A folder",
+        "Night by retraining",
+        "Judged queries",
+        "A dump of Wikipedia",
+    )
 ]
 """Sections whose commands this file runs; those before them are a story of their own."""
 WORDS = ["car engine wheel road", "moon rocket star orbit", "bread flour oven yeast"]

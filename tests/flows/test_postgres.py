@@ -1,4 +1,4 @@
-"""MLflow and Prefect on PostgreSQL: nights, the alias, and what is read back."""
+"""MLflow and Prefect on PostgreSQL: retrainings, the alias, and what is read back."""
 
 import contextlib
 
@@ -30,9 +30,9 @@ def rows(address, question):
 
 
 @pytest.fixture(scope="module")
-def nights(machine, night, tmp_path_factory):
-    """Two nights by the command, whose challengers both have a run."""
-    settings = night(NAME)
+def retrainings(machine, retraining, tmp_path_factory):
+    """Two retrainings by the command, whose challengers both have a run."""
+    settings = retraining(NAME)
     later = write_corpus(tmp_path_factory.mktemp("later") / "corpus", *topical(220))
     return [
         machine.ssi("retrain", settings["table"], "--corpus", corpus, "--name", NAME)
@@ -41,7 +41,7 @@ def nights(machine, night, tmp_path_factory):
 
 
 @pytest.fixture(params=["server", "database"])
-def opened(request, machine, nights, monkeypatch):
+def opened(request, machine, retrainings, monkeypatch):
     """This process beside the others: by MLflow's server, or straight at its database."""
     stores = {"server": machine.mlflow, "database": machine.stores["MLFLOW_BACKEND_STORE_URI"]}
     monkeypatch.setenv("SSI_ROOT", str(machine.root))
@@ -49,10 +49,13 @@ def opened(request, machine, nights, monkeypatch):
     return request.param
 
 
-def test_both_servers_keep_what_they_know_in_it(machine, nights):
+def test_both_servers_keep_what_they_know_in_it(machine, retrainings):
     mlflow = machine.stores["MLFLOW_BACKEND_STORE_URI"]
     prefect = machine.stores["PREFECT_SERVER_DATABASE_CONNECTION_URL"].replace("+asyncpg", "")
-    assert [night["outcome"] for night in nights] in (["promote", "refuse"], ["promote"] * 2)
+    assert [retraining["outcome"] for retraining in retrainings] in (
+        ["promote", "refuse"],
+        ["promote"] * 2,
+    )
     said = f"select version from model_versions where name = '{NAME}' order by version"
     assert rows(mlflow, said)[0] == (1,)
     assert rows(mlflow, "select name, start_time from runs where status = 'RUNNING'") == []
@@ -62,8 +65,8 @@ def test_both_servers_keep_what_they_know_in_it(machine, nights):
     assert not list(machine.root.rglob("prefect.db"))
 
 
-def test_the_alias_moves_and_its_history_is_read_back(opened, nights):
-    first, second = (night["challenger"] for night in nights)
+def test_the_alias_moves_and_its_history_is_read_back(opened, retrainings):
+    first, second = (retraining["challenger"] for retraining in retrainings)
     before = registry.history(NAME)
     up = registry.promote(second, "by hand", NAME)
     assert registry.run_of(up.version, NAME) == second
@@ -74,26 +77,26 @@ def test_the_alias_moves_and_its_history_is_read_back(opened, nights):
     assert moves[-1] == ("1", "rollback", True)
     assert all(done for _, _, done in moves)
     tags = tracking.client().get_model_version(NAME, "1").tags
-    assert {"task", "corpus", "code", "split_seed", "run", "night", "decision"} <= tags.keys()
+    assert {"task", "corpus", "code", "split_seed", "run", "retraining", "decision"} <= tags.keys()
 
 
-def test_decisions_and_the_files_of_a_model_are_read_back(machine, nights, monkeypatch):
+def test_decisions_and_the_files_of_a_model_are_read_back(machine, retrainings, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(machine.root))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", machine.mlflow)
-    assert [night.run_id for night in decisions.nights(NAME)] == [
-        night["run_id"] for night in reversed(nights)
+    assert [retraining.run_id for retraining in decisions.retrainings(NAME)] == [
+        retraining["run_id"] for retraining in reversed(retrainings)
     ]
     place = tracking.model_directory(f"models:/{NAME}@champion")
     assert (place / "model.json").is_file()
     assert machine.root in place.parents
-    assert tracking.run_report(nights[0]["challenger"]).means["map"] > 0
+    assert tracking.run_report(retrainings[0]["challenger"]).means["map"] > 0
     found = machine.ssi("search", f"models:/{NAME}@champion", "boats1 boats2", "-k", "3")
     assert len(found["results"]) == 3
     left = [path.name for path in (machine.root / ".ssi" / "tmp").iterdir()]
     assert set(left) <= {own_name()}  # what this process has, which is no command
 
 
-def test_no_password_is_shown(machine, nights):
+def test_no_password_is_shown(machine, retrainings):
     from urllib.parse import quote
 
     secret = quote(postgres.PASSWORD, safe="")

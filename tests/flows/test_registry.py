@@ -63,7 +63,7 @@ def test_promotions_and_their_history(name, runs):
     assert registry.champion(name) is None
     assert registry.history(name) == []
     for run in runs:
-        registry.promote(run, f"run {run}", name, tags={"night": "1"})
+        registry.promote(run, f"run {run}", name, tags={"retraining": "1"})
     assert registry.champion(name) == "3"
     assert moves(name) == [
         ("1", None, "promotion", True),
@@ -75,7 +75,7 @@ def test_promotions_and_their_history(name, runs):
     assert registry.run_of("2", name) == runs[1]
     version = tracking.client().get_model_version(name, "2")
     task = tracking.client().get_run(runs[1]).data.tags["task"]
-    assert (version.tags["task"], version.tags["split_seed"], version.tags["night"]) == (
+    assert (version.tags["task"], version.tags["split_seed"], version.tags["retraining"]) == (
         task, "0", "1",
     )  # fmt: skip
     assert tracking.model_directory(f"models:/{name}@champion").is_dir()

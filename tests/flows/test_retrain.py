@@ -1,4 +1,4 @@
-"""Nights of retraining: who becomes champion, who does not, and what stops a night."""
+"""Nights of retraining: who becomes champion, who does not, and what stops a retraining."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.corpus.clicks import logs
 pytestmark = pytest.mark.flow
 
 TABLE = """
-name = "nights"
+name = "retrainings"
 title = "A model that knows nothing, and one that does"
 
 [tasks.links]
@@ -87,7 +87,7 @@ relevant = "translation > link"
 @pytest.fixture(scope="module")
 def corpora(tmp_path_factory):
     """A corpus, one that has grown, and one with half of the data missing."""
-    place = tmp_path_factory.mktemp("nights")
+    place = tmp_path_factory.mktemp("retrainings")
     texts, links = topical(240)
     made = {}
     for name, n in (("first", 200), ("grown", 240), ("halved", 100)):
@@ -108,11 +108,11 @@ def clicks_corpora(tmp_path_factory):
 
 
 @pytest.fixture
-def night(flow_runs, corpora, tmp_path_factory, request):
-    """Run a night of a registered model that is one test's own."""
+def retraining(flow_runs, corpora, tmp_path_factory, request):
+    """Run a retraining of a registered model that is one test's own."""
     from flows import retrain
 
-    table = tmp_path_factory.mktemp("table") / "nights.toml"
+    table = tmp_path_factory.mktemp("table") / "retrainings.toml"
     table.write_text(TABLE)
     name = f"{request.node.originalname[5:35]}-{request.node.callspec.id}"
 
@@ -123,15 +123,15 @@ def night(flow_runs, corpora, tmp_path_factory, request):
     return run
 
 
-def test_a_better_one_takes_over_and_a_worse_one_does_not(night):
+def test_a_better_one_takes_over_and_a_worse_one_does_not(retraining):
     from flows import tracking
     from flows.tracking import decisions, registry
 
-    first = night("first", "nothing")
+    first = retraining("first", "nothing")
     assert (first["outcome"], first["version"], first["number"]) == ("promote", "1", 1)
     assert "first" in first["reason"]
 
-    second = night("first", "TF-IDF")
+    second = retraining("first", "TF-IDF")
     assert (second["outcome"], second["version"], second["number"]) == ("promote", "2", 2)
     assert second["reason"].startswith("all queries: better, map")
     assert "| all queries |" in second["report"]
@@ -141,59 +141,59 @@ def test_a_better_one_takes_over_and_a_worse_one_does_not(night):
     assert decided.metrics["drift/documents"] == decided.metrics["drift/documents_before"] == 200
     assert decided.metrics["drift/change_of_map"] == 0
     version = tracking.client().get_model_version(second["name"], "2")
-    assert (version.tags["night"], version.tags["decision"]) == ("2", second["run_id"])
+    assert (version.tags["retraining"], version.tags["decision"]) == ("2", second["run_id"])
 
-    third = night("grown", "nothing")
+    third = retraining("grown", "nothing")
     assert (third["outcome"], third["version"], third["number"]) == ("refuse", "2", 3)
     assert "not shown to be better" in third["reason"]
 
-    again = night("grown", "nothing")
+    again = retraining("grown", "nothing")
     assert again == {**third, "unchanged": True, "report": third["report"]}
 
     with pytest.raises(BadInput, match="100 documents, 42% of the 240 before") as refused:
-        night("halved", "TF-IDF")
+        retraining("halved", "TF-IDF")
     assert "is not trained on" in str(refused.value)
     assert registry.champion(first["name"]) == "2"
-    stopped, *others = decisions.nights(first["name"])
-    assert (stopped.outcome, [night.outcome for night in others]) == (
+    stopped, *others = decisions.retrainings(first["name"])
+    assert (stopped.outcome, [retraining.outcome for retraining in others]) == (
         "stop", ["refuse", "promote", "promote"],
     )  # fmt: skip
     # Who knows better says so; a stop is no test of the gate.
-    assert night("halved", "TF-IDF", size=0.1)["number"] == 4
+    assert retraining("halved", "TF-IDF", size=0.1)["number"] == 4
 
 
-def test_a_model_that_was_taken_back_is_no_measure(night):
+def test_a_model_that_was_taken_back_is_no_measure(retraining):
     from flows.tracking import registry
 
-    night("first", "nothing")
-    name = night("first", "TF-IDF")["name"]
+    retraining("first", "nothing")
+    name = retraining("first", "TF-IDF")["name"]
     registry.rollback("it is bad", name)
-    # The night that promoted it is known, and does not bring it back.
-    assert night("first", "TF-IDF")["version"] == "1"
+    # The retraining that promoted it is known, and does not bring it back.
+    assert retraining("first", "TF-IDF")["version"] == "1"
     # Against version 1 alone the same is better once more.
-    assert night("grown", "TF-IDF")["version"] == "3"
+    assert retraining("grown", "TF-IDF")["version"] == "3"
 
 
-def test_a_promotion_that_was_killed_is_carried_out_by_the_next_run(night, monkeypatch):
+def test_a_promotion_that_was_killed_is_carried_out_by_the_next_run(retraining, monkeypatch):
     from flows import retrain
     from flows.tracking import registry
 
     with monkeypatch.context() as patch:
         patch.setattr(retrain, "_carry_out", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            night("first", "TF-IDF")
-    last = night("grown", "nothing")
+            retraining("first", "TF-IDF")
+    last = retraining("grown", "nothing")
     assert (last["outcome"], last["version"], last["number"]) == ("refuse", "1", 2)
     assert len(registry.history(last["name"])) == 1
 
 
-def test_a_challenger_starts_from_the_champion(night):
+def test_a_challenger_starts_from_the_champion(retraining):
     from flows import tracking
 
-    first = night("first", "nothing", start="champion")
-    second = night("grown", "nothing", start="champion")
+    first = retraining("first", "nothing", start="champion")
+    second = retraining("grown", "nothing", start="champion")
     # One of another form cannot, and is trained all the same.
-    third = night("grown", "wider", start="champion")
+    third = retraining("grown", "wider", start="champion")
     data = [tracking.client().get_run(n["challenger"]).data for n in (first, second, third)]
     assert "start_version" not in data[0].tags
     assert data[1].tags["start_version"] == f"models:/{first['name']}/1"
@@ -204,23 +204,23 @@ def test_a_challenger_starts_from_the_champion(night):
     assert refused in third["report"]
 
 
-def test_a_night_draws_the_frozen_set_and_renews_it(night, corpora, monkeypatch):
+def test_a_night_draws_the_frozen_set_and_renews_it(retraining, corpora, monkeypatch):
     from flows import frozen, tracking
 
     def judge(found):
         return Path(tracking.client().get_run(found["run_id"]).data.tags["frozen_path"])
 
-    first = night("first", "TF-IDF")
+    first = retraining("first", "TF-IDF")
     place = environment.home() / "frozen" / first["name"]
     assert judge(first) == place / "0001"
     before = store.read(place / "0001", "frozen")
     assert before.parents["collection"] == store.read(corpora["first"]).key
-    assert night("grown", "nothing")["number"] == 2
+    assert retraining("grown", "nothing")["number"] == 2
     later = frozen.now() + timedelta(days=92)
     monkeypatch.setattr(frozen, "now", lambda: later)
-    # Off, it is as it was; on, the new one judges and its nights are counted anew.
-    assert night("grown", "nothing", renew_days=0)["unchanged"]
-    third = night("grown", "nothing")
+    # Off, it is as it was; on, the new one judges and its retrainings are counted anew.
+    assert retraining("grown", "nothing", renew_days=0)["unchanged"]
+    third = retraining("grown", "nothing")
     assert (third["number"], third["outcome"], judge(third)) == (1, "refuse", place / "0002")
     made = store.read(place / "0002", "frozen")
     assert made.parents == {
@@ -230,28 +230,28 @@ def test_a_night_draws_the_frozen_set_and_renews_it(night, corpora, monkeypatch)
     assert made.counts["newest_links"] > 0
     task = tracking.client().get_run(third["challenger"]).data.tags["task_path"]
     assert {before.key, made.key} <= set(store.read(task).parents.values())
-    assert night("grown", "nothing")["unchanged"]
-    fourth = night("grown", "nothing", renew=True)
+    assert retraining("grown", "nothing")["unchanged"]
+    fourth = retraining("grown", "nothing", renew=True)
     assert (fourth["unchanged"], judge(fourth)) == (False, place / "0003")
 
 
-def test_a_model_of_clicks_is_retrained(night, clicks_corpora):
+def test_a_model_of_clicks_is_retrained(retraining, clicks_corpora):
     from flows import tracking
 
-    first = night(clicks_corpora["before"], "TF-IDF clicks")
+    first = retraining(clicks_corpora["before"], "TF-IDF clicks")
     assert (first["outcome"], first["version"]) == ("promote", "1")
-    second = night(clicks_corpora["all"], "TF-IDF clicks")
+    second = retraining(clicks_corpora["all"], "TF-IDF clicks")
     assert (second["number"], second["outcome"]) == (2, "refuse")
     decided = tracking.client().get_run(second["run_id"]).data
     assert decided.metrics["drift/click_rate_before"] > 0.1
     assert decided.metrics["gate/queries"] > 5
-    with pytest.raises(BadInput, match="table 'nights' is trained on 'link' pairs"):
-        night(clicks_corpora["all"], "TF-IDF")
+    with pytest.raises(BadInput, match="table 'retrainings' is trained on 'link' pairs"):
+        retraining(clicks_corpora["all"], "TF-IDF")
     with pytest.raises(BadInput, match="is split by users"):
-        night(clicks_corpora["all"], "TF-IDF sessions")
+        retraining(clicks_corpora["all"], "TF-IDF sessions")
 
 
-def test_a_night_reads_what_is_new_of_click_logs(night, tmp_path):
+def test_a_night_reads_what_is_new_of_click_logs(retraining, tmp_path):
     from flows import tracking
 
     columns = "".join(f'{name} = "{said}"\n' for name, said in logs.COLUMNS.items())
@@ -261,7 +261,7 @@ def test_a_night_reads_what_is_new_of_click_logs(night, tmp_path):
     said = {"clicks": "all", "columns": str(tmp_path / "map.toml"), "paths": [f"{days}/*.csv"]}
 
     def tonight():
-        return night(None, "TF-IDF clicks", clicks=said)
+        return retraining(None, "TF-IDF clicks", clicks=said)
 
     logs.write_csv(days / "1.csv", rows[:2400])
     first = tonight()
@@ -284,13 +284,13 @@ def test_a_night_reads_what_is_new_of_click_logs(night, tmp_path):
             tonight()
 
 
-def test_the_data_of_the_night_before_may_be_gone(night, tmp_path, caplog):
+def test_the_data_of_the_night_before_may_be_gone(retraining, tmp_path, caplog):
     texts, links = topical(240)
     place = str(write_corpus(tmp_path / "corpus", texts, links))
-    night(place, "TF-IDF")
+    retraining(place, "TF-IDF")
     write_corpus(tmp_path / "corpus", texts[:100], [link for link in links if max(link) < 100])
     with pytest.raises(BadInput, match="100 documents, 42% of the 240 before"):
-        night(place, "TF-IDF")
+        retraining(place, "TF-IDF")
     assert "compared with what was noted of it" in caplog.text
 
 
@@ -301,8 +301,8 @@ def test_one_source_is_named():
         RetrainSettings(mates={}, corpus="corpus")
 
 
-def test_a_model_across_languages_is_retrained(night, tmp_path):
-    first = night(str(write_mates(tmp_path / "mates")), "TF-IDF translated")
+def test_a_model_across_languages_is_retrained(retraining, tmp_path):
+    first = retraining(str(write_mates(tmp_path / "mates")), "TF-IDF translated")
     assert (first["outcome"], first["version"]) == ("promote", "1")
-    again = night(str(write_mates(tmp_path / "more", 220)), "TF-IDF translated")
+    again = retraining(str(write_mates(tmp_path / "more", 220)), "TF-IDF translated")
     assert (again["outcome"], again["number"]) == ("refuse", 2)

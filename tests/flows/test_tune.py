@@ -170,8 +170,8 @@ def test_a_task_without_its_test_side_has_none_anywhere(tmp_path, mates_task_dir
     for place in (tmp_path / "task", *mates_task_dirs.values()):
         whole, blind = open_task(place), open_task(place, tested=False)
         assert len(blind.folds) == len(whole.folds)
-        assert set(blind.also) == set(whole.also)
-        for one in (blind, *blind.folds, *blind.also.values()):
+        assert set(blind.auxiliary) == set(whole.auxiliary)
+        for one in (blind, *blind.folds, *blind.auxiliary.values()):
             assert len(one.test) == 0
         for one, other in zip((whole, *whole.folds), (blind, *blind.folds), strict=True):
             assert np.array_equal(one.train.rows, other.train.rows)

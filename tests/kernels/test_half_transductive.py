@@ -30,9 +30,9 @@ def numbers(margin, rate, diagonal_rate, negatives, gamma):
     return Settings(margin, rate, diagonal_rate, np.int64(negatives), second=gamma)
 
 
-def data_of(view, diagonal_view, pairs, barred):
-    indptr = np.concatenate([[0], np.cumsum([len(own) for own in barred])])
-    indices = np.array([d for own in barred for d in sorted(own)], np.int32)
+def data_of(view, diagonal_view, pairs, excluded):
+    indptr = np.concatenate([[0], np.cumsum([len(own) for own in excluded])])
+    indices = np.array([d for own in excluded for d in sorted(own)], np.int32)
     matrices = csr(view), csr(view), csr(diagonal_view), csr(diagonal_view)
     return Data.of(*matrices, np.array(pairs, np.int32), indptr, indices)
 
@@ -109,8 +109,8 @@ def test_sweep_follows_its_naive_twin(diagonal, gamma, negatives):
     p = parameters(rng, diagonal, documents)
     W, v, D = (np.array(a, np.float64) for a in (p.U[:, :N], p.V[:, :N], p.diagonal))
     pairs = [[0, 1], [2, 3], [4, 0], [7, 7]]
-    barred = [{0, 1}, set(), {2, 3, 5}, set(), {0, 4}, set(), set(), set(range(documents))]
-    data = data_of(view, diagonal_view, pairs, barred)
+    excluded = [{0, 1}, set(), {2, 3, 5}, set(), {0, 4}, set(), set(), set(range(documents))]
+    data = data_of(view, diagonal_view, pairs, excluded)
     group = Group("free", diagonal, second=True)
     settings = numbers(margin, rate, 0.01, negatives, gamma)
     totals = swept(group, p, data, documents, 9, settings, steps)
@@ -122,7 +122,7 @@ def test_sweep_follows_its_naive_twin(diagonal, gamma, negatives):
         n, first = -1, None
         for _ in range(negatives):
             drawn = (below(twin, documents) for _ in range(1000))
-            n = next((d for d in drawn if d not in barred[q]), -1)
+            n = next((d for d in drawn if d not in excluded[q]), -1)
             if n < 0:
                 break
             hinge = hinges(W, v, D, x, xd, q, positive, n, margin, diagonal)

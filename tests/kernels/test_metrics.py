@@ -23,12 +23,12 @@ def test_counts_equal_those_of_a_sorted_list(columns):
     scores = np.array([[s for s, _ in columns]], dtype=np.float32)
     rank, above, tied = (np.full(len(relevant), -9, np.int64) for _ in range(3))
     irrelevant = np.zeros(1, np.int64)
-    barred = which("barred")
+    excluded = which("barred")
     rank_relevant(
         scores,
         which("outside", "relevant outside"),
-        np.array([0, len(barred)]),
-        barred,
+        np.array([0, len(excluded)]),
+        excluded,
         np.array([0, len(relevant)]),
         relevant,
         rank,

@@ -242,7 +242,7 @@ def test_below_is_uniform():
 
 
 def naive_sweep(
-    state, pairs, barred, x, U, V, alpha, margin, rate, negatives, warp, steps, squares=None
+    state, pairs, excluded, x, U, V, alpha, margin, rate, negatives, warp, steps, squares=None
 ):
     """The same algorithm with dense float64 vectors and Python sets; squares are AdaGrad's."""
     violated = 0
@@ -253,7 +253,7 @@ def naive_sweep(
             while True:
                 state, z = naive_splitmix(state)
                 n = ((z >> 32) * len(x)) >> 32
-                if n not in barred[q]:
+                if n not in excluded[q]:
                     break
             uq, vp, vn = U.T @ x[q], V.T @ x[p], V.T @ x[n]
             if margin - (uq @ vp + alpha * x[q] @ x[p]) + uq @ vn + alpha * x[q] @ x[n] > 0:
@@ -273,17 +273,17 @@ def naive_sweep(
 
 
 def a_task(rng, documents=20):
-    """Rows, links and what is barred: a naive copy of each, and as the sweep reads them."""
+    """Rows, links and what is excluded: a naive copy of each, and as the sweep reads them."""
     view = rows(rng, documents, density=0.4)
     linked = {i: rng.choice(documents, 3) for i in range(documents)}
     pairs = np.array([[i, j] for i in linked for j in linked[i] if i != j], np.int32)
-    barred = [sorted({i} | {int(b) for a, b in pairs if a == i}) for i in range(documents)]
-    indptr = np.cumsum([0] + [len(b) for b in barred])
+    excluded = [sorted({i} | {int(b) for a, b in pairs if a == i}) for i in range(documents)]
+    indptr = np.cumsum([0] + [len(b) for b in excluded])
     data = Data.of(
         csr(view), csr(view), csr(view), csr(view),
-        pairs, indptr, np.concatenate(barred).astype(np.int32),
+        pairs, indptr, np.concatenate(excluded).astype(np.int32),
     )  # fmt: skip
-    naive = pairs.tolist(), [set(b) for b in barred], view.toarray().astype(np.float64)
+    naive = pairs.tolist(), [set(b) for b in excluded], view.toarray().astype(np.float64)
     return naive, data
 
 

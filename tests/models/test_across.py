@@ -26,7 +26,7 @@ from ssi_core.models.softmax import loss_and_gradients
 from ssi_core.models.trained import Training
 from ssi_core.serving.searcher import texts_of
 from ssi_core.training.descend import SAMPLERS
-from ssi_core.training.sgd import Sgd, barred
+from ssi_core.training.sgd import Sgd, excluded
 from ssi_core.types import BadInput, Pairs
 from tests.kernels.test_sweep import naive_splitmix
 
@@ -122,7 +122,7 @@ def test_the_scratch_of_a_training_has_room_for_the_words_of_either_side(link):
 @pytest.mark.parametrize("measure", ["cosine", "dot"])
 def test_cl_lsi_is_the_svd_of_the_mates_side_by_side(measure, link):
     n = 8
-    rows = link.also["mates"].train.rows
+    rows = link.auxiliary["mates"].train.rows
     Q, D = (texts.matrix("raw").toarray() for texts in (link.queries, link.documents))
     joined = np.hstack([Q[rows[:, 0]], D[rows[:, 1]]]).astype(np.float64)
     _, _, right = np.linalg.svd(joined, full_matrices=False)
@@ -137,17 +137,17 @@ def test_cl_lsi_is_the_svd_of_the_mates_side_by_side(measure, link):
 
 def test_cl_lsi_sees_no_mate_of_the_test(link):
     fit = ClLsi(dimensions=8).fit(link, np.random.default_rng(0))
-    mates = link.also["mates"]
+    mates = link.auxiliary["mates"]
     unseen = dataclasses.replace(mates, test=Pairs.of(()), valid=Pairs.of(()))
     again = ClLsi(dimensions=8).fit(
-        dataclasses.replace(link, also={"mates": unseen}), np.random.default_rng(0)
+        dataclasses.replace(link, auxiliary={"mates": unseen}), np.random.default_rng(0)
     )
     for name, array in fit.arrays.items():
         np.testing.assert_array_equal(array, again.arrays[name])
     nothing = dataclasses.replace(mates, train=Pairs.of(()))
     with pytest.raises(BadInput, match="no mates"):
         ClLsi(dimensions=8).fit(
-            dataclasses.replace(link, also={"mates": nothing}), np.random.default_rng(0)
+            dataclasses.replace(link, auxiliary={"mates": nothing}), np.random.default_rng(0)
         )
 
 
@@ -219,7 +219,7 @@ THREE = [("V_E'V_E",), ("U_E'V_E",), ("V_E'V_E", "U_F'U_F"), ("U_E'V_E", "U_F'V_
 
 def begun(link, beside):
     model = MultiTask(**SMALL, beside=tuple(BESIDE[name] for name in beside))
-    others = {one["task"]: link.also[one["task"]] for one in model.beside}
+    others = {one["task"]: link.auxiliary[one["task"]] for one in model.beside}
     settings = {"rate": 0.1, "margin": 0.3, "init_std": 0.1}
     training = _Training(model, link, others, 5, Course()).begin(settings)
     objectives = [objective for (objective,) in model.groups()]
@@ -264,7 +264,7 @@ def test_steps_agree_with_the_naive_twin(beside, link):
         texts = [
             t.matrix("raw").toarray().astype(np.float64) for t in (task.queries, task.documents)
         ]
-        never = barred(task).toarray()
+        never = excluded(task).toarray()
         state = int(training.arrays[SAMPLERS][0, number, 0])
         naive.append([objective, task.train.rows, never, *texts, state])
     training.sweep(30)
@@ -345,7 +345,7 @@ def test_learnt_on_another_task_it_is_that_tasks_model(link):
     model = ROWS["SSI dictionary"]
     fit = model.fit(link, np.random.default_rng(2))
     plain = dataclasses.replace(model, learn_on=None)
-    other = plain.fit(link.also["monolingual"], np.random.default_rng(2))
+    other = plain.fit(link.auxiliary["monolingual"], np.random.default_rng(2))
     for name, array in fit.arrays.items():
         np.testing.assert_array_equal(array, other.arrays[name])
     assert fit.query_views["dictionary.raw"] is link.queries.views["dictionary.raw"]

@@ -36,7 +36,7 @@ MODELS = [
 )
 def test_a_fit_takes_no_more_than_was_said_and_not_much_less(model, task_dir, tmp_path):
     task = open_task(task_dir)
-    task = replace(task, also={"monolingual": task})
+    task = replace(task, auxiliary={"monolingual": task})
     said = model.cost(task)
     model.fit(task, np.random.default_rng(0))  # compiles
     tracemalloc.start()

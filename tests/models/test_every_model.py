@@ -79,8 +79,8 @@ def build(row):
 def task(task_dir):
     opened = open_task(task_dir)
     # Documents are queries here: the further objectives are the first once more.
-    also = dict.fromkeys(("monolingual", "monolingual_queries"), opened)
-    return dataclasses.replace(opened, also=also)
+    auxiliary = dict.fromkeys(("monolingual", "monolingual_queries"), opened)
+    return dataclasses.replace(opened, auxiliary=auxiliary)
 
 
 class Unreadable:
@@ -93,8 +93,10 @@ class Unreadable:
 @pytest.fixture(scope="module")
 def fits(task):
     """Models of a task whose test pairs nobody can read: no fit may see them."""
-    also = {name: dataclasses.replace(one, test=Unreadable()) for name, one in task.also.items()}
-    unseen = dataclasses.replace(task, test=Unreadable(), also=also)
+    auxiliary = {
+        name: dataclasses.replace(one, test=Unreadable()) for name, one in task.auxiliary.items()
+    }
+    unseen = dataclasses.replace(task, test=Unreadable(), auxiliary=auxiliary)
     return {row: build(row).fit(unseen, np.random.default_rng(7)) for row in ROWS}
 
 

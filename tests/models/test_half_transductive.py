@@ -80,9 +80,9 @@ def test_starts_where_the_functional_phase_ends(task):
 
 
 def test_the_functional_phase_may_learn_on_another_task_first(task):
-    also = dataclasses.replace(task, also={"other": task})
+    auxiliary = dataclasses.replace(task, auxiliary={"other": task})
     model = dataclasses.replace(SMALL, learn_first="other", against="random", warp=True)
-    facts = model.fit(also, np.random.default_rng(0)).facts
+    facts = model.fit(auxiliary, np.random.default_rng(0)).facts
     assert facts["learned_first"]["triples"] == facts["functional_triples"] == 1000
 
 

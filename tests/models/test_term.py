@@ -8,7 +8,7 @@ import pytest
 from ssi_core.features.share import share_of_pairs
 from ssi_core.features.task import open_task
 from ssi_core.models import Bilinear, HalfTransductive, WordPairs
-from ssi_core.training.sgd import barred
+from ssi_core.training.sgd import excluded
 
 pytestmark = pytest.mark.trains
 
@@ -83,8 +83,8 @@ def test_links_left_out_may_be_drawn_as_negatives(task):
     alone = share_of_pairs(task, 0.3)
     kept = {tuple(row) for row in alone.train.rows.tolist()}
     left_out = [row for row in task.train.rows.tolist() if tuple(row) not in kept]
-    assert all(barred(task)[*row] for row in left_out[:50])
-    assert not any(barred(alone)[*row] for row in left_out[:50])
+    assert all(excluded(task)[*row] for row in left_out[:50])
+    assert not any(excluded(alone)[*row] for row in left_out[:50])
 
 
 @pytest.mark.parametrize("pairs", [0.0, -0.5, 1.01, float("nan")])

@@ -19,7 +19,7 @@ FITTED = random_models(0)[0]
 URLS = [f"https://example.org/{n}" if n else None for n in range(len(TEXTS))]
 
 
-def marked(text, *words):
+def subsets(text, *words):
     shown = snippet(text, dict.fromkeys(words, 1.0))
     return shown.text, [shown.text[start:end] for start, end in shown.marks]
 
@@ -27,17 +27,17 @@ def marked(text, *words):
 def test_the_best_part_has_most_of_the_words():
     filler = "The road is long and nobody is on it. " * 20
     text = f"A car. {filler}The old car had an engine of 1886. {filler}"
-    shown, marks = marked(text, "car", "engine", "1886", "the")
+    shown, marks = subsets(text, "car", "engine", "1886", "the")
     assert shown.startswith("The road") or shown.startswith("The old")
     assert "The old car had an engine of 1886." in shown
     assert {"car", "engine", "1886"} <= set(marks)
     assert shown.endswith("…")
     assert len(shown) <= WIDTH + 2
     # Where no word is there, the text begins.
-    assert marked(text, "moon") == (shown_beginning := marked(text)[0], [])
+    assert subsets(text, "moon") == (shown_beginning := subsets(text)[0], [])
     assert shown_beginning.startswith("A car. The road")
-    assert marked("", "car") == ("", [])
-    assert marked("  \n ", "car") == ("", [])
+    assert subsets("", "car") == ("", [])
+    assert subsets("  \n ", "car") == ("", [])
 
 
 def test_words_that_weigh_little_are_not_marked():
@@ -48,7 +48,7 @@ def test_words_that_weigh_little_are_not_marked():
 
 
 def test_a_part_without_sentences_begins_and_ends_with_a_word():
-    shown, marks = marked("word " * 200 + "needle " + "word " * 200, "needle")
+    shown, marks = subsets("word " * 200 + "needle " + "word " * 200, "needle")
     assert marks == ["needle"]
     assert shown.strip("…").split() == [
         "needle" if w == "needle" else "word" for w in shown.strip("…").split()
@@ -58,14 +58,14 @@ def test_a_part_without_sentences_begins_and_ends_with_a_word():
 
 def test_japanese_has_no_blanks():
     text = "東京の電車は速い。" * 40 + "寺の鐘が鳴る。" + "京都の庭は広い。" * 40
-    shown, marks = marked(text, "鐘", "寺")
+    shown, marks = subsets(text, "鐘", "寺")
     assert marks == ["寺", "鐘"]
     assert "寺の鐘が鳴る。" in shown
     assert len(shown) <= WIDTH // 2 + 2
     # What touches is one mark.
-    assert marked("東京都庁", "東京", "都庁")[1] == ["東京都庁"]
+    assert subsets("東京都庁", "東京", "都庁")[1] == ["東京都庁"]
     # Marks count characters: one beyond the first plane is one.
-    assert marked("😀 car 𠮷野", "car") == ("😀 car 𠮷野", ["car"])
+    assert subsets("😀 car 𠮷野", "car") == ("😀 car 𠮷野", ["car"])
 
 
 @given(

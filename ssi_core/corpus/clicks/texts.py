@@ -171,8 +171,8 @@ class Listed:
             for part in self._collection.parts(self._table):
                 names = ("id", "title", "text", "language")
                 frame = files.read_strings([part], *names, remedy=collection.INGEST)
-                for piece in frame.with_row_index("line", 1).iter_slices(_AT_ONCE):
-                    yield piece.with_columns(pl.col("line").cast(pl.Int64))
+                for chunk in frame.with_row_index("line", 1).iter_slices(_AT_ONCE):
+                    yield chunk.with_columns(pl.col("line").cast(pl.Int64))
             return
         self.skipped.clear()
         form = self._form

@@ -67,18 +67,18 @@ class Article:
 
 def plain(sentence: Sentence) -> str:
     """Return a sentence as it is read."""
-    return "".join(piece if isinstance(piece, str) else piece.label for piece in sentence)
+    return "".join(chunk if isinstance(chunk, str) else chunk.label for chunk in sentence)
 
 
 def capitalised(sentence: Sentence) -> Sentence:
-    """Return a sentence with a capital at its start, without empty pieces."""
-    pieces = [piece for piece in sentence if piece != ""]
-    first = pieces[0]
+    """Return a sentence with a capital at its start, without empty chunks."""
+    chunks = [chunk for chunk in sentence if chunk != ""]
+    first = chunks[0]
     if isinstance(first, Anchor):
-        pieces[0] = replace(first, label=first.label[0].upper() + first.label[1:])
+        chunks[0] = replace(first, label=first.label[0].upper() + first.label[1:])
     elif isinstance(first, str):
-        pieces[0] = first[0].upper() + first[1:]
-    return pieces
+        chunks[0] = first[0].upper() + first[1:]
+    return chunks
 
 
 def bare(title: str) -> str:

@@ -98,11 +98,11 @@ def add_sentences(article: Article, world: World, page: int, language: str, dice
     for name, rate in _RATES.items():
         if dice.chance(rate):
             before, after = words.sentences[name].split("{" + name + "}")
-            piece = _piece(name, world, page, language, dice)
-            dice.pick(article.sections)[1].append([before, piece, after])
+            chunk = _chunk(name, world, page, language, dice)
+            dice.pick(article.sections)[1].append([before, chunk, after])
 
 
-def _piece(name: str, world: World, page: int, language: str, dice: Dice) -> Anchor | Markup:
+def _chunk(name: str, world: World, page: int, language: str, dice: Dice) -> Anchor | Markup:
     words = WORDS[language]
     sentences = words.sentences
     if name == "year":
@@ -133,11 +133,11 @@ def wikitext(article: Article, world: World, page: int, language: str, dice: Dic
     """Write an article as wikitext."""
     words = WORDS[language]
     links = [
-        piece
+        chunk
         for _, sentences in article.sections
         for sentence in sentences
-        for piece in sentence
-        if isinstance(piece, Anchor) and piece.page >= 0
+        for chunk in sentence
+        if isinstance(chunk, Anchor) and chunk.page >= 0
     ]
     safe = dice.pick(links).target if links else year_title(some_year(dice), language)
     writer = _Writer(world, language, dice)
@@ -166,10 +166,10 @@ class _Writer:
 
     def sentence(self, sentence: Sentence) -> str:
         return "".join(
-            piece.wikitext if isinstance(piece, Markup)
-            else self.link(piece) if isinstance(piece, Anchor)
-            else piece
-            for piece in sentence
+            chunk.wikitext if isinstance(chunk, Markup)
+            else self.link(chunk) if isinstance(chunk, Anchor)
+            else chunk
+            for chunk in sentence
         )  # fmt: skip
 
     def link(self, anchor: Anchor) -> str:

@@ -107,7 +107,7 @@ class _Writer:
                 sentence.append(self._place())
             else:
                 sentence.append(self._general(part))
-        return [piece for piece in sentence if piece != ""]
+        return [chunk for chunk in sentence if chunk != ""]
 
     def _general(self, field: str) -> str:
         world, page = self._world, self._page

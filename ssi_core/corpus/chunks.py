@@ -20,7 +20,7 @@ import polars as pl
 from ssi_core import collection, store
 from ssi_core.corpus import titles
 from ssi_core.corpus.before import Before, Marks, mark_pages
-from ssi_core.corpus.dump import Piece
+from ssi_core.corpus.dump import Chunk
 from ssi_core.corpus.links import DOCUMENT, EMPTY, REDIRECT
 from ssi_core.corpus.pages import Page, read_pages
 from ssi_core.corpus.readings import CATEGORIES, OTHER, PAGES_SCHEMA, counts_of, digest_words
@@ -33,7 +33,7 @@ _COUNTS = "counts"
 
 
 @dataclass(frozen=True)
-class Pieces:
+class Chunks:
     """Directories of the tables of chunks: all that a worker is given beside its chunk.
 
     ``before`` is an earlier corpus of the same wiki, if its pages may be taken over.
@@ -57,18 +57,18 @@ class Pieces:
         return self._counts(number).exists()
 
     def counts(self, number: int) -> Counter[str]:
-        """Read the counts of a whole piece, see `readings.counts_of`."""
+        """Read the counts of a whole chunk, see `readings.counts_of`."""
         return Counter(json.loads(self._counts(number).read_text()))
 
     def _counts(self, number: int) -> Path:
         return self.directory / _COUNTS / f"{number:05d}.json"
 
     def write(self, number: int, frames: Mapping[str, pl.DataFrame], counts: Counter[str]) -> None:
-        """Write the tables of a piece."""
+        """Write the tables of a chunk."""
         for table, frame in frames.items():
             part = self.part(table, number)
             frame.write_parquet(part, compression="zstd", compression_level=1)
-        # Written last and renamed into place: a piece with counts is whole.
+        # Written last and renamed into place: a chunk with counts is whole.
         store.write_json(self._counts(number), counts)
 
 
@@ -102,7 +102,7 @@ class _Wordings(dict[str, int]):
 
 
 class _Rows:
-    """Rows of pages as they are read; ``place`` is that of a page in its piece."""
+    """Rows of pages as they are read; ``place`` is that of a page in its chunk."""
 
     def __init__(self, site: Site) -> None:
         self.site, self.hidden = site, site.hidden
@@ -192,9 +192,9 @@ def _frame(rows: Sequence[tuple[Any, ...]], schema: Mapping[str, pl.DataType]) -
     return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=dict(schema))
 
 
-def _missing(piece: Piece, marks: Marks, there: set[int]) -> Iterator[tuple[int, Piece]]:
+def _missing(chunk: Chunk, marks: Marks, there: set[int]) -> Iterator[tuple[int, Chunk]]:
     """Yield the pages that are not there, neighbours together, with the place of the first."""
-    xml = piece.xml or b""
+    xml = chunk.xml or b""
     first = 0
     while first < len(marks):
         if first in there:
@@ -203,19 +203,19 @@ def _missing(piece: Piece, marks: Marks, there: set[int]) -> Iterator[tuple[int,
         end = first + 1
         while end < len(marks) and end not in there:
             end += 1
-        # What stands between pages goes along, so that a piece without a known page is unchanged.
+        # What stands between pages goes along, so that a chunk without a known page is unchanged.
         start = marks.stops[first - 1] if first else 0
         stop = marks.stops[end - 1]
-        yield first, replace(piece, start=piece.start + start, xml=xml[start:stop])
+        yield first, replace(chunk, start=chunk.start + start, xml=xml[start:stop])
         first = end
 
 
-def _read(piece: Piece, pieces: Pieces, marks: Marks | None) -> dict[str, pl.DataFrame] | None:
-    """Return the tables of a piece; None where its pages are not those that were marked."""
-    kept = pieces.before.take(marks) if pieces.before and marks else None
+def _read(chunk: Chunk, chunks: Chunks, marks: Marks | None) -> dict[str, pl.DataFrame] | None:
+    """Return the tables of a chunk; None where its pages are not those that were marked."""
+    kept = chunks.before.take(marks) if chunks.before and marks else None
     unchanged = set() if kept is None else set(kept.pages["place"])
-    runs = [(0, piece)] if marks is None else _missing(piece, marks, unchanged)
-    rows = _Rows(pieces.site)
+    runs = [(0, chunk)] if marks is None else _missing(chunk, marks, unchanged)
+    rows = _Rows(chunks.site)
     for first, run in runs:
         for place, page in enumerate(read_pages(run), first):
             rows.add(place, page)
@@ -233,20 +233,20 @@ def _read(piece: Piece, pieces: Pieces, marks: Marks | None) -> dict[str, pl.Dat
     return {TEXTS: texts.drop("place"), PAGES: pages.drop("place")}
 
 
-def read_piece(numbered: tuple[int, Piece], pieces: Pieces) -> Counter[str]:
-    """Write the tables of a piece; returns its counts.
+def read_piece(numbered: tuple[int, Chunk], chunks: Chunks) -> Counter[str]:
+    """Write the tables of a chunk; returns its counts.
 
     Raises
     ------
     BadInput
         A page can't be read, or the corpus before is damaged.
     """
-    number, piece = numbered
-    piece = piece.load()
-    frames = _read(piece, pieces, mark_pages(piece.xml or b"")) or _read(piece, pieces, None)
+    number, chunk = numbered
+    chunk = chunk.load()
+    frames = _read(chunk, chunks, mark_pages(chunk.xml or b"")) or _read(chunk, chunks, None)
     assert frames is not None
     counts = counts_of(frames[PAGES])
-    counts["pages"] += piece.left_out
-    counts["page_too_large"] = piece.left_out
-    pieces.write(number, frames, counts)
+    counts["pages"] += chunk.left_out
+    counts["page_too_large"] = chunk.left_out
+    chunks.write(number, frames, counts)
     return counts

@@ -109,6 +109,13 @@ def test_every_source_says_what_it_is_and_what_each_setting_means(name):
         verb.make_context(name, words[3:], resilient_parsing=True)
 
 
+def test_the_clicks_of_the_sample_are_a_source(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    made = source_named("sample-clicks")(documents=40, seed=1, processes=1).fetched().read()
+    assert made.counts["clicks"] > 0
+    assert set(collection.open_collection(made.path).relations) == {"click"}
+
+
 @pytest.mark.parametrize("name", SOURCES)
 def test_the_function_of_a_source_takes_its_settings(name):
     source = source_named(name)

@@ -42,13 +42,11 @@ class SourceSettings(BaseModel):
         BadInput
             A setting is none of the source, or is wrong.
         """
-        fields = {**type(self).model_fields}
-        name = str(getattr(self, "source"))  # noqa: B009
-        source = source_named(name)
+        source = source_named(self.source)
         given = {
-            field: value
-            for field, info in fields.items()
-            if field not in ("source", *_PLACE) and (value := getattr(self, field)) != info.default
+            name: value
+            for name, field in type(self).model_fields.items()
+            if name not in ("source", *_PLACE) and (value := getattr(self, name)) != field.default
         }
         if foreign := [name for name in given if name not in source.model_fields]:
             raise BadInput(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack
 
+from annotated_types import MaxLen
 from pydantic import BaseModel, ConfigDict, Field
 
 if TYPE_CHECKING:
@@ -38,12 +40,19 @@ class Source(BaseModel):
         Flow whose form has the source: ``ingest``, ``ingest-mates`` or ``ingest-clicks``.
     examples : tuple of str
         Commands that the help shows.
+    reader : str
+        Module and function that make the collection of ``paths`` and the other settings; a source
+        whose settings are not the function's parameters has a `read` of its own.
+    origin : str
+        What the manifest of its collections has as ``source``, if these can be its ``since``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     flow: ClassVar[str] = "ingest"
     examples: ClassVar[tuple[str, ...]] = ()
+    reader: ClassVar[str] = ""
+    origin: ClassVar[str] = ""
 
     def fetched(self, progress: Progress | None = None) -> Source:
         """Return a source whose files are on this machine: this one, or what it has fetched."""
@@ -51,11 +60,15 @@ class Source(BaseModel):
 
     def read(self, **place: Unpack[Place]) -> Artefact:
         """Make the collection, unless it is there."""
-        raise NotImplementedError
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        paths, bounds = given.pop("paths"), type(self).model_fields["paths"].metadata
+        one = any(isinstance(bound, MaxLen) for bound in bounds)
+        made: Artefact = named(self.reader)(paths[0] if one else paths, **given, **place)
+        return made
 
     def follows(self, earlier: Artefact) -> bool:
         """Tell whether an earlier collection can be the ``since`` of this source."""
-        return False
+        return bool(self.origin) and earlier.configuration.get("source") == self.origin
 
     def after(self, earlier: Path) -> Self:
         """Return the source with an earlier collection as ``since``, where that can be."""
@@ -65,6 +78,12 @@ class Source(BaseModel):
         if not free or not self.follows(store.read(earlier)):
             return self
         return self.model_copy(update={"since": earlier})
+
+
+def named(place: str) -> Any:
+    """Return what a place such as ``ssi_core.store:read`` names."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 def files(argument: str, description: str, *, least: int = 1, most: int | None = None) -> Any:

@@ -44,7 +44,7 @@ _ROWS = 2000
 def ingest_trec(
     documents: Sequence[Path],
     topics: Path,
-    judgements: Path,
+    qrels: Path,
     out: Path | None = None,
     *,
     fields: Sequence[str] = ("title",),
@@ -60,7 +60,7 @@ def ingest_trec(
         Files in SGML, plain or compressed.
     topics : Path
         The queries, or a table of two columns: number, tab, text.
-    judgements : Path
+    qrels : Path
         Lines of a query, an iteration, a document and a grade.
     out : Path, optional
         Directory of the corpus; by default one of the store.
@@ -79,13 +79,13 @@ def ingest_trec(
     if unknown := [field for field in fields if field not in FIELDS]:
         raise ValueError(f"fields: {unknown[0]!r}; expected some of {', '.join(FIELDS)}")
     paths = [Path(path) for path in documents]
-    topics, judgements = Path(topics), Path(judgements)
-    parents = inputs.digest_inputs([*paths, topics, judgements], progress=progress)
+    topics, qrels = Path(topics), Path(qrels)
+    parents = inputs.digest_inputs([*paths, topics, qrels], progress=progress)
     make = partial(
         _build,
         documents=paths,
         topics=topics,
-        judgements=judgements,
+        qrels=qrels,
         fields=fields,
         language=language,
         progress=progress,
@@ -94,7 +94,7 @@ def ingest_trec(
         "source": "trec",
         "documents": [path.name for path in paths],
         "topics": topics.name,
-        "judgements": judgements.name,
+        "judgements": qrels.name,
         "fields": list(fields),
         "language": language,
     }
@@ -105,7 +105,7 @@ def _build(
     building: Building,
     documents: Sequence[Path],
     topics: Path,
-    judgements: Path,
+    qrels: Path,
     fields: Sequence[str],
     language: str | None,
     progress: Progress | None,
@@ -123,7 +123,7 @@ def _build(
         schema={"id": pl.String, "text": pl.String},
         orient="row",
     )
-    write_judgements(building, queries, read_qrels(judgements), judgements)
+    write_judgements(building, queries, read_qrels(qrels), qrels)
 
 
 def _blocks(paths: Sequence[Path], progress: Progress | None) -> Iterator[pl.DataFrame]:

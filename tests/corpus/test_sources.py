@@ -1,5 +1,6 @@
 """A source is a class and a line of the registry: a verb, a form and Python follow from it."""
 
+import inspect
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from ssi_core.command.ingest import ingest
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
 from ssi_core.corpus import inputs, own
-from ssi_core.corpus.source import Source, directory, files, option
+from ssi_core.corpus.source import Source, directory, files, named, option
 from ssi_core.corpus.sources import SOURCES, source_named
 from ssi_core.types import BadInput
 
@@ -106,6 +107,24 @@ def test_every_source_says_what_it_is_and_what_each_setting_means(name):
         words = example.split()
         assert words[:3] == ["ssi", "ingest", name]
         verb.make_context(name, words[3:], resilient_parsing=True)
+
+
+def test_the_clicks_of_the_sample_are_a_source(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    made = source_named("sample-clicks")(documents=40, seed=1, processes=1).fetched().read()
+    assert made.counts["clicks"] > 0
+    assert set(collection.open_collection(made.path).relations) == {"click"}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_the_function_of_a_source_takes_its_settings(name):
+    source = source_named(name)
+    if source.reader:
+        known = inspect.signature(named(source.reader)).parameters.keys()
+        assert source.model_fields.keys() - known == {"paths"}
+        assert known >= {"out", "force", "progress"}
+    else:
+        assert source.read is not Source.read
 
 
 def test_the_forms_share_out_the_sources():

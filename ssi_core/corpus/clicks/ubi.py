@@ -27,7 +27,7 @@ from ssi_core.corpus.clicks.check import QUARANTINE, time
 from ssi_core.corpus.clicks.columns import LogForm, LogMap, TextForm
 from ssi_core.corpus.clicks.language import name_language
 from ssi_core.corpus.clicks.lines import PROBLEMS, Place, decoded_lines
-from ssi_core.corpus.clicks.log import kind_of, read_log
+from ssi_core.corpus.clicks.log import kind_of, read_log, text_bytes
 from ssi_core.corpus.clicks.quarantine import Quarantine
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.settle import settle
@@ -35,6 +35,7 @@ from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import PLACEHOLDER, Listed, id_of, write_texts
 from ssi_core.corpus.table import header_of
+from ssi_core.resources import require
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -45,6 +46,7 @@ _FORM = LogMap({"session": "query_id", "position": "ordinal", "clicked": "action
 _WRAPPED = "_source"  # of an exported hit of a search
 _ACTIONS = ({"index"}, {"create"})  # keys of the lines between the documents of a bulk request
 _NUMBER = 1 << 31
+_BASE, _OF_TEXT, _MOST = 150_000_000, 5, 800_000_000  # bytes of memory, as of other logs
 _ROW: dict[str, Any] = {
     "file": pl.Int32, "line": pl.Int64, "session": pl.String, "kind": pl.String,
     "text": pl.String, "ad": pl.String, "position": pl.Int64, "user": pl.String,
@@ -317,7 +319,9 @@ def _build(
     quarantine = Quarantine(
         building.path, building.path, rules.most_broken, "the texts of its objects (--ads)"
     )
-    size = sum(path.stat().st_size for path in paths)
+    size = text_bytes(paths)
+    memory = _BASE + min(_OF_TEXT * size, _MOST)
+    require("the ingestion of UBI", memory=memory, directory=building.path.parent, disk=size)
     events = Shards(building.path / "events", size)
     for number, path in enumerate(paths):
         for documents, broken in _documents(path):

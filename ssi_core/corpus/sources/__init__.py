@@ -6,26 +6,24 @@ the class of a source.
 
 from __future__ import annotations
 
-from importlib import import_module
-
-from ssi_core.corpus.source import Source
+from ssi_core.corpus.source import Source, named
 
 _HERE = "ssi_core.corpus.sources"
 
 SOURCES: dict[str, str] = {
     "wikipedia": f"{_HERE}.wikipedia:Wikipedia",
-    "wikispeedia": f"{_HERE}.wikispeedia:Wikispeedia",
-    "collection": f"{_HERE}.smart:Smart",
+    "wikispeedia": f"{_HERE}.published:Wikispeedia",
+    "collection": f"{_HERE}.published:Smart",
     "mates": f"{_HERE}.mates:Mates",
     "table": f"{_HERE}.table:Table",
     "folder": f"{_HERE}.folder:Folder",
-    "beir": f"{_HERE}.beir:Beir",
-    "trec": f"{_HERE}.trec:Trec",
+    "beir": f"{_HERE}.judged:Beir",
+    "trec": f"{_HERE}.judged:Trec",
     "ir-datasets": f"{_HERE}.irds:IrDatasets",
     "clicks": f"{_HERE}.clicks:Clicks",
-    "wikispeedia-clicks": f"{_HERE}.wikispeedia_clicks:WikispeediaClicks",
+    "wikispeedia-clicks": f"{_HERE}.published:WikispeediaClicks",
     "ubi": f"{_HERE}.ubi:Ubi",
-    "farm-ads": f"{_HERE}.farm_ads:FarmAds",
+    "farm-ads": f"{_HERE}.published:FarmAds",
     "sample": f"{_HERE}.sample:Sample",
     "sample-mates": f"{_HERE}.sample:SampleMates",
     "sample-clicks": f"{_HERE}.sample:SampleClicks",
@@ -43,6 +41,5 @@ def source_named(name: str) -> type[Source]:
     """
     if name not in SOURCES:
         raise ValueError(f"source={name!r}; expected one of {', '.join(SOURCES)}")
-    module, _, kind = SOURCES[name].partition(":")
-    source: type[Source] = getattr(import_module(module), kind)
+    source: type[Source] = named(SOURCES[name])
     return source

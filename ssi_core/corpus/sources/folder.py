@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
 
 from pydantic import Field
 
-from ssi_core.corpus.source import LANGUAGE, Place, Source, directory
-
-if TYPE_CHECKING:
-    from ssi_core.store import Artefact
+from ssi_core.corpus.source import LANGUAGE, Source, directory
 
 
 class Folder(Source):
@@ -28,6 +24,8 @@ class Folder(Source):
         "ssi ingest folder site/ --out corpus",
         "ssi ingest folder site/ --since corpus --out corpus-2",
     )
+    reader = "ssi_core.corpus.folder:ingest_folder"
+    origin = "folder"
 
     paths: tuple[Path, ...] = directory("Folder of the pages")
     language: str | None = LANGUAGE
@@ -35,13 +33,3 @@ class Folder(Source):
         default=None,
         description="Collection of an earlier state: only pages that changed are parsed",
     )
-
-    def follows(self, earlier: Artefact) -> bool:
-        """Tell whether an earlier collection is of a folder."""
-        return earlier.configuration.get("source") == "folder"
-
-    def read(self, **place: Unpack[Place]) -> Artefact:
-        """Make the collection."""
-        from ssi_core.corpus.folder import ingest_folder
-
-        return ingest_folder(self.paths[0], language=self.language, since=self.since, **place)

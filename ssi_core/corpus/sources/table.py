@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
 
 from pydantic import Field, field_validator
 
-from ssi_core.corpus.source import LANGUAGE, Place, Source, files, option
-
-if TYPE_CHECKING:
-    from ssi_core.store import Artefact
+from ssi_core.corpus.source import LANGUAGE, Source, files, option
 
 
 class Table(Source):
@@ -33,6 +29,8 @@ class Table(Source):
         "ssi ingest table part-*.parquet --column text=body --label category",
         "ssi ingest table tuesday.jsonl --since corpus --out corpus-2",
     )
+    reader = "ssi_core.corpus.table:ingest_table"
+    origin = "table"
 
     paths: tuple[Path, ...] = files("DOCUMENTS", "Tables of documents")
     links: tuple[Path, ...] = Field(default=(), description="A table of links; may be repeated")
@@ -63,21 +61,3 @@ class Table(Source):
                     f"{role}={name} is not ROLE=NAME with a ROLE of {', '.join(roles)}"
                 )
         return columns
-
-    def follows(self, earlier: Artefact) -> bool:
-        """Tell whether an earlier collection is of tables."""
-        return earlier.configuration.get("source") == "table"
-
-    def read(self, **place: Unpack[Place]) -> Artefact:
-        """Make the collection."""
-        from ssi_core.corpus.table import ingest_table
-
-        return ingest_table(
-            self.paths,
-            links=self.links,
-            columns=self.columns,
-            labels=self.labels,
-            language=self.language,
-            since=self.since,
-            **place,
-        )

@@ -28,6 +28,7 @@ class Wikipedia(Source):
         "ssi ingest wikipedia --download simplewiki --out corpus",
         "ssi ingest wikipedia enwiki-20240602-pages-articles.xml.bz2 --since corpus --out corpus-2",
     )
+    origin = "wikipedia"
 
     paths: tuple[Path, ...] = files("DUMPS", "Dumps", least=0)
     download: str | None = Field(
@@ -65,14 +66,14 @@ class Wikipedia(Source):
         dump = download_dump(self.download, folder, date=self.date, progress=progress)
         return self.model_copy(update={"paths": (dump,), "download": None})
 
-    def follows(self, earlier: Artefact) -> bool:
-        """Tell whether an earlier collection is of a dump."""
-        return earlier.configuration.get("source") == "wikipedia"
-
     def read(self, **place: Unpack[Place]) -> Artefact:
         """Make the collection."""
         from ssi_core.corpus.mediawiki import ingest_wikipedia
 
         return ingest_wikipedia(
-            self.paths, language=self.language, since=self.since, processes=self.processes, **place
+            self.paths,
+            language=self.language,
+            since=self.since,
+            processes=self.processes,
+            **place,
         )

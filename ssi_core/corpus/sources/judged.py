@@ -1,22 +1,30 @@
-"""Judged queries in the formats of TREC."""
+"""Judged queries in the formats of BEIR and of TREC."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import Literal
 
 from pydantic import Field
 
-from ssi_core.corpus.source import LANGUAGE, Place, Source, files, option
+from ssi_core.corpus.source import LANGUAGE, Source, directory, files, option
 
-if TYPE_CHECKING:
-    from ssi_core.store import Artefact
+
+class Beir(Source):
+    """Read a collection in the format of BEIR: corpus.jsonl, queries.jsonl, qrels/*.tsv."""
+
+    examples = ("ssi ingest beir scifact/ --out corpus",)
+    reader = "ssi_core.corpus.beir:ingest_beir"
+
+    paths: tuple[Path, ...] = directory("Directory of the three")
+    language: str | None = LANGUAGE
 
 
 class Trec(Source):
     """Read a collection of TREC: documents in SGML, topics, judgements."""
 
     examples = ("ssi ingest trec docs/*.gz --topics topics.txt --qrels qrels.txt --out corpus",)
+    reader = "ssi_core.corpus.trec:ingest_trec"
 
     paths: tuple[Path, ...] = files("DOCUMENTS", "Files of documents")
     topics: Path = Field(description="Topics, or lines: number, tab, query")
@@ -25,11 +33,3 @@ class Trec(Source):
         ("title",), "Fields of a topic that make its query; may be repeated", "--field"
     )
     language: str | None = LANGUAGE
-
-    def read(self, **place: Unpack[Place]) -> Artefact:
-        """Make the collection."""
-        from ssi_core.corpus.trec import ingest_trec
-
-        return ingest_trec(
-            self.paths, self.topics, self.qrels, fields=self.fields, language=self.language, **place
-        )

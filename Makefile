@@ -32,6 +32,7 @@ docs: .venv/.stamp
 	rm -rf site
 	mkdir -p .cache && find .cache -maxdepth 1 -type f -delete
 	$(BIN)/zensical build --strict
+	$(BIN)/pytest -q -m "slow or not slow" tests/docs/test_site.py
 
 # Figures of the pages, from docs/results (docs/numbers.md).
 docs-figures: .venv/.stamp

@@ -83,9 +83,20 @@ def task(task_dir):
     return dataclasses.replace(opened, also=also)
 
 
+class Fits(dict):
+    """Row -> its model, fitted when it is first asked for."""
+
+    def __init__(self, task):
+        self.task = task
+
+    def __missing__(self, row):
+        self[row] = build(row).fit(self.task, np.random.default_rng(7))
+        return self[row]
+
+
 @pytest.fixture(scope="module")
 def fits(task):
-    return {row: build(row).fit(task, np.random.default_rng(7)) for row in ROWS}
+    return Fits(task)
 
 
 every = pytest.mark.parametrize("row", ROWS)

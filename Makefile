@@ -7,6 +7,9 @@ BIN := .venv/bin
 demo: .venv/.stamp
 	$(BIN)/ssi demo
 
+# Where an image turns it off, every process that a test starts would compile its Python anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 # A file of tests is of one worker, and the longest begin (tests/conftest.py).
 PYTEST := $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 

@@ -266,7 +266,7 @@ _LEAST, _MOST = 0.895, 0.995
     ids=["known", "estimated"],
 )
 def test_intervals_cover_the_truth(case):
-    for name, row in study(case, logs=200, rounds=60).items():
+    for name, row in study(case, logs=200, rounds=40).items():
         assert row["refused"] == 0
         assert abs(row["estimate"] - row["truth"]) < 4 * row["sd"] / np.sqrt(200), name
         assert _LEAST <= row["coverage"] <= _MOST, name

@@ -215,6 +215,7 @@ def clean():
     return kept | {"MLFLOW_DISABLE_TELEMETRY": "true", "NUMBA_DISABLE_JIT": "1"}
 
 
+@pytest.mark.slow
 def test_a_model_loads_and_ranks_with_its_own_code_and_packages_alone(run, task_dir, tmp_path):
     word = open_task(task_dir).documents.views["raw"].words[-1]
     expected = open_searcher(tracking.searchable_directory(run)).search([word], 3)[0].hits

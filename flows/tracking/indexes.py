@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import ssi_core
@@ -58,7 +58,7 @@ def _add_index(logged: str, place: Path) -> None:
     if _sources(code / ssi_core.__name__) == _sources(models.CODE):
         build_index(fitted, task.documents, index, parents=parents, texts=texts)
     else:
-        _build_with(code, place, task, index, parents)
+        _build_with(code, place, task, index, parents, texts)
     if not models.local(described.artifact_location).is_dir():
         _upload(logged, index)
 
@@ -69,23 +69,33 @@ def _sources(package: Path) -> dict[str, bytes]:
 
 
 _BUILD = """
-import json, sys
+import inspect, json, sys
 from pathlib import Path
-from ssi_core.features.reading import raw_texts
 from ssi_core.features.task import open_task
 from ssi_core.models import load_model
 from ssi_core.serving.index import build_index
 model, task, index = map(Path, sys.argv[1:4])
-parents, texts = json.loads(sys.argv[4]), raw_texts(task)
-build_index(load_model(model), open_task(task).documents, index, parents=parents, texts=texts)
+how = {"parents": json.loads(sys.argv[4]), "texts": [Path(part) for part in sys.argv[5:]]}
+known = inspect.signature(build_index).parameters
+how = {name: value for name, value in how.items() if name in known}
+build_index(load_model(model), open_task(task).documents, index, **how)
 """
 
 
 def _build_with(
-    code: Path, model: Path, task: Task, index: Path, parents: Mapping[str, str]
+    code: Path,
+    model: Path,
+    task: Task,
+    index: Path,
+    parents: Mapping[str, str],
+    texts: Sequence[Path],
 ) -> None:
-    """Build an index with the code that a model brings, which will read it in MLflow's server."""
+    """Build an index with the code that a model brings, which will read it in MLflow's server.
+
+    Code that knows no texts makes an index without them.
+    """
     arguments = [str(model), str(task.path), str(index), json.dumps(dict(parents))]
+    arguments += map(str, texts)
     done = subprocess.run(
         [sys.executable, "-c", _BUILD, *arguments],
         env={**os.environ, "PYTHONPATH": str(code)},

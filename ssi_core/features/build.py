@@ -144,6 +144,7 @@ def _write_task(
         links=counted_rows(collection) if clicked else manifest.get("links", 0),
         views=len(spec.views),
         all_words=spec.words == "all",
+        names=_names(spec, manifest),
     )
     documents = collection.names("documents")
     if documents.is_empty():
@@ -169,6 +170,13 @@ def _write_task(
             queries=None if spec.query_words is None else making.path / QUERY_MATRICES,
             progress=progress,
         )
+
+
+def _names(spec: TaskSpec, manifest: Mapping[str, int]) -> int:
+    """Return how many names of documents are read."""
+    if spec.asks_titles:
+        return manifest.get("documents", 0) + manifest.get("redirects_resolved", 0)
+    return manifest.get("anchors", 0) if spec.relevant == kinds.ANCHOR else 0
 
 
 def _link_texts(making: Making) -> None:

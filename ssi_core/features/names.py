@@ -106,7 +106,7 @@ def without_titles(blocks: Iterator[list[bytes]], titles: pl.Series) -> Iterator
 def _pattern(title: str) -> re.Pattern[str]:
     ways = {title.strip(), re.sub(r"\s*\([^()]*\)$", "", title.strip())} - {""}
     longest_first = sorted(map(re.escape, ways), key=lambda way: (-len(way), way))
-    # Letters of one script with blanks between words: a name does not end within a word there.
+    # A title in Latin letters is no part of a longer word.
     ends = [rf"(?<![a-z0-9]){way}(?![a-z0-9])" for way in longest_first]
     return re.compile("|".join(ends) or r"(?!)", re.IGNORECASE)
 

@@ -116,7 +116,9 @@ def test_an_index_is_brought_to_where_a_server_keeps_the_model(run, monkeypatch)
 
 def test_a_champion_carries_its_index(run):
     registry.promote(run, "the best", "models-champion")
-    assert len(open_searcher(tracking.model_directory("models:/models-champion@champion")).index)
+    index = open_searcher(tracking.model_directory("models:/models-champion@champion")).index
+    assert index.passages is not None
+    assert index.passages[len(index) - 1].text
 
 
 def test_an_index_that_is_named_is_taken_and_none_is_made(run, ssi, task_dir, tmp_path):

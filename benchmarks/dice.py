@@ -17,8 +17,8 @@ from scipy import sparse
 
 from benchmarks.timing import Contestant, Row, cpu_seconds, row, speeds
 from ssi_core import resources
-from ssi_core.features.dice import Matches, dice, memory_of
 from ssi_core.types import TextMatrix
+from ssi_core.views.dice import Matches, dice, memory_of
 
 FREQUENT, K = 30_000, 5
 _SMALL, _ITEMS = 20_000, 2_000

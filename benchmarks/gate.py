@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from ssi_core.evaluation.gate import Rule
 from ssi_core.evaluation.report import load_report
+from ssi_core.monitoring.gate import Rule
 from ssi_core.types import Float64, Report
 
 

@@ -143,8 +143,8 @@ def main() -> None:
     arguments = parser.parse_args()
     from flows.server import Server
     from ssi_core.corpus.mediawiki import ingest_wikipedia
-    from ssi_core.corpus.sample import ENGLISH_DUMP, make_sample
-    from ssi_core.evaluation.gate import Rule
+    from ssi_core.monitoring.gate import Rule
+    from ssi_core.sample import ENGLISH_DUMP, make_sample
 
     place = environment.home() / "month"
     place.mkdir(parents=True, exist_ok=True)

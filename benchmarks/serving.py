@@ -29,13 +29,13 @@ from scipy import sparse
 from benchmarks.load import WORDS, Load
 from benchmarks.timing import Row
 from flows.server import free_port
-from ssi_core.features.tfidf import Weighting
-from ssi_core.features.views import TextView
-from ssi_core.features.vocabulary import Vocabulary
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.serving.index import build_index
 from ssi_core.types import Texts
+from ssi_core.views.text_view import TextView
+from ssi_core.views.tfidf import Weighting
+from ssi_core.views.vocabulary import Vocabulary
 
 _DOCUMENTS, _VOCABULARY, _LENGTH, _DIMENSIONS = 100_000, 30_000, 100, 100
 _CLIENTS, _ROUNDS, _SECONDS = (1, 8, 64), 3, 2.5

@@ -16,9 +16,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from benchmarks.dumps import dump
 from benchmarks.timing import Contestant, Row, row, speeds
 from ssi_core.corpus.mediawiki import ingest_wikipedia
-from ssi_core.features.counting import write_counts, write_views
-from ssi_core.features.lexicon import batches
-from ssi_core.features.tfidf import Weighting
+from ssi_core.views.counting import write_counts, write_views
+from ssi_core.views.lexicon import batches
+from ssi_core.views.tfidf import Weighting
 
 _ARCHIVE = "20newsgroups-bydate/20news-bydate.tar.gz"
 _WORDS, _BYTES = 30_000, 10_000_000

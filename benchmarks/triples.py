@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ssi_core.features.tfidf import Weighting, inverse_document_frequency, weigh
 from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import aligned_empty, csr, padded
 from ssi_core.kernels.structs import Data, Parameters, Work
 from ssi_core.kernels.sweep import draw_negative
+from ssi_core.views.tfidf import Weighting, inverse_document_frequency, weigh
 
 DOCUMENTS, WORDS = 20_000, 30_000
 _TOKENS, _SUBJECTS, _OWN_WORDS, _LINKS = 150, 200, 150, 5

@@ -18,7 +18,7 @@ from flows import environment
 from ssi_core import integrity, store
 from ssi_core.code import digest_of
 from ssi_core.experiment import Row, Table
-from ssi_core.features import cold
+from ssi_core.tasks import cold
 from ssi_core.training.descend import Diverged
 from ssi_core.types import Refused
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flows.frozen import source_with_key
 from flows.tracking import decisions
-from ssi_core.features.drift import Limits, Profile, changes, problems, profile
+from ssi_core.monitoring.drift import Limits, Profile, changes, problems, profile
 
 logger = logging.getLogger(__name__)
 

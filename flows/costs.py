@@ -13,9 +13,9 @@ from flows import environment
 from ssi_core import resources
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.experiment import Row
-from ssi_core.features.task import open_task
 from ssi_core.models.base import Model
 from ssi_core.resources import FEWER, Cost
+from ssi_core.tasks.task import open_task
 from ssi_core.types import Task
 
 _WORKER = 450_000_000

@@ -36,8 +36,8 @@ def measure(settings: EvaluateSettings) -> dict[str, float]:
     from flows.tracking import model_directory
     from ssi_core.evaluation.evaluate import evaluate as evaluate_model
     from ssi_core.evaluation.folds import fold_of
-    from ssi_core.features.task import open_task
     from ssi_core.models import load_model
+    from ssi_core.tasks.task import open_task
 
     how = settings.model_dump(exclude={"model", "task", "fold"})
     fitted = load_model(model_directory(settings.model))

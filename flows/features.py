@@ -11,7 +11,7 @@ from pydantic import Field
 
 from flows.steps import begin, progress, show_counts, worth_retrying
 from ssi_core.experiment import Table
-from ssi_core.features.spec import TaskSpec
+from ssi_core.tasks.spec import TaskSpec
 
 
 class FeaturesSettings(TaskSpec):
@@ -49,7 +49,7 @@ class FeaturesSettings(TaskSpec):
 )
 def build(settings: FeaturesSettings) -> str:
     """Count words, weigh them, split the pairs."""
-    from ssi_core.features.task import build_task
+    from ssi_core.tasks.task import build_task
 
     artefact = build_task(
         Path(settings.corpus),

@@ -15,10 +15,10 @@ from typing import NamedTuple
 from flows import environment
 from ssi_core import store
 from ssi_core.collection import JUDGEMENT, open_collection
-from ssi_core.features import judged
-from ssi_core.features.frozen import KIND, drawn_at, freeze, open_frozen, raw_of
-from ssi_core.features.labels import marked_by
-from ssi_core.features.unseen import MOST_UNKNOWN, Raw, require_known, require_scores
+from ssi_core.tasks import judged
+from ssi_core.tasks.frozen import KIND, drawn_at, freeze, open_frozen, raw_of
+from ssi_core.tasks.labels import marked_by
+from ssi_core.tasks.unseen import MOST_UNKNOWN, Raw, require_known, require_scores
 from ssi_core.types import BadInput, Fitted, Task
 
 logger = logging.getLogger("flows.frozen")

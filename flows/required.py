@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ssi_core import store
 from ssi_core.experiment import Row, Table
-from ssi_core.features.spec import TaskSpec
+from ssi_core.tasks.spec import TaskSpec
 from ssi_core.types import BadInput, Task
 
 

@@ -35,12 +35,12 @@ from flows.workers import Workers
 from ssi_core import store
 from ssi_core.code import digest_of
 from ssi_core.collection import ANCHOR, CLICK, JUDGEMENT, open_collection
-from ssi_core.evaluation.gate import Decision, Rule, best_so_far, decide
 from ssi_core.evaluation.report import load_report, save_report
 from ssi_core.experiment import TaskSpec
-from ssi_core.features.drift import Limits
-from ssi_core.features.frozen import drawn_at, open_frozen
 from ssi_core.models.base import UnfitStart
+from ssi_core.monitoring.drift import Limits
+from ssi_core.monitoring.gate import Decision, Rule, best_so_far, decide
+from ssi_core.tasks.frozen import drawn_at, open_frozen
 from ssi_core.types import BadInput, Report
 
 # By its own name: a deployment loads this file under another.

@@ -29,10 +29,10 @@ from ssi_core import files, resources
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES, standard_error
 from ssi_core.experiment import Row, Table
-from ssi_core.features.blind import training_part
-from ssi_core.features.task import open_task
 from ssi_core.models import MODELS
 from ssi_core.models.base import FittedModel
+from ssi_core.tasks.blind import training_part
+from ssi_core.tasks.task import open_task
 from ssi_core.threads import threads as limited
 from ssi_core.training.descend import Diverged
 from ssi_core.types import BadInput, Float64, Task, Watch

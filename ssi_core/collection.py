@@ -125,7 +125,7 @@ class Collection:
 
     @property
     def relevant(self) -> tuple[str, ...]:
-        """Name what may be relevant to a query here, in the words of `features.spec.TaskSpec`."""
+        """Name what may be relevant to a query here, in the words of `tasks.spec.TaskSpec`."""
         kinds = (CLICK, JUDGEMENT, TRANSLATION, LINK, ANCHOR)
         names = [name for name in kinds if name in self.relations]
         both = TRANSLATION in names and LINK in names

@@ -230,7 +230,7 @@ class Task:
         is one division only. The sides above are those of the first fold.
     cold : int32 array or None
         Document rows that training never sees, ascending; None: there are none. See
-        `features.cold.training_part`.
+        `tasks.cold.training_part`.
     slates : mapping
         Side ("valid", "test") -> `Slates`; empty where nothing is known of what was shown.
     shown : Shown or None

@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from flows import migration
 from flows.environment import import_path
-from ssi_core.features.task import build_task
+from ssi_core.tasks.task import build_task
 from tests import trains
 from tests.corpora import topical, write_corpus, write_mates
 

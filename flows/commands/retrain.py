@@ -58,7 +58,7 @@ def freeze(
     CORPUS is a collection: documents ask, and what they link to answers; or pages, and what was
     clicked on them; or texts in another language.
     """
-    from ssi_core.features.frozen import freeze as draw
+    from ssi_core.tasks.frozen import freeze as draw
 
     chosen: dict[str, Any] = {"queries": queries, "pool": pool, "split_seed": split_seed}
     return artefact_outcome(

@@ -145,10 +145,10 @@ def evaluate(
     from ssi_core.evaluation.evaluate import evaluate as measure
     from ssi_core.evaluation.folds import pooled
     from ssi_core.evaluation.trec import write_folds
-    from ssi_core.features.labels import FEWEST
     from ssi_core.files import writing
     from ssi_core.models import load_model
     from ssi_core.serving.searcher import model_in
+    from ssi_core.tasks.labels import FEWEST
 
     if (task is None) == (on is None):
         raise click.UsageError("Name what to measure on: either --task or --on.")
@@ -262,9 +262,9 @@ def _folds(
     """Yield the folds of a task that are asked for, each with the model that was trained in it."""
     from flows import tracking
     from ssi_core.evaluation.folds import fold_of
-    from ssi_core.features.task import open_task
     from ssi_core.models import load_model
     from ssi_core.serving.searcher import model_in
+    from ssi_core.tasks.task import open_task
 
     opened = open_task(task)
     if Path(model).is_dir() or not opened.folds:

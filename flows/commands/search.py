@@ -190,8 +190,8 @@ def _by_model(model: str, words: Sequence[str], k: int) -> dict[str, list[Neighb
 
 
 def _by_dice(task: Path, words: Sequence[str], k: int, most: int) -> dict[str, list[Neighbour]]:
-    from ssi_core.features.task import open_task
     from ssi_core.serving.neighbours import dice_neighbours
+    from ssi_core.tasks.task import open_task
 
     opened = open_task(task)
     return {word: dice_neighbours(opened, word, k, most) for word in words}
@@ -249,12 +249,12 @@ def explain(model: str, query: str, document: str, k: int, index: Path | None) -
 def index(model: str, task: Path, out: Path, words: bool, texts: bool, force: bool) -> Outcome:
     """Index the documents of a task under a model."""
     from flows.costs import require_index
-    from ssi_core.features.reading import raw_texts
-    from ssi_core.features.task import open_task
     from ssi_core.models import load_model
     from ssi_core.serving.index import build_index
     from ssi_core.serving.searcher import model_in
     from ssi_core.store import digest_file
+    from ssi_core.tasks.reading import raw_texts
+    from ssi_core.tasks.task import open_task
 
     directory = model_in(directory_of(model))
     fitted, opened = load_model(directory), open_task(task)

@@ -10,7 +10,7 @@ from mlflow.types import ColSpec, DataType, Schema
 from mlflow.types.schema import Array
 
 from ssi_core import store
-from ssi_core.features.task import open_task
+from ssi_core.tasks.task import open_task
 from ssi_core.types import Task
 
 

@@ -14,7 +14,7 @@ from flows.processes import own_name
 from flows.tracking.database import client, experiment_id, plain, search
 from flows.tracking.origin import origin
 from flows.tracking.rows import end_abandoned
-from ssi_core.evaluation.gate import Decision, Judgement
+from ssi_core.monitoring.gate import Decision, Judgement
 
 EXPERIMENT = "retrain"
 

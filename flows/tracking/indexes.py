@@ -19,10 +19,10 @@ from flows.processes import own_name
 from flows.tracking import models
 from flows.tracking.database import client
 from ssi_core import store
-from ssi_core.features.reading import raw_texts
-from ssi_core.features.task import open_task
 from ssi_core.models import load_model
 from ssi_core.serving.index import build_index
+from ssi_core.tasks.reading import raw_texts
+from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput, Task
 
 logger = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ def _sources(package: Path) -> dict[str, bytes]:
 _BUILD = """
 import inspect, json, sys
 from pathlib import Path
-from ssi_core.features.task import open_task
+from ssi_core.tasks.task import open_task
 from ssi_core.models import load_model
 from ssi_core.serving.index import build_index
 model, task, index = map(Path, sys.argv[1:4])

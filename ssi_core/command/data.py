@@ -67,8 +67,8 @@ def sample(directory: Path, documents: int, seed: int) -> Outcome:
 
     The text is synthetic: pages on one subject use different words for one thing.
     """
-    from ssi_core.corpus.sample import write_sample
     from ssi_core.files import writing
+    from ssi_core.sample import write_sample
 
     with writing(directory), progress("sample") as tell:
         counts = write_sample(directory, documents=documents, seed=seed, progress=tell)

@@ -21,7 +21,7 @@ def _words(context: click.Context, option: click.Parameter, value: str | None) -
 
 
 def _views(context: click.Context, option: click.Parameter, value: str | None) -> list[str] | None:
-    from ssi_core.features.hashing import parse_view
+    from ssi_core.views.hashing import parse_view
 
     if value is None:
         return None
@@ -43,7 +43,7 @@ class Features(Verb):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters; the fields come after the first two."""
         from ssi_core.command.fields import parameters
-        from ssi_core.features.spec import TaskSpec
+        from ssi_core.tasks.spec import TaskSpec
 
         if "relevant" not in {one.name for one in self.params}:
             self.params[2:2] = parameters(TaskSpec, _CALLBACKS)
@@ -97,8 +97,8 @@ def features(
     larger corpus, once for all queries; --pool N draws N, --pool 0 takes all.
     """
     from ssi_core.collection import open_collection
-    from ssi_core.features.spec import only_relevant, read_spec
-    from ssi_core.features.task import build_task
+    from ssi_core.tasks.spec import only_relevant, read_spec
+    from ssi_core.tasks.task import build_task
 
     chosen = {name: value for name, value in fields.items() if value is not None}
     if "relevant" not in chosen:

@@ -11,10 +11,10 @@ import polars as pl
 from ssi_core.collection import CLICK
 from ssi_core.evaluation.evaluate import blocks
 from ssi_core.evaluation.scorer import Scorer, length, refuse_nan, score_pairs, take
-from ssi_core.features.linked import Side, number_of, read_linked
-from ssi_core.features.reading import texts_at
-from ssi_core.features.unseen import texts_in_views
 from ssi_core.kernels.topk import top_k
+from ssi_core.tasks.linked import Side, number_of, read_linked
+from ssi_core.tasks.reading import texts_at
+from ssi_core.tasks.unseen import texts_in_views
 from ssi_core.types import Fitted, Float32, Int32, Int64, Vectors
 
 Among: TypeAlias = Literal["all", "shown"]

@@ -7,6 +7,6 @@ is an error that names the file, the key and what is known.
 
 from ssi_core.experiment.tables import PrintedRow, Published, Row, Table
 from ssi_core.experiment.toml import load_table, parse_table
-from ssi_core.features.spec import TaskSpec
+from ssi_core.tasks.spec import TaskSpec
 
 __all__ = ["PrintedRow", "Published", "Row", "Table", "TaskSpec", "load_table", "parse_table"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssi_core.evaluation.claims import Claim
 from ssi_core.experiment.strict import instead, read, tables
-from ssi_core.features.spec import TaskSpec
+from ssi_core.tasks.spec import TaskSpec
 from ssi_core.types import BadInput
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ssi_core.experiment.claimed import read_claims, without
 from ssi_core.experiment.names import check_name
 from ssi_core.experiment.strict import instead, mapping, read, tables
 from ssi_core.experiment.tables import PrintedRow, Published, Row, Table
-from ssi_core.features.spec import TaskSpec, read_spec
+from ssi_core.tasks.spec import TaskSpec, read_spec
 from ssi_core.types import BadInput
 
 

@@ -16,11 +16,11 @@ from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.show import html_table, text_table
 from ssi_core.face.task import Task
-from ssi_core.features.unseen import Raw, require_known, texts_in_views
 from ssi_core.models.base import FittedModel
 from ssi_core.serving import explain, searcher
 from ssi_core.serving.index import KIND, build_index, open_index
 from ssi_core.serving.ranked import Hit
+from ssi_core.tasks.unseen import Raw, require_known, texts_in_views
 from ssi_core.types import Texts
 
 

@@ -15,10 +15,10 @@ from ssi_core.collection import open_collection
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.show import UNCUT, facts_table, html_table, text_table
-from ssi_core.features.build import build_task
-from ssi_core.features.spec import Relevant, Split, only_relevant, spec_of
-from ssi_core.features.task import open_task
 from ssi_core.store import Artefact
+from ssi_core.tasks.build import build_task
+from ssi_core.tasks.spec import Relevant, Split, only_relevant, spec_of
+from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
 
 VIEWS = ("counts", "raw", "sublinear", "sublinear:50", "sublinear:200")

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from ssi_core import files, integrity, store
 from ssi_core.evaluation.evaluate import Validator
-from ssi_core.features.blind import training_part
-from ssi_core.features.cold import without_cold
-from ssi_core.features.hashing import load_view
 from ssi_core.models import bounds
 from ssi_core.resources import Cost
+from ssi_core.tasks.blind import training_part
+from ssi_core.tasks.cold import without_cold
 from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, Vectors, View, Watch
+from ssi_core.views.hashing import load_view
 
 Side: TypeAlias = Literal["query", "document"]
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]

@@ -14,12 +14,12 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.evaluation.evaluate import Validator
-from ssi_core.features.translations import MATES
 from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Count, Dimensions, Values
 from ssi_core.models.lsi import cosine_words, grid, tuning_memory, unit
 from ssi_core.models.svd import Factors, leading_vectors, memory_of
 from ssi_core.resources import Cost
+from ssi_core.tasks.translations import MATES
 from ssi_core.types import BadInput, Float32, Int32, Task, Texts, Vectors
 
 

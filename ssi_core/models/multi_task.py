@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from ssi_core.features.translations import MONOLINGUAL
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.terms import Groups, Objective, Term
+from ssi_core.tasks.translations import MONOLINGUAL
 
 
 @dataclass(frozen=True)

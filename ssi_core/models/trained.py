@@ -16,7 +16,6 @@ from ssi_core.evaluation.candidates import Side as EvaluatedSide
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.evaluation.slates import SlateValidator
-from ssi_core.features.share import share_of_pairs
 from ssi_core.kernels.sparse import padded
 from ssi_core.kernels.structs import Parameters, Settings
 from ssi_core.kernels.sweep import Group as Kernels
@@ -33,6 +32,7 @@ from ssi_core.models.bounds import (
     Weight,
 )
 from ssi_core.resources import Cost
+from ssi_core.tasks.share import share_of_pairs
 from ssi_core.training.embedding import shared_words
 from ssi_core.training.sgd import Group, Sgd, training_data
 from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, View
@@ -85,7 +85,7 @@ class Trained(Model):
     validation_queries : int
         Queries of the rank loss on validation.
     pairs : float
-        Share of the training pairs that is learnt from (`features.share`). The other pairs are
+        Share of the training pairs that is learnt from (`tasks.share`). The other pairs are
         treated like test pairs: they may be sampled as negatives and count as irrelevant in the
         training rank loss. Validation and test stay the same, so that shares can be compared.
     curves : bool

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from ssi_core import files, store
 from ssi_core.evaluation.scorer import refuse_nan
-from ssi_core.features.csr_writer import CsrWriter
 from ssi_core.models.base import FittedModel
 from ssi_core.serving.passages import Passages, write_passages
 from ssi_core.types import BadInput, Progress, TextMatrix, Texts, Vectors, View
+from ssi_core.views.csr_writer import CsrWriter
 
 KIND = "index"
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssi_core.features.dice import dice
-from ssi_core.features.hashing import HashedView
-from ssi_core.features.tfidf import COUNTS
-from ssi_core.features.views import TextView
 from ssi_core.models.base import FittedModel
 from ssi_core.serving.searcher import texts_of
 from ssi_core.types import BadInput, Float32, Int32, Task
+from ssi_core.views.dice import dice
+from ssi_core.views.hashing import HashedView
+from ssi_core.views.text_view import TextView
+from ssi_core.views.tfidf import COUNTS
 
 
 @dataclass(frozen=True)

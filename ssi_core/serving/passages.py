@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from ssi_core import files, store
-from ssi_core.features.csr_writer import GrowingArray
 from ssi_core.types import BadInput
+from ssi_core.views.csr_writer import GrowingArray
 
 LONGEST = 20_000
 """Characters that are kept of a text."""

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from ssi_core import store
 from ssi_core.evaluation.scorer import refuse_nan
-from ssi_core.features.views import TextView
 from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Side
 from ssi_core.serving.index import Index, open_index
 from ssi_core.serving.ranked import Hit, Ranked, exactly
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Texts, Vectors, View
+from ssi_core.views.text_view import TextView
 
 # Scores of one block of queries: 2^26 of them are 256 MiB.
 _SCORES = 1 << 26

@@ -5,7 +5,7 @@ et al. 2010, section 4). A language is an entry of `LANGUAGES`; any other langua
 that is neither letter nor digit, and runs in a script without blanks between words become pairs of
 letters. A text with a letter or a digit has a word, in every language.
 
-`tokenize` is the definition; `ssi_core.features.lexicon` gives the same words from UTF-8 bytes,
+`tokenize` is the definition; `ssi_core.views.lexicon` gives the same words from UTF-8 bytes,
 many times faster where a rule works on chunks.
 """
 

@@ -12,8 +12,8 @@ from ssi_core.command.library import library
 from ssi_core.command.verb import run
 from ssi_core.corpus.collections import ingest_collection
 from ssi_core.corpus.sources.irds import IrDatasets
-from ssi_core.features.spec import TaskSpec
-from ssi_core.features.task import build_task, open_task
+from ssi_core.tasks.spec import TaskSpec
+from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpus.dumps import real_data
 from tests.flows.pages import REPOSITORY

@@ -13,7 +13,7 @@ from ssi_core.corpus.collections import ingest_collection
 from ssi_core.corpus.folder import ingest_folder, read_page
 from ssi_core.corpus.table import ingest_table
 from ssi_core.corpus.trec import ingest_trec, read_topics
-from ssi_core.features.task import build_task, open_task
+from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import judged_pairs
 from tests.corpus.dumps import real_data

@@ -12,18 +12,18 @@ import pytest
 
 from ssi_core.collection import open_collection
 from ssi_core.corpus.mediawiki import ingest_wikipedia
-from ssi_core.corpus.sample import (
+from ssi_core.sample import (
     EXAMINATION,
     ad_relevance,
     plan_world,
     sample_pages,
     write_sample,
 )
-from ssi_core.corpus.sample.clicks import ads_of, click_log
-from ssi_core.corpus.sample.dumps import whole_file
-from ssi_core.corpus.sample.lexicon import CONCEPTS_A_SUBJECT, load_lexicon
-from ssi_core.corpus.sample.names import first_name_of, name_of
-from ssi_core.corpus.sample.prose_en import write_english
+from ssi_core.sample.clicks import ads_of, click_log
+from ssi_core.sample.dumps import whole_file
+from ssi_core.sample.lexicon import CONCEPTS_A_SUBJECT, load_lexicon
+from ssi_core.sample.names import first_name_of, name_of
+from ssi_core.sample.prose_en import write_english
 
 EXPORT = "{http://www.mediawiki.org/xml/export-0.11/}"
 DOCUMENTS = 200

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssi_core.corpus import packed, sqldump
-from ssi_core.corpus.sample.dumps import LanglinksWriter
+from ssi_core.sample.dumps import LanglinksWriter
 from ssi_core.types import BadInput
 from tests.corpus.dumps import real_data
 

@@ -24,9 +24,9 @@ from flows.cli import cli
 from ssi_core.evaluation.claims import Claim
 from ssi_core.experiment.strict import instead
 from ssi_core.experiment.tables import PrintedRow, Published, Row, Table
-from ssi_core.features.spec import TaskSpec
 from ssi_core.models import MODELS
 from ssi_core.models.trained import Trained
+from ssi_core.tasks.spec import TaskSpec
 from ssi_core.types import BadInput
 
 CLASSES: Mapping[str, type] = {

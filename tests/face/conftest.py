@@ -5,7 +5,7 @@ import pytest
 
 from ssi_core.collection import open_collection
 from ssi_core.corpus.mediawiki import ingest_wikipedia
-from ssi_core.corpus.sample import write_sample
+from ssi_core.sample import write_sample
 
 
 @pytest.fixture(autouse=True)

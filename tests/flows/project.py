@@ -42,11 +42,11 @@ def write_dump(path: Path) -> Path:
 def make(directory: Path) -> Path:
     """Write ``dump.xml.bz2``, ``corpus``, ``task``, and two models with an index each."""
     from ssi_core.corpus.mediawiki import ingest_wikipedia
-    from ssi_core.features.reading import raw_texts
-    from ssi_core.features.task import build_task, open_task
     from ssi_core.models.lsi import Lsi
     from ssi_core.models.tfidf import TfIdf
     from ssi_core.serving.index import build_index
+    from ssi_core.tasks.reading import raw_texts
+    from ssi_core.tasks.task import build_task, open_task
 
     dump = write_dump(directory / "dump.xml.bz2")
     ingest_wikipedia([dump], directory / "corpus", processes=1)

@@ -15,7 +15,7 @@ from flows.frozen import draw
 from flows.tracking import registry
 from ssi_core import store
 from ssi_core.experiment import parse_table
-from ssi_core.features.task import open_task
+from ssi_core.tasks.task import open_task
 from tests.flows import comparisons, project
 
 TABLES = """

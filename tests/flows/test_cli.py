@@ -13,7 +13,7 @@ from flows.cli import cli
 from ssi_core.command.verb import Outcome, Verb, Verbs, kind_of, run
 from ssi_core.corpus.sources.published import Wikispeedia
 from ssi_core.corpus.sources.wikipedia import Wikipedia
-from ssi_core.features.task import open_task
+from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput, Refused
 from tests.corpus.test_collections import write
 from tests.flows.project import PAGES, write_dump

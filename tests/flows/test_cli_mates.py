@@ -3,7 +3,7 @@
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.sample import write_sample
+from ssi_core.sample import write_sample
 from ssi_core.types import BadInput
 from tests.corpus.kyoto import release
 

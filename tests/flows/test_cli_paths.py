@@ -11,7 +11,7 @@ import pytest
 
 from flows.cli import cli
 from ssi_core.command.verb import run
-from ssi_core.corpus.sample import write_sample
+from ssi_core.sample import write_sample
 from tests.corpus import kyoto, test_collections, test_wikispeedia
 from tests.corpus.clicks import logs, test_farm_ads, test_wikispeedia_clicks
 from tests.flows.conftest import TINY
@@ -29,9 +29,9 @@ def place(tmp_path_factory):
     from ssi_core.corpus.clicks.rules import Rules
     from ssi_core.corpus.mediawiki import ingest_wikipedia
     from ssi_core.corpus.pairing import ingest_mates
-    from ssi_core.features.task import build_task, open_task
     from ssi_core.models.lsi import Lsi
     from ssi_core.serving.index import build_index
+    from ssi_core.tasks.task import build_task, open_task
 
     directory = tmp_path_factory.mktemp("Ünï [cöde] dir")
     there = directory / "in püt"

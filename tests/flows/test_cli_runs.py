@@ -16,7 +16,7 @@ from flows import saved
 from flows.cli import cli
 from flows.server import free_port
 from ssi_core.command.verb import run
-from ssi_core.features.task import build_task
+from ssi_core.tasks.task import build_task
 from tests.corpora import topical, write_corpus
 
 

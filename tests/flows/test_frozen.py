@@ -7,7 +7,7 @@ import pytest
 
 from flows import environment, frozen
 from ssi_core import store
-from ssi_core.features import frozen as features
+from ssi_core.tasks import frozen as features
 from tests.corpora import topical, write_corpus
 
 TODAY = datetime(2026, 3, 1, tzinfo=UTC)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation.comparison import value_text
-from ssi_core.features.task import open_task
 from ssi_core.models import Bilinear
+from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
 
 TABLE = """

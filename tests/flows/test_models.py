@@ -24,10 +24,10 @@ from flows.tracking import models, registry
 from flows.tracking.requirements import requirements
 from ssi_core import store
 from ssi_core.experiment import parse_table
-from ssi_core.features.task import build_task, open_task
 from ssi_core.models import MODELS
 from ssi_core.serving.index import open_index
 from ssi_core.serving.searcher import open_searcher
+from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import write_corpus
 from tests.flows import comparisons

@@ -16,9 +16,9 @@ from ssi_core.command.verb import run
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.features.task import build_task, open_task
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.store import read
+from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import judged_pairs, topical, write_collection, write_corpus, write_mates
 from tests.corpus.clicks import logs

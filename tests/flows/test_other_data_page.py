@@ -12,8 +12,8 @@ from ssi_core.corpus.collections import ingest_collection
 from ssi_core.corpus.kyoto import ingest_kyoto
 from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.corpus.wikispeedia import ingest_wikispeedia
-from ssi_core.features.task import build_task, open_task
 from ssi_core.models.tfidf import TfIdf
+from ssi_core.tasks.task import build_task, open_task
 from tests.corpus.dumps import real_data
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -14,7 +14,7 @@ from flows.cli import cli
 from flows.tracking import registry
 from ssi_core.command.verb import run as command
 from ssi_core.experiment import parse_table
-from ssi_core.features.task import open_task
+from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
 from tests.flows import comparisons
 

@@ -15,9 +15,9 @@ from ssi_core.command.verb import run as ssi
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.trec import write_trec
 from ssi_core.experiment import parse_table
-from ssi_core.features.task import build_task, open_task
 from ssi_core.models import MODELS, load_model
 from ssi_core.models.tfidf import TfIdf
+from ssi_core.tasks.task import build_task, open_task
 from ssi_core.training.descend import Diverged
 from ssi_core.types import BadInput, Inapplicable
 from tests.corpora import write_collection

@@ -14,12 +14,12 @@ import polars as pl
 import pytest
 
 from flows.server import free_port
-from ssi_core.features.tfidf import Weighting
-from ssi_core.features.views import TextView
-from ssi_core.features.vocabulary import Vocabulary
 from ssi_core.models.base import FittedModel
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.serving.index import build_index
+from ssi_core.views.text_view import TextView
+from ssi_core.views.tfidf import Weighting
+from ssi_core.views.vocabulary import Vocabulary
 from tests.flows.browser import CHROMIUM, Browser
 from tests.flows.services import BILINEAR, write_model
 from tests.serving.models import documents, write_parts

@@ -20,9 +20,9 @@ from flows.tracking.card import card_of
 from flows.tracking.page import address_of, first_address
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.experiment import Table, parse_table
-from ssi_core.features.task import open_task
 from ssi_core.models import load_model
 from ssi_core.serving.searcher import open_searcher
+from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
 from tests.evaluation.toy import Lookup, random_task
 from tests.flows import comparisons as written

@@ -14,9 +14,9 @@ from flows.commands.tune import toml_lines
 from flows.rows import run_row
 from ssi_core.command.verb import run as command
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.features.blind import without_test
-from ssi_core.features.task import build_task, open_task
 from ssi_core.models import MODELS
+from ssi_core.tasks.blind import without_test
+from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import write_collection
 from tests.seals import reseal

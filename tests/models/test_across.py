@@ -8,7 +8,6 @@ from scipy import sparse
 
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.scorer import Scorer
-from ssi_core.features.task import open_task
 from ssi_core.models import (
     MODELS,
     Bilinear,
@@ -25,6 +24,7 @@ from ssi_core.models.bilinear import _Training
 from ssi_core.models.softmax import loss_and_gradients
 from ssi_core.models.trained import Training
 from ssi_core.serving.searcher import texts_of
+from ssi_core.tasks.task import open_task
 from ssi_core.training.descend import SAMPLERS
 from ssi_core.training.sgd import Sgd, excluded
 from ssi_core.types import BadInput, Pairs

@@ -5,9 +5,9 @@ import pytest
 
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.scorer import Scorer
-from ssi_core.features.task import open_task
 from ssi_core.models import Bm25, LanguageModel, Lsi, LsiMixture, QueryExpansion, TfIdf
 from ssi_core.models.query_expansion import top_documents
+from ssi_core.tasks.task import open_task
 
 
 @pytest.fixture(scope="module")

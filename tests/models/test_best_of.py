@@ -5,7 +5,6 @@ import pytest
 
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.experiment import parse_table
-from ssi_core.features.task import open_task
 from ssi_core.models import MODELS
 from ssi_core.models.base import UnfitStart
 from ssi_core.models.best_of import BestOf, differences
@@ -13,6 +12,7 @@ from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.mixture import Mixture
 from ssi_core.models.tfidf import TfIdf
+from ssi_core.tasks.task import open_task
 
 pytestmark = pytest.mark.trains
 

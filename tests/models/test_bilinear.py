@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation.scorer import Scorer
-from ssi_core.features.task import build_task, open_task
-from ssi_core.features.views import TextView
-from ssi_core.features.vocabulary import Vocabulary
 from ssi_core.models import Bilinear, TfIdf, load_model
 from ssi_core.models.base import Course
 from ssi_core.models.bilinear import _Training
+from ssi_core.tasks.task import build_task, open_task
 from ssi_core.training.descend import Diverged
 from ssi_core.types import BadInput, Pairs, Texts
+from ssi_core.views.text_view import TextView
+from ssi_core.views.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.trains
 

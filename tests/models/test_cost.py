@@ -4,7 +4,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssi_core.features.task import open_task
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.half_transductive import HalfTransductive
 from ssi_core.models.lsi import Lsi, LsiMixture
@@ -13,6 +12,7 @@ from ssi_core.models.multi_task import MultiTask
 from ssi_core.models.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.word_pairs import WordPairs
+from ssi_core.tasks.task import open_task
 
 pytestmark = pytest.mark.trains
 

@@ -9,9 +9,9 @@ import pytest
 
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.scorer import Scorer, score_pairs
-from ssi_core.features.task import open_task
 from ssi_core.models import MODELS, load_model
 from ssi_core.models.base import parse
+from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput, Texts
 
 pytestmark = pytest.mark.trains

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from ssi_core.evaluation.scorer import Scorer
-from ssi_core.features.task import build_task, open_task
 from ssi_core.models import Bilinear, HalfTransductive
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours
+from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput, Pairs, Texts
 from tests.corpora import SUBJECTS
 from tests.models.test_bilinear import in_two_languages

@@ -8,10 +8,10 @@ import pytest
 
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.scorer import Scorer
-from ssi_core.features.task import open_task
 from ssi_core.models import InDegree, Mixture, TfIdf, load_model
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours
+from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput, Pairs
 
 BETAS = (0.0, 0.01, 0.1, 1.0)

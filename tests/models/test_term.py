@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ssi_core.features.share import share_of_pairs
-from ssi_core.features.task import open_task
 from ssi_core.models import Bilinear, HalfTransductive, WordPairs
+from ssi_core.tasks.share import share_of_pairs
+from ssi_core.tasks.task import open_task
 from ssi_core.training.sgd import excluded
 
 pytestmark = pytest.mark.trains

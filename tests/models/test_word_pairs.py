@@ -8,12 +8,12 @@ import pytest
 
 from ssi_core.evaluation import scorer
 from ssi_core.evaluation.scorer import Scorer, score_pairs
-from ssi_core.features.task import build_task, open_task
 from ssi_core.kernels import pair_forms
 from ssi_core.kernels.sparse import Csr
 from ssi_core.models import load_model
 from ssi_core.models.pair_weights import hash_facts, longest, prune
 from ssi_core.models.word_pairs import WordPairs
+from ssi_core.tasks.task import build_task, open_task
 from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Refused
 

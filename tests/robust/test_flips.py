@@ -7,11 +7,11 @@ import shutil
 import numpy as np
 import pytest
 
-from ssi_core.features.frozen import freeze, open_frozen
-from ssi_core.features.task import open_task
 from ssi_core.models import load_model
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.store import read
+from ssi_core.tasks.frozen import freeze, open_frozen
+from ssi_core.tasks.task import open_task
 from ssi_core.training.descend import descend
 from ssi_core.types import BadInput
 from tests.serving.models import random_models

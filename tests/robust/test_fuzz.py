@@ -30,13 +30,13 @@ from ssi_core.corpus.dump import read_pieces, read_site
 from ssi_core.corpus.pages import read_pages
 from ssi_core.corpus.titles import read_target
 from ssi_core.experiment import load_table, parse_table
-from ssi_core.features.task import open_task
-from ssi_core.features.views import load_view
 from ssi_core.models import load_model
 from ssi_core.serving.index import open_index
+from ssi_core.tasks.task import open_task
 from ssi_core.text.wikitext import links, read_wikitext, strip_anchor
 from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput
+from ssi_core.views.text_view import load_view
 from tests.corpus import dumps
 
 EXAMPLES = int(os.environ.get("SSI_FUZZ_EXAMPLES", "40"))

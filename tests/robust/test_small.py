@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.features.task import open_task
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.lsi import Lsi, LsiMixture
+from ssi_core.tasks.task import open_task
 from tests.flows.project import PAGES
 
 QUICK = {"rates": (0.1,), "budget": 500, "epoch": 250, "search_budget": 100}

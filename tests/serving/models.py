@@ -8,9 +8,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ssi_core.features.tfidf import Weighting
-from ssi_core.features.views import TextView
-from ssi_core.features.vocabulary import Vocabulary
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
@@ -19,6 +16,9 @@ from ssi_core.models.query_expansion import QueryExpansion
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.word_pairs import WordPairs
 from ssi_core.types import Texts, View
+from ssi_core.views.text_view import TextView
+from ssi_core.views.tfidf import Weighting
+from ssi_core.views.vocabulary import Vocabulary
 
 WORDS = ("car", "automobile", "engine", "moon", "rocket", "wheel", "planet", "road")
 TEXTS = (

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from ssi_core.features.task import open_task
 from ssi_core.models import Bilinear, Mixture
 from ssi_core.serving.explain import explain
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.neighbours import neighbours
 from ssi_core.serving.searcher import Searcher
+from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
 
 pytestmark = pytest.mark.trains

@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ssi_core.features.task import open_task
-from ssi_core.features.views import TextView
 from ssi_core.serving.neighbours import dice_neighbours, neighbours
+from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
+from ssi_core.views.text_view import TextView
 from tests.serving.models import WORDS, random_models
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssi_core.features.task import open_task
 from ssi_core.kernels.sweep import draw_shown
 from ssi_core.models import Bilinear, HalfTransductive, WordPairs
+from ssi_core.tasks.task import open_task
 from ssi_core.training.sgd import by_weight, training_data
 from ssi_core.types import BadInput, Pairs, Shown
 

@@ -25,7 +25,7 @@ class Sample(Source):
     processes: int | None = PROCESSES
 
     def _directory(self, progress: Progress | None) -> Path:
-        from ssi_core.corpus.sample import make_sample
+        from ssi_core.sample import make_sample
 
         return make_sample(self.documents, self.seed, progress=progress).path
 
@@ -35,7 +35,7 @@ class Sample(Source):
 
     def fetched(self, progress: Progress | None = None) -> Source:
         """Return the source of the dump that was made."""
-        from ssi_core.corpus.sample import ENGLISH_DUMP
+        from ssi_core.sample import ENGLISH_DUMP
 
         return self._edition(ENGLISH_DUMP, progress)
 
@@ -52,7 +52,7 @@ class SampleMates(Sample):
 
     def fetched(self, progress: Progress | None = None) -> Source:
         """Return the source of the links between the two collections that were made."""
-        from ssi_core.corpus.sample import DICTIONARY, ENGLISH_DUMP, JAPANESE_DUMP, LANGLINKS
+        from ssi_core.sample import DICTIONARY, ENGLISH_DUMP, JAPANESE_DUMP, LANGLINKS
 
         queries, documents = (
             self._edition(dump, progress).read(progress=progress).path
@@ -75,7 +75,7 @@ class SampleClicks(Sample):
 
     def fetched(self, progress: Progress | None = None) -> Source:
         """Return the source of the log that was made."""
-        from ssi_core.corpus.sample import CLICKS, CLICKS_MAP, ENGLISH_DUMP
+        from ssi_core.sample import CLICKS, CLICKS_MAP, ENGLISH_DUMP
 
         pages = self._edition(ENGLISH_DUMP, progress).read(progress=progress).path
         place = self._directory(progress)

@@ -12,7 +12,7 @@ from ssi_core.corpus.clicks import lines, shards
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.tables import IMPRESSIONS
-from ssi_core.features.task import build_task, open_task
+from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput, Refused
 from tests.corpora import PAIRS, clicked_pairs, write_corpus
 from tests.corpus.clicks import logs

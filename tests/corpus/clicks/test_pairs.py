@@ -8,8 +8,8 @@ from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.columns import parse_map
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.tables import IMPRESSIONS
-from ssi_core.features import slates
-from ssi_core.features.task import build_task, open_task
+from ssi_core.tasks import slates
+from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import PAIRS, clicked_pairs
 from tests.corpus.clicks import logs

@@ -1,1 +1,0 @@
-"""Features and tasks: from a collection to sparse matrices and pairs on disk."""

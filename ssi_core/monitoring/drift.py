@@ -1,0 +1,244 @@
+"""Data validation: the changes between two states of the data, and whether to train on the new one.
+
+A corpus that lost half of its documents, or whose words are no longer known, comes from a broken
+input more often than from the world; a model of it should not be trained at all. The documents that
+are looked at are drawn by a hash of their ids: from both states the same, as far as both have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ssi_core import files
+from ssi_core.collection import CLICK, INGEST, TRANSLATION, open_collection
+from ssi_core.monitoring.click_rates import ClickRates, Rate, click_rates, jumps
+from ssi_core.monitoring.cooccurrence import WordMap, distance, word_map
+from ssi_core.tasks.reading import texts_at
+from ssi_core.tasks.split import hash_titles
+from ssi_core.text.tokenizer import tokenize
+from ssi_core.types import BadInput
+
+SAMPLE = 2000
+"""Documents whose words are counted."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Statistics of a collection that need no model.
+
+    Attributes
+    ----------
+    documents, links : int
+        Counts: texts of both sides, and clicked pairs, translations or links.
+    empty : float
+        Share of the documents without a word, of the sample.
+    words : float
+        Median of the words of a document, of the sample.
+    unknown : float or None
+        Share of the words of the sample that a vocabulary lacks; None: none was given.
+    languages : mapping
+        Code -> share of the documents.
+    clicks : ClickRates
+        Of clicks, how many there are a showing.
+    together : WordMap or None
+        Which words go together, in the sample.
+    """
+
+    documents: int
+    links: int
+    empty: float
+    words: float
+    unknown: float | None
+    languages: Mapping[str, float] = field(default_factory=dict)
+    clicks: ClickRates = field(default_factory=ClickRates)
+    together: WordMap | None = field(default=None, compare=False, repr=False)
+
+    def numbers(self) -> dict[str, float]:
+        """Return the metrics: name -> number."""
+        names = ("documents", "links", "empty", "words", "unknown")
+        plain = {name: float(v) for name in names if (v := getattr(self, name)) is not None}
+        languages = {f"language_{code}": share for code, share in self.languages.items()}
+        return plain | languages | {name: rate.value for name, rate in self.clicks.rates.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values, without the map."""
+        return {name: value for name, value in asdict(self).items() if name != "together"}
+
+    @classmethod
+    def from_dict(cls, said: Mapping[str, Any]) -> Profile:
+        """Return the profile that `to_dict` wrote."""
+        rates = {name: Rate(**rate) for name, rate in said["clicks"]["rates"].items()}
+        return cls(**{**said, "clicks": ClickRates(rates, said["clicks"]["logs"])})
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits beyond which a training is stopped.
+
+    Attributes
+    ----------
+    size : float
+        Documents, and links, as a share of those before, at least.
+    words : float
+        Factor by which the median length of a document changes, at most.
+    unknown : float
+        Share by which more words than before are unknown to the champion, at most.
+    empty : float
+        Share of documents without a word, at most.
+    languages : float
+        Share of the documents that change their language, at most.
+    map : float
+        Distance of the maps of words that go together, at most; see `word_map`.
+    clicks : float
+        Factor by which clicks per showing change, in all or in a position, at most.
+    """
+
+    size: float = 0.7
+    words: float = 2.0
+    unknown: float = 0.1
+    empty: float = 0.2
+    languages: float = 0.1
+    map: float = 0.2
+    clicks: float = 2.0
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            low, high = (1, np.inf) if one.name in ("words", "clicks") else (0, 1)
+            if not low <= value <= high:
+                raise ValueError(f"{one.name}={value}, expected from {low} to {high}")
+
+
+def profile(
+    place: Path,
+    vocabulary: Sequence[str] | None = None,
+    *,
+    like: Profile | None = None,
+    sample: int = SAMPLE,
+    seed: int = 0,
+) -> Profile:
+    """Look at data: size, languages, click rates, and the words of a sample.
+
+    Parameters
+    ----------
+    place : Path
+        Directory of a collection.
+    vocabulary : sequence of str or None
+        Words that the champion knows.
+    like : Profile or None
+        The profile that this one is compared with: the map is of its words.
+    sample : int
+        Documents whose words are counted.
+    seed : int
+        Of the sample.
+    """
+    source = open_collection(place)
+    counted = {CLICK: "pairs", TRANSLATION: "translations"}
+    names = [name for relation, name in counted.items() if relation in source.relations]
+    links = int(source.artefact.counts.get((names or ["links"])[0], 0))
+    parts = [part for side in source.sides for part in source.parts(side)]
+    texts = files.read_strings(parts, "id", "language", remedy=INGEST)
+    languages, n = texts["language"].fill_null(""), len(texts)
+    if n == 0:
+        raise BadInput(f"{source.path}: it has no documents. {INGEST}")
+    chosen = np.sort(np.argsort(hash_titles(texts["id"], seed, b"sample", "ids"))[:sample])
+    words = [
+        tokenize(text, language)
+        for text, language in zip(texts_at(parts, chosen), languages.gather(chosen), strict=True)
+    ]
+    lengths = np.array([len(bag) for bag in words])
+    shares = languages.value_counts(sort=True)
+    same = like.together.words if like is not None and like.together is not None else None
+    return Profile(
+        documents=n,
+        links=links,
+        empty=float(np.mean(lengths == 0)),
+        words=float(np.median(lengths)),
+        unknown=None if vocabulary is None else _unknown(words, frozenset(vocabulary)),
+        languages={str(code): count / n for code, count in shares.iter_rows()},
+        clicks=click_rates(place) if CLICK in source.relations else ClickRates(),
+        together=word_map(words, same),
+    )
+
+
+def _unknown(words: Sequence[Sequence[str]], known: frozenset[str]) -> float:
+    total = sum(len(text) for text in words)
+    return sum(word not in known for text in words for word in text) / max(1, total)
+
+
+def problems(new: Profile, old: Profile | None, limits: Limits | None = None) -> list[str]:
+    """Say what speaks against a training on a corpus; an empty list: nothing.
+
+    Parameters
+    ----------
+    new : Profile
+        The corpus.
+    old : Profile or None
+        The one before; None: there is none to compare with.
+    limits : Limits or None
+        What is too much.
+    """
+    limits = limits or Limits()
+    faults = []
+    if new.empty > limits.empty:
+        faults.append(
+            f"{new.empty:.0%} of the documents have no word, at most {limits.empty:.0%} "
+            "(limit empty)"
+        )
+    if old is None:
+        return faults
+    if new.unknown is not None and new.unknown - (old.unknown or 0.0) > limits.unknown:
+        faults.append(
+            f"the champion does not know {new.unknown:.0%} of the words, {old.unknown or 0:.0%} "
+            f"before, at most {limits.unknown:.0%} more (limit unknown)"
+        )
+    for what in ("documents", "links"):
+        now, before = getattr(new, what), getattr(old, what)
+        if now < limits.size * before:
+            faults.append(
+                f"{now:,} {what}, {now / before:.0%} of the {before:,} before, at least "
+                f"{limits.size:.0%} (limit size)"
+            )
+    factor = max(new.words, old.words, 1.0) / max(1.0, min(new.words, old.words))
+    if factor > limits.words:
+        faults.append(
+            f"the median document has {new.words:.0f} words, {old.words:.0f} before, a factor of "
+            f"at most {limits.words:g} (limit words)"
+        )
+    moved = changes(new, old)
+    if moved["languages"] > limits.languages:
+        faults.append(
+            f"{moved['languages']:.0%} of the documents are in another language than before, at "
+            f"most {limits.languages:.0%} (limit languages)"
+        )
+    if moved["map"] > limits.map:
+        faults.append(
+            f"other words go together than before: the maps of frequent words differ by "
+            f"{moved['map']:.2f}, at most {limits.map:.2f} (limit map)"
+        )
+    return faults + jumps(new.clicks, old.clicks, limits.clicks)
+
+
+def changes(new: Profile, old: Profile) -> dict[str, float]:
+    """Return what is known of two profiles only together.
+
+    Returns
+    -------
+    ``languages``: half the sum of the differences of shares, 0 for the same mix, 1 for another one;
+    ``map``: `word_map.distance`, 0 where a map is missing;
+    ``click_rate``, ``click_rate_position_1``, ...: the factor between the rate of the rows that
+    came since and the one before, where both have clicks
+    """
+    codes = {*new.languages, *old.languages}
+    moved = sum(abs(new.languages.get(c, 0) - old.languages.get(c, 0)) for c in codes) / 2
+    maps = new.together, old.together
+    apart = 0.0 if maps[0] is None or maps[1] is None else distance(maps[0], maps[1])
+    rates = new.clicks.since(old.clicks).items()
+    both = [(name, now, old.clicks.rates[name]) for name, now in rates if name in old.clicks.rates]
+    factors = {name: now.value / was.value for name, now, was in both if now.clicks and was.clicks}
+    return {"languages": moved, "map": apart, **factors}

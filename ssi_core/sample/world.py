@@ -1,0 +1,316 @@
+"""The plan of the sample encyclopedia: what each article is about, and what it links to.
+
+An article is about an entity with a made-up name, or about a concept itself ("Car"). It belongs to
+a subject and has two to four focal concepts, of which the first is its own; neighbours in the
+lexicon tend to be focal together. One author writes it, who has one word for each thing.
+
+Links are directed. Most go to articles that share a focal concept, to two kindred concepts of the
+subject, which share no words with the article's own, or to concepts of other subjects that the
+subject *uses*: articles on baking point to wheat, articles on wheat do not point back. Some are
+noise.
+
+The plan is a few bytes an article; titles and links are computed when asked for, from the seed and
+the number of the article alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssi_core.sample.dice import Dice
+from ssi_core.sample.lexicon import CONCEPTS_A_SUBJECT, Concept, Lexicon, load_lexicon
+from ssi_core.sample.names import first_name_of, name_of
+
+MIN_DOCUMENTS = 20
+MATE_SHARE = 0.7
+ENGLISH, JAPANESE = "en", "ja"
+LANGUAGES = (ENGLISH, JAPANESE)
+
+_FOCAL_WEIGHTS = (0.55, 0.2, 0.15, 0.1)
+_USE_WEIGHTS = (0.6, 0.25, 0.15)
+_TOPIC, _KIN, _USE, _NOISE = range(4)
+_LINK_KINDS = (0.46, 0.20, 0.22, 0.12)
+LABELS = ("word", "title", "plain")
+_LABEL_WEIGHTS = ((0.45, 0.1, 0.45), (0.35, 0.1, 0.55), (0.5, 0.1, 0.4), (0.5, 0.5, 0.0))
+_KIN_STEP = 5
+_POPULARITY = 3.0
+# Core articles: the first few concepts of a subject, which everything on it points to.
+_CORE = 6
+# Cumulative: a core article, the concept's article, one that has it as its own, one about it.
+_CORE_SHARE, _ARTICLE_SHARE, _PRIMARY_SHARE = 0.35, 0.55, 0.85
+_DOCUMENTS_A_SUBJECT = 40
+_PAGES_A_NAME = 3
+# A dialect is a number below 12: modulo 2 or 3 a synonym, from 6 on a liking for the plural.
+_DIALECTS, _PLURAL_FROM = 12, 6
+
+Ints: TypeAlias = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link to an article; ``concept`` is what the source thinks of, ``label`` how it says it."""
+
+    target: int
+    concept: int
+    label: str
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Plan of all articles; arrays have one row per article.
+
+    ``focal`` int16 (n, 4), -1 where there are fewer; ``name`` int32, -1 for an article on a
+    concept; ``author`` int16; ``form`` int8, shape of the title; ``length`` int16, words of running
+    text; ``mate`` bool; ``dialect`` int8 (2 languages, authors, concepts), the author's word for a
+    thing; ``article_of`` int32, the article on each concept or -1. ``primary`` and ``about`` list
+    the articles of each concept, as its own and among the focal ones: (start, articles).
+    """
+
+    seed: int
+    documents: int
+    lexicon: Lexicon
+    subjects: int
+    focal: NDArray[np.int16]
+    name: Ints
+    author: NDArray[np.int16]
+    form: NDArray[np.int8]
+    length: NDArray[np.int16]
+    mate: NDArray[np.bool_]
+    dialect: NDArray[np.int8]
+    article_of: Ints
+    primary: tuple[Ints, Ints]
+    about: tuple[Ints, Ints]
+
+    def concept(self, number: int) -> Concept:
+        """Return a concept by number."""
+        return self.lexicon.concepts[number]
+
+    def own_concept(self, page: int) -> int:
+        """Return the concept that an article is about in the first place."""
+        return int(self.focal[page, 0])
+
+    def focal_concepts(self, page: int) -> list[int]:
+        """Return the concepts of an article, its own first."""
+        return [int(c) for c in self.focal[page] if c >= 0]
+
+    def subject(self, page: int) -> int:
+        """Return the subject of an article."""
+        return self.own_concept(page) // CONCEPTS_A_SUBJECT
+
+    def is_concept_article(self, page: int) -> bool:
+        """Tell whether the article is about a concept itself."""
+        return bool(self.name[page] < 0)
+
+    def word(self, page: int, concept: int, language: str) -> int:
+        """Return which of its synonyms for a concept the author of an article uses."""
+        if self.is_concept_article(page) and concept == self.own_concept(page):
+            return 0
+        thing = self.concept(concept)
+        words = thing.english if language == ENGLISH else thing.japanese
+        side = LANGUAGES.index(language)
+        return int(self.dialect[side, self.author[page], concept]) % len(words)
+
+    def prefers_plural(self, page: int, concept: int) -> bool:
+        """Tell whether the author of an article prefers the plural."""
+        return bool(self.dialect[0, self.author[page], concept] >= _PLURAL_FROM)
+
+    def entity(self, page: int, language: str) -> str:
+        """Return the proper name in a title, or nothing for an article on a concept."""
+        if self.is_concept_article(page):
+            return ""
+        side = LANGUAGES.index(language)
+        name = name_of(int(self.name[page]))[side]
+        if self.concept(self.own_concept(page)).kind != "p":
+            return name
+        first = first_name_of(int(self.form[page]))[side]
+        return f"{first} {name}" if language == ENGLISH else f"{first}・{name}"
+
+    def title(self, page: int, language: str = ENGLISH, word: int | None = None) -> str:
+        """Return the title; ``word`` chooses another synonym, the title of a redirect."""
+        concept = self.concept(self.own_concept(page))
+        chosen = self.word(page, self.own_concept(page), language) if word is None else word
+        entity, form = self.entity(page, language), int(self.form[page])
+        if language == JAPANESE:
+            return _japanese_title(concept.japanese[chosen], concept.kind, entity, form)
+        return _english_title(concept.english[chosen].singular, concept.kind, entity, form)
+
+    def other_words(self, page: int, language: str) -> list[int]:
+        """Return the synonyms under which redirects lead to an article."""
+        if not self.is_concept_article(page) and self.form[page] % 4 != 0:
+            return []
+        concept = self.concept(self.own_concept(page))
+        words: Sequence[object] = concept.english if language == ENGLISH else concept.japanese
+        chosen = self.word(page, self.own_concept(page), language)
+        return [word for word in range(len(words)) if word != chosen]
+
+    def used_concepts(self, page: int) -> list[int]:
+        """Return the concepts of other subjects that an article points to, strongest first."""
+        concept_of_page = self.own_concept(page)
+        subject = concept_of_page // CONCEPTS_A_SUBJECT
+        active = self.subjects * CONCEPTS_A_SUBJECT
+        uses = self.lexicon.subjects[subject].uses
+        # A small sample has few subjects: a subject that is not there is replaced by another.
+        concepts = [
+            use if use < active else (subject + 1 + n) % self.subjects * CONCEPTS_A_SUBJECT
+            for n, use in enumerate(uses)
+        ]
+        # Which of them comes first depends on the article's own concept.
+        turn = concept_of_page % len(concepts)
+        return concepts[turn:] + concepts[:turn]
+
+    def links(self, page: int) -> list[Link]:
+        """Return the links of an article to other articles, distinct, in the order of drawing."""
+        dice = Dice(self.seed, 1, page)
+        wanted = 8 + int(self.length[page]) // 20
+        links: dict[int, Link] = {}
+        for _ in range(3 * wanted):
+            if len(links) == wanted:
+                break
+            link = self._draw_link(page, dice)
+            if link is not None and link.target != page:
+                links.setdefault(link.target, link)
+        return list(links.values())
+
+    def _draw_link(self, page: int, dice: Dice) -> Link | None:
+        kind = dice.weighted(_LINK_KINDS)
+        focal = self.focal_concepts(page)
+        if kind == _NOISE:
+            target = self._noise_target(page, dice)
+            label = LABELS[dice.weighted(_LABEL_WEIGHTS[kind])]
+            return Link(target, self.own_concept(target), label)
+        if kind == _TOPIC:
+            concept = focal[min(dice.weighted(_FOCAL_WEIGHTS), len(focal) - 1)]
+        elif kind == _KIN:
+            step = _KIN_STEP if dice.chance(0.5) else -_KIN_STEP
+            concept = _turned(focal[0], step)
+        else:
+            concept = self.used_concepts(page)[dice.weighted(_USE_WEIGHTS)]
+        target = self._target(concept, dice)
+        if target < 0:
+            return None
+        mentioned = self.own_concept(target) if self.is_concept_article(target) else concept
+        return Link(target, mentioned, LABELS[dice.weighted(_LABEL_WEIGHTS[kind])])
+
+    def _target(self, concept: int, dice: Dice) -> int:
+        way = dice.uniform()
+        if way < _CORE_SHARE:
+            return int(self.article_of[_within(concept, dice.skewed_below(_CORE, 2))])
+        if way < _ARTICLE_SHARE:
+            return int(self.article_of[concept])
+        start, pages = self.primary if way < _PRIMARY_SHARE else self.about
+        among = pages[start[concept] : start[concept + 1]]
+        return int(among[dice.skewed_below(len(among), _POPULARITY)]) if len(among) else -1
+
+    def _noise_target(self, page: int, dice: Dice) -> int:
+        if dice.chance(0.2):
+            return dice.below(self.documents)
+        near = [self.own_concept(page), *self.used_concepts(page)]
+        concept = _turned(dice.pick(near), dice.below(CONCEPTS_A_SUBJECT))
+        start, pages = self.about
+        among = pages[start[concept] : start[concept + 1]]
+        return int(among[dice.below(len(among))]) if len(among) else dice.below(self.documents)
+
+
+def _turned(concept: int, step: int) -> int:
+    return _within(concept, (concept + step) % CONCEPTS_A_SUBJECT)
+
+
+def _within(concept: int, place: int) -> int:
+    return concept // CONCEPTS_A_SUBJECT * CONCEPTS_A_SUBJECT + place
+
+
+def _english_title(word: str, kind: str, entity: str, form: int) -> str:
+    if not entity:
+        return word.capitalize()
+    if kind == "p":
+        return f"{entity} ({word})"
+    if form % 3 == 0 or kind == "m":
+        return f"{entity} {word}"
+    return f"{word.capitalize()} of {entity}" if form % 3 == 1 else f"{entity}'s {word}"
+
+
+def _japanese_title(word: str, kind: str, entity: str, form: int) -> str:
+    if not entity:
+        return word
+    if kind == "p":
+        return f"{entity} ({word})"
+    return f"{entity}'s {word}" if kind == "n" and form % 3 == 2 else f"{entity}の{word}"
+
+
+def plan_world(documents: int, seed: int) -> World:
+    """Draw the plan of an encyclopedia of ``documents`` articles.
+
+    Raises
+    ------
+    ValueError
+        Fewer than 20 articles, or a negative seed.
+    """
+    if documents < MIN_DOCUMENTS:
+        raise ValueError(f"documents={documents}: expected at least {MIN_DOCUMENTS}")
+    if seed < 0:
+        raise ValueError(f"seed={seed}: expected 0 or more")
+    lexicon = load_lexicon()
+    rng = np.random.default_rng(seed)
+    subjects = min(len(lexicon.subjects), max(4, documents // _DOCUMENTS_A_SUBJECT))
+    active = subjects * CONCEPTS_A_SUBJECT
+    own_articles = min(active, documents // 3)
+    order = rng.permutation(documents)
+    primary = np.empty(documents, np.int16)
+    name = np.full(documents, -1, np.int32)
+    primary[order[:own_articles]] = rng.permutation(active)[:own_articles]
+    entities = order[own_articles:]
+    # Entities of one name belong to different subjects, whose words differ: titles are unique.
+    turns, names = np.divmod(np.arange(len(entities)), -(-len(entities) // _PAGES_A_NAME))
+    base = rng.integers(subjects, size=names.max() + 1)
+    places = rng.integers(CONCEPTS_A_SUBJECT, size=len(entities))
+    primary[entities] = (base[names] + turns) % subjects * CONCEPTS_A_SUBJECT + places
+    name[entities] = names
+    focal = _draw_focal(primary, rng)
+    article_of = np.full(active, -1, np.int32)
+    article_of[primary[order[:own_articles]]] = order[:own_articles]
+    authors = min(400, 30 + documents // 40)
+    length = np.clip(rng.lognormal(np.log(130), 0.45, documents), 60, 300)
+    return World(
+        seed=seed,
+        documents=documents,
+        lexicon=lexicon,
+        subjects=subjects,
+        focal=focal,
+        name=name,
+        author=rng.integers(authors, size=documents).astype(np.int16),
+        form=rng.integers(96, size=documents).astype(np.int8),
+        length=length.astype(np.int16),
+        mate=rng.random(documents) < MATE_SHARE,
+        dialect=rng.integers(_DIALECTS, size=(len(LANGUAGES), authors, active)).astype(np.int8),
+        article_of=article_of,
+        primary=_inverted(focal[:, :1], active),
+        about=_inverted(focal, active),
+    )
+
+
+def _draw_focal(primary: NDArray[np.int16], rng: np.random.Generator) -> NDArray[np.int16]:
+    documents = len(primary)
+    subject, place = np.divmod(primary, CONCEPTS_A_SUBJECT)
+    focal = np.full((documents, 4), -1, np.int16)
+    focal[:, 0] = primary
+    count = rng.choice([2, 3, 4], p=[0.3, 0.4, 0.3], size=documents)
+    for column, step in enumerate((1, 2, 3), start=1):
+        near = rng.random(documents) < 0.7
+        # Far steps are 4, 7, 10 in the first column, 5, 8, 11 and 6, 9, 12 in the others: distinct.
+        far = step + 3 + 3 * rng.integers(3, size=documents)
+        chosen = (place + np.where(near, step, far)) % CONCEPTS_A_SUBJECT
+        focal[:, column] = np.where(column < count, subject * CONCEPTS_A_SUBJECT + chosen, -1)
+    return focal
+
+
+def _inverted(focal: NDArray[np.int16], concepts: int) -> tuple[Ints, Ints]:
+    page, _ = np.nonzero(focal >= 0)
+    concept = focal[focal >= 0]
+    order = np.argsort(concept, kind="stable")
+    start = np.searchsorted(concept[order], np.arange(concepts + 1))
+    return start.astype(np.int32), page[order].astype(np.int32)

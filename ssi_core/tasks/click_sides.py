@@ -1,0 +1,70 @@
+"""Sides of the rows of a click log: by pair, by user, or by time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from ssi_core.tasks.split import BOUNDS, SIDES, side_of_documents, side_of_links
+from ssi_core.types import BadInput
+
+
+def with_sides(rows: pl.DataFrame, split: str, seed: int, where: Path) -> pl.DataFrame:
+    """Add the column ``side`` to the rows of slates that were clicked in.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Session, user, page_id, ad_id, q, time.
+    split : "pairs", "users" or "time"
+    where : Path
+        Begins messages.
+    """
+    if split != "pairs" and rows["session"].n_unique() < 2:
+        raise BadInput(f"{where}: its pairs are of no session. Split by pairs.")
+    if split != "time":
+        return _by_hash(rows, split, seed)
+    if rows["time"].null_count():
+        raise BadInput(f"{where}: its clicks have no time. Split otherwise (--split).")
+    # A slate is where its first row is.
+    rank = _began().rank("min").cast(pl.Float64) / pl.len()
+    side = sum(((rank > bound).cast(pl.Int8) for bound in BOUNDS), pl.lit(0, pl.Int8))
+    return rows.with_columns(side=side.cast(pl.Int8))
+
+
+def with_sides_of(
+    others: pl.DataFrame, rows: pl.DataFrame, split: str, seed: int, where: Path
+) -> pl.DataFrame:
+    """Add the column ``side`` to the rows of other slates, as ``rows`` are divided.
+
+    Parameters
+    ----------
+    others : DataFrame
+        Columns as of ``rows``; ``time`` is that of the first row of the slate.
+    rows : DataFrame
+        As `with_sides` returns them.
+    """
+    if split != "time":
+        return _by_hash(others, split, seed)
+    if others["time"].null_count():
+        raise BadInput(f"{where}: some of its slates have no time. Split otherwise (--split).")
+    began = rows.select("side", began=_began())
+    ends = [began.filter(pl.col("side") <= number)["began"].max() for number in range(len(SIDES))]
+    side = sum(
+        ((pl.col("time") > end).cast(pl.Int8) for end in ends[:-1] if end is not None),
+        pl.lit(0, pl.Int8),
+    )
+    return others.with_columns(side=side.cast(pl.Int8))
+
+
+def _began() -> pl.Expr:
+    return pl.col("time").min().over("session", "q")
+
+
+def _by_hash(rows: pl.DataFrame, split: str, seed: int) -> pl.DataFrame:
+    if split == "pairs":
+        side = side_of_links(rows["page_id"], rows["ad_id"], seed=seed)
+    else:
+        side = side_of_documents(rows["user"], seed=seed)
+    return rows.with_columns(side=pl.Series(side))

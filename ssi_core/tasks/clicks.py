@@ -1,0 +1,227 @@
+"""Pairs from clicks: pages are queries, and the ads (links, results) clicked on them relevant.
+
+A pair has the weight of its clicks, or its estimated relevance (`exposure`). Sides of the split are
+by a keyed hash of page and ad (``pairs``: no pair is on two sides), by a keyed hash of the user or,
+where the log knows none, of the session (``users``: what others click in training is clicked
+again in testing), or by time.
+
+Where it is known what was shown, the task has slates. With the split ``pairs`` what was clicked in
+training, or for the test in validation, is taken off the others' slates: it is known to be liked.
+Otherwise nothing is taken off.
+
+Where what is clicked are pages, queries are the documents; with the queries ``goals`` a query is a
+page and the page that its visitor looks for, both with their heaviest words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from ssi_core import collection as collections
+from ssi_core.collection import INGEST, Collection
+from ssi_core.tasks.click_sides import with_sides, with_sides_of
+from ssi_core.tasks.exposure import WEIGHTS, count_exposure
+from ssi_core.tasks.frozen import excluded_pairs
+from ssi_core.tasks.layout import PAIRS
+from ssi_core.tasks.making import Making, Reading
+from ssi_core.tasks.queries import write_exclude
+from ssi_core.tasks.slates import write_exposed, write_pairs_of, write_shown, write_slates
+from ssi_core.tasks.split import NO_SIDE, SIDES, TEST
+from ssi_core.types import BadInput, Int32, Weights
+
+_OF_PAIRS = ("passed", "grade")
+
+
+def weights_of(collection: Collection) -> Weights:
+    """Return what the weights of pairs are; see `types.Task`."""
+    return WEIGHTS.get(_rule(collection), "clicks")
+
+
+def _rule(collection: Collection) -> str:
+    return str(collection.artefact.configuration.get("clicks", "all"))
+
+
+def counted_rows(collection: Collection) -> int:
+    """Return how many rows of a log a task reads; of slates without a click if they count."""
+    counts, skipped = collection.artefact.counts, collection.artefact.skipped
+    rows = int(counts.get("impressions", counts.get("clicks", 0))) or int(counts.get("pairs", 0))
+    if weights_of(collection) == "clicks":
+        return rows
+    return rows + int(skipped.get("row_of_slate_without_click", 0))
+
+
+def write_clicks(making: Making) -> Reading:
+    """Write the pairs, slates and showings of a task of clicks, and its candidates."""
+    return _Events(making).write()
+
+
+class _Events:
+    """The rows of a log on the sides of a split."""
+
+    def __init__(self, making: Making) -> None:
+        self.making, self.spec, self.path = making, making.spec, making.path
+        self.where = making.collection.path
+        self.weights = weights_of(making.collection)
+        if self.spec.vocabularies == "two" and making.same:
+            raise BadInput(
+                f"{self.where}: what is clicked are the pages themselves. Take one vocabulary."
+            )
+
+    def write(self) -> Reading:
+        """Number the rows, give them sides, and write what follows from them."""
+        making, reading = self.making, Reading.of_all(self.making)
+        rows = self._numbered()
+        goals = None
+        if self.spec.queries == "goals":
+            rows, goals = self._with_goals(rows)
+        queries = len(making.queries) if goals is None else len(goals)
+        rows = with_sides(rows, self.spec.division, self.spec.split_seed, self.where)
+        exposure = self._count_exposure(rows)
+        rows = self._without_frozen(rows)
+        exposure = None if exposure is None else self._bar_frozen(exposure)
+        making.write_pools()
+        looked = exposure if self.weights == "relevance" else None
+        counts = write_pairs_of(self.path / PAIRS, rows, looked)
+        missing = [name for name, n in counts.items() if n == 0]
+        if missing:
+            raise BadInput(
+                f"{self.where}: of its clicks none is left for {', '.join(missing)} when split "
+                f"by {self.spec.split}. Ingest a longer log, or split it otherwise (--split)."
+            )
+        making.counts["pairs"] = counts
+        self._write_slates(rows, queries, exposure)
+        documents = len(making.documents)
+        if not making.same:
+            write_exclude(self.path, np.empty((0, 2), np.int32), queries, documents)
+        elif goals is not None:
+            sources = rows.select("q", "page").unique().sort("q").to_numpy()
+            write_exclude(self.path, sources, queries, documents)
+        return replace(reading, goals=goals)
+
+    def _numbered(self) -> pl.DataFrame:
+        """Rows of the log: q, page, d (row numbers), event, user, time, position, weight, goal.
+
+        ``passed`` is how often the row was shown and not clicked, ``grade`` null if it has none.
+        """
+        rows = self.making.collection.frame("impressions")
+        if rows.is_empty():
+            clicked = self.making.collection.frame(collections.relation_at(collections.CLICK))
+            rows = _rows_of_pairs(clicked.rename({"source": "page", "target": "ad"}))
+        return self._with_numbers(rows)
+
+    def _with_numbers(self, rows: pl.DataFrame) -> pl.DataFrame:
+        if "passed" not in rows.columns:
+            unclicked = (~pl.col("clicked")).cast(pl.Int64)
+            rows = rows.with_columns(passed=unclicked, grade=pl.lit(None, pl.Float64))
+        numbered = rows.join(self._numbers("queries", "page", "q"), on="page")
+        numbered = numbered.join(self._numbers("documents", "ad", "d"), on="ad")
+        if len(numbered) != len(rows):
+            raise BadInput(
+                f"{self.where}: {len(rows) - len(numbered)} rows have a page or an ad without a "
+                f"text or with two. {INGEST}"
+            )
+        user = pl.coalesce(pl.col("user").cast(pl.String), "session")
+        return numbered.select(
+            "q", "d", "session", "time", "position", "clicked", "weight", "goal", *_OF_PAIRS,
+            page_id="page", ad_id="ad", page="q", user=user,
+        )  # fmt: skip
+
+    def _numbers(self, side: str, name: str, row: str) -> pl.DataFrame:
+        """Return the row of each text of a side by its id."""
+        ids = getattr(self.making, side)["id"]
+        return pl.DataFrame({name: ids, row: np.arange(len(ids), dtype=np.int32)})
+
+    def _count_exposure(self, rows: pl.DataFrame) -> pl.DataFrame | None:
+        """Count the showings of all pairs, where their weights are by propensities."""
+        if self.weights == "clicks":
+            return None
+
+        def prepare(impressions: pl.DataFrame) -> pl.DataFrame:
+            others = self._with_numbers(impressions)
+            return with_sides_of(others, rows, self.spec.division, self.spec.split_seed, self.where)
+
+        return count_exposure(self.where, rows, prepare)
+
+    def _bar_frozen(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Take rows of pairs of frozen sets off the sides that are trained on."""
+        making = self.making
+        if not making.frozen:
+            return rows
+        ends = rows.select("page", "d").to_numpy()
+        names = making.queries["id"], making.documents["id"]
+        excluded = excluded_pairs(making.frozen, self.spec.relevant, *names, ends)
+        held = pl.lit(pl.Series(excluded)) & (pl.col("side") != TEST)
+        return rows.with_columns(
+            side=pl.when(held).then(pl.lit(NO_SIDE, pl.Int8)).otherwise(pl.col("side"))
+        )
+
+    def _without_frozen(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Take rows of frozen sets off, and count the clicked pairs among them."""
+        rows = self._bar_frozen(rows)
+        if self.making.frozen:
+            gone = rows.filter((pl.col("side") == NO_SIDE) & pl.col("clicked"))
+            self.making.skipped["frozen_pairs"] = gone.select("page", "d").n_unique()
+        return rows
+
+    def _with_goals(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, Int32]:
+        """Make a query of each page with each goal of its visitors; its rows, and both pages."""
+        if not self.making.same or rows["goal"].null_count() == len(rows):
+            raise BadInput(
+                f"{self.where}: no goals of visitors are known. Make a task of the queries of the "
+                "log (--queries queries)."
+            )
+        self.making.skipped["clicks_without_goal"] = rows["goal"].null_count()
+        known = rows.join(self._numbers("queries", "goal", "g"), on="goal")
+        queries = known.select("page", "g").unique().sort("page", "g").with_row_index("q")
+        queries = queries.with_columns(pl.col("q").cast(pl.Int32))
+        goals: Int32 = queries.select("page", "g").to_numpy()
+        return known.drop("q").join(queries, on=["page", "g"]), goals
+
+    def _write_slates(
+        self, rows: pl.DataFrame, queries: int, exposure: pl.DataFrame | None
+    ) -> None:
+        fixed = None
+        if collections.SHOWN in self.making.collection.relations:
+            shown = pl.concat(list(self.making.collection.ends(collections.SHOWN)))
+            fixed = (
+                shown.join(self._numbers("queries", "source", "page"), on="source")
+                .join(self._numbers("documents", "target", "d"), on="target")
+                .select("page", "d")
+            )
+        elif exposure is None and not rows["passed"].sum():
+            return
+        apart = self.spec.split == "pairs"
+        counts = self.making.counts
+        counts["slates"] = {
+            side: write_slates(self.path, rows, fixed, number, apart=apart)
+            for number, side in enumerate(SIDES)
+            if number
+        }
+        if exposure is not None:
+            distinct = self.weights == "relevance"
+            counts["shown_pairs" if distinct else "showings"] = write_exposed(
+                self.path, exposure, queries, distinct=distinct
+            )
+            return
+        only_first = _rule(self.making.collection) == "first"
+        counts["shown_unclicked"] = write_shown(
+            self.path, rows, fixed, queries, only_first=only_first
+        )
+
+
+def _rows_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Rows of pairs of which no showing is known: an event is all that a page has."""
+    relevant, graded = pl.col("weight") > 0, pl.col("grade").is_not_null()
+    # A pair of the log that was not clicked was there to be clicked, once at least.
+    least = (pl.col("clicks") == 0).cast(pl.Int64)
+    unclicked = pl.max_horizontal(least, (pl.col("shown") - pl.col("clicks")).fill_null(0))
+    nothing = {name: pl.lit(None) for name in ("user", "time", "position", "goal")}
+    return pairs.with_columns(
+        session=pl.col("page"),
+        clicked=relevant,
+        passed=pl.when(graded).then((~relevant).cast(pl.Int64)).otherwise(unclicked),
+        **nothing,
+    )

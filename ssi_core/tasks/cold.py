@@ -1,0 +1,79 @@
+"""Cold documents: known titles and texts that training never sees, as if they came later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ssi_core.tasks.split import hash_titles
+from ssi_core.types import Int32, Pairs, Task, TextMatrix, Texts
+
+
+def cold_documents(titles: pl.Series, share: float, *, seed: int) -> Int32:
+    """Return the rows of a share of the documents by a keyed hash of their titles, ascending."""
+    fraction = (hash_titles(titles, seed, b"cold", "titles") >> np.uint64(11)) * 2.0**-53
+    return np.flatnonzero(fraction < share).astype(np.int32)
+
+
+def without_cold(task: Task) -> Task:
+    """Return the task without its cold documents, neither as documents nor as queries.
+
+    No pair, no d-, no place among the candidates of validation. Without cold documents it is the
+    task itself.
+    """
+    if task.cold is None or not len(task.cold):
+        return task
+    kept = np.setdiff1d(np.arange(len(task.documents)), task.cold)
+    number = np.full(len(task.documents), -1, np.int32)
+    number[kept] = np.arange(len(kept), dtype=np.int32)
+    whole = task.documents
+    matrices = _Part(whole.matrices, kept)
+    texts = Texts(whole.ids[kept], whole.titles[kept], matrices, whole.views)
+    return replace(
+        task,
+        queries=texts,
+        documents=texts,
+        train=_pairs(task.train, number),
+        valid=_pairs(task.valid, number),
+        test=_pairs(task.test, number),
+        exclude=task.exclude[kept][:, kept],
+        pool=_rows(task.pool, number),
+        valid_pool=_rows(task.valid_pool, number),
+        cold=None,
+    )
+
+
+def _pairs(pairs: Pairs, number: Int32) -> Pairs:
+    rows = number[pairs.rows]
+    kept = (rows >= 0).all(axis=1)
+    return Pairs(rows[kept], pairs.weight[kept], pairs.grade[kept])
+
+
+def _rows(rows: Int32 | None, number: Int32) -> Int32 | None:
+    if rows is None:
+        return None
+    known: Int32 = number[rows]
+    return known[known >= 0]
+
+
+class _Part(Mapping[str, TextMatrix]):
+    """Some rows of matrices; each is copied once, when it is asked for first."""
+
+    def __init__(self, whole: Mapping[str, TextMatrix], rows: NDArray[np.int64]) -> None:
+        self._whole, self._rows = whole, rows
+        self._copied: dict[str, TextMatrix] = {}
+
+    def __getitem__(self, view: str) -> TextMatrix:
+        if view not in self._copied:
+            self._copied[view] = self._whole[view][self._rows]
+        return self._copied[view]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._whole)
+
+    def __len__(self) -> int:
+        return len(self._whole)

@@ -1,0 +1,268 @@
+"""Tasks of a test collection: judged queries in five folds, and titles to learn from first.
+
+A model that was trained on other data is measured on all judged queries (`open_collection`).
+
+Fold f is tested with models that were trained on three of the others and validated on the next one
+(the rotation of LETOR), so that each query is tested once. Vocabulary and idf are those of the
+documents. Judgements are few; a further task, ``titles``, has the title of each document as a query
+whose one answer is that document; a document without a title is no answer there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ssi_core import files, store
+from ssi_core.collection import INGEST, JUDGEMENT, Collection, relation_at
+from ssi_core.tasks.layout import PAIRS
+from ssi_core.tasks.making import Making
+from ssi_core.tasks.queries import load_queries, write_exclude, write_queries
+from ssi_core.tasks.split import VALID, hash_titles, side_of_documents
+from ssi_core.tasks.unseen import Raw, both_sides
+from ssi_core.text.tokenizer import tokenize
+from ssi_core.types import BadInput, Fitted, Int32, Pairs, Task, Texts
+from ssi_core.views.text_view import TextView
+from ssi_core.views.tfidf import COUNTS, Weighting
+
+FOLDS = 5
+GIVEN = {"test": 0, "valid": 1, "train": 2}
+"""Folds of the sides that a publisher has fixed; there is no rotation."""
+TITLES = "titles"
+
+_PAIRS, _GRADES, _FOLDS = "judged.npy", "grades.npy", "folds.npy"
+
+
+def folds_of(ids: pl.Series, seed: int) -> NDArray[np.int8]:
+    """Fold of each query, int8: the order of a keyed hash, dealt out in turn.
+
+    >>> sorted(folds_of(pl.Series(["a", "b", "c", "d", "e", "f"]), seed=0).tolist())
+    [0, 0, 1, 2, 3, 4]
+    """
+    order = np.argsort(hash_titles(ids, seed, b"fold", "ids"), kind="stable")
+    folds = np.empty(len(ids), np.int8)
+    folds[order] = np.arange(len(ids)) % FOLDS
+    return folds
+
+
+def given_folds(
+    ids: pl.Series, judgements: pl.DataFrame, seed: int, where: Path
+) -> NDArray[np.int8]:
+    """Fold of each query by the side that its publisher gave it, int8: `GIVEN` names them.
+
+    Where no query is for validation, every tenth of the training queries is, by a keyed hash.
+
+    Raises
+    ------
+    BadInput
+        No side is given, a query is on two, or no query is for training or for the test.
+    """
+    if "side" not in judgements.columns:
+        raise BadInput(
+            f"{where}: its judgements have no given sides. Divide the queries into folds (--split "
+            "queries)."
+        )
+    sides = judgements.group_by("source").agg(pl.col("side").unique())
+    if len(twice := sides.filter(pl.col("side").list.len() > 1)):
+        raise BadInput(
+            f"{where}: the query {twice['source'][0]!r} is on two given sides. Leave it in one "
+            "file of judgements, or divide the queries into folds (--split queries)."
+        )
+    by_query = sides.select("source", pl.col("side").list.first())
+    named = pl.DataFrame({"source": ids}).join(
+        by_query, on="source", maintain_order="left", how="left"
+    )
+    folds = named["side"].replace_strict(GIVEN, return_dtype=pl.Int8).to_numpy().copy()
+    train = np.flatnonzero(folds == GIVEN["train"])
+    if not (folds == GIVEN["valid"]).any():
+        order = np.argsort(hash_titles(ids, seed, b"fold", "ids")[train], kind="stable")
+        folds[train[order[: max(1, len(train) // 10)]]] = GIVEN["valid"]
+    missing = [side for side, fold in GIVEN.items() if not (folds == fold).any()]
+    if missing:
+        raise BadInput(
+            f"{where}: of its {len(ids)} judged queries none is given for {', '.join(missing)}. "
+            "Divide them into folds (--split queries), or measure a model that learnt elsewhere "
+            "('ssi evaluate MODEL --on')."
+        )
+    return folds
+
+
+def write_judged(making: Making, view: TextView) -> dict[str, Any]:
+    """Write the queries of a collection, their judgements and folds, and its titles.
+
+    Queries without a judgement are left out and counted; judgements of grade 0 are not relevant,
+    and teach nothing.
+
+    Parameters
+    ----------
+    view : TextView
+        Of the documents, in whose words queries are read.
+
+    Returns
+    -------
+    counts for the manifest
+
+    Raises
+    ------
+    BadInput
+        A judgement is of no query or document, or fewer than five queries have one.
+    """
+    spec, path, where = making.spec, making.path, making.collection.path
+    documents = making.documents
+    judgements = read_judgements(making.collection).filter(pl.col("grade") > 0)
+    queries = files.read_strings(making.collection.parts("queries"), "id", "text", remedy=INGEST)
+    judged_queries = queries.join(judgements, left_on="id", right_on="source", how="semi")
+    numbered = judgements.join(
+        judged_queries.with_row_index("q"), left_on="source", right_on="id"
+    ).join(documents.with_row_index("d"), left_on="target", right_on="id")
+    if len(numbered) != len(judgements):
+        raise BadInput(
+            f"{where}: {len(judgements) - len(numbered)} judgements have no query or document, or "
+            "one that is there twice. Ingest the collection again."
+        )
+    given = spec.split == "given"
+    if not given and len(judged_queries) < FOLDS:
+        raise BadInput(
+            f"{where}: {len(judged_queries)} of its queries are judged, and {FOLDS} folds need as "
+            "many."
+        )
+    numbered = numbered.sort("q", "d")
+    rows = numbered.select("q", "d").to_numpy().astype(np.int32)
+    (path / PAIRS).mkdir()
+    np.save(path / PAIRS / _PAIRS, rows)
+    np.save(path / PAIRS / _GRADES, numbered["grade"].to_numpy().astype(np.int8))
+    seed = spec.split_seed
+    folds = given_folds(judged_queries["id"], judgements, seed, where) if given else None
+    np.save(path / PAIRS / _FOLDS, folds_of(judged_queries["id"], seed) if folds is None else folds)
+    write_exclude(path, rows[:0], len(judged_queries), len(documents))
+    making.write_pools()
+    # A collection shows the number of a document that has no title.
+    untitled = documents["title"] == documents["id"]
+    titles = documents.select(pl.when(untitled).then(pl.lit("")).otherwise("title").alias("title"))
+    tokens = known = 0
+    for place, ids, texts in (
+        (path, judged_queries["id"], judged_queries["text"]),
+        (path / TITLES, documents["id"], titles["title"]),
+    ):
+        place.mkdir(exist_ok=True)
+        counts = view.transform(texts.to_list())
+        weightings = [Weighting(COUNTS), *spec.weightings]
+        write_queries(place, ids, texts, [counts], view.idf, weightings)
+        if place is path:
+            tokens = sum(len(tokenize(text, view.language)) for text in texts)
+            known = int(counts.sum())
+    return {
+        "queries": len(judged_queries),
+        "queries_without_judgement": len(queries) - len(judged_queries),
+        "judgements": len(rows),
+        "query_tokens": tokens,
+        "out_of_vocabulary_query_tokens": tokens - known,
+        "documents_without_title": int(untitled.sum()),
+    }
+
+
+def read_judgements(collection: Collection) -> pl.DataFrame:
+    """Read source, target and grade of the judgements, and the given side where there is one."""
+    return collection.frame(relation_at(JUDGEMENT))
+
+
+def open_collection(collection: Collection, raw: Raw, fitted: Fitted) -> Task:
+    """Open a judged collection as a task with a test side only, in the views of a model.
+
+    Every query with a relevant document is a test query, and ranked over all documents. What was
+    judged and is not relevant is a candidate like any other; its grade is 0.
+    """
+    ends = [
+        side.select("id").with_row_index(name)
+        for name, side in (("q", raw.queries), ("d", raw.documents))
+    ]
+    numbered = (
+        read_judgements(collection)
+        .join(ends[0], left_on="source", right_on="id")
+        .join(ends[1], left_on="target", right_on="id")
+        .sort("q", "d")
+    )
+    rows = numbered.select("q", "d").to_numpy().astype(np.int32)
+    grades = numbered["grade"].to_numpy().astype(np.int8)
+    good = grades > 0
+    if not good.any():
+        raise BadInput(
+            f"{collection.path}: no judgement says that a document is relevant. {INGEST}"
+        )
+    queries, documents = both_sides(raw, fitted)
+    return Task(
+        queries=queries,
+        documents=documents,
+        train=Pairs.of(()),
+        valid=Pairs.of(()),
+        test=Pairs(rows[good], np.ones(int(good.sum()), np.float32), grades[good]),
+        exclude=sparse.csr_array((len(queries), len(documents)), dtype=np.bool_),
+        key=collection.key,
+        not_relevant=rows[~good],
+        path=collection.path,
+    )
+
+
+def is_judged(path: Path) -> bool:
+    """Tell whether a task has judged queries."""
+    return (path / PAIRS / _FOLDS).exists()
+
+
+def open_judged(task: Task, path: Path, seed: int, *, given: bool = False) -> Task:
+    """Complete an opened task with its pairs: the first fold, all ``folds``, and ``titles``.
+
+    With ``given`` sides there are no folds.
+    """
+    place = path / PAIRS
+    rows, grades, fold = (store.load_array(place / n) for n in (_PAIRS, _GRADES, _FOLDS))
+    auxiliary = {TITLES: _titles(task, path / TITLES, seed)}
+    with files.reading(place):
+        of_pairs = fold[rows[:, 0]]
+
+    def pairs(mask: NDArray[np.bool_]) -> Pairs:
+        return Pairs(rows[mask], np.ones(int(mask.sum()), np.float32), grades[mask])
+
+    def sides(test: int) -> Task:
+        valid = (test + 1) % FOLDS
+        return replace(
+            task,
+            train=pairs(~np.isin(of_pairs, (test, valid))),
+            valid=pairs(of_pairs == valid),
+            test=pairs(of_pairs == test),
+            auxiliary=auxiliary,
+            key=f"{task.key} fold {test}",
+        )
+
+    if given:
+        return replace(sides(GIVEN["test"]), key=task.key)
+    folds = tuple(sides(test) for test in range(FOLDS))
+    return replace(folds[0], key=task.key, folds=folds)
+
+
+def _titles(task: Task, path: Path, seed: int) -> Task:
+    """Title -> its document: 5 % for validation and, there being no other use, as a test."""
+    queries: Texts = load_queries(path, task.documents)
+    sides = side_of_documents(task.documents.ids, seed=seed)
+    rows = np.arange(len(sides), dtype=np.int32)
+    worded = np.diff(queries.matrix(COUNTS).indptr) > 0
+
+    def own(mask: NDArray[np.bool_]) -> Pairs:
+        chosen: Int32 = rows[mask & worded]
+        return Pairs.of(np.column_stack([chosen, chosen]))
+
+    held_out = own(sides == VALID)
+    return replace(
+        task,
+        queries=queries,
+        train=own(sides != VALID),
+        valid=held_out,
+        test=held_out,
+        exclude=sparse.csr_array((len(rows), len(rows)), dtype=np.bool_),
+        key=f"{task.key} {TITLES}",
+    )

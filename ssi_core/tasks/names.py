@@ -1,0 +1,194 @@
+"""Queries that are names of documents: the words of anchors, or titles and redirects.
+
+A query is a wording, the sequence of its words as the documents' language splits them, so that two
+spellings of the same words are one query, on one side of the split. The vocabulary and the weights
+of words are those of all documents, and all documents are candidates, or a draw of them (``pool``).
+
+================  =====================================================  ==========================
+queries           relevant                                               side
+================  =====================================================  ==========================
+``anchors``       documents that the wording leads to, weighed by how    of the wording
+                  often it does
+``titles``        the document of that title, or of that redirect; its   of the documents: the last
+                  text is read without its title                         of those of that name
+``words:N``       the document that the words were drawn of              of the document
+================  =====================================================  ==========================
+
+Training sees no wording of another side, and of a document on the test side neither its title nor a
+redirect to it nor words that were drawn of it. It sees the texts of all documents, and anchors that
+lead to a document whose other anchors are tested.
+
+A title that is the beginning of its text, or a number that is the id, was given to a document that
+had none, and is no query.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from ssi_core import files
+from ssi_core.collection import ANCHOR, INGEST, beginning
+from ssi_core.tasks.layout import PAIRS
+from ssi_core.tasks.making import Making, Names, Reading
+from ssi_core.tasks.pairs import write_pairs
+from ssi_core.tasks.queries import write_exclude, write_queries
+from ssi_core.tasks.reading import language_of
+from ssi_core.tasks.slates import write_pairs_of
+from ssi_core.tasks.split import SIDES, TRAIN, Sides, side_of_documents
+from ssi_core.text.tokenizer import tokenize
+from ssi_core.types import BadInput, Int32, TextMatrix
+from ssi_core.views.text_view import TextView
+from ssi_core.views.tfidf import COUNTS, Weighting
+
+_AT_ONCE = 16_384
+
+
+def write_anchors(making: Making) -> Reading:
+    """Write the pairs of a wording and the documents that it leads to."""
+    rows = _numbered(making, _anchors(making))
+    keys = rows["key"].unique().sort()
+    sides = side_of_documents(keys, seed=making.spec.split_seed)
+    return _write(making, rows, keys, sides)
+
+
+def write_self(making: Making) -> Reading:
+    """Write the pairs of a document with its names, or with itself where words are drawn of it."""
+    of_documents = side_of_documents(making.documents["title"], seed=making.spec.split_seed)
+    if making.spec.query_words is not None:
+        rows = np.arange(len(making.documents), dtype=np.int32)
+        pairs = write_pairs(making.path / PAIRS, np.column_stack([rows, rows]), of_documents)
+        _require_all_sides(making, pairs)
+        making.counts["pairs"] = pairs
+        making.write_pools()
+        return Reading.of_all(making)
+    rows_of_names = _numbered(making, _titles(making))
+    keys = rows_of_names["key"].unique().sort()
+    sides = np.full(len(keys), TRAIN, np.int8)
+    targets = _places(rows_of_names["key"], keys)
+    np.maximum.at(sides, targets, of_documents[rows_of_names["d"].to_numpy()])
+    return _write(making, rows_of_names, keys, sides)
+
+
+def write_name_queries(making: Making, names: Names, view: TextView) -> None:
+    """Write names as queries, in the views of the documents."""
+
+    def counts() -> Iterator[TextMatrix]:
+        for first in range(0, len(names.texts), _AT_ONCE):
+            yield view.transform(names.texts[first : first + _AT_ONCE].to_list())
+
+    weightings = [Weighting(COUNTS), *making.spec.weightings]
+    write_queries(making.path, names.keys, names.texts, counts(), view.idf, weightings)
+
+
+def without_titles(blocks: Iterator[list[bytes]], titles: pl.Series) -> Iterator[list[bytes]]:
+    """Cut the title of each text out of it, wherever it stands, however its letters are written.
+
+    Of a title with something in parentheses at its end, what precedes them is cut out, too.
+
+    >>> texts = iter([[b"Apollo 11 was flown by apollo 11's crew."], [b"Mercury is a planet."]])
+    >>> list(without_titles(texts, pl.Series(["Apollo 11", "Mercury (planet)"])))
+    [[b"  was flown by  's crew."], [b'  is a planet.']]
+    """
+    row = 0
+    for block in blocks:
+        block_titles = titles[row : row + len(block)]
+        row += len(block)
+        yield [
+            _pattern(title).sub(" ", text.decode(errors="replace")).encode()
+            for text, title in zip(block, block_titles, strict=True)
+        ]
+
+
+def _pattern(title: str) -> re.Pattern[str]:
+    ways = {title.strip(), re.sub(r"\s*\([^()]*\)$", "", title.strip())} - {""}
+    longest_first = sorted(map(re.escape, ways), key=lambda way: (-len(way), way))
+    # A title in Latin letters is no part of a longer word.
+    ends = [rf"(?<![a-z0-9]){way}(?![a-z0-9])" for way in longest_first]
+    return re.compile("|".join(ends) or r"(?!)", re.IGNORECASE)
+
+
+def _anchors(making: Making) -> pl.DataFrame:
+    """Return text, target and weight of each anchor, over all its sources."""
+    place = making.collection.relation(ANCHOR)
+    with files.reading(making.collection.path, INGEST):
+        return (
+            pl.scan_parquet(place, glob=False)
+            .group_by("text", "target")
+            .agg(pl.col("weight").cast(pl.Float64).sum())
+            .collect(engine="streaming")
+        )
+
+
+def _titles(making: Making) -> pl.DataFrame:
+    """Return text and target of the titles that documents were given, and of redirects to them."""
+    texts = making.collection.documents.select(beginning(pl.col("text"))).collect().to_series()
+    titles = making.documents.select(text="title", target="id")
+    numbers = (titles["text"] == titles["target"]) & titles["text"].str.contains(r"^\d+$")
+    titled = titles.filter((titles["text"] != texts) & ~numbers)
+    making.skipped["documents_without_title"] = len(titles) - len(titled)
+    redirects = making.collection.redirects.select("text", "target").collect()
+    return pl.concat([titled, redirects]).with_columns(weight=pl.lit(1.0))
+
+
+def _numbered(making: Making, names: pl.DataFrame) -> pl.DataFrame:
+    """Return d (row of a document), key, text and weight; each key with a document once."""
+    language = language_of(making.collection.path, making.documents["language"])
+    distinct = names["text"].unique()
+    keys = pl.Series("key", [" ".join(tokenize(text, language)) for text in distinct])
+    rows = pl.DataFrame({"target": making.documents["id"]}).with_row_index("d")
+    joined = names.join(rows, on="target", how="left").join(
+        pl.DataFrame({"text": distinct, "key": keys}, schema_overrides={"key": pl.String}),
+        on="text",
+    )
+    if lost := joined["d"].null_count():
+        raise BadInput(
+            f"{making.collection.path}: {lost} names are of no document. Ingest it again."
+        )
+    worded = joined.filter(pl.col("key") != "")
+    making.skipped["names_without_words"] = len(joined) - len(worded)
+    return worded
+
+
+def _write(making: Making, rows: pl.DataFrame, keys: pl.Series, sides: Sides) -> Reading:
+    """Write the pairs of names with documents, and read each name as it is most often written."""
+    targets = _places(rows["key"], keys)
+    pairs = rows.select(
+        "d", "weight", q=targets, side=sides[targets], grade=pl.lit(None, pl.Float64)
+    )
+    counts = write_pairs_of(making.path / PAIRS, pairs)
+    _require_all_sides(making, counts)
+    making.counts["pairs"] = counts
+    making.counts["queries"] = {
+        name: int(np.count_nonzero(sides == side)) for side, name in enumerate(SIDES)
+    }
+    write_exclude(making.path, np.empty((0, 2), np.int32), len(keys), len(making.documents))
+    making.write_pools()
+    written = rows.group_by("key", "text").agg(pl.col("weight").sum())
+    texts = (
+        written.sort(["key", "weight", "text"], descending=[False, True, False])
+        .unique("key", keep="first", maintain_order=True)
+        .get_column("text")
+    )
+    reading = Reading.of_all(making)
+    return Reading(reading.documents, reading.queries, names=Names(keys, texts))
+
+
+def _places(names: pl.Series, keys: pl.Series) -> Int32:
+    """Return the place of each name among sorted keys."""
+    numbered = keys.to_frame("key").with_row_index("q")
+    joined = names.to_frame("key").join(numbered, on="key", how="left", maintain_order="left")
+    places: Int32 = joined["q"].to_numpy().astype(np.int32)
+    return places
+
+
+def _require_all_sides(making: Making, pairs: dict[str, int]) -> None:
+    if missing := [side for side, count in pairs.items() if not count]:
+        raise BadInput(
+            f"{making.collection.path}: of its {sum(pairs.values())} pairs of a query and a "
+            f"document none is left for {', '.join(missing)}. Ingest more documents, or split "
+            "otherwise (--split-seed)."
+        )

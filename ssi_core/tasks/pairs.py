@@ -1,0 +1,128 @@
+"""Relevant pairs and candidates of a task, on the sides of a split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ssi_core import store
+from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_rows
+from ssi_core.types import BadInput, Int32, Int64, Pairs
+
+
+def link_rows(parts: Iterable[pl.DataFrame], ids: pl.Series, where: Path) -> Int32:
+    """Rows of the two ends of each link, (links, 2), sorted; `BadInput` for an unknown end.
+
+    Parameters
+    ----------
+    parts : iterable of DataFrame
+        ``source`` and ``target``, ids; one part is held at a time.
+    ids : Series
+        Of the documents, row by row.
+    """
+    rows = pl.DataFrame({"id": ids, "row": np.arange(len(ids))})
+    keys = [_link_keys(links, rows, where) for links in parts]
+    ends = np.concatenate([np.empty(0, np.int64), *keys])
+    del keys
+    ends.sort()
+    return np.stack([ends >> 32, ends & 0xFFFFFFFF], axis=1, dtype=np.int32, casting="unsafe")
+
+
+def _link_keys(links: pl.DataFrame, rows: pl.DataFrame, where: Path) -> Int64:
+    """Both ends of each link in one number, the source above."""
+    joined = links.join(rows, left_on="source", right_on="id").join(
+        rows, left_on="target", right_on="id", suffix="_target"
+    )
+    if len(joined) != len(links):
+        raise BadInput(
+            f"{where}: {len(links) - len(joined)} links have an end that is no document, or one "
+            "that is there twice. Ingest the corpus again."
+        )
+    return joined.select(pl.col("row") * 2**32 + pl.col("row_target")).to_series().to_numpy()
+
+
+def sides_of_pairs(rows: Int32, titles: pl.Series, documents: Sides | None, *, seed: int) -> Sides:
+    """Side of each pair, int8; -1 for one that is on none.
+
+    Parameters
+    ----------
+    rows : int32 array
+        (n, 2) query and document.
+    documents : int8 array or None
+        Side of each document, or None for a split by links. Training pairs have both ends on the
+        training side and test pairs on the test side; a validation pair has a validation document
+        as its query and any but a test document as its answer.
+    """
+    if documents is None:
+        return side_of_rows(titles, rows, seed=seed)
+    source, target = documents[rows[:, 0]], documents[rows[:, 1]]
+    sides = np.full(len(rows), -1, np.int8)
+    sides[(source == TRAIN) & (target == TRAIN)] = TRAIN
+    sides[(source == VALID) & (target != TEST)] = VALID
+    sides[(source == TEST) & (target == TEST)] = TEST
+    return sides
+
+
+def held_out_twice(rows: Int32, titles: pl.Series, documents: Sides, *, seed: int) -> Sides:
+    """Side of each pair between test documents by a split by links; -1 for every other pair.
+
+    The pairs on the test side are held out by a split by documents and by a split by links: two
+    models that learn from the one and from the other can be asked for the same pairs.
+    """
+    between = (documents[rows] == TEST).all(axis=1)
+    return np.where(between, side_of_rows(titles, rows, seed=seed), NO_SIDE).astype(np.int8)
+
+
+def write_pairs(directory: Path, rows: Int32, sides: Sides) -> dict[str, int]:
+    """Write the pairs of each side; returns how many there are."""
+    directory.mkdir()
+    for side, name in enumerate(SIDES):
+        np.save(directory / f"{name}.npy", rows[sides == side])
+    return {name: int(np.count_nonzero(sides == side)) for side, name in enumerate(SIDES)}
+
+
+def load_pairs(directory: Path, side: str) -> Pairs:
+    """Load the pairs of a side, all of weight and grade 1."""
+    rows = store.load_array(directory / f"{side}.npy")
+    return Pairs(rows, np.ones(len(rows), np.float32), np.ones(len(rows), np.int8))
+
+
+def follow(query: Int32, source: Int32, links: Int32) -> Int32:
+    """Pairs of each query with what its source links to, in the order of the queries.
+
+    Parameters
+    ----------
+    query, source : int32 (n,)
+        Rows.
+    links : int32 (m, 2)
+        Source and target, sorted by source.
+
+    Returns
+    -------
+    int32 (pairs, 2)
+    """
+    begin = np.searchsorted(links[:, 0], source)
+    lengths = np.searchsorted(links[:, 0], source, side="right") - begin
+    ends = np.cumsum(lengths)
+    place = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - ends + lengths, lengths)
+    return np.column_stack([np.repeat(query, lengths), links[place, 1]]).astype(np.int32)
+
+
+def keys(rows: NDArray[np.integer]) -> Int64:
+    """Return both rows of each pair, (n, 2), in one number."""
+    numbers: Int64 = (rows[:, 0].astype(np.int64) << 32) | rows[:, 1]
+    return numbers
+
+
+def candidates(rows: Int32, most: int, everything: int, *, seed: int) -> Int32 | None:
+    """At most ``most`` of some document rows, ascending; None if that is all of ``everything``.
+
+    With ``most`` = 0 all of the rows are taken.
+    """
+    if 0 < most < len(rows):
+        rows = np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
+    return None if len(rows) == everything else rows.astype(np.int32)

@@ -1,0 +1,305 @@
+"""Specification of a task: its queries, their relevant documents, how they are divided.
+
+One `TaskSpec` says it for the library, the flows, the command and the tables; a combination that
+means nothing is refused here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ssi_core.collection import INGEST, Collection
+from ssi_core.errors import faults
+from ssi_core.types import BadInput
+from ssi_core.views.hashing import Hashing, parse_view
+from ssi_core.views.rewriting import Rewriting
+from ssi_core.views.tfidf import COUNTS, Weighting
+
+Relevant = Literal[
+    "link", "translation", "translation > link", "click", "judgement", "anchor", "self"
+]
+Split = Literal["pairs", "documents", "articles", "users", "time", "queries", "given"]
+Vocabularies = Literal["documents", "one", "two"]
+
+LINK, TRANSLATION, LINK_OF_TRANSLATION, CLICK, JUDGEMENT, ANCHOR, SELF = get_args(Relevant)
+OF_DOCUMENTS = (LINK, ANCHOR, SELF)
+"""What is relevant where documents, or what they are called, are the queries."""
+DRAWN = 10_000
+"""Candidates that the paper draws of a large corpus."""
+
+_WORDS_OF, _TITLES = "words:", "titles"
+_QUERIES = {
+    LINK: ("documents", f"{_WORDS_OF}N"),
+    TRANSLATION: ("queries",),
+    LINK_OF_TRANSLATION: ("queries",),
+    CLICK: ("queries", "goals"),
+    JUDGEMENT: ("queries",),
+    ANCHOR: ("anchors",),
+    SELF: (_TITLES, f"{_WORDS_OF}N"),
+}
+_SPLITS: Mapping[str, tuple[Split, ...]] = {
+    LINK: ("pairs", "documents"),
+    TRANSLATION: ("articles",),
+    LINK_OF_TRANSLATION: ("articles",),
+    CLICK: ("pairs", "users", "time"),
+    JUDGEMENT: ("queries", "given"),
+    ANCHOR: ("queries",),
+    SELF: ("queries",),
+}
+_VOCABULARIES: Mapping[str, tuple[Vocabularies, ...]] = {
+    LINK: ("documents",),
+    TRANSLATION: ("two",),
+    LINK_OF_TRANSLATION: ("two",),
+    CLICK: ("one", "two"),
+    JUDGEMENT: ("documents",),
+    ANCHOR: ("documents",),
+    SELF: ("documents",),
+}
+"""What goes with each relation, the default first."""
+
+
+class TaskSpec(BaseModel):
+    """Settings of a task that is made of a collection.
+
+    Fields that are left out have the default of ``relevant``; they are filled in, so that two specs
+    that mean the same are equal.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    relevant: Relevant = Field(
+        default="link",
+        description="What is relevant to a query: documents that it links to (link), its "
+        "translation, what its translation links to (translation > link), what was clicked, what "
+        "was judged so, documents that links with these words lead to (anchor), or the document "
+        "that bears the title or has the words (self)",
+    )
+    queries: str = Field(
+        default="",
+        description="Texts of the queries: documents; words:10, ten random words of a document; "
+        "the queries of the collection; goals, a page and what its visitor looks for; anchors, the "
+        "words of links; titles, those of documents and of redirects to them. Empty: documents for "
+        "links, anchors for anchor, titles for self, else queries",
+    )
+    split: Split | None = Field(
+        default=None,
+        description="What has a side of its own: pairs; documents with their links; articles, a "
+        "query and its translation; users or time of clicks; queries: judged ones in five folds, "
+        "or anchors, titles and words; given by the publisher. Empty: pairs, articles for "
+        "translations, queries for judgement, anchor and self",
+    )
+    words: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
+        default=30_000, description="Size of the vocabulary, the most frequent words, or all"
+    )
+    views: tuple[str, ...] = Field(
+        default=(COUNTS, "raw", "sublinear"),
+        min_length=1,
+        description="Weightings of words: counts, raw, sublinear, binary; raw:100 keeps a text's "
+        "100 heaviest words, raw@30000 the 30,000 most frequent of all; "
+        "cfh:k=5,words=30000,ngrams=1 hashes the words beyond 30,000; of translations: "
+        "dictionary.raw reads queries translated word by word, translated.raw those that are "
+        "given, untitled.raw those without titles",
+    )
+    split_seed: int = Field(default=0, ge=0, description="Seed of the split")
+    pool: Annotated[int, Field(ge=0)] | None = Field(
+        default=None,
+        description="Documents drawn as candidates of every query, beside its own relevant ones; "
+        "0: all. Empty: 10,000 as in the paper, all for judgement, anchor and self",
+    )
+    cold: float = Field(
+        default=0.0, ge=0, lt=1, description="Share of the documents that training never sees"
+    )
+    query_draws: int = Field(
+        default=20, ge=1, description="With words:N: queries drawn of a document for training"
+    )
+    vocabularies: Vocabularies | None = Field(
+        default=None,
+        description="Words that count: those of documents; of both sides as one; of each side for "
+        "itself (two). Empty: one for clicks, two for translations, else documents",
+    )
+    held_out: Literal["split", "both"] = Field(
+        default="split",
+        description="both: tested are links that a split by pairs and one by documents hold out, "
+        "so that models of the two splits answer the same queries",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled(cls, values: Any) -> Any:
+        """Fill in what follows from ``relevant``, and put the views in order."""
+        if not isinstance(values, Mapping):
+            return values
+        filled = dict(values)
+        relevant = filled.get("relevant", LINK)
+        if relevant not in get_args(Relevant):
+            return filled
+        filled["queries"] = filled.get("queries") or _QUERIES[relevant][0]
+        filled["split"] = filled.get("split") or _SPLITS[relevant][0]
+        filled["vocabularies"] = filled.get("vocabularies") or _VOCABULARIES[relevant][0]
+        if filled.get("pool") is None:
+            filled["pool"] = 0 if relevant in (JUDGEMENT, ANCHOR, SELF) else DRAWN
+        views = filled.get("views", cls.model_fields["views"].default)
+        if not isinstance(views, str) and all(isinstance(name, str) for name in views):
+            names = {str(parse_view(name)) for name in views} - {COUNTS}
+            filled["views"] = (COUNTS, *sorted(names))
+        return filled
+
+    @model_validator(mode="after")
+    def _means_something(self) -> TaskSpec:
+        for name, choices in (
+            ("queries", _QUERIES[self.relevant]),
+            ("split", _SPLITS[self.relevant]),
+            ("vocabularies", _VOCABULARIES[self.relevant]),
+        ):
+            value = getattr(self, name)
+            if value not in choices and not (name == "queries" and self._draws_words(choices)):
+                raise ValueError(
+                    f"{name}={value!r} with relevant={self.relevant!r}: expected "
+                    f"{' or '.join(map(repr, choices))}"
+                )
+        plain = self.relevant == LINK and self.query_words is None
+        if self.cold and not (plain and self.split == "pairs"):
+            raise ValueError(
+                f"cold={self.cold}: expected relevant='link', split='pairs' and queries='documents'"
+            )
+        if self.held_out == "both" and (not plain or self.cold):
+            raise ValueError(
+                "held_out='both': expected relevant='link' and queries='documents', none of them "
+                "cold"
+            )
+        if self.queries == "goals" and self.vocabularies == "two":
+            raise ValueError("queries='goals': expected vocabularies='one'")
+        if self.hashings and self.relevant != LINK:
+            raise ValueError(f"views: with relevant={self.relevant!r} none is hashed")
+        if self.rewritings and not self.across:
+            raise ValueError("views: only queries in another language are rewritten")
+        return self
+
+    def _draws_words(self, choices: Iterable[str]) -> bool:
+        number = self.queries.removeprefix(_WORDS_OF)
+        return f"{_WORDS_OF}N" in choices and number.isdecimal() and int(number) > 0
+
+    @property
+    def query_words(self) -> int | None:
+        """Words of a query that is drawn from a document; None: queries are other texts."""
+        drawn = self.queries.startswith(_WORDS_OF)
+        return int(self.queries.removeprefix(_WORDS_OF)) if drawn else None
+
+    @property
+    def across(self) -> bool:
+        """Tell whether queries and documents are in two languages."""
+        return self.relevant in (TRANSLATION, LINK_OF_TRANSLATION)
+
+    @property
+    def asks_titles(self) -> bool:
+        """Tell whether titles are the queries, so that documents are read without their own."""
+        return self.queries == _TITLES
+
+    @property
+    def division(self) -> str:
+        """Return the unit that is assigned to a side as a whole."""
+        assert self.split is not None, "filled in by the validator"
+        return self.split
+
+    @property
+    def most_words(self) -> int | None:
+        """Size of the vocabulary; None: every word."""
+        return None if self.words == "all" else self.words
+
+    @property
+    def candidates(self) -> int:
+        """Documents drawn as candidates; 0: all."""
+        assert self.pool is not None, "filled in by the validator"
+        return self.pool
+
+    @property
+    def rewritings(self) -> list[Rewriting]:
+        """Views of rewritten queries."""
+        return [view for view in map(parse_view, self.views) if isinstance(view, Rewriting)]
+
+    @property
+    def hashings(self) -> list[Hashing]:
+        """Views of hashed words."""
+        return [view for view in map(parse_view, self.views) if isinstance(view, Hashing)]
+
+    @property
+    def weightings(self) -> list[Weighting]:
+        """Views of words but for the counts, those behind a rewriting too, by their names."""
+        parsed = map(parse_view, self.views)
+        plain = (view.weighting if isinstance(view, Rewriting) else view for view in parsed)
+        words = {str(view): view for view in plain if isinstance(view, Weighting)}
+        return [words[name] for name in sorted(set(words) - {COUNTS})]
+
+    def with_views(self, views: Iterable[str]) -> TaskSpec:
+        """Return the same task with other views."""
+        return spec_of(**{**self.model_dump(), "views": tuple(views)})
+
+    def configuration(self) -> dict[str, Any]:
+        """Return the settings of the artefact, as JSON has them."""
+        return self.model_dump(mode="json")
+
+    def choices(self) -> dict[str, Any]:
+        """Return ``relevant``, and the settings that differ from its defaults, as JSON has them."""
+        default = type(self)(relevant=self.relevant).configuration()
+        return {
+            name: value
+            for name, value in self.configuration().items()
+            if name == "relevant" or value != default[name]
+        }
+
+    def tests_as(self, other: TaskSpec) -> bool:
+        """Tell whether both tasks test the same queries, candidates and answers."""
+        shared = self.held_out == other.held_out == "both"
+        same = (self.split_seed, self.pool) == (other.split_seed, other.pool)
+        return self == other or (shared and same)
+
+
+def spec_of(**fields: Any) -> TaskSpec:
+    """Return the spec of some fields; `ValueError` says in a line what is wrong with them."""
+    try:
+        return TaskSpec(**fields)
+    except ValidationError as error:
+        raise ValueError(faults(error)) from None
+
+
+def read_spec(fields: Mapping[str, Any], where: str) -> TaskSpec:
+    """Return the spec of values from a file.
+
+    Raises
+    ------
+    BadInput
+        A key is unknown, or a value is none; the message begins with ``where``.
+    """
+    known = [name for name in TaskSpec.model_fields if name != "views"]
+    for name in fields:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise BadInput(f"{where}: no key {name!r}.{hint} Known: {', '.join(known)}.")
+    try:
+        return spec_of(**fields)
+    except ValueError as error:
+        raise BadInput(f"{where}: {error}") from None
+
+
+def only_relevant(collection: Collection) -> str:
+    """Return what is relevant in a collection where nobody has chosen: clicks, judgements or links.
+
+    Raises
+    ------
+    BadInput
+        It has translations, so that there is a choice, or nothing at all.
+    """
+    known = collection.relevant
+    if TRANSLATION in known or not known:
+        choices = ", ".join(map(repr, known))
+        raise BadInput(
+            f"{collection.path}: "
+            + (f"which documents are relevant? Name one of {choices} (--relevant)."
+               if known else f"nothing there says which documents are relevant. {INGEST}")
+        )  # fmt: skip
+    return known[0]

@@ -1,0 +1,104 @@
+"""Tasks: from a collection to a task directory, and back into memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ssi_core import files, store
+from ssi_core.tasks.blind import without_test
+from ssi_core.tasks.build import build_task
+from ssi_core.tasks.judged import is_judged, open_judged
+from ssi_core.tasks.layout import COLD, DOCUMENTS, MATRICES, PAIRS, POOL, VALID_POOL, VIEW
+from ssi_core.tasks.pairs import load_pairs
+from ssi_core.tasks.queries import load_exclude, load_queries
+from ssi_core.tasks.sizes import check_sizes
+from ssi_core.tasks.slates import are_weighted, load_shown, load_slates, load_weighted_pairs
+from ssi_core.tasks.spec import TaskSpec
+from ssi_core.tasks.split import SIDES, TEST, TRAIN, VALID
+from ssi_core.tasks.translations import MONOLINGUAL, open_translations
+from ssi_core.types import Int32, Pairs, Task, Texts, View
+from ssi_core.views.correlated import hashed_path
+from ssi_core.views.counting import matrix_path
+from ssi_core.views.hashing import Hashing, load_view, parse_view
+from ssi_core.views.rewriting import Rewriting
+from ssi_core.views.text_view import TextView
+from ssi_core.views.text_view import load_view as load_text_view
+
+__all__ = ["TaskSpec", "build_task", "open_task"]
+
+
+def open_task(path: Path, *, tested: bool = True) -> Task:
+    """Open a task directory; its matrices are memory mapped and read when they are used.
+
+    Parameters
+    ----------
+    path : Path
+        Task directory.
+    tested : bool
+        False: without its test side (`blind.without_test`). The test pairs of links and of clicks
+        are then not read at all.
+    """
+    artefact = store.read(Path(path), "task")
+    path = artefact.path
+    texts = files.read_strings([path / DOCUMENTS], "id", "title")
+    base = load_text_view(path / VIEW)
+    with files.reading(path / store.MANIFEST):
+        names = [str(name) for name in artefact.configuration["views"] if parse_view(name)]
+        given = artefact.configuration["split"] == "given"
+        weights = artefact.configuration.get("weights", "clicks")
+        split_seed = int(artefact.configuration["split_seed"])
+    judged = is_judged(path)
+    documents = Texts(
+        texts["id"],
+        texts["title"],
+        {name: store.load_csr(matrix_path(path / MATRICES, _plain(name))) for name in names},
+        {name: _load_view(path, name, base) for name in names},
+    )
+    none = [Pairs.of(())] * 3
+    load = load_weighted_pairs if are_weighted(path / PAIRS) else load_pairs
+    pairs = (
+        none
+        if judged
+        else [
+            load(path / PAIRS, side) if tested or side != SIDES[TEST] else Pairs.of(())
+            for side in SIDES
+        ]
+    )
+    task = Task(
+        queries=load_queries(path, documents),
+        documents=documents,
+        train=pairs[TRAIN],
+        valid=pairs[VALID],
+        test=pairs[TEST],
+        exclude=load_exclude(path, len(documents)),
+        key=artefact.key,
+        pool=_load_rows(path / POOL),
+        valid_pool=_load_rows(path / VALID_POOL),
+        cold=_load_rows(path / COLD),
+        slates=load_slates(path),
+        shown=load_shown(path, weights),
+        weights=weights,
+        path=path,
+    )
+    if judged:
+        task = open_judged(task, path, split_seed, given=given)
+    if (path / MONOLINGUAL).exists():
+        task = open_translations(task, path)
+    for one in (task, *task.auxiliary.values()):
+        check_sizes(one, path)
+    return task if tested else without_test(task)
+
+
+def _plain(view: str) -> str:
+    """Name of the view that documents have where a query is rewritten first."""
+    parsed = parse_view(view)
+    return str(parsed.weighting) if isinstance(parsed, Rewriting) else view
+
+
+def _load_view(path: Path, name: str, base: TextView) -> View:
+    hashed = isinstance(parse_view(name), Hashing)
+    return load_view(hashed_path(path, name)) if hashed else base.named(_plain(name))
+
+
+def _load_rows(path: Path) -> Int32 | None:
+    return store.load_array(path) if path.exists() else None

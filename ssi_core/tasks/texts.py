@@ -1,0 +1,139 @@
+"""The texts of a task: vocabulary, weights of words, and a matrix for each view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from ssi_core import store
+from ssi_core.collection import Side
+from ssi_core.tasks.layout import DOCUMENTS, MATRICES, VIEW
+from ssi_core.tasks.making import Making, Mask, Reading
+from ssi_core.tasks.names import without_titles
+from ssi_core.tasks.queries import MATRICES as QUERY_MATRICES
+from ssi_core.tasks.queries import QUERY_VIEW, TEXTS
+from ssi_core.tasks.reading import language_of, texts_of
+from ssi_core.types import BadInput, TextMatrix
+from ssi_core.views.counting import BLOCK, matrix_path, row_blocks, write_counts, write_views
+from ssi_core.views.csr_writer import CsrWriter
+from ssi_core.views.text_view import TextView
+from ssi_core.views.tfidf import COUNTS, Weighting
+
+
+def write_texts(making: Making, reading: Reading) -> tuple[TextView, TextView]:
+    """Write the documents of a task, and its queries if they are texts of their own.
+
+    Returns
+    -------
+    views of the queries and of the documents, of counts
+    """
+    making.documents.select("id", "title").write_parquet(making.path / DOCUMENTS)
+    making.counts["documents"] = len(making.documents)
+    vocabularies = making.spec.vocabularies
+    if making.same or vocabularies == "documents":
+        view = _write_side(making, "documents", reading.documents, None, MATRICES, VIEW)
+        return view, view
+    queries = making.queries
+    queries = queries if reading.kept is None else queries.filter(reading.kept)
+    queries.select("id", "title").write_parquet(making.path / TEXTS)
+    if vocabularies == "two":
+        documents = _write_side(making, "documents", reading.documents, None, MATRICES, VIEW)
+        query_view = _write_side(
+            making, "queries", reading.queries, reading.kept, QUERY_MATRICES, QUERY_VIEW
+        )
+        return query_view, documents
+    return (_write_as_one(making, reading),) * 2
+
+
+def _write_side(
+    making: Making, side: Side, fitting: Mask, kept: Mask | None, matrices: str, view: str
+) -> TextView:
+    """Count and weigh the texts of one side."""
+    counted, facts = _count(making, making.path / matrices, [side], fitting, kept, view)
+    weightings = making.spec.weightings
+    nonzeros = write_views(making.path / matrices, counted.idf, weightings, making.progress)
+    facts |= {"nonzeros": {COUNTS: facts["nonzeros"], **nonzeros}}
+    if view == VIEW:
+        making.counts.update(facts)
+    else:
+        making.counts["query_texts"] = {"documents": len(fitting), **facts}
+    return counted
+
+
+def _write_as_one(making: Making, reading: Reading) -> TextView:
+    """Count the texts of both sides together, and write the matrices of each."""
+    both = making.building.work("both") / "matrices"
+    fitting = np.concatenate([reading.documents, reading.queries])
+    view, facts = _count(making, both, ["documents", "queries"], fitting, reading.kept, VIEW)
+    whole = store.load_csr(matrix_path(both, COUNTS))
+    begin = 0
+    for matrices, size in (
+        (MATRICES, len(reading.documents)),
+        (QUERY_MATRICES, len(reading.queries)),
+    ):
+        place = making.path / matrices
+        _copy_rows(whole, begin, begin + size, matrix_path(place, COUNTS))
+        write_views(place, view.idf, making.spec.weightings, making.progress)
+        begin += size
+    making.counts.update(facts)
+    return view
+
+
+def _count(
+    making: Making,
+    matrices: Path,
+    sides: Sequence[Side],
+    fitting: Mask,
+    kept: Mask | None,
+    view: str,
+) -> tuple[TextView, dict[str, object]]:
+    """Count the texts of some sides; their view is kept in the task.
+
+    Parameters
+    ----------
+    matrices : Path
+        Directory of the counts, which may be one of work.
+    kept : bool array or None
+        Queries that are read.
+    """
+    where = making.collection.path
+    languages = [getattr(making, side)["language"] for side in sides]
+    language = language_of(where, pl.concat(languages))
+    vocabulary, idf, facts = write_counts(
+        matrices,
+        chain.from_iterable(
+            _texts(making, side, kept if side == "queries" else None) for side in sides
+        ),
+        language=language,
+        fitting=fitting,
+        words=making.spec.most_words,
+        work=making.building.work(f"bags-{view}"),
+        progress=making.progress,
+    )
+    if not (idf > 0).any():
+        raise BadInput(
+            f"{where}: its {' and '.join(sides)} have no word that is in some and not in all of "
+            f"them ({len(vocabulary)} words), so nothing can be weighed. Take more words "
+            "(--words), or ingest more texts."
+        )
+    counted = TextView(language, vocabulary, idf, Weighting(COUNTS))
+    counted.save(making.path / view)
+    return counted, dict(facts)
+
+
+def _texts(making: Making, side: Side, kept: Mask | None) -> Iterator[list[bytes]]:
+    """Yield the texts of a side as the task reads them."""
+    texts = texts_of(making.collection, side, kept)
+    titled = making.spec.asks_titles and side == "documents"
+    return without_titles(texts, making.documents["title"]) if titled else texts
+
+
+def _copy_rows(whole: TextMatrix, begin: int, end: int, out: Path) -> None:
+    with CsrWriter(out, whole.shape[1]) as writer:
+        for first, last in row_blocks(whole.indptr[begin : end + 1], BLOCK):
+            rows = whole[begin + first : begin + last]
+            writer.append(rows.indptr, rows.indices, rows.data)

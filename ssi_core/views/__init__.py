@@ -1,0 +1,1 @@
+"""Views: from texts to sparse matrices of words."""

@@ -1,0 +1,146 @@
+"""Matrices of a task: the texts are read once, and every view comes from their counts.
+
+The words of the texts are counted and kept on disk under provisional numbers; when all are known,
+the vocabulary is chosen and the numbers become columns. Only the words stay in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ssi_core import store
+from ssi_core.types import Float32, Int64, Progress, TextMatrix
+from ssi_core.views.bags import Bags, count_bags
+from ssi_core.views.csr_writer import CsrWriter
+from ssi_core.views.tfidf import Weighting, inverse_document_frequency, weigh
+from ssi_core.views.vocabulary import Vocabulary, choose_words, to_columns
+
+BLOCK = 1 << 22
+"""Non-zeros that are worked on at a time."""
+
+Mask = NDArray[np.bool_]
+
+
+def matrix_path(directory: Path, view: str) -> Path:
+    """Return the path of the matrix of a view, without the colons of the view's name."""
+    return directory / view.replace(":", "-")
+
+
+def write_counts(
+    directory: Path,
+    batches: Iterable[Sequence[bytes]],
+    *,
+    language: str,
+    fitting: Mask,
+    words: int | None,
+    work: Path,
+    progress: Progress,
+) -> tuple[Vocabulary, Float32, dict[str, int]]:
+    """Count the words of texts, choose the vocabulary and write the view "counts".
+
+    Parameters
+    ----------
+    batches : iterable of sequence of bytes
+        Texts in UTF-8, len(fitting) of them.
+    fitting : bool array
+        The texts that vocabulary and document frequencies come from.
+    words : int or None
+        The most frequent words to take; None: all.
+    work : Path
+        Directory of the counts under provisional numbers; see `count_bags`.
+
+    Returns
+    -------
+    vocabulary, idf, facts
+        facts : counts for the manifest
+    """
+    bags = count_bags(work, batches, len(fitting), language, progress)
+    frequency = _frequency(bags, fitting)
+    vocabulary, ids = choose_words(bags.lexicon, frequency, words)
+    document_frequency = np.zeros(len(vocabulary), np.int64)
+    tokens = known = empty = 0
+    with CsrWriter(matrix_path(directory, "counts"), len(vocabulary)) as writer:
+        for begin, end in row_blocks(bags.indptr):
+            indptr, numbers, counts = bags.rows(begin, end)
+            block = to_columns(indptr, ids[numbers], counts, len(vocabulary))
+            writer.append(block.indptr, block.indices, block.data)
+            seen = block.indices[np.repeat(fitting[begin:end], np.diff(block.indptr))]
+            document_frequency += np.bincount(seen, minlength=len(vocabulary))
+            tokens += int(counts.sum(dtype=np.int64))
+            known += int(block.data.sum(dtype=np.float64))
+            empty += int(np.count_nonzero(np.diff(block.indptr) == 0))
+            progress(0.6 + 0.2 * end / len(fitting), "vocabulary")
+    facts = {
+        "words": len(vocabulary),
+        "distinct_words": int(np.count_nonzero(frequency)),
+        "tokens": tokens,
+        "out_of_vocabulary_tokens": tokens - known,
+        "empty_documents": empty,
+        "nonzeros": writer.nonzeros,
+    }
+    idf = inverse_document_frequency(document_frequency, int(np.count_nonzero(fitting)))
+    return vocabulary, idf, facts
+
+
+def write_views(
+    directory: Path, idf: Float32, weightings: Sequence[Weighting], progress: Progress
+) -> dict[str, int]:
+    """Derive views from the counts; returns the non-zeros of each."""
+    path = matrix_path(directory, "counts")
+    indptr = store.load_array(path / "indptr.npy", mapped=False)
+    texts, words = len(indptr) - 1, len(idf)
+    with ExitStack() as stack:
+        writers = {
+            weighting: stack.enter_context(
+                CsrWriter(matrix_path(directory, str(weighting)), weighting.width(words))
+            )
+            for weighting in weightings
+        }
+        for begin, end in row_blocks(indptr):
+            block = _read_rows(path, indptr[begin : end + 1], words)
+            for weighting, writer in writers.items():
+                rows = weigh(block, idf, weighting)
+                writer.append(rows.indptr, rows.indices, rows.data)
+            progress(0.8 + 0.2 * end / texts, "views")
+    return {str(weighting): writer.nonzeros for weighting, writer in writers.items()}
+
+
+def row_blocks(indptr: NDArray[np.integer], most: int = BLOCK) -> Iterator[tuple[int, int]]:
+    """Ranges of rows with about ``most`` non-zeros each; a longer row is a block of its own.
+
+    >>> list(row_blocks(np.array([0, 2, 3, 9, 10]), most=4))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    begin, rows = 0, len(indptr) - 1
+    while begin < rows:
+        end = int(np.searchsorted(indptr, indptr[begin] + most, side="right")) - 1
+        end = max(begin + 1, min(end, rows))
+        yield begin, end
+        begin = end
+
+
+def _frequency(bags: Bags, fitting: Mask) -> Int64:
+    """Count each word of the lexicon in the fitting texts."""
+    frequency = np.zeros(len(bags.lexicon), np.int64)
+    for begin, end in row_blocks(bags.indptr):
+        indptr, numbers, counts = bags.rows(begin, end)
+        counted = counts * np.repeat(fitting[begin:end], np.diff(indptr))
+        here = np.bincount(numbers, counted)
+        frequency[: len(here)] += here.astype(np.int64)
+    return frequency
+
+
+def _read_rows(path: Path, indptr: NDArray[np.integer], width: int) -> TextMatrix:
+    """Rows of a matrix on disk; mapped for this one time, so that what was read can go."""
+    part = slice(int(indptr[0]), int(indptr[-1]))
+    indices, data = (np.array(store.load_array(path / f"{n}.npy")[part]) for n in _ENTRIES)
+    return sparse.csr_array((data, indices, indptr - indptr[0]), shape=(len(indptr) - 1, width))
+
+
+_ENTRIES = ("indices", "data")

@@ -1,0 +1,158 @@
+"""Views: fitted transforms from raw texts to weighted rows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+from scipy import sparse
+
+from ssi_core import files, store
+from ssi_core.text import tokenizer
+from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix
+from ssi_core.views.lexicon import Lexicon, batches
+from ssi_core.views.tfidf import Weighting, weigh
+from ssi_core.views.vocabulary import Vocabulary, to_columns
+
+# Unknown words of transformed texts are numbered too; past so many, numbering starts afresh.
+_MOST_UNKNOWN = 1 << 20
+
+
+class _Counter:
+    """Counts the words of a vocabulary in texts; one is shared by the views on the same words."""
+
+    def __init__(self, language: str, words: Vocabulary) -> None:
+        self._language, self._words = language, words
+        self._lexicon: Lexicon | None = None
+        self._lock = Lock()
+
+    def counts(self, texts: Sequence[str]) -> Iterator[TextMatrix]:
+        """Count the words of texts, in blocks of rows."""
+        for block in batches(text.encode(errors="replace") for text in texts):
+            with self._lock:
+                indptr, words, counts = self._current().count(block)
+            yield to_columns(indptr, words, counts, len(self._words))
+
+    def in_order(self, block: Sequence[bytes]) -> tuple[Int32, Int64]:
+        """Words of texts as they stand, -1 for an unknown one, and where each text ends."""
+        with self._lock:
+            words, ends = self._current().in_order(block)
+        words[words >= len(self._words)] = -1
+        return words, ends
+
+    def _current(self) -> Lexicon:
+        if self._lexicon is None or len(self._lexicon) > len(self._words) + _MOST_UNKNOWN:
+            self._lexicon = Lexicon(self._language, self._words)
+        return self._lexicon
+
+
+@dataclass(frozen=True, eq=False)
+class TextView:
+    """Rows of weighted words, one column per word of the vocabulary (implements `types.View`).
+
+    Attributes
+    ----------
+    language : str
+        Code that picks the rule of the tokenizer.
+    vocabulary : Vocabulary
+        `Vocabulary`, whose first words are the columns.
+    idf : float32 (words of the vocabulary,)
+    weighting : Weighting
+        `Weighting`, whose spelling is the name of the view.
+    """
+
+    language: str
+    vocabulary: Vocabulary
+    idf: Float32
+    weighting: Weighting
+    _counter: _Counter = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_counter", _Counter(self.language, self.vocabulary))
+
+    @property
+    def name(self) -> str:
+        """``WEIGHTING[:CUT][@WORDS]``."""
+        return str(self.weighting)
+
+    @cached_property
+    def words(self) -> Vocabulary:
+        """Words of the columns."""
+        width = self.weighting.width(len(self.vocabulary))
+        return self.vocabulary if width == len(self.vocabulary) else self.vocabulary[:width]
+
+    @cached_property
+    def space(self) -> str:
+        """Digest of what the columns mean: tokenizer, language, words in their order."""
+        identity = f"{tokenizer.identity(self.language)} {self.language} {self.words.digest()}"
+        return hashlib.sha256(identity.encode()).hexdigest()[:16]
+
+    def named(self, name: str) -> TextView:
+        """Return the view of another name on the same words."""
+        other = TextView(self.language, self.vocabulary, self.idf, Weighting.parse(name))
+        object.__setattr__(other, "_counter", self._counter)
+        return other
+
+    def transform(self, texts: Sequence[str]) -> TextMatrix:
+        """Rows of raw texts, bit by bit those of a task; words not in the vocabulary are left out.
+
+        Returns
+        -------
+        CSR float32 (len(texts), len(words))
+        """
+        blocks = [weigh(counts, self.idf, self.weighting) for counts in self._counter.counts(texts)]
+        nothing = sparse.csr_array((0, len(self.words)), dtype=np.float32)
+        return blocks[0] if len(blocks) == 1 else sparse.vstack([nothing, *blocks], format="csr")
+
+    def in_order(self, texts: Iterable[bytes]) -> Iterator[tuple[Int32, Int64]]:
+        """Words of texts in UTF-8 by their columns, in blocks of texts, one after the other.
+
+        Yields
+        ------
+        words, ends : int32, -1 for a word that is not in the vocabulary; int64, where texts end
+        """
+        for block in batches(texts):
+            yield self._counter.in_order(block)
+
+    def save(self, directory: Path) -> None:
+        """Write ``view.json``, ``words.parquet`` and ``idf.npy``."""
+        directory.mkdir(parents=True, exist_ok=True)
+        self.vocabulary.series.to_frame().write_parquet(directory / "words.parquet")
+        np.save(directory / "idf.npy", self.idf, allow_pickle=False)
+        store.write_json(
+            directory / "view.json",
+            {
+                "name": self.name,
+                "language": self.language,
+                "tokenizer": tokenizer.identity(self.language),
+                "space": self.space,
+            },
+        )
+
+
+def load_view(directory: Path) -> TextView:
+    """Load a saved view; `BadInput` if it is damaged or of another tokenizer."""
+    file = directory / "view.json"
+    again = "Make its task or model again."
+    facts = files.read_object(file, again)
+    series = files.read_strings([directory / "words.parquet"], "word", remedy=again)["word"]
+    with files.reading(file, again):
+        weighting = Weighting.parse(facts["name"])
+        language, version, space = facts["language"], facts["tokenizer"], facts["space"]
+        wanted = tokenizer.identity(language)
+    # Earlier versions wrote a number.
+    if str(version) != wanted:
+        raise BadInput(
+            f"{file}: its texts were split by version {version} of the tokenizer, this is version "
+            f"{wanted}. Make its task or model again."
+        )
+    idf = store.load_array(directory / "idf.npy", mapped=False)
+    view = TextView(language, Vocabulary(series), idf, weighting)
+    if view.space != space or idf.shape != (len(series),) or idf.dtype != np.float32:
+        raise BadInput(f"{file}: its words were changed. Make its task or model again.")
+    return view

@@ -1,0 +1,230 @@
+"""Tasks from clicks: weights, sides, slates, one vocabulary or two."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ssi_core import store
+from ssi_core.collection import open_collection
+from ssi_core.corpus.clicks.build import ingest_clicks
+from ssi_core.corpus.clicks.columns import parse_map
+from ssi_core.corpus.clicks.rules import Rules
+from ssi_core.corpus.clicks.wikispeedia import ingest_wikispeedia_clicks
+from ssi_core.tasks.task import build_task, open_task
+from ssi_core.types import BadInput
+from tests.corpora import clicked_pairs
+from tests.corpus.clicks import logs
+from tests.seals import reseal
+
+SIDES = ("train", "valid", "test")
+
+
+@pytest.fixture(scope="module")
+def clicks(tmp_path_factory):
+    """Artefacts of one log, by the clicks that count."""
+    place = tmp_path_factory.mktemp("clicks")
+    rows = logs.rows(900)
+    for row in rows:
+        own = (f"w{(i * 7 + int(row['url'][1:])) % 30}" for i in range(6))
+        row["body"] = f"{row['url']} page about " + " ".join(own)
+        row["user"] = f"u{int(row['visit'][1:]) % 150}"
+    path = logs.write_csv(place / "log.csv", rows)
+    form = parse_map({"columns": {**logs.COLUMNS, "user": "user"}})
+    return {
+        name: ingest_clicks([path], form, place / name, rules=Rules(clicks=name)).path
+        for name in ("all", "first", "inverse")
+    }
+
+
+def made(tmp_path, clicks, **how):
+    build_task(clicks, tmp_path / "task", force=True, **how, relevant="click")
+    return open_task(tmp_path / "task")
+
+
+def impressions(clicks):
+    return pl.read_parquet(clicks / "impressions" / "*.parquet")
+
+
+def ids(task, rows):
+    return list(zip(task.queries.ids[rows[:, 0]], task.documents.ids[rows[:, 1]], strict=True))
+
+
+@pytest.mark.parametrize("name", ["all", "first", "inverse"])
+def test_pairs_have_the_weights_of_their_clicks(tmp_path, clicks, name):
+    task = made(tmp_path, clicks[name])
+    pairs = clicked_pairs(clicks[name])
+    expected = {
+        (page, ad): weight for page, ad, weight in pairs.select("page", "ad", "weight").rows()
+    }
+    for side in SIDES:
+        own = getattr(task, side)
+        weights = np.array([expected.pop(pair) for pair in ids(task, own.rows)])
+        np.testing.assert_allclose(own.weight, weights / weights.mean(), rtol=1e-5)
+        assert own.rows.tolist() == sorted(own.rows.tolist())
+    assert expected == {}, "no pair is on two sides or on none"
+
+
+def test_a_user_is_on_one_side(tmp_path, clicks):
+    task = made(tmp_path, clicks["all"], split="users")
+    assert task.slates["test"].query.dtype == np.int32
+    clicked = impressions(clicks["all"]).filter("clicked")
+    both = set(ids(task, task.train.rows)) & set(ids(task, task.test.rows))
+    assert both, "a pair may be clicked on both sides, by other users"
+    events = clicked.select("session", "page").n_unique()
+    held_out = sum(len(slates) for slates in task.slates.values())
+    assert 0.2 < held_out / events < 0.5
+
+
+def test_later_clicks_are_for_testing(tmp_path, clicks):
+    task = made(tmp_path, clicks["all"], split="time")
+    rows = impressions(clicks["all"])
+    when = rows.group_by("session", "page").agg(pl.col("time").min()).sort("time")
+    last = when["time"][int(0.75 * len(when))]
+    late = rows.filter(pl.col("clicked") & (pl.col("time") > last))
+    assert set(late.select("page", "ad").rows()) <= set(ids(task, task.test.rows))
+    early = rows.filter(pl.col("clicked") & (pl.col("time") < when["time"][len(when) // 2]))
+    assert set(early.select("page", "ad").rows()) <= set(ids(task, task.train.rows))
+
+
+def test_slates_hold_what_was_shown(tmp_path, clicks):
+    task = made(tmp_path, clicks["all"], split="users")
+    slates = task.slates["test"]
+    shown = {}
+    for page, ad, clicked in impressions(clicks["all"]).select("page", "ad", "clicked").rows():
+        shown.setdefault(page, set()).add((ad, clicked))
+    for event in range(len(slates)):
+        part = slice(slates.start[event], slates.start[event + 1])
+        page = task.queries.ids[int(slates.query[event])]
+        own = zip(task.documents.ids[slates.shown[part]], slates.clicked[part], strict=True)
+        assert {(ad, bool(c)) for ad, c in own} <= shown[page]
+        assert slates.clicked[part].any()
+        assert part.stop - part.start == 4
+    assert (np.diff(slates.query) >= 0).all()
+
+
+def test_what_training_clicked_is_off_the_slates_where_pairs_are_split(tmp_path, clicks):
+    task = made(tmp_path, clicks["all"], split="pairs")
+    known = {tuple(row) for row in task.train.rows.tolist()}
+    for side in ("valid", "test"):
+        slates = task.slates[side]
+        owner = np.repeat(slates.query, np.diff(slates.start))
+        on = set(zip(owner.tolist(), slates.shown.tolist(), strict=True))
+        assert not on & known
+        clicked = set(zip(owner[slates.clicked].tolist(), slates.shown[slates.clicked].tolist(),
+                          strict=True))  # fmt: skip
+        assert clicked == {tuple(row) for row in getattr(task, side).rows.tolist()}
+
+
+def test_what_was_shown_first_and_passed_over_is_kept_for_training(tmp_path, clicks):
+    task = made(tmp_path, clicks["first"], split="users")
+    rows = impressions(clicks["first"])
+    passed = rows.filter((pl.col("position") == 1) & ~pl.col("clicked"))
+    counts = {(p, a): n for p, a, n in passed.group_by("page", "ad").len().rows()}
+    owner = np.repeat(np.arange(len(task.queries)), np.diff(task.shown.start))
+    found = ids(task, np.column_stack([owner, task.shown.documents]))
+    assert found
+    for pair in set(found):
+        assert found.count(pair) <= counts[pair]
+    assert 0.4 < len(found) / sum(counts.values()) < 0.9
+
+
+def test_one_vocabulary_serves_both_sides_or_each_has_its_own(tmp_path, clicks):
+    one = made(tmp_path, clicks["all"])
+    assert one.queries.views is one.documents.views
+    raw = one.queries.matrix("raw")
+    again = one.queries.views["raw"].transform(["p3 page about w4"])
+    assert again.shape[1] == raw.shape[1] == one.documents.matrix("raw").shape[1]
+    assert {"buy", "page"} <= set(one.documents.views["raw"].words)
+    text = pl.read_parquet(clicks["all"] / "queries" / "*.parquet")["text"][0]
+    np.testing.assert_array_equal(
+        one.queries.views["raw"].transform([text]).toarray(), raw[[0]].toarray()
+    )
+
+    two = made(tmp_path, clicks["all"], vocabularies="two")
+    spaces = [side.views["raw"].space for side in (two.queries, two.documents)]
+    assert spaces[0] != spaces[1]
+    assert "buy" not in two.queries.views["raw"].words
+    assert "page" not in two.documents.views["raw"].words
+
+
+def test_nothing_is_excluded_between_pages_and_ads(tmp_path, clicks):
+    task = made(tmp_path, clicks["all"])
+    assert task.exclude.nnz == 0
+    assert task.exclude.shape == (len(task.queries), len(task.documents))
+
+
+@pytest.fixture(scope="module")
+def players(tmp_path_factory):
+    from tests.corpus.clicks.test_wikispeedia_clicks import players_of
+
+    place = tmp_path_factory.mktemp("players")
+    return ingest_wikispeedia_clicks(players_of(place / "in", games=60), place / "clicks").path
+
+
+def test_pages_that_are_clicked_on_pages_share_all_texts(tmp_path, players):
+    task = made(tmp_path, players, split="users", words="all")
+    assert task.queries is task.documents
+    assert (task.exclude.diagonal() == 1).all()
+    slates = task.slates["test"]
+    assert (np.diff(slates.start) > 1).all()
+    number = {name: i for i, name in enumerate(task.documents.ids)}
+    links = open_collection(players).frame("relations/shown").rows()
+    clicked = {tuple(pair) for pair in task.train.rows.tolist()}
+    asked = {q for q, _ in clicked}
+    expected = {(number[page], number[ad]) for page, ad in links} - clicked
+    owner = np.repeat(np.arange(len(task.queries)), np.diff(task.shown.start))
+    found = set(zip(owner.tolist(), task.shown.documents.tolist(), strict=True))
+    assert found == {pair for pair in expected if pair[0] in asked}
+    assert found
+
+
+def test_a_goal_is_a_part_of_the_query(tmp_path, players):
+    plain = made(tmp_path, players, split="users", words="all")
+    task = made(tmp_path, players, split="users", words="all", queries="goals")
+    rows = impressions(players).select("page", "goal").unique()
+    assert sorted(task.queries.ids) == sorted(f"{p} > {g}" for p, g in rows.rows())
+    counts, single = task.queries.matrix("counts"), plain.documents.matrix("counts")
+    number = {name: i for i, name in enumerate(plain.documents.ids)}
+    for i, name in enumerate(task.queries.ids):
+        page, goal = (single[[number[n]]] for n in name.split(" > "))
+        both = (page + goal).toarray() * (plain.documents.views["raw"].idf > 0)
+        np.testing.assert_array_equal(counts[[i]].toarray(), both)
+        assert task.exclude[[i]].indices.tolist() == [number[name.split(" > ")[0]]]
+    assert sum(len(getattr(task, side)) for side in SIDES) > 0
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "said"),
+    [
+        ({"split": "documents"}, ValueError, "split='documents'"),
+        ({"vocabularies": "three"}, ValueError, "vocabularies='three'"),
+        ({"views": ("cfh:k=5,words=10,ngrams=1",)}, ValueError, "none is hashed"),
+        ({"queries": "goals"}, BadInput, "no goals"),
+        ({"words": 0}, ValueError, "words=0"),
+        ({"pool": -1}, ValueError, "pool=-1"),
+    ],
+)
+def test_what_cannot_be_made_is_named(tmp_path, clicks, how, error, said):
+    with pytest.raises(error, match=said):
+        made(tmp_path, clicks["all"], **how)
+
+
+def test_a_collection_without_clicks_is_refused(tmp_path, corpus_dir):
+    with pytest.raises(BadInput, match="by 'click'; it has 'link'"):
+        made(tmp_path, corpus_dir)
+
+
+def test_a_task_up_to_date_is_not_made_again(tmp_path, clicks):
+    first = build_task(clicks["all"], tmp_path / "task", relevant="click")
+    assert build_task(clicks["all"], tmp_path / "task", relevant="click") == first
+    assert store.read(tmp_path / "task").parents == {"collection": store.read(clicks["all"]).key}
+
+
+def test_damaged_slates_are_named(tmp_path, clicks):
+    made(tmp_path, clicks["all"])
+    np.save(tmp_path / "task" / "slates" / "test" / "shown.npy", np.array([1], np.int32))
+    with pytest.raises(BadInput, match=r"test/shown\.npy: it does not have"):
+        open_task(tmp_path / "task")
+    reseal(tmp_path / "task")
+    with pytest.raises(BadInput, match="the slates 'test' are not of"):
+        open_task(tmp_path / "task")

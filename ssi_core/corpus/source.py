@@ -63,8 +63,8 @@ class Source(BaseModel):
         given = {name: getattr(self, name) for name in type(self).model_fields}
         paths, bounds = given.pop("paths"), type(self).model_fields["paths"].metadata
         one = any(isinstance(bound, MaxLen) for bound in bounds)
-        made: Artefact = named(self.reader)(paths[0] if one else paths, **given, **place)
-        return made
+        artefact: Artefact = named(self.reader)(paths[0] if one else paths, **given, **place)
+        return artefact
 
     def follows(self, earlier: Artefact) -> bool:
         """Tell whether an earlier collection can be the ``since`` of this source."""

@@ -19,7 +19,7 @@ RUNS = [
     for heading in (
         "Tables",
         "A folder",
-        "Night by retraining",
+        "Only what changed",
         "Judged queries",
         "A dump of Wikipedia",
     )

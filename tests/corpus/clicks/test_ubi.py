@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import re
-import shlex
 
 import polars as pl
 import pytest
@@ -19,7 +17,7 @@ from ssi_core.tasks.spec import TaskSpec
 from ssi_core.tasks.task import build_task
 from ssi_core.types import BadInput
 from tests.corpus.dumps import real_data
-from tests.flows.pages import REPOSITORY
+from tests.flows.pages import command_lines, commands
 
 SHOES = {"b1": "a red shoe", "b2": "a blue shoe", "b3": "a green boot", "b4": "laces"}
 
@@ -187,9 +185,13 @@ def test_a_description_is_the_text_where_no_documents_are_given(tmp_path):
     assert sum(task.counts["pairs"].values()) == 40
 
 
+RUNS = [("docs/clicks.md", "OpenSearch: User Behavior Insights")]
+"""Section whose command this file runs."""
+
+
 def test_the_command_of_the_page_runs_as_printed(shoes, tmp_path, monkeypatch):
-    text = (REPOSITORY / "docs" / "clicks.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"^    (ssi ingest ubi .*)$", text, re.MULTILINE)
+    (block,) = commands(*RUNS[0])
+    (command,) = command_lines(block)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     (tmp_path / "products").symlink_to(shoes)
@@ -197,7 +199,7 @@ def test_the_command_of_the_page_runs_as_printed(shoes, tmp_path, monkeypatch):
     for name, documents in parts.items():
         path = tmp_path / f"ubi_{name}.ndjson.gz"
         path.write_bytes(gzip.compress(bulk(documents).encode()))
-    assert run(library, shlex.split(command)[1:]) == 0
+    assert run(library, command[1:]) == 0
     assert slates(tmp_path / "ubi-clicks")["red shoes"]["b2"] == (2, True)
 
 

@@ -15,7 +15,7 @@ def wording_of(text: str) -> str | None:
     -------
     the wording; "" where there is no letter and no digit; None where it is longer than `LONGEST`
 
-    >>> wording_of("  The Ｍoon\\nlanding "), wording_of("↑")
+    >>> wording_of("  The Ｍoon\nlanding "), wording_of("↑")
     ('the moon landing', '')
     """
     words = " ".join(unicodedata.normalize("NFKC", text).lower().split())

@@ -178,7 +178,7 @@ def test_a_frozen_link_is_no_candidate_of_either_split(corpus_dir, tmp_path):
         build_task(corpus_dir, tmp_path / split, **how)
         asked.append(candidates(open_task(tmp_path / split), "test", None, 0))
     np.testing.assert_array_equal(asked[0].queries, asked[1].queries)
-    for name in ("barred", "relevant"):
+    for name in ("excluded", "relevant"):
         one, other = (getattr(lists, name) for lists in asked)
         np.testing.assert_array_equal(one.start, other.start)
         np.testing.assert_array_equal(one.items, other.items)

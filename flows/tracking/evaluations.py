@@ -27,8 +27,8 @@ def evaluation_run(
 
     Parameters
     ----------
-    kind : evaluation
-        Of rankings against relevant pairs; estimate: of clicks from a log.
+    kind : str
+        "evaluation" measures rankings by relevant pairs, "estimate" clicks by a log.
     model : str
         As it was named.
     collection : Path

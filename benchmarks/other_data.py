@@ -7,33 +7,49 @@ table and the commands that make its models and data.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from flows.commands.search import directory_of
 from flows.frozen import texts_for
+from ssi_core.collection import open_collection
+from ssi_core.evaluation.claims import twins
+from ssi_core.evaluation.comparison import LEVEL, paired_tests
 from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.models import load_model
 from ssi_core.serving.searcher import model_in
-from ssi_core.store import read, write_json
+from ssi_core.store import write_json
 from ssi_core.types import BadInput, Fitted
 
 COMPARISON = "other-data"
 MEASURES = ("rank_loss", "map", "mrr", "ndcg_at_10")
+TESTED = ("rank_loss", "map")
 
 
-def cell(fitted: Fitted, place: Path, queries: int) -> dict[str, Any]:
-    """Measure a model on one data set, as `ssi evaluate MODEL --on PLACE`; or say why not."""
-    relevant = "mate" if read(place).kind == "mates" else None
+def cell(fitted: Fitted, place: Path, queries: int) -> tuple[dict[str, Any], pl.DataFrame | None]:
+    """Measure a model on one data set, as `ssi evaluate MODEL --on PLACE`; or say why not.
+
+    Returns
+    -------
+    row : dict
+        What the table shows.
+    values : frame of id and measures, or None
+        A row for each query; None: it is refused.
+    """
+    relevant = "translation" if "translation" in open_collection(place).relevant else None
     try:
         task, unknown = texts_for(fitted, place, queries=queries, relevant=relevant)
     except BadInput as error:
-        return {"refused": str(error).removeprefix(f"{place}: ")}
+        return {"refused": str(error).removeprefix(f"{place}: ")}, None
     report = evaluate(fitted, task, queries=queries, tuples=0)
     measured = {name: {"mean": report.means[name], "se": report.errors[name]} for name in MEASURES}
     counts = {"queries": len(report.per_query), "candidates": report.candidates}
-    return {**counts, "unknown_words": unknown, "measures": measured}
+    row = {**counts, "unknown_words": unknown, "measures": measured}
+    return row, report.per_query.select("id", *MEASURES)
 
 
 def matrix(
@@ -51,29 +67,61 @@ def matrix(
     queries : those that are drawn at most
     without : cells that are left out, such as data of which the model has seen the answers
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
+    values: dict[tuple[str, str], pl.DataFrame] = {}
     for label, model in models.items():
         fitted = load_model(model_in(directory_of(model)))
         for name, place in data.items():
             if (label, name) in without:
                 continue
-            rows.append({"model": label, "data": name, **cell(fitted, place, queries)})
+            row, frame = cell(fitted, place, queries)
+            rows.append({"model": label, "data": name, **row})
+            if frame is not None:
+                values[label, name] = frame
             print(label, "|", name, "|", rows[-1].get("refused") or rows[-1]["measures"])
+    _test(rows, values)
     return rows
+
+
+def _test(rows: Sequence[dict[str, Any]], values: Mapping[tuple[str, str], pl.DataFrame]) -> None:
+    """Test each model against the TF-IDF of its words, paired by query; a family is a measure."""
+    plain = _plain(label for label, _ in values)
+    pairs = [
+        (cell, base)
+        for cell in values
+        if (base := (plain.get(_source(cell[0]), ""), cell[1])) in values
+        and base != cell
+        and values[base]["id"].equals(values[cell]["id"])
+    ]
+    names = {cell: " on ".join(cell) for cell in values}
+    means = {names[cell]: frame for cell, frame in values.items()}
+    named = [(names[cell], names[base]) for cell, base in pairs]
+    tests = {name: paired_tests(named, means, twins(means), name) for name in TESTED}
+    found = {(row["model"], row["data"]): row for row in rows}
+    for number, (cell, _) in enumerate(pairs):
+        found[cell]["tests"] = {
+            name: {key: own[number][key] for key in ("difference", "p", "p_adjusted", "bound")}
+            for name, own in tests.items()
+        }
+
+
+def _source(label: str) -> str:
+    return label.partition(", ")[0]
+
+
+def _plain(labels: Iterable[str]) -> dict[str, str]:
+    """Return data -> the TF-IDF of its words, of labels "DATA, MODEL"."""
+    return {_source(label): label for label in labels if label.partition(", ")[2][:6] == "TF-IDF"}
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return lines of Markdown: each learned model beside the TF-IDF of its words, cell by cell.
 
     A model is named "DATA, MODEL"; the one whose name begins with TF-IDF is what others of the same
-    data are beside.
+    data are beside. ``*`` is better and ``°`` worse than it.
     """
     cells = {(row["model"], row["data"]): row for row in rows}
-    plain = {
-        label.partition(", ")[0]: label
-        for label, _ in cells
-        if label.split(", ")[1][:6] == "TF-IDF"
-    }
+    plain = _plain(label for label, _ in cells)
     lines = []
     for (label, data), row in cells.items():
         source, _, model = label.partition(", ")
@@ -82,13 +130,21 @@ def table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         beside = cells[plain[source], data]
         unknown = "{queries:.0%}, {documents:.0%}".format(**row["unknown_words"])
         values = (
-            " ± ".join(f"{scale * one['measures'][name][part]:{form}}" for part in ("mean", "se"))
+            (_sign(row, name) if one is row else "")
+            + " ± ".join(f"{scale * one['measures'][name][part]:{form}}" for part in ("mean", "se"))
             for name, scale, form in (("rank_loss", 100, ".2f"), ("map", 1, ".3f"))
             for one in (beside, row)
         )
         parts = (source, model, data, unknown, str(row["queries"]), *values)
         lines.append(f"| {' | '.join(parts)} |".replace(" 0.", " ."))
     return lines
+
+
+def _sign(row: Mapping[str, Any], measure: str) -> str:
+    test = row["tests"][measure]
+    if test["p_adjusted"] >= LEVEL:
+        return ""
+    return "* " if (test["difference"] < 0) == (measure in LOWER_IS_BETTER) else "° "
 
 
 def _named(value: str) -> tuple[str, str]:

@@ -28,7 +28,7 @@ def evaluation_run(
     Parameters
     ----------
     kind : "evaluation" or "estimate"
-        Evaluation Of rankings against relevant pairs; estimate: of clicks from a log.
+        "evaluation" measures rankings by relevant pairs, "estimate" clicks by a log.
     model : str
         As it was named.
     collection : Path

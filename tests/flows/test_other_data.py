@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from benchmarks.other_data import matrix
+from benchmarks.other_data import matrix, table
 from flows import slices, tracking
 from flows.cli import cli
 from flows.frozen import texts_for
@@ -16,6 +16,9 @@ from ssi_core.command.verb import run
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.significance import holm, paired_randomisation
+from ssi_core.models import load_model
+from ssi_core.models.bm25 import Bm25
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.store import read
 from ssi_core.tasks.task import build_task, open_task
@@ -99,6 +102,38 @@ def test_each_cell_has_sensible_figures_or_a_refusal_with_a_remedy(data, models)
     for cell, message in REFUSED.items():
         assert re.search(message, cells[cell]["refused"]), cell
     assert all("refused" in row for cell, row in cells.items() if cell not in SENSIBLE)
+
+
+def test_a_model_is_tested_against_the_tfidf_of_its_words_query_by_query(data, models, tmp_path):
+    opened = open_task(data / "corpus-task")
+    Bm25().fit(opened, np.random.default_rng(0)).save(tmp_path / "bm25")
+    places = {"TF-IDF": models["corpus"], "BM25": tmp_path / "bm25", "twin": models["corpus"]}
+    labels = {f"corpus, {name}": str(place) for name, place in places.items()}
+    on = {name: data / name for name in ("corpus", "collection", "foreign")}
+    rows = {(row["model"], row["data"]): row for row in matrix(labels, on, 100)}
+    values = {
+        label: evaluate(load_model(Path(place)), task, queries=100, tuples=0).per_query["map"]
+        for label, place in labels.items()
+        for task in [texts_for(load_model(Path(place)), on["collection"], queries=100).task]
+    }
+    p = paired_randomisation(values["corpus, BM25"], values["corpus, TF-IDF"])
+    bm25 = rows["corpus, BM25", "collection"]["tests"]["map"]
+    assert bm25["p"] == p
+    gain = (values["corpus, BM25"] - values["corpus, TF-IDF"]).mean()
+    assert bm25["difference"] == pytest.approx(gain)
+    other = rows["corpus, BM25", "corpus"]["tests"]["map"]["p"]
+    adjusted = [rows["corpus, BM25", name]["tests"]["map"]["p_adjusted"] for name in list(on)[:2]]
+    assert adjusted == holm([other, p]).tolist(), "a twin is no test, nor is what is refused"
+    assert rows["corpus, twin", "collection"]["tests"]["map"]["p"] == 1
+    assert "tests" not in rows["corpus, TF-IDF", "collection"]
+    assert "tests" not in rows["corpus, BM25", "foreign"]
+
+    tests = {"map": {"p_adjusted": 0.01, "difference": -0.1}}
+    tests["rank_loss"] = {"p_adjusted": 0.01, "difference": -0.1}
+    shown = [row | {"tests": tests} for row in rows.values()]
+    cells = [line.split(" | ") for line in table(shown)]
+    assert {(one[6][:2], one[8][:2]) for one in cells} == {("* ", "° ")}
+    assert not any(sign in one[place] for one in cells for sign in "*°" for place in (5, 7))
 
 
 def test_by_language_and_by_a_column_of_documents(data, models, ssi, capsys):
@@ -197,8 +232,6 @@ def test_what_is_refused_leaves_no_run(data, models, ssi):
 
 def test_the_other_half_of_what_a_model_was_trained_on_is_as_easy(data, models):
     """A task of the same data and its raw texts give the same test pairs and the same measures."""
-    from ssi_core.models import load_model
-
     fitted = load_model(models["corpus"])
     task, _ = texts_for(fitted, data / "corpus", queries=10**6)
     whole = evaluate(fitted, open_task(data / "corpus-task"), queries=10**6, tuples=0)

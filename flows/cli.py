@@ -21,7 +21,6 @@ from flows.commands import (
     registry,
     retrain,
     runs,
-    search,
     services,
     store,
     tables,
@@ -29,6 +28,7 @@ from flows.commands import (
 )
 from flows.processes import scratch
 from ssi_core.command.library import VERBS
+from ssi_core.command.models import REGISTRY, Registry
 from ssi_core.command.signals import end_at_once
 from ssi_core.command.verb import AROUND, Verbs, run
 
@@ -74,12 +74,8 @@ for _verb in (
     runs.evaluate,
     tables.compare,
     runs.export_trec,
-    search.search,
     clicks.match,
     clicks.estimate,
-    search.neighbours,
-    search.explain,
-    search.index,
     retrain.freeze,
     retrain.retrain,
     registry.promote,
@@ -107,6 +103,15 @@ def _around() -> Iterator[None]:
 
 
 AROUND.append(_around)
+
+
+def _registry() -> Registry:
+    from flows import tracking
+
+    return tracking
+
+
+REGISTRY.append(_registry)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -21,7 +21,7 @@ from ssi_core.types import Task
 _WORKER = 450_000_000
 """Bytes of a worker before its first row: the interpreter, MLflow, compiled kernels."""
 
-_QUERIES, _TUPLES, _BLOCK = 1000, 100_000, 16_384
+_QUERIES, _TUPLES = 1000, 100_000
 """Defaults of `evaluate` and `build_index`."""
 
 
@@ -88,21 +88,3 @@ def require_evaluation(model: Model, task: Task, queries: int = _QUERIES) -> Non
     """State, or refuse, an evaluation."""
     memory = evaluation_memory(model, task, queries)
     resources.require("evaluation", memory=memory, remedy="Ask fewer --queries.")
-
-
-def index_cost(model: Model, task: Task, *, words: bool = True) -> Cost:
-    """Bytes of memory and disk that an index of a task's documents takes."""
-    dense, nonzeros = model.vector_shape(task)
-    n = len(task.documents)
-    share = min(1.0, _BLOCK / max(1, n))
-    disk = 4 * n * dense + (2 if words else 1) * 8 * nonzeros + 100 * n
-    return Cost(int(3 * share * disk), disk)
-
-
-def require_index(
-    model: Model, task: Task, out: Path, *, words: bool, texts: Sequence[Path] = ()
-) -> None:
-    """State, or refuse, an index."""
-    cost = index_cost(model, task, words=words)
-    disk = cost.disk + sum(part.stat().st_size for part in texts)
-    resources.require("index", memory=cost.memory, directory=out, disk=disk)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flows.commands.search import INDEX, K, _searcher, directory_of
+from ssi_core.command.models import directory_of
+from ssi_core.command.search import INDEX, K, searcher_of
 from ssi_core.command.verb import Outcome, Verb, settings
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def match(
     from ssi_core.serving.page import page_text
 
     text = sys.stdin.read() if page == "-" else page_text(page, pages)
-    searcher = LiveSearcher(_searcher(model, index))
+    searcher = LiveSearcher(searcher_of(model, index))
     if new_ads is not None:
         searcher = searcher.put(_read_ads(new_ads))
     answer = searcher.search([text], k)[0]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flows.commands.search import directory_of
 from ssi_core.command.data import table_file
+from ssi_core.command.models import directory_of
 from ssi_core.command.verb import Name, Outcome, Verb, progress, settings
 
 if TYPE_CHECKING:

@@ -11,14 +11,8 @@ import click
 
 from flows import access, environment
 from flows.addresses import shown
-from flows.commands.search import (
-    APPROXIMATE,
-    INDEX,
-    RECALL,
-    directory_of,
-    prepared,
-    searchable,
-)
+from ssi_core.command.models import directory_of, searchable
+from ssi_core.command.search import APPROXIMATE, INDEX, RECALL, prepared
 from ssi_core.command.verb import Outcome, Verb, settings
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import ssi_core
 from flows import environment
-from flows.costs import require_index
 from flows.processes import own_name
 from flows.tracking import models
 from flows.tracking.database import client
 from ssi_core import store
 from ssi_core.models import load_model
+from ssi_core.serving.cost import require_index
 from ssi_core.serving.index import build_index
 from ssi_core.tasks.reading import raw_texts
 from ssi_core.tasks.task import open_task

@@ -7,14 +7,17 @@ from collections.abc import Sequence
 
 import click
 
-from ssi_core.command import data, features, ingest
+from ssi_core.command import data, features, ingest, search
 from ssi_core.command.verb import WORKFLOW, Verbs, run
 
-VERBS = (data.sample, ingest.ingest, features.features)
+VERBS = (
+    data.sample, ingest.ingest, features.features, search.index, search.search, search.neighbours,
+    search.explain,
+)  # fmt: skip
 """Verbs that need no workflow."""
 FURTHER = (
     "demo", "pipeline", "reproduce", "tune", "train", "evaluate", "compare", "export-trec",
-    "search", "match", "estimate", "neighbours", "explain", "index", "freeze", "retrain",
+    "match", "estimate", "freeze", "retrain",
     "promote", "rollback", "champions", "store", "serve", "ui", "up", "deploy", "doctor",
     "backup", "restore",
 )  # fmt: skip
@@ -36,8 +39,10 @@ _HELP = f"""Read documents and make tasks of them: the verbs of the library.
 \b
   ssi ingest table articles.jsonl --links links.csv --out corpus
   ssi features corpus --out task
+  ssi index model --task task --out index
+  ssi search model "old automobile" --index index
 
-In Python, 'import ssi_core as ssi' trains, compares, searches and explains: help(ssi).
+A model is a directory that 'import ssi_core as ssi' has trained and saved: help(ssi).
 
 {WORKFLOW} Its verbs are: {", ".join(FURTHER)}.
 

@@ -1,5 +1,6 @@
 """The wheel by itself: no workflow in it, and none needed."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -23,7 +24,8 @@ docs = ssi.read(texts, links=[(n, (n + k) % 80) for n in range(80) for k in (2, 
 task = ssi.Task.of(docs)
 model = ssi.BM25().fit(task)
 print(ssi.compare([ssi.TfIdf().fit(task), model], task))
-print(model.index(docs).search("moon 7", k=1))
+index = model.index(docs, out="index")
+print(index.search("moon 7", k=1))
 model.save("model")
 print(ssi.load("model"))
 print(ssi.__file__)
@@ -76,6 +78,12 @@ def test_a_program_needs_no_package_of_the_workflow(alone, tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().endswith(str(alone / "ssi_core" / "__init__.py"))
     assert (tmp_path / ".ssi" / "store" / "task").is_dir()
+    how = ("-m", "ssi_core", "search", "--json", "-k", "1", "--index", "index")
+    found = json.loads(run(alone, tmp_path, *how, "model", "moon 7").stdout)["results"]
+    assert found[0]["title"].startswith("moon") or "moon" in found[0]["snippet"]
+    registered = run(alone, tmp_path, *how, "models:/ssi@champion", "moon 7")
+    assert registered.returncode == 3
+    assert "pip install 'ssi[workflow]'" in registered.stderr
 
 
 def test_the_command_has_the_verbs_of_the_library_and_names_the_others(alone, tmp_path):

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ssi_core.command.data import FORCE, artefact_outcome
+from ssi_core.command.models import directory_of, searchable
 from ssi_core.command.verb import Outcome, Verb, progress
+from ssi_core.root import store_path
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,36 +43,18 @@ _BELOW = (0, 0, 0, 4)  # what is below a title begins as it does
 K = click.option("-k", type=click.IntRange(min=1), default=10, show_default=True)
 
 
-def directory_of(model: str) -> Path:
-    """Return the directory of a MODEL: a directory, a run id, or models:/NAME@ALIAS."""
-    if Path(model).is_dir():
-        return Path(model)
-    from flows import tracking
-
-    return Path(tracking.model_directory(model))
-
-
-def searchable(model: str) -> Path:
-    """Return the directory of a MODEL that has an index; a run that has none gets it now."""
-    if Path(model).is_dir():
-        return Path(model)
-    from flows import tracking
-
-    return Path(tracking.searchable_directory(model))
-
-
 def prepared(approximately: bool, recall: float) -> Callable[[Searcher], Searcher]:
     """Return what makes a searcher look at a part of the documents, or leaves it as it is."""
     if not approximately:
         return lambda searcher: searcher
-    from flows import environment
     from ssi_core.serving.approximate import approximate
 
-    place = environment.store_path("graphs", "")
+    place = store_path("graphs", "")
     return lambda searcher: approximate(searcher, place, recall)
 
 
-def _searcher(model: str, index: Path | None) -> Searcher:
+def searcher_of(model: str, index: Path | None) -> Searcher:
+    """Open the searcher of a MODEL, by its own index or by another one."""
     from ssi_core.serving.searcher import open_searcher
 
     return open_searcher(directory_of(model) if index else searchable(model), index)
@@ -112,7 +96,7 @@ def search(
     Every document is scored. With --approximate only those are that lie near the text, and those
     with most of its words; what that needs is made once, and kept.
     """
-    searcher = prepared(approximate, recall)(_searcher(model, index))
+    searcher = prepared(approximate, recall)(searcher_of(model, index))
     answer = searcher.search([text], k, lang)[0]
     value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
     unshown = bool(answer.hits) and all(hit.snippet is None for hit in answer.hits)
@@ -216,7 +200,7 @@ def explain(model: str, query: str, document: str, k: int, index: Path | None) -
     """
     from ssi_core.serving.explain import explain as take_apart
 
-    parts = take_apart(_searcher(model, index), query, document, k)
+    parts = take_apart(searcher_of(model, index), query, document, k)
     value = {
         "score": parts.score,
         "parts": [asdict(part) for part in parts.parts],
@@ -248,8 +232,8 @@ def explain(model: str, query: str, document: str, k: int, index: Path | None) -
 @FORCE
 def index(model: str, task: Path, out: Path, words: bool, texts: bool, force: bool) -> Outcome:
     """Index the documents of a task under a model."""
-    from flows.costs import require_index
     from ssi_core.models import load_model
+    from ssi_core.serving.cost import require_index
     from ssi_core.serving.index import build_index
     from ssi_core.serving.searcher import model_in
     from ssi_core.store import digest_file

@@ -1,0 +1,32 @@
+"""Memory and disk of an index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ssi_core import resources
+from ssi_core.models.base import Model
+from ssi_core.resources import Cost
+from ssi_core.types import Task
+
+_BLOCK = 16_384
+"""Documents that are embedded at a time."""
+
+
+def index_cost(model: Model, task: Task, *, words: bool = True) -> Cost:
+    """Bytes of memory and disk that an index of a task's documents takes."""
+    dense, nonzeros = model.vector_shape(task)
+    n = len(task.documents)
+    share = min(1.0, _BLOCK / max(1, n))
+    disk = 4 * n * dense + (2 if words else 1) * 8 * nonzeros + 100 * n
+    return Cost(int(3 * share * disk), disk)
+
+
+def require_index(
+    model: Model, task: Task, out: Path, *, words: bool, texts: Sequence[Path] = ()
+) -> None:
+    """State, or refuse, an index."""
+    cost = index_cost(model, task, words=words)
+    disk = cost.disk + sum(part.stat().st_size for part in texts)
+    resources.require("index", memory=cost.memory, directory=out, disk=disk)

@@ -42,9 +42,10 @@ class Results:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """Return columns id, title, score."""
-        schema = {"id": pl.String, "title": pl.String, "score": pl.Float64}
-        rows = [(hit.id, hit.title, hit.score) for hit in self.hits]
+        """Return columns id, title, score, url, snippet."""
+        columns = ("id", "title", "score", "url", "snippet")
+        schema = dict.fromkeys(columns, pl.String) | {"score": pl.Float64}
+        rows = [tuple(getattr(hit, name) for name in columns) for hit in self.hits]
         return pl.DataFrame(rows, schema, orient="row")
 
     def __len__(self) -> int:

@@ -131,6 +131,7 @@ def test_ten_lines_from_texts_to_a_saved_model(docs, task, tmp_path):
     assert model.index(docs).path == index.path
     results = index.search("boats1 boats2", k=5)
     assert results.frame.height == len(results) == 5
+    assert results.frame["snippet"].to_list() == [hit.snippet for hit in results]
     assert index.search(["boats1", "stars1"], k=1)[0].hits[0] == index.search("boats1", 1).hits[0]
     explanation = index.explain("boats1", results.hits[0].title)
     total = explanation.frame["part"].sum() + explanation.rest

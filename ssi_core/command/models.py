@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Protocol
 
 from ssi_core.command.verb import WORKFLOW
-from ssi_core.types import BadInput
 
 
 class Registry(Protocol):
@@ -48,6 +47,8 @@ def searchable(model: str) -> Path:
 
 def _registry(model: str) -> Registry:
     if not REGISTRY:
+        from ssi_core.types import BadInput
+
         raise BadInput(
             f"{model}: there is no such directory. Runs and registered models belong to the "
             f"workflow. {WORKFLOW}"

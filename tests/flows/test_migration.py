@@ -84,7 +84,7 @@ def test_processes_that_create_the_database_side_by_side_make_one(root):
     makers = [begin("from flows import tracking; tracking.ready()") for _ in range(2)]
     assert [maker.wait(180) for maker in makers] == [0, 0]
     database = root / "mlruns" / "mlflow.db"
-    assert list(database.parent.glob("*.db*")) == [database]
+    assert list(database.parent.glob("*.db")) == [database]
     with closing(sqlite3.connect(database)) as connection:
         named = connection.execute("SELECT name FROM experiments").fetchall()
     assert named == [("Default",)]

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from flows.commands.search import directory_of
+from flows import tracking
 from flows.frozen import texts_for
 from ssi_core.collection import open_collection
 from ssi_core.evaluation.claims import twins
@@ -70,7 +70,7 @@ def matrix(
     rows: list[dict[str, Any]] = []
     values: dict[tuple[str, str], pl.DataFrame] = {}
     for label, model in models.items():
-        fitted = load_model(model_in(directory_of(model)))
+        fitted = load_model(model_in(Path(tracking.model_directory(model))))
         for name, place in data.items():
             if (label, name) in without:
                 continue

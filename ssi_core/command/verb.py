@@ -123,6 +123,10 @@ class _Teaching(click.Command):
 class Verb(_Teaching):
     """A command that prints the `Outcome` of its function."""
 
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        """Return the same names in every context: click keeps those of the first one."""
+        return ["-h", "--help"]
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb and print what it found; logs and foreign prints go to standard error."""
         chosen = ctx.ensure_object(Settings)

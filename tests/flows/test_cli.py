@@ -343,3 +343,9 @@ def test_a_real_process_writes_one_object_and_ends_with_the_code(project):
     assert done.stderr == f"ssi: root {project}\n"
     done = subprocess_ssi("features", "nothing", "--json", SSI_ROOT=str(project))
     assert (done.returncode, json.loads(done.stdout)["error"]["kind"]) == (3, "bad input")
+
+
+def test_help_has_a_short_name_whoever_asked_first(capsys):
+    verb = cli.commands["compare"]
+    verb.get_params(click.Context(verb))
+    assert run(cli, ["compare", "-h"]) == 0

@@ -22,7 +22,7 @@ class Registry(Protocol):
 
 
 REGISTRY: list[Callable[[], Registry]] = []
-"""What opens the registry; empty without the workflow, where a model is a directory."""
+"""Functions that open the registry; none without the workflow, where a model is a directory."""
 
 
 def directory_of(model: str) -> Path:

@@ -27,7 +27,7 @@ Vocabularies = Literal["documents", "one", "two"]
 
 LINK, TRANSLATION, LINK_OF_TRANSLATION, CLICK, JUDGEMENT, ANCHOR, SELF = get_args(Relevant)
 OF_DOCUMENTS = (LINK, ANCHOR, SELF)
-"""What is relevant where documents, or what they are called, are the queries."""
+"""Relations whose queries are documents, or names of documents."""
 DRAWN = 10_000
 """Candidates that the paper draws of a large corpus."""
 

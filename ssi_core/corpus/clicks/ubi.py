@@ -10,48 +10,32 @@ or, where it has none, those of the response; what was clicked was shown.
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from ssi_core import collection, files, store
+from ssi_core import collection, store
 from ssi_core.collection import KIND
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.check import QUARANTINE, time
 from ssi_core.corpus.clicks.columns import LogForm, LogMap, TextForm
 from ssi_core.corpus.clicks.language import name_language
-from ssi_core.corpus.clicks.lines import PROBLEMS, Place, decoded_lines
-from ssi_core.corpus.clicks.log import kind_of, read_log, text_bytes
+from ssi_core.corpus.clicks.log import kind_of, text_bytes
 from ssi_core.corpus.clicks.quarantine import Quarantine
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.settle import settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import PLACEHOLDER, Listed, id_of, write_texts
-from ssi_core.corpus.table import header_of
+from ssi_core.corpus.clicks.ubi_lines import CLICK, IMPRESSION, ROW, UbiLines, documents_of
 from ssi_core.resources import require
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
-CLICK, IMPRESSION = "click", "impression"
-"""Names of the actions that UBI gives to a click and to a showing."""
-
 _FORM = LogMap({"session": "query_id", "position": "ordinal", "clicked": "action", "time": "time"})
-_WRAPPED = "_source"  # of an exported hit of a search
-_ACTIONS = ({"index"}, {"create"})  # keys of the lines between the documents of a bulk request
-_NUMBER = 1 << 31
 _BASE, _OF_TEXT, _MOST = 150_000_000, 5, 800_000_000  # bytes of memory, as of other logs
-_ROW: dict[str, Any] = {
-    "file": pl.Int32, "line": pl.Int64, "session": pl.String, "kind": pl.String,
-    "text": pl.String, "ad": pl.String, "position": pl.Int64, "user": pl.String,
-    "time": pl.String, "application": pl.String, "hits": pl.List(pl.String),
-}  # fmt: skip
 _KEYS = ["session", "text", "ad"]
 
 
@@ -134,177 +118,6 @@ def _files(path: Path) -> list[Path]:
     return exports
 
 
-@dataclass
-class _Reading:
-    """Totals over all lines.
-
-    Attributes
-    ----------
-    skipped : Counter
-        Events and queries that are left out, by reason.
-    others : Counter
-        Events that are neither a click nor a showing, by their action.
-    first : dict
-        Smallest ordinal of an impression, by application: 0 where positions begin with 0.
-    texts : dict
-        Description of an object, by its id.
-    """
-
-    kinds: Mapping[str, str]
-    totals: Counter[str] = field(default_factory=Counter)
-    skipped: Counter[str] = field(default_factory=Counter)
-    others: Counter[str] = field(default_factory=Counter)
-    first: dict[str, int] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
-
-    def row(self, file: int, line: int, one: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """Return the row of a query, or of an event that tells of an object; else count it."""
-        action = one.get("action_name")
-        if action is None and "user_query" not in one:
-            self.skipped["neither_query_nor_event"] += 1
-            return None
-        name = "query" if action is None else "event"
-        self.totals[name] += 1
-        kind = name if action is None else self.kinds.get(str(action))
-        session, text = _word(one.get("query_id")), _word(one.get("user_query"))
-        if kind is None:
-            self.others[str(action)] += 1
-        elif session is None:
-            self.skipped[f"{name}_without_query_id"] += 1
-        elif kind == name and text is None:
-            self.skipped["query_without_text"] += 1
-        else:
-            return self._row(file, line, one, (session, kind, text))
-        return None
-
-    def _row(
-        self, file: int, line: int, one: Mapping[str, Any], known: tuple[str, str, str | None]
-    ) -> tuple[Any, ...] | None:
-        about = _inner(one, "event_attributes")
-        shown, place = _inner(about, "object"), _inner(about, "position").get("ordinal")
-        ad, application = _word(shown.get("object_id")), _word(one.get("application")) or ""
-        if known[1] != "query" and ad is None:
-            self.skipped["event_without_object_id"] += 1
-            return None
-        position = _number(place)
-        if known[1] == IMPRESSION and position is not None:
-            self.first[application] = min(position, self.first.get(application, position))
-        if ad and (words := _word(shown.get("description"))):
-            self.texts.setdefault(ad, words)
-        user = _word(one.get("user_id")) or _word(one.get("client_id"))
-        hits = _hits(one.get("query_response_hit_ids"))
-        when = _word(one.get("timestamp"))
-        return (file, line, *known, ad, position, user, when, application, hits)
-
-
-def _word(value: Any) -> str | None:
-    """Return a value as text on one line; None for nothing."""
-    return " ".join(str(value).split()) or None if value is not None else None
-
-
-def _number(value: Any) -> int | None:
-    """Return a whole number from 0; None for what is none.
-
-    >>> _number(3), _number("3"), _number(-1), _number("x"), _number(None)
-    (3, 3, None, None, None)
-    """
-    try:
-        number = int(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if 0 <= number < _NUMBER else None
-
-
-def _inner(one: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return an object in another; of a table it is a cell of JSON, or columns with dots."""
-    value = one.get(name)
-    if isinstance(value, str):
-        value = _object(value)
-    if isinstance(value, Mapping):
-        return value
-    start = f"{name}."
-    return {key.removeprefix(start): part for key, part in one.items() if key.startswith(start)}
-
-
-def _hits(value: Any) -> list[str]:
-    """Return the ids of a response: a list, or in a table its JSON, or names with | between."""
-    if isinstance(value, str):
-        value = _list(value) if value.startswith("[") else value.split("|")
-    words = (_word(one) for one in value) if isinstance(value, list) else ()
-    return [word for word in words if word]
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _list(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return []
-
-
-def _documents(path: Path) -> Iterator[tuple[list[tuple[int, dict[str, Any]]], list[_Broken]]]:
-    """Yield blocks of the documents of a file with their lines, and the lines that are none."""
-    kind = kind_of(path, LogForm())
-    if not kind:
-        raise BadInput(
-            f"{path}: its name does not say what it is. Name it .ndjson, .jsonl, .csv, .tsv or "
-            ".parquet."
-        )
-    with files.reading(path, "Restore the file, or export it anew."):
-        if kind == "parquet":
-            yield from _of_parquet(path)
-        elif kind == "jsonl":
-            yield from _of_json(path)
-        else:
-            yield from _of_cells(path)
-
-
-_Broken = tuple[int, str, str, str]
-"""Line, category, reason and text of a line that is no document."""
-
-
-def _of_parquet(path: Path) -> Iterator[tuple[list[tuple[int, dict[str, Any]]], list[_Broken]]]:
-    line = 1
-    for batch in pl.scan_parquet(path, glob=False).collect_batches(maintain_order=True):
-        yield list(enumerate(batch.iter_rows(named=True), line)), []
-        line += len(batch)
-
-
-def _of_cells(path: Path) -> Iterator[tuple[list[tuple[int, dict[str, Any]]], list[_Broken]]]:
-    names = header_of(path)
-    for block in read_log(path, names, LogForm()):
-        wrong = block.filter(pl.col("category").is_not_null())
-        rows = block.filter(pl.col("category").is_null())
-        documents = [
-            (line, {name: cell for name, cell in row.items() if cell})
-            for line, row in zip(
-                rows["line"], rows.select(names).iter_rows(named=True), strict=True
-            )
-        ]
-        yield documents, wrong.select("line", "category", "problem", "raw").rows()
-
-
-def _of_json(path: Path) -> Iterator[tuple[list[tuple[int, dict[str, Any]]], list[_Broken]]]:
-    for first, lines, wrong in decoded_lines(path, "utf-8", Place()):
-        documents, broken = [], []
-        for line, text in enumerate(lines, first):
-            one = _object(text) if line - first not in wrong else None
-            category = wrong.get(line - first, "json")
-            if one is not None and one.keys() not in _ACTIONS:
-                documents.append((line, one.get(_WRAPPED, one)))
-            elif one is None and text.strip():
-                problem = PROBLEMS[category].format(encoding="utf-8")
-                broken.append((line, category, problem, text[:200]))
-        yield documents, broken
-
-
 def _build(
     building: Building,
     paths: Sequence[Path],
@@ -314,7 +127,7 @@ def _build(
     rules: Rules,
     progress: Progress | None,
 ) -> None:
-    reading = _Reading(kinds)
+    reading = UbiLines(kinds)
     names = [path.name for path in paths]
     quarantine = Quarantine(
         building.path, building.path, rules.most_broken, "the texts of its objects (--ads)"
@@ -324,9 +137,9 @@ def _build(
     require("the ingestion of UBI", memory=memory, directory=building.path.parent, disk=size)
     events = Shards(building.path / "events", size)
     for number, path in enumerate(paths):
-        for documents, broken in _documents(path):
+        for documents, broken in documents_of(path):
             read = [reading.row(number, line, one) for line, one in documents]
-            events.add(pl.DataFrame([row for row in read if row], schema=_ROW, orient="row"))
+            events.add(pl.DataFrame([row for row in read if row], schema=ROW, orient="row"))
             lines = [(path.name, *one) for one in broken]
             quarantine.add(pl.DataFrame(lines, schema=dict(QUARANTINE), orient="row"))
             quarantine.rows += len(documents) + len(broken)
@@ -373,7 +186,7 @@ def _build(
     building.skipped.update({f"row_{name}": n for name, n in broken_rows})
 
 
-def _slates(rows: pl.DataFrame, reading: _Reading) -> pl.DataFrame:
+def _slates(rows: pl.DataFrame, reading: UbiLines) -> pl.DataFrame:
     """Return what the queries of a shard showed, each object of a wording once."""
     rows = rows.sort("file", "line")
     queries = rows.filter(pl.col("kind") == "query")

@@ -9,7 +9,7 @@ from ssi_core import collection, store
 from ssi_core.corpus.clicks.tables import CLICKS
 from ssi_core.corpus.judgements import write_queries, write_relation
 
-PAIRS = {"page": pl.String(), "ad": pl.String(), **CLICKS}
+PAIRS = {"query": pl.String(), "document": pl.String(), **CLICKS}
 """Schema of `clicked_pairs`."""
 SUBJECTS = ("boats", "birds", "music", "metal", "cheese", "stars", "trains", "plants")
 
@@ -58,9 +58,9 @@ def write_ends(path: Path, relation: str, rows: list[tuple[int, int]]) -> None:
 
 
 def clicked_pairs(path: Path) -> pl.DataFrame:
-    """The pairs of a collection of clicks: page, ad, shown, clicks, weight, grade."""
+    """The pairs of a collection of clicks: query, document, shown, clicks, weight, grade."""
     clicks = collection.open_collection(path).frame("relations/click")
-    return clicks.rename({"source": "page", "target": "ad"})
+    return clicks.rename({"source": "query", "target": "document"})
 
 
 def judged_pairs(path: Path) -> pl.DataFrame:

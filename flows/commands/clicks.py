@@ -115,8 +115,9 @@ _TABLE = click.Path(path_type=Path, exists=True, dir_okay=False)
     show_default=True,
     help="What the model ranks for a page: all ads, or those that the log shows there.",
 )
-@click.option("--policy", type=_TABLE, help="Columns page, ad, position, probability: how likely "
-              "a visit to the page showed the ad there. Else the log's frequencies.")  # fmt: skip
+@click.option("--policy", type=_TABLE, help="Columns query, document, position, probability: how "
+              "likely a visit to the query showed the document there. Else the log's "
+              "frequencies.")  # fmt: skip
 @click.option("--propensities", type=_TABLE, help="Columns position, propensity. Else those that "
               "the clicks were ingested with, estimated anew in each resample.")  # fmt: skip
 @click.option("--most-unseen", type=click.FloatRange(0, 1), default=0.0, show_default=True,

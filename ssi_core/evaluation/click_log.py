@@ -24,8 +24,8 @@ class Counts(NamedTuple):
     ----------
     shown, clicks : float64 (cells,)
         Showings and clicks of each cell.
-    visits : float64 (pages,)
-        Visits to each page.
+    visits : float64 (queries,)
+        Visits to each query.
     """
 
     shown: Float64
@@ -35,24 +35,24 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class ClickLog:
-    """Rows of a log, of which each belongs to a cell: a page, an ad, a position.
+    """Rows of a log, of which each belongs to a cell: a query, a document, a position.
 
     Attributes
     ----------
     cells : DataFrame
-        Frame of page, ad, position Distinct and sorted: cell i is row i.
-    pages : Series
-        Series Distinct pages, sorted.
+        Frame of query, document, position Distinct and sorted: cell i is row i.
+    queries : Series
+        Distinct queries, sorted.
     cell, clicked : int32, bool (rows,)
         The rows, those of a session side by side.
     start : int64 (sessions + 1,)
         Where the rows of each session begin.
     visited, visitor : int32 (visits,)
-        Page, as a row of ``pages``, and session of each visit.
+        Query, as a row of ``queries``, and session of each visit.
     """
 
     cells: pl.DataFrame
-    pages: pl.Series
+    queries: pl.Series
     cell: Int32
     clicked: NDArray[np.bool_]
     start: Int64
@@ -75,7 +75,7 @@ class ClickLog:
         times = np.ones(self.sessions, np.int64) if times is None else times
         shown, clicks = np.zeros(len(self.cells)), np.zeros(len(self.cells))
         count_rows(times, self.start, self.cell, self.clicked, shown, clicks)
-        visits = np.bincount(self.visited, times[self.visitor], len(self.pages))
+        visits = np.bincount(self.visited, times[self.visitor], len(self.queries))
         return Counts(shown, clicks, visits.astype(np.float64, copy=False))
 
 
@@ -85,23 +85,23 @@ def read_log(rows: pl.DataFrame) -> ClickLog:
     Parameters
     ----------
     rows : DataFrame
-        Frame of session, page, ad, position, clicked A row for each ad that was shown; each ad of a
-        slate once. Names may be of any type.
+        Frame of session, query, document, position, clicked A row for each document that was
+        shown; each document of a slate once. Names may be of any type.
     """
-    keys = ["page", "ad", "position"]
+    keys = ["query", "document", "position"]
     rows = rows.with_columns(session=pl.col("session").rank("dense").cast(pl.Int32) - 1)
-    rows = rows.sort("session", "page", "position")
+    rows = rows.sort("session", "query", "position")
     cells = rows.select(keys).unique().sort(keys)
     cell = rows.join(cells.with_row_index("cell"), on=keys, how="left", maintain_order="left")
-    visits = rows.select("session", "page").unique(maintain_order=True)
-    pages = rows["page"].unique().sort()
+    visits = rows.select("session", "query").unique(maintain_order=True)
+    queries = rows["query"].unique().sort()
     session = rows["session"].to_numpy()
     return ClickLog(
         cells,
-        pages,
+        queries,
         np.array(cell["cell"], np.int32),
         np.array(rows["clicked"], np.bool_),
         np.searchsorted(session, np.arange(session[-1] + 2)),
-        np.array(pages.search_sorted(visits["page"]), np.int32),
+        np.array(queries.search_sorted(visits["query"]), np.int32),
         np.array(visits["session"], np.int32),
     )

@@ -113,13 +113,13 @@ class OffPolicy:
     log : ClickLog
         What was shown and clicked.
     ranking : DataFrame
-        Frame of page, ad, position, share The share of the new ranker's visits to a page, among
-        those that fill the position, in which it shows the ad there; 1 for a fixed order.
+        Frame of query, document, position, share The share of the new ranker's visits to a query,
+        among those that fill the position, in which it shows the document there; 1: a fixed order.
     propensities : DataFrame
         Frame of position, propensity Examination; null where it is not known.
     policy : DataFrame or None
-        Frame of page, ad, position, probability; or None mu, for every ad and position of it; None:
-        estimated by frequencies.
+        Frame of query, document, position, probability; or None mu, for every document and position
+        of it; None: estimated by frequencies.
     known_propensities : bool
         Whether the propensities are known; else resamples estimate them anew, from these on.
     """
@@ -134,15 +134,16 @@ class OffPolicy:
         known_propensities: bool = False,
     ) -> None:
         self.log, self._known = log, known_propensities
-        pairs = log.cells.select("page", "ad").unique(maintain_order=True).with_row_index("pair")
-        places = log.cells.select("page", "position").unique().sort("page", "position")
+        ends = log.cells.select("query", "document")
+        pairs = ends.unique(maintain_order=True).with_row_index("pair")
+        places = log.cells.select("query", "position").unique().sort("query", "position")
         places = places.with_row_index("place")
         theta = propensities.select("position", theta="propensity").drop_nulls().sort("position")
         theta = theta.with_row_index("k")
-        pages = log.pages.to_frame("page").with_row_index("row")
+        pages = log.queries.to_frame("query").with_row_index("row")
         cells = _joined(log.cells.with_row_index("cell"), pairs, places, theta)
         self._pair, self._place, self._k = (_numbers(cells, x) for x in ("pair", "place", "k"))
-        numbered = cells.select("page", "ad", "position", "cell")
+        numbered = cells.select("query", "document", "position", "cell")
         ranking = _joined(ranking, pages, pairs, places, theta, numbered)
         if ranking["place"].null_count():
             raise ValueError("ranking: it fills a place that no visit of the log had")
@@ -278,16 +279,16 @@ class _Known:
         cells: pl.DataFrame,
         theta: pl.DataFrame,
     ) -> None:
-        keys = ["page", "ad", "position"]
+        keys = ["query", "document", "position"]
         policy = policy.filter(pl.col("probability") > 0).select(*keys, "probability")
         _check_policy(policy, cells.join(policy, on=keys, how="anti"))
-        filled = policy.group_by("page", "position").agg(filled=pl.col("probability").sum())
+        filled = policy.group_by("query", "position").agg(filled=pl.col("probability").sum())
         joined = _joined(ranking, policy, filled)
         self.shown, self.filled = (
             np.array(joined[name].fill_null(0), np.float64) for name in ("probability", "filled")
         )
-        ranked = ranking.select("page", "ad").with_row_index("row")
-        joined = _joined(ranked.join(policy, on=["page", "ad"]), theta)
+        ranked = ranking.select("query", "document").with_row_index("row")
+        joined = _joined(ranked.join(policy, on=["query", "document"]), theta)
         self._row, self._k = _numbers(joined, "row"), _numbers(joined, "k")
         self._probability = np.array(joined["probability"], np.float64)
 
@@ -299,18 +300,18 @@ class _Known:
 
 def _check_policy(policy: pl.DataFrame, unknown: pl.DataFrame) -> None:
     if len(unknown):
-        page, ad, position = unknown.select("page", "ad", "position").row(0)
+        query, document, position = unknown.select("query", "document", "position").row(0)
         raise BadInput(
-            f"policy: {len(unknown)} of the showings in the log have no probability, first ad {ad} "
-            f"at position {position} of page {page}. A known policy has every "
-            "ad that it may show; without one it is estimated from the log."
+            f"policy: {len(unknown)} of the showings in the log have no probability, the first is "
+            f"document {document} at position {position} of query {query}. A known policy has "
+            "every document that it may show; without one it is estimated from the log."
         )
-    for places in (["page", "position"], ["page", "ad"]):
+    for places in (["query", "position"], ["query", "document"]):
         most = policy.group_by(places).agg(pl.col("probability").sum())["probability"].max()
         if isinstance(most, float) and most > 1 + _SLACK:
             raise BadInput(
                 f"policy: probabilities of one {' and '.join(places)} add up to {most:.4f}, above "
-                "1. They are of an ad at a position, for each visit to the page."
+                "1. They are of a document at a position, for each visit to the query."
             )
 
 

@@ -32,22 +32,22 @@ def ranking_of(
     clicks : Path
         Directory of the clicks, with the texts.
     cells : DataFrame
-        Frame of page, ad, position What the log has shown where.
+        Frame of query, document, position What the log has shown where.
     among : "all" or "shown"
         Ads that are ranked: all of the clicks, or those that the log shows on the page. Equal
         scores are ordered by the row of the ad.
 
     Returns
     -------
-    frame of page, ad, position, share
+    frame of query, document, position, share
         A row for each place; ``share`` is 1.
     """
     linked = read_linked(clicks, CLICK)
-    names = cells["page"].unique().sort()
+    names = cells["query"].unique().sort()
     pages, query = np.unique(number_of(names, linked.queries.names), return_inverse=True)
     queries = _vectors(fitted, linked.queries, pages, "query")
-    places = cells.select("page", "position").unique().sort("page", "position")
-    places = places.with_columns(rank=pl.col("position").rank("dense").over("page").cast(pl.Int64))
+    places = cells.select("query", "position").unique().sort("query", "position")
+    places = places.with_columns(rank=pl.col("position").rank("dense").over("query").cast(pl.Int64))
     if among == "all":
         rows = np.arange(len(linked.documents))
         documents = _vectors(fitted, linked.documents, rows, "document")
@@ -58,14 +58,14 @@ def ranking_of(
     page = np.repeat(np.arange(len(best)), best.shape[1])
     ranked = pl.DataFrame(
         {
-            "page": names[page],
+            "query": names[page],
             "row": best.ravel(),
             "rank": np.tile(np.arange(1, best.shape[1] + 1), len(best)),
         }
     ).filter(pl.col("row") >= 0)
-    filled = places.join(ranked, on=["page", "rank"], maintain_order="left")
+    filled = places.join(ranked, on=["query", "rank"], maintain_order="left")
     ads = linked.documents.names[filled["row"].to_numpy()]
-    return filled.select("page", ads.alias("ad"), "position", share=pl.lit(1.0))
+    return filled.select("query", ads.alias("document"), "position", share=pl.lit(1.0))
 
 
 def _best(queries: Vectors, documents: Vectors, k: int, threads: int) -> Int32:
@@ -90,9 +90,9 @@ def _best_shown(
     threads: int,
 ) -> Int64:
     """Return the rows of the ads that each page shows, best first, then -1."""
-    pairs = cells.select("page", "ad").unique().sort("page", "ad")
-    page = number_of(pairs["page"], names)
-    rows, ad = np.unique(number_of(pairs["ad"], ads.names), return_inverse=True)
+    pairs = cells.select("query", "document").unique().sort("query", "document")
+    page = number_of(pairs["query"], names)
+    rows, ad = np.unique(number_of(pairs["document"], ads.names), return_inverse=True)
     documents = _vectors(fitted, ads, rows, "document")
     ends = np.column_stack([asked[page], ad]).astype(np.int32)
     scores: Float32 = score_pairs(queries, documents, ends, threads=threads)

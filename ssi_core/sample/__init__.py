@@ -120,16 +120,16 @@ def write_sample(
     return counts
 
 
-_CLICKS_MAP = """# ssi ingest clicks clicks.tsv.gz --map clicks-map.toml --pages corpus
+_CLICKS_MAP = """# ssi ingest clicks clicks.tsv.gz --map clicks-map.toml --queries corpus
 [columns]
 session = "session"
-page = "page"
-page_title = "title"
-ad = "ad"
-ad_text = "text"
+query = "page"
+query_title = "title"
+document = "ad"
+document_text = "text"
 position = "position"
 clicked = "clicked"
-time = "time"
+timestamp = "time"
 """
 
 

@@ -16,7 +16,7 @@ def with_sides(rows: pl.DataFrame, split: str, seed: int, where: Path) -> pl.Dat
     Parameters
     ----------
     rows : DataFrame
-        Session, user, page_id, ad_id, q, time.
+        Event, user, query_id, document_id, timestamp.
     split : "pairs", "users" or "time"
     where : Path
         Begins messages.
@@ -25,7 +25,7 @@ def with_sides(rows: pl.DataFrame, split: str, seed: int, where: Path) -> pl.Dat
         raise BadInput(f"{where}: its pairs are of no session. Split by pairs.")
     if split != "time":
         return _by_hash(rows, split, seed)
-    if rows["time"].null_count():
+    if rows["timestamp"].null_count():
         raise BadInput(f"{where}: its clicks have no time. Split otherwise (--split).")
     # A slate is where its first row is.
     rank = _began().rank("min").cast(pl.Float64) / pl.len()
@@ -41,30 +41,30 @@ def with_sides_of(
     Parameters
     ----------
     others : DataFrame
-        Columns as of ``rows``; ``time`` is that of the first row of the slate.
+        Columns as of ``rows``; ``timestamp`` is that of the first row of the slate.
     rows : DataFrame
         As `with_sides` returns them.
     """
     if split != "time":
         return _by_hash(others, split, seed)
-    if others["time"].null_count():
+    if others["timestamp"].null_count():
         raise BadInput(f"{where}: some of its slates have no time. Split otherwise (--split).")
     began = rows.select("side", began=_began())
     ends = [began.filter(pl.col("side") <= number)["began"].max() for number in range(len(SIDES))]
     side = sum(
-        ((pl.col("time") > end).cast(pl.Int8) for end in ends[:-1] if end is not None),
+        ((pl.col("timestamp") > end).cast(pl.Int8) for end in ends[:-1] if end is not None),
         pl.lit(0, pl.Int8),
     )
     return others.with_columns(side=side.cast(pl.Int8))
 
 
 def _began() -> pl.Expr:
-    return pl.col("time").min().over("session", "q")
+    return pl.col("timestamp").min().over("event")
 
 
 def _by_hash(rows: pl.DataFrame, split: str, seed: int) -> pl.DataFrame:
     if split == "pairs":
-        side = side_of_links(rows["page_id"], rows["ad_id"], seed=seed)
+        side = side_of_links(rows["query_id"], rows["document_id"], seed=seed)
     else:
         side = side_of_documents(rows["user"], seed=seed)
     return rows.with_columns(side=pl.Series(side))

@@ -1,7 +1,7 @@
-"""Pairs from clicks: pages are queries, and the ads (links, results) clicked on them relevant.
+"""Pairs from clicks: what was clicked for a query (a page, a search) is relevant to it.
 
 A pair has the weight of its clicks, or its estimated relevance (`exposure`). Sides of the split are
-by a keyed hash of page and ad (``pairs``: no pair is on two sides), by a keyed hash of the user or,
+by a keyed hash of both ends (``pairs``: no pair is on two sides), by a keyed hash of the user or,
 where the log knows none, of the session (``users``: what others click in training is clicked
 again in testing), or by time.
 
@@ -97,36 +97,38 @@ class _Events:
         if not making.same:
             write_exclude(self.path, np.empty((0, 2), np.int32), queries, documents)
         elif goals is not None:
-            sources = rows.select("q", "page").unique().sort("q").to_numpy()
+            sources = rows.select("q", "query").unique().sort("q").to_numpy()
             write_exclude(self.path, sources, queries, documents)
         return replace(reading, goals=goals)
 
     def _numbered(self) -> pl.DataFrame:
-        """Rows of the log: q, page, d (row numbers), event, user, time, position, weight, goal.
+        """Rows of the log: q, query, d (row numbers), event, user, timestamp, position, weight, ...
+
+        ``query`` is a row of the collection's queries, ``q`` may be that of a query and a goal.
 
         ``passed`` is how often the row was shown and not clicked, ``grade`` null if it has none.
         """
         rows = self.making.collection.frame("impressions")
         if rows.is_empty():
             clicked = self.making.collection.frame(collections.relation_at(collections.CLICK))
-            rows = _rows_of_pairs(clicked.rename({"source": "page", "target": "ad"}))
+            rows = _rows_of_pairs(clicked.rename({"source": "query", "target": "document"}))
         return self._with_numbers(rows)
 
     def _with_numbers(self, rows: pl.DataFrame) -> pl.DataFrame:
         if "passed" not in rows.columns:
             unclicked = (~pl.col("clicked")).cast(pl.Int64)
             rows = rows.with_columns(passed=unclicked, grade=pl.lit(None, pl.Float64))
-        numbered = rows.join(self._numbers("queries", "page", "q"), on="page")
-        numbered = numbered.join(self._numbers("documents", "ad", "d"), on="ad")
+        numbered = rows.join(self._numbers("queries", "query", "q"), on="query")
+        numbered = numbered.join(self._numbers("documents", "document", "d"), on="document")
         if len(numbered) != len(rows):
             raise BadInput(
-                f"{self.where}: {len(rows) - len(numbered)} rows have a page or an ad without a "
-                f"text or with two. {INGEST}"
+                f"{self.where}: {len(rows) - len(numbered)} rows have a query or a document "
+                f"without a text or with two. {INGEST}"
             )
         user = pl.coalesce(pl.col("user").cast(pl.String), "session")
         return numbered.select(
-            "q", "d", "session", "time", "position", "clicked", "weight", "goal", *_OF_PAIRS,
-            page_id="page", ad_id="ad", page="q", user=user,
+            "q", "d", "event", "session", "timestamp", "position", "clicked", "weight", "goal",
+            *_OF_PAIRS, query_id="query", document_id="document", query="q", user=user,
         )  # fmt: skip
 
     def _numbers(self, side: str, name: str, row: str) -> pl.DataFrame:
@@ -150,7 +152,7 @@ class _Events:
         making = self.making
         if not making.frozen:
             return rows
-        ends = rows.select("page", "d").to_numpy()
+        ends = rows.select("query", "d").to_numpy()
         names = making.queries["id"], making.documents["id"]
         excluded = excluded_pairs(making.frozen, self.spec.relevant, *names, ends)
         held = pl.lit(pl.Series(excluded)) & (pl.col("side") != TEST)
@@ -163,7 +165,7 @@ class _Events:
         rows = self._bar_frozen(rows)
         if self.making.frozen:
             gone = rows.filter((pl.col("side") == NO_SIDE) & pl.col("clicked"))
-            self.making.skipped["frozen_pairs"] = gone.select("page", "d").n_unique()
+            self.making.skipped["frozen_pairs"] = gone.select("query", "d").n_unique()
         return rows
 
     def _with_goals(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, Int32]:
@@ -175,10 +177,10 @@ class _Events:
             )
         self.making.skipped["clicks_without_goal"] = rows["goal"].null_count()
         known = rows.join(self._numbers("queries", "goal", "g"), on="goal")
-        queries = known.select("page", "g").unique().sort("page", "g").with_row_index("q")
+        queries = known.select("query", "g").unique().sort("query", "g").with_row_index("q")
         queries = queries.with_columns(pl.col("q").cast(pl.Int32))
-        goals: Int32 = queries.select("page", "g").to_numpy()
-        return known.drop("q").join(queries, on=["page", "g"]), goals
+        goals: Int32 = queries.select("query", "g").to_numpy()
+        return known.drop("q").join(queries, on=["query", "g"]), goals
 
     def _write_slates(
         self, rows: pl.DataFrame, queries: int, exposure: pl.DataFrame | None
@@ -187,9 +189,9 @@ class _Events:
         if collections.SHOWN in self.making.collection.relations:
             shown = pl.concat(list(self.making.collection.ends(collections.SHOWN)))
             fixed = (
-                shown.join(self._numbers("queries", "source", "page"), on="source")
+                shown.join(self._numbers("queries", "source", "query"), on="source")
                 .join(self._numbers("documents", "target", "d"), on="target")
-                .select("page", "d")
+                .select("query", "d")
             )
         elif exposure is None and not rows["passed"].sum():
             return
@@ -213,14 +215,15 @@ class _Events:
 
 
 def _rows_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Rows of pairs of which no showing is known: an event is all that a page has."""
+    """Rows of pairs of which no showing is known: an event is all that a query has."""
     relevant, graded = pl.col("weight") > 0, pl.col("grade").is_not_null()
     # A pair of the log that was not clicked was there to be clicked, once at least.
     least = (pl.col("clicks") == 0).cast(pl.Int64)
     unclicked = pl.max_horizontal(least, (pl.col("shown") - pl.col("clicks")).fill_null(0))
-    nothing = {name: pl.lit(None) for name in ("user", "time", "position", "goal")}
+    nothing = {name: pl.lit(None) for name in ("user", "timestamp", "position", "goal")}
     return pairs.with_columns(
-        session=pl.col("page"),
+        event=pl.col("query").rle_id().cast(pl.Int64),
+        session=pl.col("query"),
         clicked=relevant,
         passed=pl.when(graded).then((~relevant).cast(pl.Int64)).otherwise(unclicked),
         **nothing,

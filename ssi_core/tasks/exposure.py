@@ -1,4 +1,4 @@
-"""Count how often each ad was shown on each page, and how often it was looked at there.
+"""Count how often each document was shown for each query, and how often it was looked at there.
 
 Where weights are by propensities, slates that nobody clicked in count as well. They are read part
 by part, as most logs have many more of them than of others.
@@ -30,13 +30,13 @@ def count_exposure(
     clicks : Path
         Directory of the clicks.
     rows : DataFrame
-        Side, q, page, d, position of the slates that were clicked in.
+        Side, q, query, d, position of the slates that were clicked in.
     prepare : callable
         Gives impressions of other slates these columns.
 
     Returns
     -------
-    frame of side, q, page, d, shown (showings), looks (sum of their propensities), sorted
+    frame of side, q, query, d, shown (showings), looks (sum of their propensities), sorted
     """
     unclicked = files.parts_in(clicks / _UNCLICKED)
     if not unclicked:
@@ -54,9 +54,9 @@ def count_exposure(
 
 def _count(rows: pl.DataFrame, propensities: pl.DataFrame) -> pl.DataFrame:
     seen = rows.join(propensities, on="position")
-    return _sum([seen.select("side", "q", "page", "d", "looks", shown=pl.lit(1, pl.Int64))])
+    return _sum([seen.select("side", "q", "query", "d", "looks", shown=pl.lit(1, pl.Int64))])
 
 
 def _sum(frames: list[pl.DataFrame]) -> pl.DataFrame:
-    pairs = pl.concat(frames).group_by("side", "q", "page", "d")
+    pairs = pl.concat(frames).group_by("side", "q", "query", "d")
     return pairs.agg(pl.col("shown", "looks").sum())

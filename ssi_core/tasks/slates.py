@@ -91,19 +91,19 @@ def write_slates(
     Parameters
     ----------
     rows : DataFrame
-        Session, q, page, d, clicked, side.
+        Event, q, query, d, clicked, side.
     fixed : DataFrame or None
-        Page, d: what a page always shows; None: what ``rows`` say was shown.
+        Query, d: what a query always shows; None: what ``rows`` say was shown.
     apart : bool
         Pairs that were clicked on an earlier side are taken off the slates.
     """
-    event = ["session", "q"]
+    event = ["event", "q"]
     clicks = rows.filter((pl.col("side") == side) & pl.col("clicked"))
-    events = clicks.select(*event, "page").unique()
+    events = clicks.select(*event, "query").unique()
     if fixed is None:
         shown = rows.select(*event, "d").join(events, on=event, how="semi")
     else:
-        shown = events.join(fixed, on="page").select(*event, "d")
+        shown = events.join(fixed, on="query").select(*event, "d")
     clicked_events = clicks.select(*event, "d", clicked=pl.lit(True))
     slates = shown.unique().join(
         clicked_events, on=[*event, "d"], how="left", maintain_order="none"
@@ -113,7 +113,7 @@ def write_slates(
     off = [NO_SIDE] if apart or side != TEST else []
     earlier = rows.filter(pl.col("clicked") & pl.col("side").is_in(off + list(range(side)) * apart))
     slates = slates.join(earlier.select("q", "d").unique(), on=["q", "d"], how="anti")
-    whole = slates.filter(pl.col("clicked").any().over(event)).sort("q", "session", "d")
+    whole = slates.filter(pl.col("clicked").any().over(event)).sort("q", "event", "d")
     length = whole.group_by(event, maintain_order=True).len()
     place = path / _SLATES / SIDES[side]
     place.mkdir(parents=True)
@@ -148,7 +148,7 @@ def write_shown(
     Parameters
     ----------
     rows : DataFrame
-        q, page, d, side, clicked, position, passed: how often the row was not clicked.
+        q, query, d, side, clicked, position, passed: how often the row was not clicked.
     only_first : bool
         Of rows, those of the first position: with a click lower down they were looked at, and not
         liked (journal paper, section 4.4).
@@ -162,8 +162,8 @@ def write_shown(
     else:
         # Nor is what is excluded from training learnt to be a wrong answer.
         clicked = rows.filter(pl.col("side").is_in([TRAIN, NO_SIDE])).select("q", "d").unique()
-        trained = train.select("q", "page").unique()
-        left = trained.join(fixed, on="page").join(clicked, on=["q", "d"], how="anti")
+        trained = train.select("q", "query").unique()
+        left = trained.join(fixed, on="query").join(clicked, on=["q", "d"], how="anti")
         left = left.select("q", "d", times=1)
     left = left.sort("q", "d")
     times = left["times"].to_numpy()

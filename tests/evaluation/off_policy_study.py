@@ -68,8 +68,8 @@ def ranking(order: np.ndarray = NEW) -> pl.DataFrame:
     """Return the ads of each page, (pages, `SHOWN`), as a ranking."""
     return pl.DataFrame(
         {
-            "page": np.repeat(np.arange(len(order)), SHOWN),
-            "ad": order.ravel(),
+            "query": np.repeat(np.arange(len(order)), SHOWN),
+            "document": order.ravel(),
             "position": np.tile(POSITIONS, len(order)),
             "share": 1.0,
         }
@@ -94,7 +94,12 @@ def policy_of(log: str) -> pl.DataFrame:
     for page in range(PAGES):
         probability[page, fixed[page], np.arange(SHOWN)] += 1 - trials
     page, ad, place = np.indices(probability.shape).reshape(3, -1)
-    columns = {"page": page, "ad": ad, "position": place + 1, "probability": probability.ravel()}
+    columns = {
+        "query": page,
+        "document": ad,
+        "position": place + 1,
+        "probability": probability.ravel(),
+    }
     return pl.DataFrame(columns)
 
 
@@ -105,8 +110,8 @@ def read(visits: Visits) -> ClickLog:
         pl.DataFrame(
             {
                 "session": np.repeat(np.arange(n), SHOWN),
-                "page": np.repeat(visits.page, SHOWN),
-                "ad": visits.ads.ravel(),
+                "query": np.repeat(visits.page, SHOWN),
+                "document": visits.ads.ravel(),
                 "position": np.tile(POSITIONS, n),
                 "clicked": visits.clicked.ravel(),
             }
@@ -122,7 +127,7 @@ def problem_of(case: Case, seed: int) -> OffPolicy:
     shown = log.cells.with_columns(shown=columns[0], clicks=columns[1])
     theta = estimate_propensities(shown).with_columns(pl.col("position").cast(pl.Int64))
     frequencies = log.cells.with_columns(
-        probability=pl.Series(counts.shown / counts.visits[log.cells["page"].to_numpy()])
+        probability=pl.Series(counts.shown / counts.visits[log.cells["query"].to_numpy()])
     )
     return OffPolicy(
         log,

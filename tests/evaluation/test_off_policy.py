@@ -49,7 +49,7 @@ def rows_of(visits):
             for session, page, order, clicks in visits
             for position, (ad, clicked) in enumerate(zip(order, clicks, strict=True), 1)
         ],
-        schema=["session", "page", "ad", "position", "clicked"],
+        schema=["session", "query", "document", "position", "clicked"],
         orient="row",
     )
 
@@ -66,7 +66,7 @@ def marginals(orders):
 
 
 def frame_of(found, value):
-    keys = ["page", "ad", "position"]
+    keys = ["query", "document", "position"]
     return pl.DataFrame(
         [(*key, p) for key, p in found.items()], schema=[*keys, value], orient="row"
     )
@@ -231,7 +231,10 @@ def test_a_position_of_unknown_propensity_counts_for_weights_alone():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda p: p.filter(pl.col("ad") != "a"), "have no probability, first ad a at position"),
+        (
+            lambda p: p.filter(pl.col("document") != "a"),
+            "have no probability, the first is document a at position",
+        ),
         (lambda p: p.with_columns(pl.col("probability") * 1.5), r"add up to 1\.5.*, above 1"),
     ],
 )
@@ -250,7 +253,7 @@ def test_a_policy_that_is_not_that_of_the_log_is_refused(change, said):
 
 def test_all_orders_of_the_simulator_are_in_its_policy():
     policy = policy_of("truncated")
-    sums = policy.group_by("page", "position").agg(pl.col("probability").sum())["probability"]
+    sums = policy.group_by("query", "position").agg(pl.col("probability").sum())["probability"]
     assert sums.to_list() == pytest.approx([1] * len(sums))
     assert len(ranking()) == NEW.size
     assert THETA["propensity"][0] == 1

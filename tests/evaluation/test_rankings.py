@@ -31,15 +31,15 @@ def test_a_page_is_filled_by_score_then_by_row(place, among):
         for vectors in (fitted.embed_queries(task.queries), fitted.embed_documents(task.documents))
     ]
     scores = dense[0] @ dense[1].T
-    cells = read_visits(place / "clicks").select("page", "ad", "position").unique()
+    cells = read_visits(place / "clicks").select("query", "document", "position").unique()
     found = ranking_of(fitted, place / "clicks", cells, among=among)
     assert found["share"].unique().to_list() == [1.0]
     ads = task.documents.ids.to_list()
-    for (page,), own in found.group_by("page"):
-        there = cells.filter(pl.col("page") == page)
-        names = ads if among == "all" else there["ad"].unique().to_list()
+    for (page,), own in found.group_by("query"):
+        there = cells.filter(pl.col("query") == page)
+        names = ads if among == "all" else there["document"].unique().to_list()
         row = scores[task.queries.ids.to_list().index(page)]
         best = sorted(names, key=lambda ad: (-row[ads.index(ad)], ads.index(ad)))
         places = sorted(set(there["position"]))
         assert own.sort("position")["position"].to_list() == places
-        assert own.sort("position")["ad"].to_list() == best[: len(places)]
+        assert own.sort("position")["document"].to_list() == best[: len(places)]

@@ -97,12 +97,19 @@ def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_pat
     (dump,) = sample.glob("enwiki-*.xml.bz2")
     assert ssi("ingest", "wikipedia", dump, "--out", place / "corpus", "--processes", "1")[0] == 0
     log = ("ingest", "clicks", sample / "clicks.tsv.gz", "--map", sample / "clicks-map.toml")
-    how = ("--pages", place / "corpus", "--ads", sample / "ads.tsv.gz", "--clicks", "weighted")
+    how = (
+        "--queries",
+        place / "corpus",
+        "--documents",
+        sample / "ads.tsv.gz",
+        "--clicks",
+        "weighted",
+    )
     code, found, said = ssi(*log, *how, "--out", place / "clicks")
     assert code == 3, "the table calls its ids ad"
     assert "ads.tsv.gz: line 1 has no column 'id'" in said
     with (sample / "clicks-map.toml").open("a") as file:
-        file.write('\n[ads]\nid = "ad"\n')
+        file.write('\n[documents]\nid = "ad"\n')
     code, found, said = ssi(*log, *how, "--out", place / "clicks")
     assert code == 0, said
     assert found["counts"]["propensities"]["1"] == 1
@@ -193,7 +200,7 @@ def test_a_model_is_estimated_from_a_log(ssi, place, tmp_path, capsys):
     assert (code, "no weight makes up for what a log never tried" in said) == (3, True)
     code, _, said = ssi(*call[:3], tmp_path / "wednesday")
     assert (code, "--clicks weighted" in said) == (3, True)
-    (tmp_path / "policy.csv").write_text("page,ad,position,probability\np0,a0,1,1\n")
+    (tmp_path / "policy.csv").write_text("query,document,position,probability\np0,a0,1,1\n")
     code, _, said = ssi(*call, "--candidates", "shown", "--policy", tmp_path / "policy.csv")
     assert (code, "policy.csv: policy:" in said) == (3, True)
 

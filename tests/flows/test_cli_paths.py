@@ -88,7 +88,7 @@ CALLS = {
     "mates": f"ingest|mates|--langlinks|{IN}/links.sql.gz|--corpora|{IN}/ja|{IN}/en|--out|a/mates",
     "clicks": f"{LOG}|--out|a/clicks",
     "clicks since": f"{LOG}|--since|{IN}/clicks|--out|a/clicks 2",
-    "clicks texts": f"{LOG}|--pages|{IN}/clicks|--ads|{IN}/clicks|--out|a/clicks 3",
+    "clicks texts": f"{LOG}|--queries|{IN}/clicks|--documents|{IN}/clicks|--out|a/clicks 3",
     "games": f"ingest|wikispeedia-clicks|{IN}/games|--out|a/games",
     "farm-ads": f"ingest|farm-ads|{IN}/farm|--out|a/farm",
     "features": f"features|{IN}/corpus|--out|a/task",

@@ -68,7 +68,7 @@ _MIXED = "\n".join(_LINES).replace("ad number 7 ", "ad número 7 ").encode().rep
 
 _COUNTS = logs.csv_text([{**row, "rank": "20", "click": str(25 if i in (7, 42) else i % 20)}
                          for i, row in enumerate(_ROWS)])  # fmt: skip
-_SUMS = _map(session="", position="", clicked="", time="", clicks="click")
+_SUMS = _map(session="", position="", clicked="", timestamp="", clicks="click")
 
 CASES = (
     ("columns that are swapped", _COMMAND, _log(_PLAIN, _map(position="click", clicked="rank")),
@@ -81,8 +81,8 @@ CASES = (
      "clicked (or clicks, of counts; or grade, of judgements) missing"),
     ("grades beside sessions", _COMMAND, _log(_PLAIN, _map(clicked="", grade="click")), BAD,
      "tells of a pair, whenever it was shown"),
-    ("one column for a page and its ad", _COMMAND, _log(_PLAIN, _map(ad="url")), BAD,
-     "page and ad are both 'url'"),
+    ("one column for a page and its ad", _COMMAND, _log(_PLAIN, _map(document="url")), BAD,
+     "query and document are both 'url'"),
     ("grades of another scale", _COMMAND, _log(_COUNTS, _SUMS.replace("clicks", "grade")), BAD,
      "is no grade (a number from 0 to 4"),
     ("more clicks than showings", _COMMAND, _log(_COUNTS, _SUMS + 'shown = "rank"\n'), DONE,
@@ -92,11 +92,11 @@ CASES = (
     ("text in the position", _COMMAND, _log(_with(7, 42, 77, rank="top")), DONE,
      "row position no number 3"),
     ("an ad with two texts", _COMMAND, _log(_with(300, creative="another text")), DONE,
-     "row ad other text 1"),
+     "row document other text 1"),
     ("two ads in one place", _COMMAND, _log(_with(101, 301, rank="1")), DONE,
      "row position taken 2"),
-    ("an id that is there twice in the table of ads", f"{_COMMAND} --ads ads.tsv", _log(_PLAIN),
-     BAD, "the id 'a1' is there before"),
+    ("an id that is there twice in the table of ads", f"{_COMMAND} --documents ads.tsv",
+     _log(_PLAIN), BAD, "the id 'a1' is there before"),
     ("lines that are broken", _COMMAND, _log(_BROKEN), DONE, "row fields 1"),
     ("a byte order mark and line ends of Windows", _COMMAND,
      _log(b"\xef\xbb\xbf" + _PLAIN.replace("\n", "\r\n").encode()), DONE, "rows 400"),
@@ -106,9 +106,10 @@ CASES = (
      "end-of-stream"),
     ("a log of nothing", _COMMAND, _log(""), BAD, "empty"),
     ("a log without a click", _COMMAND, _log(_with(*range(400), click="0")), BAD, "none counts"),
-    ("earlier clicks of another map", _SINCE, _earlier(_map(session="when", time="")), BAD,
+    ("earlier clicks of another map", _SINCE, _earlier(_map(session="when", timestamp="")), BAD,
      "Give all logs"),
     ("earlier clicks that keep no rows", _SINCE, _earlier(_map(), remove("earlier/lines")), BAD,
      "it is missing"),
-    ("ads without a text", _COMMAND, _log(_PLAIN, _map(ad_text="")), BAD, "no text of ads"),
+    ("ads without a text", _COMMAND, _log(_PLAIN, _map(document_text="")), BAD,
+     "no text of documents"),
 )  # fmt: skip

@@ -54,7 +54,8 @@ def test_pairs_have_the_weights_of_their_clicks(tmp_path, clicks, name):
     task = made(tmp_path, clicks[name])
     pairs = clicked_pairs(clicks[name])
     expected = {
-        (page, ad): weight for page, ad, weight in pairs.select("page", "ad", "weight").rows()
+        (page, ad): weight
+        for page, ad, weight in pairs.select("query", "document", "weight").rows()
     }
     for side in SIDES:
         own = getattr(task, side)
@@ -70,7 +71,7 @@ def test_a_user_is_on_one_side(tmp_path, clicks):
     clicked = impressions(clicks["all"]).filter("clicked")
     both = set(ids(task, task.train.rows)) & set(ids(task, task.test.rows))
     assert both, "a pair may be clicked on both sides, by other users"
-    events = clicked.select("session", "page").n_unique()
+    events = clicked.select("session", "query").n_unique()
     held_out = sum(len(slates) for slates in task.slates.values())
     assert 0.2 < held_out / events < 0.5
 
@@ -78,19 +79,23 @@ def test_a_user_is_on_one_side(tmp_path, clicks):
 def test_later_clicks_are_for_testing(tmp_path, clicks):
     task = made(tmp_path, clicks["all"], split="time")
     rows = impressions(clicks["all"])
-    when = rows.group_by("session", "page").agg(pl.col("time").min()).sort("time")
-    last = when["time"][int(0.75 * len(when))]
-    late = rows.filter(pl.col("clicked") & (pl.col("time") > last))
-    assert set(late.select("page", "ad").rows()) <= set(ids(task, task.test.rows))
-    early = rows.filter(pl.col("clicked") & (pl.col("time") < when["time"][len(when) // 2]))
-    assert set(early.select("page", "ad").rows()) <= set(ids(task, task.train.rows))
+    when = rows.group_by("session", "query").agg(pl.col("timestamp").min()).sort("timestamp")
+    last = when["timestamp"][int(0.75 * len(when))]
+    late = rows.filter(pl.col("clicked") & (pl.col("timestamp") > last))
+    assert set(late.select("query", "document").rows()) <= set(ids(task, task.test.rows))
+    early = rows.filter(
+        pl.col("clicked") & (pl.col("timestamp") < when["timestamp"][len(when) // 2])
+    )
+    assert set(early.select("query", "document").rows()) <= set(ids(task, task.train.rows))
 
 
 def test_slates_hold_what_was_shown(tmp_path, clicks):
     task = made(tmp_path, clicks["all"], split="users")
     slates = task.slates["test"]
     shown = {}
-    for page, ad, clicked in impressions(clicks["all"]).select("page", "ad", "clicked").rows():
+    for page, ad, clicked in (
+        impressions(clicks["all"]).select("query", "document", "clicked").rows()
+    ):
         shown.setdefault(page, set()).add((ad, clicked))
     for event in range(len(slates)):
         part = slice(slates.start[event], slates.start[event + 1])
@@ -119,7 +124,7 @@ def test_what_was_shown_first_and_passed_over_is_kept_for_training(tmp_path, cli
     task = made(tmp_path, clicks["first"], split="users")
     rows = impressions(clicks["first"])
     passed = rows.filter((pl.col("position") == 1) & ~pl.col("clicked"))
-    counts = {(p, a): n for p, a, n in passed.group_by("page", "ad").len().rows()}
+    counts = {(p, a): n for p, a, n in passed.group_by("query", "document").len().rows()}
     owner = np.repeat(np.arange(len(task.queries)), np.diff(task.shown.start))
     found = ids(task, np.column_stack([owner, task.shown.documents]))
     assert found
@@ -181,7 +186,7 @@ def test_pages_that_are_clicked_on_pages_share_all_texts(tmp_path, players):
 def test_a_goal_is_a_part_of_the_query(tmp_path, players):
     plain = made(tmp_path, players, split="users", words="all")
     task = made(tmp_path, players, split="users", words="all", queries="goals")
-    rows = impressions(players).select("page", "goal").unique()
+    rows = impressions(players).select("query", "goal").unique()
     assert sorted(task.queries.ids) == sorted(f"{p} > {g}" for p, g in rows.rows())
     counts, single = task.queries.matrix("counts"), plain.documents.matrix("counts")
     number = {name: i for i, name in enumerate(plain.documents.ids)}

@@ -5,8 +5,8 @@ Beside the tables of `tables`, the directory holds
 - ``quarantine.csv``: rows that were not believed, with the reason; none where all were
 - ``lines/``: what the lines of the logs gave, for the ingestion of the lines after them
 
-A slate is what one session was shown on one page. Slates without a click are dropped: whoever never
-clicked may never have looked (journal paper, section 4.4). Whatever is left out is counted. Where
+A slate is what one session was shown for one query. Slates without a click are dropped: whoever
+never clicked may never have looked (journal paper, section 4.4). What is left out is counted. Where
 weights are by propensities they count as showings, and are kept in ``unclicked/``. Rows that tell
 of pairs (counts, judgements) make no slates: see `pairs`.
 """
@@ -41,7 +41,7 @@ from ssi_core.resources import require
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
-_TABLES: dict[str, Side] = {"page": "queries", "ad": "documents"}
+_TABLES: dict[str, Side] = {"query": "queries", "document": "documents"}
 # Bytes of memory: of a block and of a shard of rows; of an id, if each line had a new one.
 _BASE, _OF_TEXT, _MOST, _ID, _TEXT_OF_AN_ID = 150_000_000, 5, 800_000_000, 60, 200
 
@@ -51,20 +51,20 @@ def ingest_clicks(
     form: LogMap,
     out: Path | None = None,
     *,
-    pages: Path | None = None,
-    ads: Path | None = None,
+    queries: Path | None = None,
+    documents: Path | None = None,
     rules: Rules | None = None,
     since: Path | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Artefact:
-    """Make a collection of click logs of one form: pages are queries, ads documents.
+    """Make a collection of click logs of one form.
 
-    Where pages and ads have their texts in one collection, its documents are both, and its links
-    come along.
+    Where queries and documents have their texts in one collection, its documents are both, and its
+    links come along.
 
-    Memory: a block of the log, a shard of its rows, and the ids of all pages and ads; said before
-    the work begins.
+    Memory: a block of the log, a shard of its rows, and the ids of all texts; said before the work
+    begins.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def ingest_clicks(
     form : `columns.load_map`
     out : Path or None
         Directory; by default one of the store.
-    pages, ads : Path or None
+    queries, documents : Path or None
         Collection or table of the texts, where the log has only ids.
     rules : `Rules`
     since : Path or None
@@ -99,7 +99,10 @@ def ingest_clicks(
         raise ValueError("logs: none is given, expected one or more")
     listed = {
         side: Listed(Path(path), texts_form, form.log, _TABLES[side])
-        for side, path, texts_form in (("page", pages, form.pages), ("ad", ads, form.ads))
+        for side, path, texts_form in (
+            ("query", queries, form.queries),
+            ("document", documents, form.documents),
+        )
         if path is not None
     }
     _check_texts(form, set(listed))
@@ -153,15 +156,16 @@ def _make(
 
 
 def _check_texts(form: LogMap, listed: set[str]) -> None:
-    for side in ("page", "ad"):
+    for side in ("query", "document"):
         if side in listed and side not in form.columns:
             raise BadInput(
-                f"{form.where}: [columns]: {side} missing: which column has the ids of --{side}s?"
+                f"{form.where}: [columns]: {side} missing: which column has the ids of "
+                f"--{_TABLES[side]}?"
             )
         if side not in listed and f"{side}_text" not in form.columns:
             raise BadInput(
-                f"{form.where}: no text of {side}s: name its column ({side}_text under "
-                f"[columns]), or give a table or a corpus of the texts (--{side}s)."
+                f"{form.where}: no text of {_TABLES[side]}: name its column ({side}_text under "
+                f"[columns]), or give a table or a corpus of the texts (--{_TABLES[side]})."
             )
 
 
@@ -186,10 +190,12 @@ class _Ingestion:
         rows = Shards(path / "rows", plan.text)
         with ExitStack() as stack:
             shared = _shared(self._listed)
-            writers = {side: text_writer(path, _TABLES[side]) for side in ("page", "ad")[shared:]}
+            writers = {
+                side: text_writer(path, _TABLES[side]) for side in ("query", "document")[shared:]
+            }
             for writer in (*writers.values(), self._kept.writer):
                 stack.enter_context(writer)
-            forms = {"page": self._form.pages, "ad": self._form.ads}
+            forms = {"query": self._form.queries, "document": self._form.documents}
             gathered = {
                 side: Gathered(side, writer, forms[side].language)
                 for side, writer in writers.items()
@@ -208,19 +214,19 @@ class _Ingestion:
             summary = self._quarantine.rows, self._quarantine.known()
             self._kept.finish(key, plan.logs, *summary)
             used = self._settle(rows, plan, where)
-            if "page" in self._listed and not shared:
-                self._listed["page"].write(writers["page"], used["page"])
-            if "ad" in self._listed:
-                self._listed["ad"].write(writers["ad"])
+            if "query" in self._listed and not shared:
+                self._listed["query"].write(writers["query"], used["query"])
+            if "document" in self._listed:
+                self._listed["document"].write(writers["document"])
             counts: dict[str, int] = {
                 _TABLES[side]: writer.rows for side, writer in writers.items()
             }
             if shared:
-                counts["links"] = self._take_links(self._listed["ad"].path)
+                counts["links"] = self._take_links(self._listed["document"].path)
         self._name_language(path)
         for side in writers:
-            if share := warn_unsplit(path / _TABLES[side], f"{side}s"):
-                self._building.counts[f"{side}s_not_split"] = share
+            if share := warn_unsplit(path / _TABLES[side], _TABLES[side]):
+                self._building.counts[f"{_TABLES[side]}_not_split"] = share
         self._quarantine.finish()
         self._building.counts.update(counts)
         if plan.before:
@@ -232,7 +238,7 @@ class _Ingestion:
         broken = sorted(self._quarantine.broken.items())
         skipped.update({f"row_{name}": n for name, n in broken})
         for side, listed in self._listed.items():
-            skipped |= {f"{side}s_{name}": n for name, n in listed.skipped.items() if n}
+            skipped |= {f"{_TABLES[side]}_{name}": n for name, n in listed.skipped.items() if n}
         rows.remove()
 
     def _take_links(self, path: Path) -> int:
@@ -254,14 +260,14 @@ class _Ingestion:
 
     def _name_language(self, path: Path) -> None:
         """Guess the language of texts of which nobody said it."""
-        forms = {"page": self._form.pages, "ad": self._form.ads}
+        forms = {"query": self._form.queries, "document": self._form.documents}
         sides = [
             side
             for side, form in forms.items()
             if not form.language and not (side in self._listed and self._listed[side].parents)
         ]
         if sides:
-            name = "language" if len(sides) == len(forms) else f"{sides[0]}s_language"
+            name = "language" if len(sides) == len(forms) else f"{_TABLES[sides[0]]}_language"
             self._building.counts[name] = name_language([path / _TABLES[side] for side in sides])
 
     def _take(self, plan: Plan, before: Path, rows: Shards, gathered: dict[str, Gathered]) -> None:
@@ -285,12 +291,12 @@ class _Ingestion:
         for block in read_log(path, self._form.names, self._form.log, after):
             believed, quarantined = judged(block, self._form, path.name)
             self._quarantine.add(quarantined, of_lines=True)
-            for side in ("page", "ad"):
+            for side in ("query", "document"):
                 believed = with_ids(believed, side)
             believed = believed.with_columns(file=pl.lit(number, pl.Int32))
             if self._form.of_pairs:
-                believed = believed.with_columns(session=pl.col("page"))
-            for side in ("page", "ad"):
+                believed = believed.with_columns(session=pl.col("query"))
+            for side in ("query", "document"):
                 if side in gathered:
                     believed = self._one_text_each(believed, gathered[side], plan)
                 elif gathered:
@@ -317,7 +323,7 @@ class _Ingestion:
     def _in_tables(self, rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
         """Rows whose ids are in the tables of today, where no text is in the log."""
         if len(self._listed) == 2:
-            for side in ("page", "ad"):
+            for side in ("query", "document"):
                 rows = self._in_table(rows, side, plan)
         return rows
 
@@ -349,6 +355,6 @@ class _Ingestion:
 
 
 def _shared(listed: dict[str, Listed]) -> bool:
-    """Tell whether one collection has the texts of pages and of ads."""
+    """Tell whether one collection has the texts of queries and of documents."""
     texts = [one.texts for one in listed.values()]
     return len(texts) == 2 and texts[0] == texts[1] is not None

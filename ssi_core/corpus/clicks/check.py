@@ -39,7 +39,7 @@ def checks(form: LogMap) -> list[Check]:
     """Rules of a map, over a frame with a text column per role, in the order of asking."""
     rules = [
         Check(role, f"{role}_missing", _there(role), "is empty")
-        for role in ("session", "page", "page_text", "ad", "ad_text")
+        for role in ("session", "query", "query_text", "document", "document_text")
         if role in form.columns and not (role.endswith("text") and role[:-5] in form.columns)
     ]
     whole = pl.col("position").str.contains(r"^\s*\d{1,9}\s*$").fill_null(False)
@@ -59,7 +59,12 @@ def checks(form: LogMap) -> list[Check]:
             _lower("clicked").is_in([*YES, *NO]),
             f"is neither a click ({', '.join(YES)}) nor none ({', '.join(NO)})",
         ),
-        Check("time", "time_unknown", time(form).is_not_null(), f"is no time as expected ({how})"),
+        Check(
+            "timestamp",
+            "timestamp_unknown",
+            time(form).is_not_null(),
+            f"is no time as expected ({how})",
+        ),
         *[
             Check(role, f"{role}_no_number", pl.col(role).str.contains(_NUMBER), "is no count")
             for role in ("shown", "clicks")
@@ -144,7 +149,7 @@ def _sums(form: LogMap) -> dict[str, pl.Expr]:
 
 def time(form: LogMap) -> pl.Expr:
     """Time in UTC, null where it is none."""
-    text = pl.col("time").str.strip_chars()
+    text = pl.col("timestamp").str.strip_chars()
     kind = pl.Datetime("us", "UTC")
     if form.log.time_format:
         if "%z" in form.log.time_format.replace("%#z", "%z").replace("%:z", "%z"):
@@ -178,9 +183,9 @@ def judged(block: pl.DataFrame, form: LogMap, file: str) -> tuple[pl.DataFrame, 
 
     Returns
     -------
-    believed : line, session, user, page, page_title, page_text, ad, ad_title, ad_text (str),
-        position (int32, 1 is the best), clicked (bool), time (UTC), shown, clicks (int64), grade
-        (float64); what the log lacks is null
+    believed : line, session, user, query, query_title, query_text, document, document_title,
+        document_text (str), position (int32, 1 is the best), clicked (bool), timestamp (UTC),
+        shown, clicks (int64), grade (float64); what the log lacks is null
     quarantined : in schema `QUARANTINE`
     """
     named = _by_role(block, form)
@@ -204,10 +209,10 @@ def judged(block: pl.DataFrame, form: LogMap, file: str) -> tuple[pl.DataFrame, 
         pl.col(role).str.strip_chars() if role in form.columns else nothing.alias(role)
         for role in TEXTS
     ]
-    when = time(form) if "time" in form.columns else pl.lit(None, pl.Datetime("us", "UTC"))
+    when = time(form) if "timestamp" in form.columns else pl.lit(None, pl.Datetime("us", "UTC"))
     place = position(form) if "position" in form.columns else pl.lit(None, pl.Int32)
     believed = judged_rows.filter(fine).select(
-        "line", *texts, position=place, clicked=clicked(form), time=when, **_sums(form)
+        "line", *texts, position=place, clicked=clicked(form), timestamp=when, **_sums(form)
     )
     return believed, quarantined
 

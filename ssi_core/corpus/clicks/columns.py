@@ -3,11 +3,11 @@
 .. code-block:: toml
 
     [columns]               # ours = the log's
-    page = "url"            # id; without it, page_text tells pages apart
-    page_text = "body"      # unless the texts come from a table of their own
-    ad = "ad_id"
-    ad_text = "creative"    # optional: page_title, ad_title
-    session = "visit"       # one showing of a page, or one visit: a slate is (session, page)
+    query = "url"           # id; without it, query_text tells queries apart
+    query_text = "body"     # unless the texts come from a table of their own
+    document = "ad_id"
+    document_text = "creative"    # optional: query_title, document_title
+    session = "visit"       # one showing of results, or one visit: an event is (session, query)
     position = "rank"       # optional, as are time and user
     clicked = "click"
 
@@ -15,7 +15,7 @@
     format = "csv"          # csv, tsv, jsonl, parquet; else the name of the file says it
     first_position = 1
 
-    [ads]                   # columns of the table of ads, likewise [pages]; all optional
+    [documents]             # columns of the table of documents, likewise [queries]; all optional
     id = "ad_id"
     text = "creative"
     language = "en"         # of the texts, in the log too; a corpus of texts knows its own
@@ -25,10 +25,10 @@ A row is a showing, as above, or it tells of a pair, whenever it was shown:
 .. code-block:: toml
 
     [columns]
-    page_text = "query"     # one column may have several roles of one side:
-    page = "query"          # here the query is its own id
-    ad = "url"
-    ad_text = "title"
+    query_text = "query"    # one column may have several roles of one side:
+    query = "query"         # here the query is its own id
+    document = "url"
+    document_text = "title"
     shown = "impressions"   # counts of the row; shown is optional
     clicks = "clicks"
     grade = "judgement"     # beside the counts or in their place
@@ -54,8 +54,8 @@ from ssi_core import files
 from ssi_core.types import BadInput
 
 ROLES = (
-    "session", "user", "page", "page_title", "page_text", "ad", "ad_title", "ad_text", "position",
-    "clicked", "time", "shown", "clicks", "grade",
+    "session", "user", "query", "query_title", "query_text", "document", "document_title",
+    "document_text", "position", "clicked", "timestamp", "shown", "clicks", "grade",
 )  # fmt: skip
 TEXTS = ROLES[:8]
 """Roles whose values are texts."""
@@ -64,12 +64,12 @@ HIGHEST_GRADE = 4
 """Grades are from 0, judged and not relevant, to this."""
 
 _TOGETHER = (
-    {"page", "page_title", "page_text", "session"},
-    {"ad", "ad_title", "ad_text"},
-    {"session", "user", "time"},
+    {"query", "query_title", "query_text", "session"},
+    {"document", "document_title", "document_text"},
+    {"session", "user", "timestamp"},
 )
 """Roles that may be one column."""
-_OF_SHOWINGS = ("session", "user", "position", "time")
+_OF_SHOWINGS = ("session", "user", "position", "timestamp")
 """Roles that only a showing has, and no sum of showings."""
 
 Weight: TypeAlias = Literal["gain", "one", "clicks"]
@@ -114,7 +114,7 @@ class LogForm:
 
 @dataclass(frozen=True)
 class TextForm:
-    """The sections ``[pages]`` and ``[ads]``: columns of a table of texts, and their language.
+    """The sections ``[queries]`` and ``[documents]``: columns of a table of texts, their language.
 
     The language is also that of texts in the log; a corpus has its own. It is the code of a
     Wikipedia; "any" splits each script by a rule of its own; "" is guessed from the texts' script.
@@ -152,8 +152,8 @@ class LogMap:
 
     columns: Mapping[str, str]
     log: LogForm = field(default_factory=LogForm)
-    pages: TextForm = field(default_factory=TextForm)
-    ads: TextForm = field(default_factory=TextForm)
+    queries: TextForm = field(default_factory=TextForm)
+    documents: TextForm = field(default_factory=TextForm)
     grades: GradeForm = field(default_factory=GradeForm)
     where: str = field(default="map", compare=False)
 
@@ -173,12 +173,14 @@ class LogMap:
 
     def in_language(self, code: str) -> LogMap:
         """Return the map with another language of all texts."""
-        pages, ads = (replace(side, language=code) for side in (self.pages, self.ads))
-        return replace(self, pages=pages, ads=ads)
+        queries, documents = (
+            replace(side, language=code) for side in (self.queries, self.documents)
+        )
+        return replace(self, queries=queries, documents=documents)
 
     def configuration(self) -> dict[str, Any]:
         """Return JSON values."""
-        parts = ("log", "pages", "ads", "grades")
+        parts = ("log", "queries", "documents", "grades")
         return {"columns": dict(self.columns)} | {
             name: dict(vars(getattr(self, name))) for name in parts
         }
@@ -194,17 +196,18 @@ def load_map(path: Path) -> LogMap:
 
 def parse_map(said: Mapping[str, Any], where: str = "map") -> LogMap:
     """Check a map as TOML gives it; see `load_map`."""
-    _known(said, ("columns", "log", "pages", "ads", "grades"), where)
+    _known(said, ("columns", "log", "queries", "documents", "grades"), where)
     columns = said.get("columns", {})
     if not isinstance(columns, Mapping):
         raise BadInput(f'{where}: [columns] is no table. Write ours = "the log\'s" under it.')
     log = _log_form(said.get("log", {}), f"{where}: [log]")
     _check_columns(columns, log, f"{where}: [columns]")
     grades = _grade_form(said.get("grades"), columns, f"{where}: [grades]")
-    pages, ads = (
-        _section(TextForm, said.get(name, {}), f"{where}: [{name}]") for name in ("pages", "ads")
+    queries, documents = (
+        _section(TextForm, said.get(name, {}), f"{where}: [{name}]")
+        for name in ("queries", "documents")
     )
-    return LogMap(dict(columns), log, pages, ads, grades, where)
+    return LogMap(dict(columns), log, queries, documents, grades, where)
 
 
 def _check_columns(columns: Mapping[str, Any], log: LogForm, where: str) -> None:
@@ -216,7 +219,7 @@ def _check_columns(columns: Mapping[str, Any], log: LogForm, where: str) -> None
     _check_shared(columns, where)
     missing = [
         f"{side} (or {side}_text)"
-        for side in ("page", "ad")
+        for side in ("query", "document")
         if side not in columns and f"{side}_text" not in columns
     ]
     roles = [role for role in ("clicked", "clicks", "grade") if role in columns]
@@ -238,8 +241,8 @@ def _check_shared(columns: Mapping[str, str], where: str) -> None:
             if name == column and other != role and not one:
                 raise BadInput(
                     f"{where}: {role} and {other} are both {column!r}. Give each a column of its "
-                    "own; one column may be id, title and text of a page (or of an ad), page and "
-                    "session, or session, user and time."
+                    "own; one column may be id, title and text of a query (or of a document), "
+                    "query and session, or session, user and timestamp."
                 )
 
 

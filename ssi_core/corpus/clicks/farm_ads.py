@@ -116,7 +116,7 @@ def _build(building: Building, path: Path) -> None:
             write_texts(writer, frame.with_columns(title=pl.lit(None, pl.String)), "en")
         building.counts[side] = len(frame)
     rows = [(id_of(ad), id_of(page), n, n, float(n), None) for (ad, page), n in pairs.items()]
-    names = {"page": pl.String(), "ad": pl.String(), **CLICKS}
+    names = {"query": pl.String(), "document": pl.String(), **CLICKS}
     table = pl.DataFrame(rows, schema=names, orient="row")
     write_clicks(building.path, table)
     with PartWriter(building.path / "impressions", IMPRESSIONS):

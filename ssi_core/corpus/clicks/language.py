@@ -117,7 +117,7 @@ def warn_unsplit(place: Path, section: str) -> float:
     place : Path
         Directory of the texts.
     section : str
-        Of the map that names their language, "pages" or "ads".
+        Of the map that names their language, "queries" or "documents".
     """
     texts = _sample(place)
     unsplit = [(text, code) for text, code in texts.iter_rows() if _is_unsplit(text, code or "")]

@@ -35,7 +35,9 @@ def settle_pairs(
     sums = pl.concat([_summed(rows.read(shard)) for shard in rows])
     silent = (pl.col("shown") == 0) & (pl.col("clicks") == 0) & pl.col("grade").is_null()
     seen = sums.filter(~silent.fill_null(False))
-    pairs = seen.with_columns(weight=_weight(grades)).select("rows", "page", "ad", *CLICKS.keys())
+    pairs = seen.with_columns(weight=_weight(grades)).select(
+        "rows", "query", "document", *CLICKS.keys()
+    )
     relevant = pairs.filter(pl.col("weight") > 0)
     if not len(relevant):
         raise BadInput(
@@ -61,12 +63,12 @@ def settle_pairs(
         row_summed=summed - len(pairs),
         row_not_shown=int(sums["rows"].sum()) - summed,
     )
-    return {side: pairs.select(id=pl.col(side)).unique() for side in ("page", "ad")}
+    return {side: pairs.select(id=pl.col(side)).unique() for side in ("query", "document")}
 
 
 def _summed(rows: pl.DataFrame) -> pl.DataFrame:
     """Sum the rows of each pair; what no row of it knows is null, clicks are 0."""
-    return rows.group_by("page", "ad", maintain_order=True).agg(
+    return rows.group_by("query", "document", maintain_order=True).agg(
         rows=pl.len().cast(pl.Int64),
         shown=pl.when(pl.col("shown").count() > 0).then(pl.col("shown").sum()),
         clicks=pl.col("clicks").sum(),

@@ -36,7 +36,7 @@ def estimate_propensities(shown: pl.DataFrame, where: str = "the log") -> pl.Dat
     Parameters
     ----------
     shown : DataFrame
-        Page, ad, position (from 1), shown and clicks (counts); a row per triple.
+        Query, document, position (from 1), shown and clicks (counts); a row per triple.
     where : str
         Begins messages.
 
@@ -50,15 +50,15 @@ def estimate_propensities(shown: pl.DataFrame, where: str = "the log") -> pl.Dat
     BadInput
         Nothing joins the first position to others: no pair with a click was shown at both.
     """
-    pair = pl.struct("page", "ad")
+    pair = pl.struct("query", "document")
     useful = shown.filter(
-        (pl.col("position").n_unique().over("page", "ad") > 1)
-        & (pl.col("clicks").sum().over("page", "ad") > 0)
+        (pl.col("position").n_unique().over("query", "document") > 1)
+        & (pl.col("clicks").sum().over("query", "document") > 0)
     ).with_columns(pair=pair.rank("dense").cast(pl.Int64) - 1)
     positions = np.sort(useful["position"].unique().to_numpy())
     if not len(positions) or positions[0] != 1:
         raise BadInput(
-            f"{where}: propensities cannot be estimated: no pair of a page and an ad that was "
+            f"{where}: propensities cannot be estimated: no pair of query and document that was "
             "clicked was shown at the first position and at another. Give a longer log, or use "
             "the clicks of the first position (--clicks first)."
         )

@@ -48,21 +48,23 @@ def settle(
         if rules.by_propensity:
             others = stack.enter_context(PartWriter(building.path / "unclicked", IMPRESSIONS))
         for shard in rows:
-            kept, dropped = weighed(rows.read_whole(shard), positions.drop("looks"))
+            before = totals["slates"] + totals["unclicked"]
+            kept, dropped = weighed(rows.read_whole(shard), positions.drop("looks"), before)
             totals["rows"] += len(dropped)
-            totals["unclicked"] += dropped.select("session", "page").n_unique()
+            totals["unclicked"] += dropped["event"].n_unique()
             writer.write(kept)
             if others is not None:
                 others.write(dropped)
-            totals["slates"] += kept.select("session", "page").n_unique()
+            totals["slates"] += kept["event"].n_unique()
             counted = kept.filter(pl.col("weight") > 0)
-            pairs.append(counted.group_by("page", "ad").agg(pl.col("weight").sum()))
+            pairs.append(counted.group_by("query", "document").agg(pl.col("weight").sum()))
             totals["clicks"] += int(kept["clicked"].sum())
             totals["used"] += len(counted)
         totals["impressions"] = writer.rows
     could = shown.filter(pl.col("position") == 1) if rules.clicks == "first" else shown
-    every = could.group_by("page", "ad").agg(pl.col("shown", "clicks").sum())
-    relevance = _summed(pairs, ["page", "ad"], ["weight"]).join(every, on=["page", "ad"])
+    ends = ["query", "document"]
+    every = could.group_by(ends).agg(pl.col("shown", "clicks").sum())
+    relevance = _summed(pairs, ends, ["weight"]).join(every, on=ends)
     if not len(relevance):
         raise BadInput(
             f"{where}: of {totals['clicks']:,} clicks none counts with --clicks "
@@ -73,13 +75,13 @@ def settle(
     relevance = relevance.with_columns(grade=pl.lit(None, pl.Float64))
     write_clicks(building.path, relevance)
     _account(building, totals, quarantine.rows, len(relevance))
-    return {side: shown.select(id=pl.col(side)).unique() for side in ("page", "ad")}
+    return {side: shown.select(id=pl.col(side)).unique() for side in ("query", "document")}
 
 
 def _slates(
     rows: Shards, files: Sequence[str], quarantine: Quarantine
 ) -> tuple[pl.DataFrame, Counter[str]]:
-    """Put slates in the place of rows; return how often each ad was shown where, and clicked."""
+    """Put slates in the place of rows; count how often each document was shown and clicked."""
     counts: list[pl.DataFrame] = []
     totals: Counter[str] = Counter()
     for shard in rows:
@@ -88,12 +90,12 @@ def _slates(
         totals["merged"] += int(shown_once["merged"].sum())
         shown_once = shown_once.drop("merged")
         counts.append(
-            shown_once.group_by("page", "ad", "position").agg(
+            shown_once.group_by("query", "document", "position").agg(
                 shown=pl.len().cast(pl.Int64), clicks=pl.col("clicked").sum().cast(pl.Int64)
             )
         )
         rows.replace(shard, shown_once)
-    return _summed(counts, ["page", "ad", "position"], ["shown", "clicks"]), totals
+    return _summed(counts, ["query", "document", "position"], ["shown", "clicks"]), totals
 
 
 def _positions(building: Building, rules: Rules, shown: pl.DataFrame, where: Path) -> pl.DataFrame:
@@ -129,7 +131,7 @@ def _by_relevance(
     seen = shown.join(positions.select("position", "looks"), on="position").drop_nulls("looks")
     looks = (pl.col("shown") * pl.col("looks")).sum()
     mean = pairs["weight"].sum() / seen.select(looks).item()
-    each = pairs.join(seen.group_by("page", "ad").agg(looks=looks), on=["page", "ad"])
+    each = pairs.join(seen.group_by("query", "document").agg(looks=looks), on=["query", "document"])
     clicks, looked = (each[name].to_numpy() for name in ("weight", "looks"))
     return each.with_columns(weight=pl.Series(estimate_relevance(clicks, looked, mean)))
 

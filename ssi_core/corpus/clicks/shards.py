@@ -12,11 +12,11 @@ ROWS: Mapping[str, pl.DataType] = {
     "line": pl.Int64(),
     "session": pl.String(),
     "user": pl.String(),
-    "page": pl.String(),
-    "ad": pl.String(),
+    "query": pl.String(),
+    "document": pl.String(),
     "position": pl.Int32(),
     "clicked": pl.Boolean(),
-    "time": pl.Datetime("us", "UTC"),
+    "timestamp": pl.Datetime("us", "UTC"),
     "file": pl.Int32(),
     "shown": pl.Int64(),
     "clicks": pl.Int64(),
@@ -24,8 +24,8 @@ ROWS: Mapping[str, pl.DataType] = {
 }
 """What is believed of a line: ``position`` 1 is the best, ``file`` is the number of the log.
 
-A row of a pair has no position and time; its session is its page. A showing has none of the last
-three."""
+A row of a pair has no position and timestamp; its session is its query. A showing has none of the
+last three."""
 _BYTES = 1 << 27  # of text of the log that share a shard
 _HELD = 1 << 20  # held before they are written
 

@@ -1,4 +1,4 @@
-"""Slates: what one session was shown on one page, each position and each ad once."""
+"""Slates: what one session was shown for one query, each position and each document once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def as_quarantined(rows: pl.DataFrame, file: str | Sequence[str]) -> pl.DataFram
     else:
         name = pl.col("file").replace_strict(dict(enumerate(file)), return_dtype=pl.String)
     fields = [pl.col(c).cast(pl.String).fill_null("") for c in
-           ("session", "page", "ad", "position", "clicked")]  # fmt: skip
+           ("session", "query", "document", "position", "clicked")]  # fmt: skip
     return rows.select(
         name.alias("file"),
         "line",
@@ -28,39 +28,50 @@ def as_quarantined(rows: pl.DataFrame, file: str | Sequence[str]) -> pl.DataFram
 
 def slates_of(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Join repeated rows to one, and take out what cannot be in one slate."""
-    slate, keys = ["session", "page"], ["session", "page", "ad", "position"]
+    slate, keys = ["session", "query"], ["session", "query", "document", "position"]
     placed = pl.col("position").is_not_null()
     merged = rows.sort("file", "line").group_by(keys, maintain_order=True).agg(
-        pl.col("file", "line", "user", "time").first(),
+        pl.col("file", "line", "user", "timestamp").first(),
         pl.col("clicked").any(),
         merged=pl.len().cast(pl.Int64) - 1,
     )  # fmt: skip
     taken = placed & ~pl.struct(*slate, "position").is_first_distinct()
-    twice = ~pl.struct(*slate, "ad").is_first_distinct()
+    twice = ~pl.struct(*slate, "document").is_first_distinct()
     checked = merged.with_columns(
         category=pl.when(taken)
         .then(pl.lit("position_taken"))
         .when(twice)
-        .then(pl.lit("ad_repeated")),
+        .then(pl.lit("document_repeated")),
         reason=pl.when(taken)
-        .then(pl.format("position {} of this session and page has another ad", "position"))
+        .then(pl.format("position {} of this session and query has another document", "position"))
         .when(twice)
-        .then(pl.lit("the ad is in this slate before, at another position")),
+        .then(pl.lit("the document is in this slate before, at another position")),
     )
     wrong = pl.col("category").is_not_null()
     # A row that goes takes those that were joined to it along.
     return checked.filter(~wrong).drop("category", "reason"), checked.filter(wrong)
 
 
-def weighed(slates: pl.DataFrame, weights: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Give every click its weight; return slates with a click, and those without."""
-    slate = ["session", "page"]
+def weighed(
+    slates: pl.DataFrame, weights: pl.DataFrame, before: int
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Give clicks their weights and slates their numbers; return those with a click, and others.
+
+    Parameters
+    ----------
+    before : int
+        Number of the first slate.
+    """
+    slate = ["session", "query"]
     weight = pl.when("clicked").then("weight").otherwise(0.0)
     rows = (
         slates.join(weights, on="position", how="left", maintain_order="left", nulls_equal=True)
         .with_columns(weight=weight, goal=pl.lit(None, pl.String))
         .sort(*slate, "position")
-        .with_columns(any=pl.col("clicked").any().over(slate))
+        .with_columns(
+            event=before - 1 + pl.struct(slate).is_first_distinct().cum_sum().cast(pl.Int64),
+            any=pl.col("clicked").any().over(slate),
+        )
     )
-    unclicked = rows.filter(~pl.col("any")).with_columns(pl.col("time").min().over(slate))
+    unclicked = rows.filter(~pl.col("any")).with_columns(pl.col("timestamp").min().over(slate))
     return rows.filter("any").drop("any"), unclicked.drop("any")

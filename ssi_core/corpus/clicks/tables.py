@@ -1,14 +1,14 @@
-"""Tables of clicks inside a collection: pages are queries, what is clicked on them documents.
+"""Tables of clicks inside a collection.
 
-Where pages are clicked, too, documents are the queries. Beside the texts there are
+Where documents are clicked on documents, these are the queries. Beside the texts there are
 
 - ``impressions/``: `IMPRESSIONS`, the slates that were clicked in; empty where the log tells of
   pairs only
 - the relation ``click``: `CLICKS`, what was clicked where, and with what weight
-- the relation ``shown``, where a page shows the same whenever it is shown; the impressions are then
-  the clicked ones only
+- the relation ``shown``, where a query shows the same whenever it is asked; the impressions are
+  then the clicked ones only
 - ``unclicked/``: `IMPRESSIONS`, the slates that nobody clicked in, where weights are by
-  propensities: all showings of a pair count then. ``time`` is that of the slate's first row
+  propensities: all showings of a pair count then. ``timestamp`` is that of the slate's first row
 - ``propensities.parquet``: with these weights, see `propensity`
 """
 
@@ -22,13 +22,13 @@ import polars as pl
 from ssi_core import collection
 
 IMPRESSIONS: dict[str, Any] = {
-    "session": pl.String(), "user": pl.String(), "page": pl.String(), "ad": pl.String(),
-    "position": pl.Int32(), "clicked": pl.Boolean(), "time": pl.Datetime("us", "UTC"),
-    "weight": pl.Float64(), "goal": pl.String(),
+    "event": pl.Int64(), "session": pl.String(), "query": pl.String(), "document": pl.String(),
+    "position": pl.Int32(), "clicked": pl.Boolean(), "weight": pl.Float64(),
+    "timestamp": pl.Datetime("us", "UTC"), "user": pl.String(), "goal": pl.String(),
 }  # fmt: skip
-"""Schema of ``impressions/part-*.parquet``. ``position`` is null where it is not known, ``weight``
-is what the row counts as a click (1 where the weight of a pair is its relevance), ``goal`` the page
-that the user looks for, if that is known."""
+"""Schema of ``impressions/part-*.parquet``. ``event`` numbers the slates, ``weight`` is what the
+row counts as a click (1 where the weight of a pair is its relevance), ``goal`` the document that
+the user looks for. What is not known of a row is null."""
 CLICKS: dict[str, Any] = {
     "shown": pl.Int64(), "clicks": pl.Int64(), "weight": pl.Float64(), "grade": pl.Float64(),
 }  # fmt: skip
@@ -42,6 +42,8 @@ too: shown and not clicked, or judged and not relevant. ``shown`` is null where 
 
 
 def write_clicks(path: Path, pairs: pl.DataFrame) -> None:
-    """Write the relation of clicks: columns page, ad and those of `CLICKS`, sorted by the ends."""
+    """Write the relation of clicks: query, document and columns of `CLICKS`, sorted by the ends."""
     with collection.relation_writer(path, collection.CLICK, CLICKS) as writer:
-        writer.write(pairs.sort("page", "ad").rename({"page": "source", "ad": "target"}))
+        writer.write(
+            pairs.sort("query", "document").rename({"query": "source", "document": "target"})
+        )

@@ -32,7 +32,7 @@ def id_of(text: str) -> str:
 
 
 def with_ids(rows: pl.DataFrame, side: str) -> pl.DataFrame:
-    """Give rows without an id (``side`` "page" or "ad") that of their text."""
+    """Give rows without an id (``side`` "query" or "document") that of their text."""
     if rows[side].null_count() < len(rows):
         return rows
     texts = rows[f"{side}_text"].unique()

@@ -34,16 +34,18 @@ from ssi_core.resources import require
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
-_FORM = LogMap({"session": "query_id", "position": "ordinal", "clicked": "action", "time": "time"})
+_FORM = LogMap(
+    {"session": "query_id", "position": "ordinal", "clicked": "action", "timestamp": "time"}
+)
 _BASE, _OF_TEXT, _MOST = 150_000_000, 5, 800_000_000  # bytes of memory, as of other logs
-_KEYS = ["session", "text", "ad"]
+_KEYS = ["session", "text", "document"]
 
 
 def ingest_ubi(
     paths: Sequence[Path],
     out: Path | None = None,
     *,
-    ads: Path | None = None,
+    documents: Path | None = None,
     clicks: Sequence[str] = (CLICK,),
     impressions: Sequence[str] = (IMPRESSION,),
     language: str | None = None,
@@ -62,7 +64,7 @@ def ingest_ubi(
         directories of such files.
     out : Path, optional
         Directory of the collection; by default one of the store.
-    ads : Path, optional
+    documents : Path, optional
         Collection or table of the objects' texts, by ``object_id``; by default the text of an
         object is its ``description`` in an event.
     clicks, impressions : sequence of str
@@ -82,17 +84,17 @@ def ingest_ubi(
     rules = (rules or Rules("all")).of(_FORM)
     exports = [file for path in paths for file in _files(Path(path))]
     listed = None
-    if ads is not None:
-        listed = Listed(Path(ads), TextForm(language=language or ""), LogForm())
+    if documents is not None:
+        listed = Listed(Path(documents), TextForm(language=language or ""), LogForm())
     tables = [listed.path] if listed is not None and not listed.parents else []
     parents = inputs.digest_inputs([*exports, *tables], progress=progress)
     if listed is not None:
-        parents |= {f"ads {name}": key for name, key in listed.parents.items()}
+        parents |= {f"documents {name}": key for name, key in listed.parents.items()}
     settings = {
         "source": "ubi",
         **vars(rules),
         "actions": {"clicks": sorted(clicks), "impressions": sorted(impressions)},
-        "ads": None if listed is None else listed.path.name,
+        "documents": None if listed is None else listed.path.name,
         "language": language,
     }
     kinds = dict.fromkeys(impressions, IMPRESSION) | dict.fromkeys(clicks, CLICK)
@@ -130,19 +132,19 @@ def _build(
     reading = UbiLines(kinds)
     names = [path.name for path in paths]
     quarantine = Quarantine(
-        building.path, building.path, rules.most_broken, "the texts of its objects (--ads)"
+        building.path, building.path, rules.most_broken, "the texts of its objects (--documents)"
     )
     size = text_bytes(paths)
     memory = _BASE + min(_OF_TEXT * size, _MOST)
     require("the ingestion of UBI", memory=memory, directory=building.path.parent, disk=size)
     events = Shards(building.path / "events", size)
     for number, path in enumerate(paths):
-        for documents, broken in documents_of(path):
-            read = [reading.row(number, line, one) for line, one in documents]
+        for lines, broken in documents_of(path):
+            read = [reading.row(number, line, one) for line, one in lines]
             events.add(pl.DataFrame([row for row in read if row], schema=ROW, orient="row"))
-            lines = [(path.name, *one) for one in broken]
-            quarantine.add(pl.DataFrame(lines, schema=dict(QUARANTINE), orient="row"))
-            quarantine.rows += len(documents) + len(broken)
+            wrong = [(path.name, *one) for one in broken]
+            quarantine.add(pl.DataFrame(wrong, schema=dict(QUARANTINE), orient="row"))
+            quarantine.rows += len(lines) + len(broken)
             quarantine.limit(path)
             if progress is not None:
                 progress(0.0, f"{quarantine.rows:,} lines of {path.name}")
@@ -156,7 +158,7 @@ def _build(
             wordings = shown["text"].unique().to_list()
             words |= {id_of(text): text for text in wordings}
             ids = {text: id_of(text) for text in wordings}
-            shown = shown.with_columns(page=pl.col("text").replace_strict(ids))
+            shown = shown.with_columns(query=pl.col("text").replace_strict(ids))
             slates.add(_with_text(shown, known, listed, quarantine, names))
     slates.flush()
     events.remove()
@@ -213,9 +215,11 @@ def _slates(rows: pl.DataFrame, reading: UbiLines) -> pl.DataFrame:
         queries.sort(pl.col("hits").list.len(), descending=True, maintain_order=True)
         .unique(["session", "text"], keep="first", maintain_order=True)
         .join(slates, on=["session", "text"], how="anti", maintain_order="left")
-        .with_columns(ad=pl.col("hits"), position=pl.int_ranges(1, pl.col("hits").list.len() + 1))
-        .explode("ad", "position", empty_as_null=False)
-        .filter(pl.col("ad").is_not_null())
+        .with_columns(
+            document=pl.col("hits"), position=pl.int_ranges(1, pl.col("hits").list.len() + 1)
+        )
+        .explode("document", "position", empty_as_null=False)
+        .filter(pl.col("document").is_not_null())
     )
     reading.totals["by_response"] += len(hits)
     every = pl.concat([shown, hits.select(shown.columns), clicked])
@@ -228,7 +232,7 @@ def _slates(rows: pl.DataFrame, reading: UbiLines) -> pl.DataFrame:
     clicks = clicked.select(_KEYS).unique().with_columns(clicked=pl.lit(True))
     every = every.join(clicks, on=_KEYS, how="left", maintain_order="left")
     return every.with_columns(
-        pl.col("clicked").fill_null(False), pl.col("position").cast(pl.Int32), time=time(_FORM)
+        pl.col("clicked").fill_null(False), pl.col("position").cast(pl.Int32), timestamp=time(_FORM)
     )
 
 
@@ -242,10 +246,13 @@ def _with_text(
     """Return the rows whose object has a text, in the schema of `shards.ROWS`."""
     nothing = {name: pl.lit(None, pl.Int64) for name in ("shown", "clicks")}
     rows = shown.with_columns(**nothing, grade=pl.lit(None, pl.Float64))
-    has_text = pl.col("ad").is_in(known.implode())
-    where = f"is no id of {listed.path.name}" if listed else "has no description, and no --ads"
+    has_text = pl.col("document").is_in(known.implode())
+    where = (
+        f"is no id of {listed.path.name}" if listed else "has no description, and no --documents"
+    )
     textless = rows.filter(~has_text).with_columns(
-        category=pl.lit("ad_unknown"), reason=pl.format(f"object_id: '{{}}' {where}", "ad")
+        category=pl.lit("document_unknown"),
+        reason=pl.format(f"object_id: '{{}}' {where}", "document"),
     )
     if len(textless):
         quarantine.add(as_quarantined(textless, names))
@@ -260,7 +267,7 @@ def _write_texts(
     texts: Mapping[str, str],
     language: str | None,
 ) -> None:
-    tables = {"queries": (words, used["page"]), "documents": (texts, used["ad"])}
+    tables = {"queries": (words, used["query"]), "documents": (texts, used["document"])}
     guessed = []
     for side in collection.SIDES:
         with collection.text_writer(building.path, side) as writer:

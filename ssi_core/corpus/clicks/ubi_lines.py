@@ -26,8 +26,8 @@ _ACTIONS = ({"index"}, {"create"})  # keys of the lines between the documents of
 _NUMBER = 1 << 31
 ROW: dict[str, Any] = {
     "file": pl.Int32, "line": pl.Int64, "session": pl.String, "kind": pl.String,
-    "text": pl.String, "ad": pl.String, "position": pl.Int64, "user": pl.String,
-    "time": pl.String, "application": pl.String, "hits": pl.List(pl.String),
+    "text": pl.String, "document": pl.String, "position": pl.Int64, "user": pl.String,
+    "timestamp": pl.String, "application": pl.String, "hits": pl.List(pl.String),
 }  # fmt: skip
 """Columns of a row: that of a query, or of an event that tells of an object."""
 
@@ -80,19 +80,19 @@ class UbiLines:
     ) -> tuple[Any, ...] | None:
         about = _inner(one, "event_attributes")
         shown, place = _inner(about, "object"), _inner(about, "position").get("ordinal")
-        ad, application = _word(shown.get("object_id")), _word(one.get("application")) or ""
-        if known[1] != "query" and ad is None:
+        document, application = _word(shown.get("object_id")), _word(one.get("application")) or ""
+        if known[1] != "query" and document is None:
             self.skipped["event_without_object_id"] += 1
             return None
         position = _number(place)
         if known[1] == IMPRESSION and position is not None:
             self.first[application] = min(position, self.first.get(application, position))
-        if ad and (words := _word(shown.get("description"))):
-            self.texts.setdefault(ad, words)
+        if document and (words := _word(shown.get("description"))):
+            self.texts.setdefault(document, words)
         user = _word(one.get("user_id")) or _word(one.get("client_id"))
         hits = _hits(one.get("query_response_hit_ids"))
         when = _word(one.get("timestamp"))
-        return (file, line, *known, ad, position, user, when, application, hits)
+        return (file, line, *known, document, position, user, when, application, hits)
 
 
 def _word(value: Any) -> str | None:

@@ -13,7 +13,7 @@ from ssi_core.corpus.clicks.log import read_log
 from ssi_core.types import BadInput
 
 _AGAIN = "Remove the clicks and ingest them again."
-_ROW = ["session", "page", "ad", "position", "clicked"]
+_ROW = ["session", "query", "document", "position", "clicked"]
 
 
 def read_visits(clicks: Path) -> pl.DataFrame:
@@ -21,8 +21,8 @@ def read_visits(clicks: Path) -> pl.DataFrame:
 
     Returns
     -------
-    frame of session, page, ad, position, clicked
-        A row for each ad that was shown.
+    frame of session, query, document, position, clicked
+        A row for each document that was shown.
 
     Raises
     ------
@@ -60,13 +60,13 @@ def read_propensities(place: Path) -> pl.DataFrame:
 
 
 def read_policy(path: Path) -> pl.DataFrame:
-    """Read a known policy: how likely each visit to a page shows an ad at a position.
+    """Read a known policy: how likely each visit to a query shows a document at a position.
 
     Returns
     -------
-    frame of page, ad, position, probability
+    frame of query, document, position, probability
     """
-    return _table(path, ["page", "ad", "position"], "probability")
+    return _table(path, ["query", "document", "position"], "probability")
 
 
 def _table(path: Path, keys: list[str], value: str) -> pl.DataFrame:

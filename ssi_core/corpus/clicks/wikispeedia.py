@@ -110,24 +110,25 @@ def _build(building: Building, directory: Path, progress: Progress | None) -> No
             else:
                 known = goal if goal in articles else None
                 rows.append((f"{session}.{step}", player, page, link, int(time), known))
-    names = ("session", "user", "page", "ad", "time", "goal")
-    events = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String) | {"time": pl.Int64},
+    names = ("session", "user", "query", "document", "timestamp", "goal")
+    events = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String) | {"timestamp": pl.Int64},
                           orient="row")  # fmt: skip
     events = events.with_columns(
-        pl.from_epoch("time", "s").cast(pl.Datetime("us")).dt.replace_time_zone("UTC"),
+        pl.from_epoch("timestamp", "s").cast(pl.Datetime("us")).dt.replace_time_zone("UTC"),
         position=pl.lit(None, pl.Int32),
         clicked=pl.lit(True),
         weight=pl.lit(1.0),
-    ).select(IMPRESSIONS.keys())
+    )
+    events = events.sort("session").with_row_index("event").select(IMPRESSIONS.keys())
     with PartWriter(building.path / "impressions", IMPRESSIONS) as impressions:
         impressions.write(events)
-    pairs = events.group_by("page", "ad").agg(
+    pairs = events.group_by("query", "document").agg(
         clicks=pl.len().cast(pl.Int64),
         weight=pl.col("weight").sum(),
         grade=pl.lit(None, pl.Float64),
     )
-    shown = events.group_by("page").agg(shown=pl.len().cast(pl.Int64))
-    pairs = pairs.join(shown, on="page").select("page", "ad", *CLICKS.keys())
+    shown = events.group_by("query").agg(shown=pl.len().cast(pl.Int64))
+    pairs = pairs.join(shown, on="query").select("query", "document", *CLICKS.keys())
     write_clicks(building.path, pairs)
     building.counts.update(
         games=games,

@@ -20,23 +20,23 @@ class Clicks(Source):
     \b
     The map says which column is which. A row of a log is one of two things. A showing:
       [columns]
-      session = "visit"        # a slate is what a session was shown on a page
-      page = "url"             # an id; page_text and page_title where the log has them
-      ad = "ad_id"             # likewise ad_text and ad_title
+      session = "visit"        # an event is what a session was shown for a query
+      query = "url"            # an id; query_text and query_title where the log has them
+      document = "ad_id"       # likewise document_text and document_title
       position = "rank"        # optional; [log] first_position = 1
       clicked = "click"        # 1 or 0, true or false, yes or no
-      time = "when"            # optional, as is user
-      [ads]                    # columns of the table given by --ads; likewise [pages]
+      timestamp = "when"       # optional, as is user
+      [documents]              # columns of the table given by --documents; likewise [queries]
       id = "ad_id"
       text = "creative"
 
     \b
     Or all that is known of a query and a result: counts, a grade, or both. No session:
       [columns]
-      page = "query"           # one column may have several roles of one side
-      page_text = "query"
-      ad = "url"
-      ad_text = "title"
+      query = "query"          # one column may have several roles of one side
+      query_text = "query"
+      document = "url"
+      document_text = "title"
       clicks = "clicks"        # a number; or clicked = 1 or 0 in each of many rows
       shown = "impressions"    # optional: then what was shown and not clicked is known, too
       grade = "judgement"      # 0 to 4; [grades.labels] names others: Exact = 4
@@ -50,8 +50,8 @@ class Clicks(Source):
 
     A grade goes to the evaluation as it is. The rows of a pair are summed, its grades averaged.
 
-    Without --language, or language = "zh" under [pages] and [ads], the language is guessed from the
-    script of the texts, and printed.
+    Without --language, or language = "zh" under [queries] and [documents], the language is guessed
+    from the script of the texts, and printed.
 
     Rows that cannot be believed are written to quarantine.csv in --out, with the reason, and
     counted. Slates without a click are dropped.
@@ -68,7 +68,7 @@ class Clicks(Source):
                 shown often count more; for rows with against = "shown" only
 
     Without positions there is all alone: they are what propensities are estimated from. What was
-    never shown on a page is neither good nor bad, and no weight can tell.
+    never shown for a query is neither good nor bad, and no weight can tell.
 
     With --since only lines that CLICKS has not read are read: new logs, and what the last one has
     grown by. The logs that it has read need not be there any more; the result is that of reading
@@ -78,7 +78,7 @@ class Clicks(Source):
     flow = "ingest-clicks"
     examples = (
         "ssi ingest clicks log.csv.gz --map map.toml --out clicks",
-        "ssi ingest clicks clicks.tsv.gz --map map.toml --pages corpus --ads ads.tsv.gz",
+        "ssi ingest clicks clicks.tsv.gz --map map.toml --queries corpus --documents ads.tsv.gz",
         "ssi ingest clicks log-*.jsonl --map map.toml --clicks weighted",
         "ssi ingest clicks queries.json --map map.toml --language pt",
         "ssi ingest clicks tuesday.csv --map map.toml --since clicks --out clicks-2",
@@ -88,8 +88,12 @@ class Clicks(Source):
         "LOGS", "Logs; a pattern such as logs/*.csv: all that match, by name"
     )
     columns: Path = option(..., "TOML file that names the columns", "--map")
-    pages: Path | None = Field(default=None, description="Collection or table of the pages' texts")
-    ads: Path | None = Field(default=None, description="Collection or table of the ads' texts")
+    queries: Path | None = Field(
+        default=None, description="Collection or table of the queries' texts"
+    )
+    documents: Path | None = Field(
+        default=None, description="Collection or table of the documents' texts"
+    )
     language: str | None = Field(
         default=None,
         description="Of the texts of both sides, in the place of the map's: zh, ja, en, ..., any",
@@ -131,8 +135,8 @@ class Clicks(Source):
         return ingest_clicks(
             self.paths,
             form,
-            pages=self.pages,
-            ads=self.ads,
+            queries=self.queries,
+            documents=self.documents,
             rules=Rules(self.clicks, self.clip, self.most_broken),
             since=self.since,
             **place,

@@ -79,4 +79,4 @@ class SampleClicks(Sample):
 
         pages = self._edition(ENGLISH_DUMP, progress).read(progress=progress).path
         place = self._directory(progress)
-        return Clicks(paths=(place / CLICKS,), columns=place / CLICKS_MAP, pages=pages)
+        return Clicks(paths=(place / CLICKS,), columns=place / CLICKS_MAP, queries=pages)

@@ -23,7 +23,7 @@ class Ubi(Source):
     What one query_id showed for one wording is a slate: its impressions, or, without these, the
     response of the query. Positions begin with 0 where an impression has the ordinal 0, for each
     application by itself. Documents are objects, by object_id: name a collection or a table that
-    has them (--ads); else their text is the description that events have.
+    has them (--documents); else their text is the description that events have.
 
     Events of other actions, of no known query or of no object are counted by the reason; lines
     that are no JSON, and objects without a text, are in quarantine.csv.
@@ -31,12 +31,12 @@ class Ubi(Source):
 
     flow = "ingest-clicks"
     examples = (
-        "ssi ingest ubi ubi_queries.ndjson.gz ubi_events.ndjson.gz --ads products --out clicks",
-        "ssi ingest ubi exports/ --ads products.csv --action click --action add_to_cart",
+        "ssi ingest ubi ubi_queries.ndjson.gz ubi_events.ndjson.gz --documents products",
+        "ssi ingest ubi exports/ --documents products.csv --action click --action add_to_cart",
     )
 
     paths: tuple[Path, ...] = files("FILES", "Exports of queries and events")
-    ads: Path | None = Field(
+    documents: Path | None = Field(
         default=None,
         description="Collection or table (id, text) of the objects; empty: their descriptions",
     )
@@ -62,7 +62,7 @@ class Ubi(Source):
 
         return ingest_ubi(
             self.paths,
-            ads=self.ads,
+            documents=self.documents,
             clicks=self.actions,
             impressions=self.shown_by,
             language=self.language,

@@ -9,13 +9,13 @@ from ssi_core.corpus.clicks.columns import parse_map
 
 COLUMNS = {
     "session": "visit",
-    "page": "url",
-    "page_text": "body",
-    "ad": "ad",
-    "ad_text": "creative",
+    "query": "url",
+    "query_text": "body",
+    "document": "ad",
+    "document_text": "creative",
     "position": "rank",
     "clicked": "click",
-    "time": "when",
+    "timestamp": "when",
 }
 MAP = {"columns": COLUMNS}
 NAMES = list(COLUMNS.values())

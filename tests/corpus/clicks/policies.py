@@ -14,7 +14,7 @@ EXAMINATION = (1.0, 0.7, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15)
 LEAVES = 0.2
 """Probability that a visitor of the cascade leaves after an ad that was not clicked."""
 POLICIES = ("uniform", "truncated", "worst first", "cascade")
-_COLUMNS = ["session", "page", "page_text", "ad", "ad_text", "position", "clicked"]
+_COLUMNS = ["session", "query", "query_text", "document", "document_text", "position", "clicked"]
 FORM = parse_map({"columns": {name: name for name in _COLUMNS}})
 
 
@@ -70,17 +70,17 @@ def log_of(policy: str, truth: np.ndarray, visits: int, seed: int = 1) -> pl.Dat
     return pl.DataFrame(
         {
             "session": np.repeat(np.arange(visits), SHOWN),
-            "page": rows,
-            "ad": rows * ADS + ads.ravel(),
+            "query": rows,
+            "document": rows * ADS + ads.ravel(),
             "position": np.tile(np.arange(1, SHOWN + 1), visits),
             "clicked": clicked.ravel().astype(int),
         }
     ).select(
         session=pl.format("s{}", "session"),
-        page=pl.format("p{}", "page"),
-        page_text=pl.format("page{}", "page"),
-        ad=pl.format("a{}", "ad"),
-        ad_text=pl.format("ad{}", "ad"),
+        query=pl.format("p{}", "query"),
+        query_text=pl.format("page{}", "query"),
+        document=pl.format("a{}", "document"),
+        document_text=pl.format("ad{}", "document"),
         position="position",
         clicked="clicked",
     )
@@ -100,6 +100,6 @@ def ndcg_at_5(truth: np.ndarray, scores: np.ndarray) -> float:
 def as_table(truth: np.ndarray, pairs: pl.DataFrame, value: str) -> np.ndarray:
     """Return a column of pairs (page, ad) as (pages, `ADS`); 0 where there is no row."""
     scores = np.zeros(truth.shape)
-    ad = pairs["ad"].str.slice(1).cast(pl.Int64).to_numpy()
+    ad = pairs["document"].str.slice(1).cast(pl.Int64).to_numpy()
     scores[ad // ADS, ad % ADS] = pairs[value].to_numpy()
     return scores

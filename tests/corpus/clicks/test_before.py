@@ -97,7 +97,7 @@ def test_a_log_a_night(tmp_path, asked, clicks):
     full = read(paths, tmp_path / "full", rules=rules)
     assert found.skipped["row_merged"] > 40
     assert {name for name in found.skipped if name.startswith("row_")} >= {
-        "row_position_no_number", "row_ad_other_text", "row_position_taken",
+        "row_position_no_number", "row_document_other_text", "row_position_taken",
     }  # fmt: skip
     assert_same(found, full)
 
@@ -144,17 +144,17 @@ def test_texts_of_tables_may_be_others_by_now(tmp_path):
     pages = tmp_path / "pages.csv"
     pl.DataFrame({"id": [f"p{n}" for n in range(20)], "text": [f"page {n}" for n in range(20)]}
                  ).write_csv(pages)  # fmt: skip
-    first = read(paths[:1], tmp_path / "a", pages=pages, ads=texts(0), **made)
+    first = read(paths[:1], tmp_path / "a", queries=pages, documents=texts(0), **made)
     ads = texts(1)
-    found = read(paths, tmp_path / "b", pages=pages, ads=ads, since=first.path, **made)
+    found = read(paths, tmp_path / "b", queries=pages, documents=ads, since=first.path, **made)
     assert found.counts["since"] == {"rows_taken": 240, "rows_read": 240}
-    assert found.skipped["row_ad_unknown"] > 0
-    assert_same(found, read(paths, tmp_path / "full", pages=pages, ads=ads, **made))
+    assert found.skipped["row_document_unknown"] > 0
+    assert_same(found, read(paths, tmp_path / "full", queries=pages, documents=ads, **made))
 
 
 def test_a_table_beside_texts_in_the_log_must_be_what_it_was(tmp_path):
     rows = logs.rows(120)
-    form = logs.form(columns={k: v for k, v in logs.COLUMNS.items() if k != "page_text"})
+    form = logs.form(columns={k: v for k, v in logs.COLUMNS.items() if k != "query_text"})
     path = logs.write_csv(tmp_path / "log.csv", rows)
     pages = tmp_path / "pages.csv"
     found = None
@@ -163,12 +163,12 @@ def test_a_table_beside_texts_in_the_log_must_be_what_it_was(tmp_path):
         pl.DataFrame(table).write_csv(pages)
         since = found.path if found else None
         rules = Rules(clicks="all", most_broken=0.5)
-        how = {"form": form, "rules": rules, "pages": pages}
+        how = {"form": form, "rules": rules, "queries": pages}
         found = read([path], tmp_path / f"{night}", since=since, **how)
         assert_same(found, read([path], tmp_path / "full", **how))
         if night == 1:
             assert found.counts["since"] == {"rows_taken": len(rows), "rows_read": 0}
-            assert found.skipped["row_page_unknown"] > 0
+            assert found.skipped["row_query_unknown"] > 0
     assert "a table beside it" in found.counts["since"]["not_used_because"]
 
 

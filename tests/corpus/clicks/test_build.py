@@ -18,11 +18,16 @@ from tests.corpora import PAIRS, clicked_pairs, write_corpus
 from tests.corpus.clicks import logs
 
 
-def ingest(tmp_path, rows, form=None, *, out="clicks", pages=None, ads=None, **rules):
+def ingest(tmp_path, rows, form=None, *, out="clicks", queries=None, documents=None, **rules):
     path = logs.write_csv(tmp_path / "log.csv", rows)
     shutil.rmtree(tmp_path / out, ignore_errors=True)
     return ingest_clicks(
-        [path], form or logs.form(), tmp_path / out, pages=pages, ads=ads, rules=Rules(**rules)
+        [path],
+        form or logs.form(),
+        tmp_path / out,
+        queries=queries,
+        documents=documents,
+        rules=Rules(**rules),
     )
 
 
@@ -55,7 +60,7 @@ def test_slates_with_a_click_are_kept_whole_and_the_others_dropped(tmp_path, row
     assert found.counts["slates"] == len(clicked)
     assert len(kept) == 4 * len(clicked)
     assert accounted(found) == len(rows) == found.counts["rows"]
-    first = kept.filter(pl.col("session") == "s1")["time"][0]
+    first = kept.filter(pl.col("session") == "s1")["timestamp"][0]
     assert str(first) == "2024-01-01 00:01:00+00:00"
 
 
@@ -66,7 +71,9 @@ def test_pairs_count_clicks_as_the_rules_say(tmp_path, rows):
         artefact = ingest(tmp_path, rows, clicks=clicks)
         pairs = clicked_pairs(artefact.path)
         assert pairs.schema == pl.Schema(PAIRS)
-        assert artefact.counts["pairs"] == len(pairs) == pairs.select("page", "ad").n_unique()
+        assert (
+            artefact.counts["pairs"] == len(pairs) == pairs.select("query", "document").n_unique()
+        )
         found[clicks] = artefact, {(p, a): w for p, a, _, _, w, _ in pairs.rows()}
     assert found["all"][1] == {
         pair: sum(pair == one[:2] for one in every) for pair in {one[:2] for one in every}
@@ -133,7 +140,7 @@ def test_texts_come_from_the_log_each_id_once(tmp_path, rows):
 
 
 def test_texts_that_have_no_id_get_one(tmp_path, rows):
-    columns = {k: v for k, v in logs.COLUMNS.items() if k not in ("page", "ad")}
+    columns = {k: v for k, v in logs.COLUMNS.items() if k not in ("query", "document")}
     found = ingest(tmp_path, rows, logs.form(columns=columns))
     plain = ingest(tmp_path, rows, out="plain")
     assert found.counts["pairs"] == plain.counts["pairs"]
@@ -145,9 +152,9 @@ def test_texts_come_from_a_corpus_and_a_table(tmp_path, rows):
     table = tmp_path / "ads.tsv"
     table.write_text("number\tsays\n" + "".join(f"a{i}\tad {i}\n" for i in range(50)))
     columns = {k: v for k, v in logs.COLUMNS.items() if not k.endswith("text")}
-    form = logs.form(columns=columns, ads={"id": "number", "text": "says", "language": "de"})
+    form = logs.form(columns=columns, documents={"id": "number", "text": "says", "language": "de"})
     rows = [{**row, "url": row["url"].replace("p", "d")} for row in rows]
-    found = ingest(tmp_path, rows, form, pages=corpus, ads=table)
+    found = ingest(tmp_path, rows, form, queries=corpus, documents=table)
     pages = pl.read_parquet(found.path / "queries" / "*.parquet")
     assert set(pages["id"]) == {f"d{i}" for i in range(20)}
     assert "words of page 3" in pages["text"].to_list()
@@ -156,8 +163,8 @@ def test_texts_come_from_a_corpus_and_a_table(tmp_path, rows):
     assert set(ads["language"]) == {"de"}
 
     rows[5]["ad"] = "a99"
-    again = ingest(tmp_path, rows, form, pages=corpus, ads=table, out="again")
-    assert again.skipped["row_ad_unknown"] == 1
+    again = ingest(tmp_path, rows, form, queries=corpus, documents=table, out="again")
+    assert again.skipped["row_document_unknown"] == 1
     assert quarantine(again)["reason"].to_list() == ["ad: 'a99' is no id of ads.tsv"]
 
 
@@ -170,7 +177,10 @@ def test_shards_and_blocks_change_nothing(tmp_path, rows, monkeypatch):
     assert parts.counts == whole.counts
     assert parts.skipped == whole.skipped
     order = ["session", "position"]
-    assert impressions(parts).sort(order).equals(impressions(whole).sort(order))
+    both = [impressions(one).sort(order) for one in (parts, whole)]
+    assert both[0].drop("event").equals(both[1].drop("event"))
+    for shown in both:
+        assert shown.select("event", "session", "query").n_unique() == shown["event"].n_unique()
     assert not (parts.path / "rows").exists()
 
 
@@ -204,10 +214,10 @@ def spoilt(rows, share=0.01, **values):
         ({"rank": "0"}, "position_below_first", "first position, 1 ([log] first_position)"),
         ({"click": "maybe"}, "clicked_unknown", "click: 'maybe' is neither a click (1, true,"),
         ({"click": ""}, "clicked_unknown", "click: '' is neither"),
-        ({"ad": " "}, "ad_missing", "ad: ' ' is empty"),
+        ({"ad": " "}, "document_missing", "ad: ' ' is empty"),
         ({"visit": ""}, "session_missing", "visit: '' is empty"),
-        ({"when": "yesterday"}, "time_unknown", "when: 'yesterday' is no time"),
-        ({"creative": "other"}, "ad_other_text", "has another text in line"),
+        ({"when": "yesterday"}, "timestamp_unknown", "when: 'yesterday' is no time"),
+        ({"creative": "other"}, "document_other_text", "has another text in line"),
     ],
 )
 def test_a_percent_of_broken_rows_goes_into_quarantine(tmp_path, rows, values, category, reason):
@@ -241,11 +251,11 @@ def test_what_cannot_be_in_one_slate_goes_into_quarantine(tmp_path):
         most_broken=0.5,
     )
     assert quarantine(found).select("line", "category").rows() == [
-        (5, "position_taken"), (6, "ad_repeated"),
+        (5, "position_taken"), (6, "document_repeated"),
     ]  # fmt: skip
     assert found.skipped["row_merged"] == 1
     kept = impressions(found).sort("session", "position")
-    assert kept.select("ad", "position", "clicked").rows() == [
+    assert kept.select("document", "position", "clicked").rows() == [
         ("a1", 1, True), ("a1", 1, True), ("a2", 2, True),
     ]  # fmt: skip
     assert accounted(found) == 6
@@ -263,17 +273,17 @@ def test_swapped_columns_are_found_out(tmp_path, rows):
 
 def test_pages_for_ads_are_found_out_by_their_tables(tmp_path, rows):
     corpus = write_corpus(tmp_path / "corpus", [f"words of page {i}" for i in range(30)], [])
-    columns = {**logs.COLUMNS, "page": "ad", "ad": "url"}
-    del columns["page_text"]
+    columns = {**logs.COLUMNS, "query": "ad", "document": "url"}
+    del columns["query_text"]
     with pytest.raises(BadInput, match=r"1,600 of 1,600 rows are broken.*is no id of corpus"):
-        ingest(tmp_path, rows, logs.form(columns=columns), pages=corpus)
+        ingest(tmp_path, rows, logs.form(columns=columns), queries=corpus)
 
 
 def test_a_table_with_an_id_for_two_texts_is_refused(tmp_path, rows):
     table = tmp_path / "ads.csv"
     table.write_text("id,text\na1,x\na2,y\na1,x\na1,z\n")
     with pytest.raises(BadInput, match=r"ads.csv: line 5: the id 'a1'"):
-        ingest(tmp_path, rows, ads=table)
+        ingest(tmp_path, rows, documents=table)
 
 
 @pytest.mark.parametrize("encoded", ["utf-8-sig", "crlf"])
@@ -329,7 +339,7 @@ def test_pages_that_are_ads_have_their_texts_once(tmp_path, rows):
         {**row, "url": row["url"].replace("p", "d"), "ad": row["ad"].replace("a", "d")}
         for row in rows
     ]
-    found = open_collection(ingest(tmp_path, rows, form, pages=corpus, ads=corpus).path)
+    found = open_collection(ingest(tmp_path, rows, form, queries=corpus, documents=corpus).path)
     assert found.sides == ("documents",)
     assert found.relevant == ("click", "link")
     given = open_collection(corpus)

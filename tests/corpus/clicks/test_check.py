@@ -8,9 +8,9 @@ import pytest
 from ssi_core.corpus.clicks.check import NO, YES, judged
 from ssi_core.corpus.clicks.columns import parse_map
 
-COLUMNS = ("session", "page", "ad", "position", "clicked", "time")
-GOOD = {"session": "s", "page": "p", "ad": "a", "position": "1", "clicked": "1",
-        "time": "2024-03-01T10:00:00Z"}  # fmt: skip
+COLUMNS = ("session", "query", "document", "position", "clicked", "timestamp")
+GOOD = {"session": "s", "query": "p", "document": "a", "position": "1", "clicked": "1",
+        "timestamp": "2024-03-01T10:00:00Z"}  # fmt: skip
 
 
 def judge(values, **log):
@@ -41,24 +41,24 @@ def judge(values, **log):
     ],
 )
 def test_times_are_read_as_they_come(text):
-    believed, quarantined = judge([{"time": text}])
-    assert believed["time"].to_list() == [datetime(2024, 3, 1, 10, tzinfo=UTC)], quarantined
+    believed, quarantined = judge([{"timestamp": text}])
+    assert believed["timestamp"].to_list() == [datetime(2024, 3, 1, 10, tzinfo=UTC)], quarantined
 
 
 def test_a_day_is_a_time_and_a_format_may_be_given():
-    believed, _ = judge([{"time": "2024-03-01"}])
-    assert believed["time"][0] == datetime(2024, 3, 1, tzinfo=UTC)
-    believed, _ = judge([{"time": "01.03.2024 10:00"}], time_format="%d.%m.%Y %H:%M")
-    assert believed["time"][0] == datetime(2024, 3, 1, 10, tzinfo=UTC)
-    believed, _ = judge([{"time": "01.03.24 12:00 +0200"}], time_format="%d.%m.%y %H:%M %z")
-    assert believed["time"][0] == datetime(2024, 3, 1, 10, tzinfo=UTC)
+    believed, _ = judge([{"timestamp": "2024-03-01"}])
+    assert believed["timestamp"][0] == datetime(2024, 3, 1, tzinfo=UTC)
+    believed, _ = judge([{"timestamp": "01.03.2024 10:00"}], time_format="%d.%m.%Y %H:%M")
+    assert believed["timestamp"][0] == datetime(2024, 3, 1, 10, tzinfo=UTC)
+    believed, _ = judge([{"timestamp": "01.03.24 12:00 +0200"}], time_format="%d.%m.%y %H:%M %z")
+    assert believed["timestamp"][0] == datetime(2024, 3, 1, 10, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2024-13-01", "-5", "9" * 30, "nan", "inf"])
 def test_what_is_no_time_is_quarantined(text):
-    believed, quarantined = judge([{"time": text}])
+    believed, quarantined = judge([{"timestamp": text}])
     assert len(believed) == 0
-    assert quarantined["category"].to_list() == ["time_unknown"]
+    assert quarantined["category"].to_list() == ["timestamp_unknown"]
 
 
 def test_clicks_are_yes_or_no_in_any_case():

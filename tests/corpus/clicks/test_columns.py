@@ -5,43 +5,48 @@ import pytest
 from ssi_core.corpus.clicks.columns import load_map, parse_map
 from ssi_core.types import BadInput
 
-QUERIES = {"page": "q", "ad": "u"}
+QUERIES = {"query": "q", "document": "u"}
 COUNTS = {**QUERIES, "clicks": "n"}
 GRADES = {**QUERIES, "grade": "g"}
-WHOLE = {"session": "s", "page": "p", "ad": "a", "position": "k", "clicked": "c"}
+WHOLE = {"session": "s", "query": "p", "document": "a", "position": "k", "clicked": "c"}
 
 
 def test_a_map_is_read(tmp_path):
     path = tmp_path / "map.toml"
     path.write_text(
-        '[columns]\nsession = "s"\npage_text = "p"\nad = "a"\nposition = "k"\nclicked = "c"\n'
-        '[log]\nfirst_position = 0\n[ads]\nid = "number"\nlanguage = "de"\n'
+        '[columns]\nsession = "s"\nquery_text = "p"\ndocument = "a"\n'
+        'position = "k"\nclicked = "c"\n'
+        '[log]\nfirst_position = 0\n[documents]\nid = "number"\nlanguage = "de"\n'
     )
     found = load_map(path)
-    assert (found.column("ad"), found.column("time")) == ("a", "time")
-    assert (found.log.first_position, found.ads.id, found.ads.text) == (0, "number", "text")
-    assert found.pages.language == ""
+    assert (found.column("document"), found.column("timestamp")) == ("a", "timestamp")
+    assert (found.log.first_position, found.documents.id, found.documents.text) == (
+        0,
+        "number",
+        "text",
+    )
+    assert found.queries.language == ""
 
 
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ({}, r"page .*, ad .*, clicked .* missing.*all_clicked = true"),
+        ({}, r"query .*, document .*, clicked .* missing.*all_clicked = true"),
         ({"column": WHOLE}, "no key 'column'. Did you mean 'columns'"),
-        ({"columns": {**WHOLE, "tiem": "t"}}, "no key 'tiem'. Did you mean 'time'"),
+        ({"columns": {**WHOLE, "timestmp": "t"}}, "no key 'timestmp'. Did you mean 'timestamp'"),
         (
-            {"columns": {**WHOLE, "ad": "p"}},
-            "page and ad are both 'p'. Give each a column",
+            {"columns": {**WHOLE, "document": "p"}},
+            "query and document are both 'p'. Give each a column",
         ),
-        ({"columns": {**WHOLE, "ad": 3}}, "ad = 3, expected a column's name"),
+        ({"columns": {**WHOLE, "document": 3}}, "document = 3, expected a column's name"),
         ({"columns": "s"}, "is no table"),
         ({"columns": WHOLE, "log": {"format": "xls"}}, "format = 'xls', expected one of csv"),
         ({"columns": WHOLE, "log": {"encoding": "klingon"}}, "encoding = 'klingon'"),
         ({"columns": WHOLE, "log": {"encoding": "utf-16"}}, "convert others with iconv"),
         ({"columns": WHOLE, "log": {"separator": ", "}}, "expected one character"),
         ({"columns": WHOLE, "log": {"first_position": "1"}}, "expected a value such as 1"),
-        ({"columns": WHOLE, "ads": {"texts": "x"}}, "no key 'texts'. Did you mean 'text'"),
-        ({"columns": WHOLE, "pages": []}, "pages. is no table"),
+        ({"columns": WHOLE, "documents": {"texts": "x"}}, "no key 'texts'. Did you mean 'text'"),
+        ({"columns": WHOLE, "queries": []}, "queries. is no table"),
         (
             {"columns": QUERIES},
             r"clicked \(or clicks, of counts; or grade, of judgements\) missing",
@@ -55,8 +60,8 @@ def test_a_map_is_read(tmp_path):
         ({"columns": {**COUNTS, "position": "k"}}, "clicks beside position"),
         ({"columns": {**WHOLE, "grade": "g"}}, "grade beside session, position"),
         ({"columns": {**QUERIES, "clicked": "c", "position": "k"}}, "position without session"),
-        ({"columns": {**WHOLE, "ad_text": "p"}}, "page and ad_text are both 'p'"),
-        ({"columns": {**WHOLE, "time": "k"}}, "position and time are both 'k'"),
+        ({"columns": {**WHOLE, "document_text": "p"}}, "query and document_text are both 'p'"),
+        ({"columns": {**WHOLE, "timestamp": "k"}}, "position and timestamp are both 'k'"),
         ({"columns": {**GRADES, "clicked": "g"}}, "grade and clicked are both 'g'"),
         ({"columns": COUNTS, "grades": {}}, "no column has the grades"),
         ({"columns": GRADES, "grades": {"weights": "one"}}, "Did you mean 'weight'"),
@@ -87,9 +92,16 @@ def test_what_is_no_toml_is_named(tmp_path, data):
 @pytest.mark.parametrize(
     "columns",
     [
-        {"page": "q", "page_text": "q", "ad": "u", "ad_text": "t", "ad_title": "t", "clicks": "n"},
-        {"session": "q", "page": "q", "page_text": "q", "ad": "u", "clicked": "c"},
-        {"session": "who", "user": "who", "page": "q", "ad": "u", "clicked": "c"},
+        {
+            "query": "q",
+            "query_text": "q",
+            "document": "u",
+            "document_text": "t",
+            "document_title": "t",
+            "clicks": "n",
+        },
+        {"session": "q", "query": "q", "query_text": "q", "document": "u", "clicked": "c"},
+        {"session": "who", "user": "who", "query": "q", "document": "u", "clicked": "c"},
     ],
 )
 def test_a_column_may_have_several_roles_of_one_side(columns):
@@ -99,5 +111,5 @@ def test_a_column_may_have_several_roles_of_one_side(columns):
 
 
 def test_a_map_in_another_language_is_so_on_both_sides():
-    found = parse_map({"columns": WHOLE, "ads": {"language": "en"}}).in_language("zh")
-    assert (found.pages.language, found.ads.language) == ("zh", "zh")
+    found = parse_map({"columns": WHOLE, "documents": {"language": "en"}}).in_language("zh")
+    assert (found.queries.language, found.documents.language) == ("zh", "zh")

@@ -36,19 +36,19 @@ def warnings(caplog):
 
 @pytest.mark.parametrize("language", TEXTS)
 def test_texts_of_one_word_each_are_warned_of(tmp_path, caplog, language):
-    form = logs.form(pages={"language": "en"})
+    form = logs.form(queries={"language": "en"})
     found = ingest(tmp_path, rows_with(TEXTS[language]), form)
-    assert found.counts["pages_not_split"] == 1
-    assert "ads_not_split" not in found.counts
+    assert found.counts["queries_not_split"] == 1
+    assert "documents_not_split" not in found.counts
     (record,) = warnings(caplog)
-    assert f'[pages] language = "{language}"' in record.getMessage()
+    assert f'[queries] language = "{language}"' in record.getMessage()
 
 
 @pytest.mark.parametrize("language", ["zh", "any"])
 def test_a_language_in_the_map_is_taken(tmp_path, caplog, language):
-    form = logs.form(pages={"language": language})
+    form = logs.form(queries={"language": language})
     found = ingest(tmp_path, rows_with(TEXTS["zh"]), form)
-    assert "pages_not_split" not in found.counts
+    assert "queries_not_split" not in found.counts
     assert warnings(caplog) == []
     texts = pl.read_parquet(found.path / "queries" / "*.parquet")
     assert set(texts["language"]) == {language}
@@ -57,16 +57,16 @@ def test_a_language_in_the_map_is_taken(tmp_path, caplog, language):
 def test_texts_between_blanks_are_not_warned_of(tmp_path, caplog):
     long = "Donaudampfschifffahrtsgesellschaftskapitän{}"
     found = ingest(tmp_path, rows_with(long))
-    assert "pages_not_split" not in found.counts
+    assert "queries_not_split" not in found.counts
     assert warnings(caplog) == []
 
 
 def test_a_corpus_knows_its_language(tmp_path, caplog):
     texts = [TEXTS["zh"].format(i) for i in range(30)]
     corpus = write_corpus(tmp_path / "corpus", texts, [], language="zh")
-    columns = {k: v for k, v in logs.COLUMNS.items() if k != "page_text"}
+    columns = {k: v for k, v in logs.COLUMNS.items() if k != "query_text"}
     rows = [{**row, "url": row["url"].replace("p", "d")} for row in logs.rows(60)]
-    found = ingest(tmp_path, rows, logs.form(columns=columns), pages=corpus)
+    found = ingest(tmp_path, rows, logs.form(columns=columns), queries=corpus)
     documents = pl.read_parquet(found.path / "queries" / "*.parquet")
     assert set(documents["language"]) == {"zh"}
     assert warnings(caplog) == []
@@ -122,9 +122,9 @@ def test_without_a_word_of_it_the_language_is_guessed_and_said(tmp_path, caplog,
 def test_of_two_scripts_none_is_preferred(tmp_path):
     found = ingest(tmp_path, rows_with(TEXTS["zh"]))
     assert found.counts["language"].startswith("any (guessed")
-    named = ingest(tmp_path, rows_with(TEXTS["zh"]), logs.form(ads={"language": "en"}))
+    named = ingest(tmp_path, rows_with(TEXTS["zh"]), logs.form(documents={"language": "en"}))
     assert "language" not in named.counts
-    assert named.counts["pages_language"].startswith("zh (guessed from the script of 20 texts")
+    assert named.counts["queries_language"].startswith("zh (guessed from the script of 20 texts")
 
 
 def test_a_guess_may_change_with_later_logs_and_is_that_of_all_texts(tmp_path):

@@ -14,7 +14,7 @@ from ssi_core.types import BadInput
 from tests.corpora import PAIRS, clicked_pairs
 from tests.corpus.clicks import logs
 
-TEXTS = {"page": "query", "page_text": "query", "ad": "url", "ad_text": "title"}
+TEXTS = {"query": "query", "query_text": "query", "document": "url", "document_text": "title"}
 COUNTS = {**TEXTS, "shown": "seen", "clicks": "clicks"}
 
 
@@ -119,8 +119,8 @@ def test_grades_in_words_are_those_of_their_labels(tmp_path):
         ({"clicks": "11"}, "clicks_above_shown", "clicks: '11' is more than was shown"),
         ({"mark": "5"}, "grade_unknown", "mark: '5' is no grade (a number from 0 to 4; [grades"),
         ({"mark": "nan"}, "grade_unknown", "mark: 'nan' is no grade"),
-        ({"query": ""}, "page_missing", "query: '' is empty"),
-        ({"title": "other"}, "ad_other_text", "has another text in line"),
+        ({"query": ""}, "query_missing", "query: '' is empty"),
+        ({"title": "other"}, "document_other_text", "has another text in line"),
     ],
 )
 def test_rows_that_cannot_be_believed_go_into_quarantine(tmp_path, values, category, reason):

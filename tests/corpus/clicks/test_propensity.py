@@ -15,8 +15,8 @@ def showings(counts, clicks):
     pair, position = np.nonzero(counts)
     return pl.DataFrame(
         {
-            "page": [f"p{i // 5}" for i in pair],
-            "ad": [f"a{i}" for i in pair],
+            "query": [f"p{i // 5}" for i in pair],
+            "document": [f"a{i}" for i in pair],
             "position": (position + 1).astype(np.int32),
             "shown": counts[pair, position].astype(np.int64),
             "clicks": clicks[pair, position].astype(np.int64),

@@ -91,7 +91,7 @@ def chinese_log(path, seed=0):
 
 def test_a_chinese_log_is_split_into_words_unasked(tmp_path):
     log = chinese_log(tmp_path / "log.csv")
-    columns = {"page": "query", "page_text": "query", "ad": "url", "ad_text": "title"}
+    columns = {"query": "query", "query_text": "query", "document": "url", "document_text": "title"}
     form = parse_map({"columns": {**columns, "clicks": "clicks"}})
     guessed = ingest_clicks([log], form, tmp_path / "guessed")
     assert guessed.counts["language"].startswith("zh (guessed from the script of 1,4")

@@ -51,7 +51,7 @@ def test_the_log_is_what_its_map_says(sample, tmp_path):
         [directory / "clicks.tsv.gz"],
         load_map(directory / "clicks-map.toml"),
         tmp_path / "clicks",
-        pages=pages,
+        queries=pages,
         rules=Rules(clicks="all"),
     )
     assert found.counts["clicks"] == counts["clicks"]
@@ -63,10 +63,10 @@ def estimated(seed, sessions):
     world = plan_world(1000, seed)
     shown = pl.DataFrame(
         [(s.page, s.ad.number, s.position, s.clicked) for s in click_log(world, sessions)],
-        schema=["page", "ad", "position", "clicked"],
+        schema=["query", "document", "position", "clicked"],
         orient="row",
     )
-    counts = shown.group_by("page", "ad", "position").agg(
+    counts = shown.group_by("query", "document", "position").agg(
         shown=pl.len().cast(pl.Int64), clicks=pl.col("clicked").sum().cast(pl.Int64)
     )
     return estimate_propensities(counts)["propensity"].to_numpy()
@@ -100,7 +100,7 @@ def recovered(log, form, truth, place, clicks):
     pairs = clicked_pairs(found.path)
     # The weight is the relevance already, or a sum over showings.
     rate = pl.col("weight") / (1 if clicks == "weighted" else pl.col("shown") + 1)
-    rates = {(page, ad): r for page, ad, r in pairs.select("page", "ad", rate=rate).rows()}
+    rates = {(page, ad): r for page, ad, r in pairs.select("query", "document", rate=rate).rows()}
     each = []
     for page, ads in truth.items():
         gain = np.array(list(ads.values()))
@@ -117,7 +117,7 @@ def test_the_position_rule_and_weights_find_what_a_naive_count_does_not(tmp_path
         (f"s{s.session}", f"p{s.page}", f"a{s.ad.number}", s.position, int(s.clicked))
         for s in click_log(world, 100_000, popularity=1)
     ]
-    names = ["session", "page_text", "ad_text", "position", "clicked"]
+    names = ["session", "query_text", "document_text", "position", "clicked"]
     pl.DataFrame(rows, schema=names, orient="row").write_csv(tmp_path / "log.csv")
     form = parse_map({"columns": {name: name for name in names}})
     truth = {

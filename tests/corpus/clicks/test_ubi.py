@@ -98,13 +98,13 @@ def slates(path):
     words = dict(pl.read_parquet(opened.parts("queries")).select("id", "text").rows())
     found = {}
     shown = opened.frame("impressions")
-    for page, ad, place, clicked in shown.select("page", "ad", "position", "clicked").rows():
+    for page, ad, place, clicked in shown.select("query", "document", "position", "clicked").rows():
         found.setdefault(words[page], {})[ad] = (place, clicked)
     return found
 
 
 def test_queries_and_events_are_joined_and_every_line_is_accounted_for(log, shoes, tmp_path):
-    made = ingest_ubi([log], tmp_path / "out", ads=shoes)
+    made = ingest_ubi([log], tmp_path / "out", documents=shoes)
     assert slates(made.path) == {
         # The ordinals of this application begin with 0.
         "red shoes": {"b1": (1, False), "b2": (2, True), "b3": (3, False)},
@@ -122,16 +122,16 @@ def test_queries_and_events_are_joined_and_every_line_is_accounted_for(log, shoe
     assert skipped["slate_without_click"] == 1
     clicks = open_collection(made.path).frame("relations/click")
     assert dict(clicks.select("target", "weight").rows()) == {"b1": 1, "b2": 1, "b3": 1, "b4": 1}
-    assert ingest_ubi([log], tmp_path / "out", ads=shoes) == made
+    assert ingest_ubi([log], tmp_path / "out", documents=shoes) == made
 
 
 def test_a_purchase_may_count_as_a_click(log, shoes, tmp_path):
-    made = ingest_ubi([log], tmp_path / "out", ads=shoes, clicks=["click", "add_to_cart"])
+    made = ingest_ubi([log], tmp_path / "out", documents=shoes, clicks=["click", "add_to_cart"])
     assert slates(made.path)["red shoes"]["b3"] == (3, True)
 
 
 def test_queries_and_events_may_be_apart_and_in_any_format(log, shoes, tmp_path):
-    whole = ingest_ubi([log], tmp_path / "whole", ads=shoes)
+    whole = ingest_ubi([log], tmp_path / "whole", documents=shoes)
     queries = [one for one in LOG if "action_name" not in one]
     events = [one for one in LOG if "action_name" in one]
     wrapped = [{"_index": "ubi_events", "_source": one} for one in events]
@@ -142,7 +142,7 @@ def test_queries_and_events_may_be_apart_and_in_any_format(log, shoes, tmp_path)
         apart / "queries.parquet"
     )
     (apart / "notes.md").write_text("of another kind")
-    made = ingest_ubi([apart], tmp_path / "out", ads=shoes)
+    made = ingest_ubi([apart], tmp_path / "out", documents=shoes)
     assert slates(made.path) == slates(whole.path)
 
     flat = tmp_path / "flat.csv"
@@ -154,7 +154,7 @@ def test_queries_and_events_may_be_apart_and_in_any_format(log, shoes, tmp_path)
         for one in LOG
     ]  # fmt: skip
     pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String)).write_csv(flat)
-    made = ingest_ubi([flat], tmp_path / "of-csv", ads=shoes)
+    made = ingest_ubi([flat], tmp_path / "of-csv", documents=shoes)
     assert slates(made.path) == slates(whole.path)
     dotted = pl.DataFrame(
         {
@@ -166,7 +166,7 @@ def test_queries_and_events_may_be_apart_and_in_any_format(log, shoes, tmp_path)
         }
     )
     dotted.write_csv(tmp_path / "dotted.tsv", separator="\t")
-    made = ingest_ubi([tmp_path / "dotted.tsv"], tmp_path / "of-tsv", ads=shoes)
+    made = ingest_ubi([tmp_path / "dotted.tsv"], tmp_path / "of-tsv", documents=shoes)
     assert slates(made.path) == {"red shoes": {"b1": (1, True)}}
 
 
@@ -208,22 +208,24 @@ def test_lines_that_are_no_json_and_unknown_objects_are_in_quarantine(log, shoes
     lines = [*bulk(LOG).splitlines(), "{not json", json.dumps(event("click", "q1", "b9", 3))]
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(BadInput, match=r"2 of 22 rows are broken.*broken\.ndjson, line 41"):
-        ingest_ubi([path], tmp_path / "out", ads=shoes)
-    made = ingest_ubi([path], tmp_path / "out", ads=shoes, rules=Rules("all", most_broken=0.2))
+        ingest_ubi([path], tmp_path / "out", documents=shoes)
+    made = ingest_ubi(
+        [path], tmp_path / "out", documents=shoes, rules=Rules("all", most_broken=0.2)
+    )
     found = pl.read_csv(made.path / "quarantine.csv")
-    assert dict(found.select("category", "line").rows()) == {"json": 41, "ad_unknown": 42}
+    assert dict(found.select("category", "line").rows()) == {"json": 41, "document_unknown": 42}
     assert "'b9' is no id of shoes" in found["reason"].to_list()[1]
-    assert (made.skipped["row_json"], made.skipped["row_ad_unknown"]) == (1, 1)
+    assert (made.skipped["row_json"], made.skipped["row_document_unknown"]) == (1, 1)
 
 
 def test_what_holds_no_click_says_what_it_holds(shoes, tmp_path):
     path = tmp_path / "ubi.jsonl"
     path.write_text(json.dumps(event("search", "q1")) + "\n")
     with pytest.raises(BadInput, match="1 action 'search'"):
-        ingest_ubi([path], tmp_path / "out", ads=shoes)
+        ingest_ubi([path], tmp_path / "out", documents=shoes)
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match=r"no file there is \.ndjson"):
-        ingest_ubi([tmp_path / "empty"], tmp_path / "out", ads=shoes)
+        ingest_ubi([tmp_path / "empty"], tmp_path / "out", documents=shoes)
 
 
 def test_the_published_file_is_read_to_its_last_line(tmp_path):
@@ -233,7 +235,7 @@ def test_the_published_file_is_read_to_its_last_line(tmp_path):
     counts, skipped = made.counts, made.skipped
     assert (counts["queries_found"], counts["events_found"], counts["rows"]) == (473, 3448, 3921)
     # The half that was made of ESCI has ids alone; the half of the shop says what each id is.
-    assert skipped["row_ad_unknown"] > 1000
+    assert skipped["row_document_unknown"] > 1000
     assert skipped["event_of_unknown_query"] == 87
     assert skipped["event_of_other_action"]["add_to_cart"] == 234
     assert counts["clicks"] > 100

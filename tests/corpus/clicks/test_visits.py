@@ -23,7 +23,11 @@ def test_all_visits_are_read_clicked_or_not(place):
     found = read_visits(place / "weighted")
     log = pl.read_csv(place / "log.csv")
     expected = log.select(
-        session="visit", page="url", ad="ad", position="rank", clicked=pl.col("click") == 1
+        session="visit",
+        query="url",
+        document="ad",
+        position="rank",
+        clicked=pl.col("click") == 1,
     )
     assert found.sort(found.columns).equals(expected.sort(expected.columns))
 
@@ -43,17 +47,20 @@ def test_propensities_are_those_of_the_clicks_or_of_a_table(place, tmp_path):
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (["p,a,1,0.5", "p,b,1,1.5"], "line 3: expected page, ad, position .* probability from 0"),
+        (
+            ["p,a,1,0.5", "p,b,1,1.5"],
+            "line 3: expected query, document, position .* probability from 0",
+        ),
         (["p,a,first,0.5"], "line 2: expected"),
         (["p,a,0,0.5"], "line 2: expected"),
         (["p,a,1,NaN"], "line 2: expected"),
         (["p,a,1"], "line 2: expected"),
-        (["p,a,1,0.5", "p,a,1,0.2"], "line 3: its page, ad, position are there before"),
+        (["p,a,1,0.5", "p,a,1,0.2"], "line 3: its query, document, position are there before"),
         ([], "no row is in it"),
     ],
 )
 def test_a_policy_that_cannot_be_one_is_refused(lines, said, tmp_path):
     table = tmp_path / "policy.csv"
-    table.write_text("\n".join(["page,ad,position,probability", *lines]) + "\n")
+    table.write_text("\n".join(["query,document,position,probability", *lines]) + "\n")
     with pytest.raises(BadInput, match=f"policy.csv: {said}"):
         read_policy(table)

@@ -68,7 +68,7 @@ def test_games_become_clicks(tmp_path):
     found = ingest_wikispeedia_clicks(games(tmp_path / "in"), tmp_path / "out")
     events = pl.read_parquet(found.path / "impressions" / "*.parquet")
     assert events.schema == pl.Schema(IMPRESSIONS)
-    assert events.select("session", "user", "page", "ad", "goal").rows() == [
+    assert events.select("session", "user", "query", "document", "goal").rows() == [
         ("f7.0", "p1", "A", "B", "A"),
         ("f7.1", "p1", "A", "B", "A"),
         ("f7.2", "p1", "B", "A", "A"),

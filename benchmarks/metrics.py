@@ -21,7 +21,7 @@ def ours(scores: Float32, relevant: Any) -> tuple[Float64, Float64, Float64]:
     n = len(scores)
     start = np.arange(0, relevant.size + 1, RELEVANT)
     none = Lists(np.zeros(n + 1, np.int64), np.zeros(0, np.int32))
-    grade = np.ones(relevant.size, np.int8)
+    grade = np.ones(relevant.size, np.float32)
     lists = Lists(start, relevant.ravel())
     ranks = count(scores.copy(), np.zeros(0, np.int32), none, lists, grade)
     return average_precision(ranks), precision_at(ranks, 10), rank_loss(ranks)

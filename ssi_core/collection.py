@@ -70,8 +70,9 @@ NAMED: Mapping[str, pl.DataType] = {"text": pl.String()}
 """Further column of `REDIRECT` and of `ANCHOR`, whose pairs are distinct together with it."""
 COUNTED: Mapping[str, pl.DataType] = {**NAMED, "weight": pl.Float32()}
 """Further columns of `ANCHOR`."""
-JUDGED: Mapping[str, pl.DataType] = {"grade": pl.Int8()}
-"""Further column of `JUDGEMENT`: higher for the better, 0 for what is not relevant."""
+JUDGED: Mapping[str, pl.DataType] = {"grade": pl.Float32()}
+"""Further column of `JUDGEMENT`: higher for the better, 0 for what is not relevant. The manifest
+declares the level from 0 to 4 of each grade of the publisher (``counts["gains"]``)."""
 GIVEN: Mapping[str, pl.DataType] = {"side": pl.String()}
 """Further column of `JUDGEMENT` where the publisher has fixed a split: train, valid or test."""
 LABELS: Mapping[str, pl.DataType] = {

@@ -140,12 +140,13 @@ class _Rows(Mapping[str, TextMatrix]):
 class Pairs:
     """Relevant pairs: int32 (n, 2) of (query row, document row), sorted by query, then document.
 
-    ``weight`` is float32 (n,), ``grade`` int8 (n,), both 1 where nothing else is known.
+    ``weight`` and ``grade`` are float32 (n,), both 1 where nothing else is known. A grade is a
+    level of relevance above 0, at most 4: the gain of a document is ``2^grade - 1``.
     """
 
     rows: Int32
     weight: Float32
-    grade: NDArray[np.int8]
+    grade: Float32
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -155,7 +156,7 @@ class Pairs:
         """Pairs of weight and grade 1 from (n, 2) row numbers, sorted, repeated pairs kept once."""
         unique = np.unique(np.asarray(rows, dtype=np.int32).reshape(-1, 2), axis=0)
         n = len(unique)
-        return cls(unique, np.ones(n, np.float32), np.ones(n, np.int8))
+        return cls(unique, np.ones(n, np.float32), np.ones(n, np.float32))
 
 
 @dataclass(frozen=True)

@@ -114,8 +114,8 @@ def write_collection(path: Path, judgements: list[tuple[str, str, int]] | None =
         beginnings = [" ".join(text.split(" ")[:3]) for text in texts]
         write_in_two_parts(building.path, "documents", texts_of(texts, beginnings, "en"))
         write_queries(building.path, pl.DataFrame({"id": ids, "text": asked}))
-        names = {"query": pl.String, "document": pl.String, "grade": pl.Int8}
-        write_relation(building.path, pl.DataFrame(judgements, schema=names, orient="row"))
+        names = {"query": pl.String, "document": pl.String, "grade": pl.Float32}
+        write_relation(building, pl.DataFrame(judgements, schema=names, orient="row"))
     return path
 
 

@@ -122,11 +122,12 @@ def _whole(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
 
 def _judgements(side: str, path: Path) -> pl.DataFrame:
     rows = pl.concat(_whole(path, _JUDGED))
-    grades = rows["score"].str.strip_chars().cast(pl.Int8, strict=False)
-    if grades.null_count():
-        line, score = rows.filter(grades.is_null()).select("line", "score").row(0)
+    grades = rows["score"].str.strip_chars().cast(pl.Float32, strict=False)
+    known = grades.is_finite().fill_null(False)
+    if not known.all():
+        line, score = rows.filter(~known).select("line", "score").row(0)
         raise BadInput(
-            f"{path}: line {line}: the score is {score!r}, expected a whole number. Restore the "
+            f"{path}: line {line}: the score is {score!r}, expected a number. Restore the "
             "published file."
         )
     names = dict(zip(("query", "document"), _JUDGED, strict=False))

@@ -215,8 +215,8 @@ def _build(building: Building, layout: Layout, files: list[Path]) -> None:
     known = {one.number for one in documents}
     kept, skipped, lines_read = _judge(files[2], layout, numbers, known)
     rows = [(str(query), str(document), grade) for (query, document), grade in kept.items()]
-    names = {"query": pl.String, "document": pl.String, "grade": pl.Int8}
-    write_relation(building.path, pl.DataFrame(rows, schema=names, orient="row"))
+    names = {"query": pl.String, "document": pl.String, "grade": pl.Float32}
+    write_relation(building, pl.DataFrame(rows, schema=names, orient="row"))
     building.counts.update(
         documents=len(documents),
         queries=len(queries),

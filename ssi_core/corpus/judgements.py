@@ -11,6 +11,9 @@ from ssi_core import collection, files
 from ssi_core.store import Building
 from ssi_core.types import BadInput
 
+HIGHEST = 4.0
+"""Highest level of relevance that a gain is taken of."""
+
 
 def write_judgements(
     building: Building, queries: pl.DataFrame, judgements: pl.DataFrame, where: Path
@@ -64,7 +67,7 @@ def write_judgements(
             "together?"
         )
     write_queries(building.path, worded)
-    write_relation(building.path, once)
+    write_relation(building, once)
     building.counts.update(
         queries=len(worded),
         judged_queries=relevant["query"].n_unique(),
@@ -85,8 +88,16 @@ def write_queries(path: Path, queries: pl.DataFrame) -> None:
         writer.write(collection.timeless(texts))
 
 
-def write_relation(path: Path, judgements: pl.DataFrame) -> None:
-    """Write judgements (query, document, grade and perhaps side) as a relation."""
+def write_relation(building: Building, judgements: pl.DataFrame) -> None:
+    """Write judgements (query, document, grade and perhaps side) as a relation.
+
+    Grades are those of the publisher. ``counts["gains"]`` is its scale, and the level of each grade
+    from 0 to 4 that measures of graded relevance use: the grade itself, or where the scale goes
+    beyond 4, its part of the highest.
+    """
+    scale = judgements["grade"].cast(pl.Float32).unique().sort().to_list()
+    factor = min(1.0, HIGHEST / max(scale, default=HIGHEST))
+    building.counts["gains"] = {f"{grade:g}": grade * factor for grade in scale}
     further = {**collection.JUDGED, **(collection.GIVEN if "side" in judgements.columns else {})}
-    with collection.relation_writer(path, collection.JUDGEMENT, further) as writer:
+    with collection.relation_writer(building.path, collection.JUDGEMENT, further) as writer:
         writer.write(judgements.rename({"query": "source", "document": "target"}))

@@ -8,6 +8,7 @@ judgement a line of a query, an iteration, a document and a grade.
 from __future__ import annotations
 
 import html
+import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -227,15 +228,28 @@ def read_qrels(path: Path) -> pl.DataFrame:
         columns = line.split()
         if not columns:
             continue
-        grade = columns[-1].lstrip("+-")
-        if len(columns) != 4 or not grade.isdecimal() or int(grade) > 127:
+        grade = _grade(columns[-1])
+        if len(columns) != 4 or grade is None:
             raise BadInput(
                 f"{path}: line {place} is {line.strip()[:60]!r}, expected a query, an iteration, a "
                 "document and a grade. Restore the published file."
             )
-        rows.append((_number(columns[0]), columns[2], int(columns[3])))
-    schema = {"query": pl.String, "document": pl.String, "grade": pl.Int8}
+        rows.append((_number(columns[0]), columns[2], grade))
+    schema = {"query": pl.String, "document": pl.String, "grade": pl.Float32}
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _grade(text: str) -> float | None:
+    """Return a finite number; None for what is none.
+
+    >>> _grade("0.5"), _grade("-1"), _grade("nan"), _grade("relevant")
+    (0.5, -1.0, None, None)
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def _lines(path: Path) -> Iterator[str]:

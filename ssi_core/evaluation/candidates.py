@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.types import Int32, Int64, Pairs, Task
+from ssi_core.types import Float32, Int32, Int64, Pairs, Task
 
 Side: TypeAlias = Literal["train", "valid", "test"]
 
@@ -61,7 +61,7 @@ class Candidates:
         Columns that are no candidates of a query, ascending, never relevant.
     relevant : Lists
         Columns that are relevant to a query, ascending.
-    grade : int8
+    grade : float32
         Aligned to ``relevant.items``.
     """
 
@@ -70,7 +70,7 @@ class Candidates:
     outside: Int32
     excluded: Lists
     relevant: Lists
-    grade: NDArray[np.int8]
+    grade: Float32
 
 
 def described(task: Task, side: Side) -> str:

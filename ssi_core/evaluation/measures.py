@@ -40,7 +40,7 @@ class Ranks:
         1 is the best; per relevant document, as are the next three.
     above, tied : int64
         Irrelevant candidates that score higher, and that score equal.
-    grade : int8
+    grade : float32
     irrelevant : int64 (n,)
         Irrelevant candidates of each query.
     """
@@ -49,7 +49,7 @@ class Ranks:
     rank: Int64
     above: Int64
     tied: Int64
-    grade: NDArray[np.int8]
+    grade: Float32
     irrelevant: Int64
 
     @property
@@ -64,7 +64,7 @@ class Ranks:
 
 
 def count(
-    scores: Float32, outside: Int32, excluded: Lists, relevant: Lists, grade: NDArray[np.int8]
+    scores: Float32, outside: Int32, excluded: Lists, relevant: Lists, grade: Float32
 ) -> Ranks:
     """Count ranks in a block of scores; see `Candidates` for the columns.
 

@@ -79,7 +79,7 @@ def ranks_of(slates: Slates, scores: Float32) -> Ranks:
     start = np.concatenate([[0], np.cumsum(relevant)])
     irrelevant = np.diff(slates.start) - relevant
     rank: Int64 = place[clicked] + 1
-    grade = np.ones(len(rank), np.int8)
+    grade = np.ones(len(rank), np.float32)
     return Ranks(start, rank, above[clicked], tied[clicked], grade, irrelevant)
 
 

@@ -110,14 +110,15 @@ def write_trec(
     relevant, (judged_queries, judged) = chosen.relevant, _not_relevant(task, chosen)
     query = np.concatenate([np.repeat(np.arange(len(relevant)), relevant.lengths), judged_queries])
     document = np.concatenate([relevant.items, judged])
-    grade = np.concatenate([chosen.grade, np.zeros(len(judged_queries), np.int8)])
+    grade = np.concatenate([chosen.grade, np.zeros(len(judged_queries), np.float32)])
+    levels, level = np.unique(grade, return_inverse=True)
     order = np.lexsort((document, query))
     qrels = pl.DataFrame(
         {
             "query": query_ids[query[order]],
             "iteration": np.zeros(len(order), np.int8),
             "document": document_ids[document[order]],
-            "grade": grade[order],
+            "grade": pl.Series([f"{one:g}" for one in levels])[level[order]],
         }
     )
     directory.mkdir(parents=True, exist_ok=True)

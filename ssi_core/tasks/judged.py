@@ -136,7 +136,7 @@ def write_judged(making: Making, view: TextView) -> dict[str, Any]:
     rows = numbered.select("q", "d").to_numpy().astype(np.int32)
     (path / PAIRS).mkdir()
     np.save(path / PAIRS / _PAIRS, rows)
-    np.save(path / PAIRS / _GRADES, numbered["grade"].to_numpy().astype(np.int8))
+    np.save(path / PAIRS / _GRADES, numbered["grade"].to_numpy())
     seed = spec.split_seed
     folds = given_folds(judged_queries["id"], judgements, seed, where) if given else None
     np.save(path / PAIRS / _FOLDS, folds_of(judged_queries["id"], seed) if folds is None else folds)
@@ -168,8 +168,13 @@ def write_judged(making: Making, view: TextView) -> dict[str, Any]:
 
 
 def read_judgements(collection: Collection) -> pl.DataFrame:
-    """Read source, target and grade of the judgements, and the given side where there is one."""
-    return collection.frame(relation_at(JUDGEMENT))
+    """Read source, target and grade of the judgements, and the given side where there is one.
+
+    Grades are levels from 0 to 4, as the manifest of the collection declares them.
+    """
+    gains = collection.artefact.counts.get("gains", {})
+    level = pl.col("grade").replace([float(grade) for grade in gains], list(gains.values()))
+    return collection.frame(relation_at(JUDGEMENT)).with_columns(level)
 
 
 def open_collection(collection: Collection, raw: Raw, fitted: Fitted) -> Task:
@@ -189,7 +194,7 @@ def open_collection(collection: Collection, raw: Raw, fitted: Fitted) -> Task:
         .sort("q", "d")
     )
     rows = numbered.select("q", "d").to_numpy().astype(np.int32)
-    grades = numbered["grade"].to_numpy().astype(np.int8)
+    grades = numbered["grade"].to_numpy()
     good = grades > 0
     if not good.any():
         raise BadInput(

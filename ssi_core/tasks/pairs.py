@@ -88,7 +88,7 @@ def write_pairs(directory: Path, rows: Int32, sides: Sides) -> dict[str, int]:
 def load_pairs(directory: Path, side: str) -> Pairs:
     """Load the pairs of a side, all of weight and grade 1."""
     rows = store.load_array(directory / f"{side}.npy")
-    return Pairs(rows, np.ones(len(rows), np.float32), np.ones(len(rows), np.int8))
+    return Pairs(rows, np.ones(len(rows), np.float32), np.ones(len(rows), np.float32))
 
 
 def follow(query: Int32, source: Int32, links: Int32) -> Int32:

@@ -50,7 +50,7 @@ def write_pairs_of(
         np.save(directory / f"{side}_weight.npy", (weight / mean).astype(np.float32))
         if graded:
             grade = (side_sums["grade"].fill_null(1) + 0.5).floor().clip(lower_bound=1)
-            np.save(directory / f"{side}_grade.npy", grade.to_numpy().astype(np.int8))
+            np.save(directory / f"{side}_grade.npy", grade.to_numpy().astype(np.float32))
         counts[side] = len(side_sums)
     return counts
 
@@ -77,7 +77,7 @@ def load_weighted_pairs(directory: Path, side: str) -> Pairs:
             f"{directory}: {len(weight)} weights of {len(rows)} pairs. {files.MAKE_AGAIN}"
         )
     place = directory / f"{side}_grade.npy"
-    grade = store.load_array(place) if place.exists() else np.ones(len(rows), np.int8)
+    grade = store.load_array(place) if place.exists() else np.ones(len(rows), np.float32)
     if grade.shape != (len(rows),):
         raise BadInput(f"{directory}: {len(grade)} grades of {len(rows)} pairs. {files.MAKE_AGAIN}")
     return Pairs(rows, weight, grade)

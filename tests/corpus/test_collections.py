@@ -62,6 +62,7 @@ def test_cranfield_counts_its_queries_and_grades_backwards(tmp_path):
     assert made.counts == {
         "documents": 3, "queries": 3, "judged_queries": 2,
         "judgements": 4, "judgements_not_relevant": 1, "judgements_found": 7,
+        "gains": {"0": 0, "1": 1, "3": 3, "4": 4},
     }  # fmt: skip
     assert dict(made.skipped) == {
         "judgement_duplicate": 1, "judgement_of_unknown_document": 1,

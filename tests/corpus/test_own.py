@@ -13,6 +13,7 @@ from ssi_core.corpus.collections import ingest_collection
 from ssi_core.corpus.folder import ingest_folder, read_page
 from ssi_core.corpus.table import ingest_table
 from ssi_core.corpus.trec import ingest_trec, read_topics
+from ssi_core.tasks.judged import read_judgements
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import judged_pairs
@@ -413,7 +414,7 @@ def trec(tmp_path):
     (tmp_path / "docs.gz").write_bytes(gzip.compress(TREC.encode()))
     (tmp_path / "topics").write_text(TOPICS)
     (tmp_path / "qrels").write_text(
-        "51 0 FT911-3 2\n51 0 FT911-4 0\n52 0 FT911-4 1\n52 0 FT911-3 -1\n53 0 FT911-3 1\n"
+        "51 0 FT911-3 2\n51 0 FT911-4 0\n52 0 FT911-4 0.5\n52 0 FT911-3 -1\n53 0 FT911-3 1\n"
     )
     return tmp_path
 
@@ -434,9 +435,22 @@ def test_files_of_trec(trec):
     ]
     judgements = judged_pairs(artefact.path)
     assert judgements.rows() == [
-        ("51", "FT911-3", 2), ("51", "FT911-4", 0), ("52", "FT911-4", 1),
+        ("51", "FT911-3", 2), ("51", "FT911-4", 0), ("52", "FT911-4", 0.5),
     ]  # fmt: skip
     assert artefact.skipped == {"judgement_negative": 1, "judgement_unknown_query": 1}
+    assert artefact.counts["gains"] == {"0": 0, "0.5": 0.5, "2": 2}
+
+
+def test_a_scale_beyond_four_is_brought_to_it_and_the_grades_are_kept(trec):
+    (trec / "qrels").write_text("51 0 FT911-3 10\n51 0 FT911-4 0\n52 0 FT911-4 5\n")
+    files = ([trec / "docs.gz"], trec / "topics", trec / "qrels")
+    artefact = ingest_trec(*files, trec / "out")
+    assert judged_pairs(artefact.path)["grade"].to_list() == [10, 0, 5]
+    assert artefact.counts["gains"] == {"0": 0, "5": 2, "10": 4}
+    assert read_judgements(open_collection(artefact.path))["grade"].to_list() == [4, 0, 2]
+    (trec / "qrels").write_text("51 0 FT911-3 nan\n")
+    with pytest.raises(BadInput, match="line 1 is '51 0 FT911-3 nan', expected a query"):
+        ingest_trec(*files, trec / "other")
 
 
 def test_topics_may_be_lines(tmp_path):

@@ -29,7 +29,7 @@ def random_task(rng, queries=12, documents=20, pool=None, levels=4):
     side = rng.choice(5, (queries, documents), p=[0.1, 0.1, 0.15, 0.5, 0.15])
     side[rng.integers(queries)] = 3
     pairs = [Pairs.of(np.argwhere(side == s)) for s in range(3)]
-    grades = [Pairs(p.rows, p.weight, rng.integers(1, 4, len(p)).astype(np.int8)) for p in pairs]
+    grades = [Pairs(p.rows, p.weight, rng.integers(1, 4, len(p)).astype(np.float32)) for p in pairs]
     exclude = sparse.csr_array(rng.random((queries, documents)) < 0.1)
     pools = [None, None]
     if pool is not None:

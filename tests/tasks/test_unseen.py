@@ -90,7 +90,7 @@ def test_a_model_that_knows_documents_alone_has_nothing_to_say_of_others(task_di
 def collection(tmp_path_factory):
     """Six documents are relevant to each of three queries, and two judged not to be."""
     judgements = [(f"q{q}", f"d{q + 8 * k}", grade) for q in range(3) for k, grade in
-                  enumerate((3, 1, 0, 2, 0, 1, 1, 2))]  # fmt: skip
+                  enumerate((3, 1, 0, 2, 0, 0.5, 1, 2))]  # fmt: skip
     place = tmp_path_factory.mktemp("collection")
     return write_collection(place / "corpus", [*judgements, ("q5", "d1", 0)])
 
@@ -112,7 +112,7 @@ def test_a_collection_is_ranked_whole_and_measured_by_grades(collection, fitted,
 
     _, qrels = write_trec(fitted, task, tmp_path)
     lines = [line.split() for line in qrels.read_text().splitlines()]
-    said = {(q, d, int(grade)) for q, _, d, grade in lines}
+    said = {(q, d, float(grade)) for q, _, d, grade in lines}
     judgements = judged_pairs(collection).rows()
     assert said == {row for row in judgements if row[0] != "q5"}
 

@@ -27,7 +27,7 @@ MODELS = [
 def weighted(weights):
     n = len(weights)
     rows = np.column_stack([np.arange(n), np.arange(n)[::-1]]).astype(np.int32)
-    return Pairs(rows, np.array(weights, np.float32), np.ones(n, np.int8))
+    return Pairs(rows, np.array(weights, np.float32), np.ones(n, np.float32))
 
 
 @given(st.lists(st.floats(2**-7, 64), min_size=1, max_size=40))
@@ -123,8 +123,8 @@ def test_what_weights_take_is_said_before(task):
     n = 200_000
     rows = np.repeat(task.train.rows, 1 + n // len(task.train), axis=0)[:n]
     weight = np.random.default_rng(0).exponential(size=n).astype(np.float32)
-    alike = replace(task, train=Pairs(rows, np.ones(n, np.float32), np.ones(n, np.int8)))
-    uneven = replace(task, train=Pairs(rows, weight, np.ones(n, np.int8)))
+    alike = replace(task, train=Pairs(rows, np.ones(n, np.float32), np.ones(n, np.float32)))
+    uneven = replace(task, train=Pairs(rows, weight, np.ones(n, np.float32)))
     more = Bilinear().cost(uneven).memory - Bilinear().cost(alike).memory
     tracemalloc.start()
     kept = by_weight(uneven.train)

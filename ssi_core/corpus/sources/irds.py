@@ -6,6 +6,7 @@ MacAvaney et al. (2021), Simplified data wrangling with ir_datasets.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 _SIDES = {"train": "train", "dev": "valid", "valid": "valid", "validation": "valid", "test": "test"}
 """Last part of the name of a part of a set -> side of the split that the publisher has fixed."""
 _ROWS = 5000
-_LARGEST = 127  # grade
 
 
 class IrDatasets(Source):
@@ -209,12 +209,12 @@ def _judgements(name: str, side: str, part: Any) -> pl.DataFrame:
 
     rows, meanings = [], part.qrels_defs()
     for one in part.qrels_iter():
-        if not -_LARGEST <= one.relevance <= _LARGEST:
+        if not math.isfinite(one.relevance):
             raise BadInput(
                 f"{name}: query {one.query_id!r}, document {one.doc_id!r}: the grade is "
-                f"{one.relevance}, expected a whole number to {_LARGEST}. Repair the data."
+                f"{one.relevance}, expected a number. Repair the data."
             )
         grade = max(one.relevance, 0) if one.relevance in meanings else one.relevance
         rows.append((one.query_id, one.doc_id, grade, side))
-    schema = {"query": pl.String, "document": pl.String, "grade": pl.Int8, "side": pl.String}
+    schema = {"query": pl.String, "document": pl.String, "grade": pl.Float32, "side": pl.String}
     return pl.DataFrame(rows, schema=schema, orient="row")

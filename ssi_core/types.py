@@ -6,7 +6,7 @@ Identifiers are strings outside and row numbers (int32) inside. Fractions are in
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -93,12 +93,15 @@ class Texts:
         View name -> `TextMatrix` of n rows.
     views : mapping
         View name -> the `View` that made the matrix.
+    test_only : int32
+        Rows of texts that training is not given, ascending (`tasks.cold`); `take` forgets them.
     """
 
     ids: pl.Series
     titles: pl.Series
     matrices: Mapping[str, TextMatrix]
     views: Mapping[str, View]
+    test_only: Int32 = field(default_factory=lambda: np.empty(0, np.int32))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -137,16 +140,67 @@ class _Rows(Mapping[str, TextMatrix]):
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """Relevant pairs: int32 (n, 2) of (query row, document row), sorted by query, then document.
+class Judged:
+    """Lists of documents for queries, each document with a grade: judged ones, or what was shown.
 
-    ``weight`` and ``grade`` are float32 (n,), both 1 where nothing else is known. A grade is a
-    level of relevance above 0, at most 4: the gain of a document is ``2^grade - 1``.
+    Attributes
+    ----------
+    query : int32 (n,)
+        Row of the query of each list, ascending; a query may have several lists, or none.
+    start : int64 (n + 1,)
+        The documents of list i are ``documents[start[i]:start[i + 1]]``.
+    documents : int32
+        Rows of documents.
+    grade : float32
+        Aligned to ``documents``: 0 for what is not relevant, or was shown and not clicked.
+    """
+
+    query: Int32 = field(default_factory=lambda: np.empty(0, np.int32))
+    start: Int64 = field(default_factory=lambda: np.zeros(1, np.int64))
+    documents: Int32 = field(default_factory=lambda: np.empty(0, np.int32))
+    grade: Float32 = field(default_factory=lambda: np.empty(0, np.float32))
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    @property
+    def rows(self) -> Int32:
+        """Query and document of each grade, int32 (grades, 2)."""
+        owner = np.repeat(self.query, np.diff(self.start))
+        return np.column_stack([owner, self.documents]).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Relevant pairs of one side of a split, and what else was judged or shown there.
+
+    Attributes
+    ----------
+    rows : int32 (n, 2)
+        Query row and document row, sorted by query, then document.
+    weight, grade : float32 (n,)
+        1 where nothing else is known. A grade is a level of relevance above 0, at most 4: the gain
+        of a document is ``2^grade - 1``.
+    not_relevant : int32 (m, 2)
+        Pairs that were judged and are not relevant: candidates like any other, and grade 0 in
+        qrels.
+    shown : Judged
+        Documents beside which others were clicked. On a side to measure, a list for each event. In
+        training, what d- may be drawn from: with weights "clicks" what was not clicked, as often as
+        this happened; with "shown" all, as often as they were shown; with "relevance" all, each
+        once.
+    weighing : Weights
+        What the weights are. "clicks": sums of clicks; "relevance": estimates of the pairs'
+        relevance; "shown": relevance times showings. Documents come out in the order of ``weight /
+        (how often a document is drawn as d-)``, which is that of the relevance.
     """
 
     rows: Int32
     weight: Float32
     grade: Float32
+    not_relevant: Int32 = field(default_factory=lambda: np.empty((0, 2), np.int32))
+    shown: Judged = field(default_factory=Judged)
+    weighing: Weights = "clicks"
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -158,52 +212,10 @@ class Pairs:
         n = len(unique)
         return cls(unique, np.ones(n, np.float32), np.ones(n, np.float32))
 
-
-@dataclass(frozen=True)
-class Slates:
-    """Impressions: the documents that n events showed, and which of them were clicked.
-
-    Attributes
-    ----------
-    query : int32 (n,)
-        Row of the query, ascending.
-    start : int64 (n + 1,)
-        The documents of event i are ``shown[start[i]:start[i + 1]]``.
-    shown : int32
-        Rows of documents.
-    clicked : bool
-        Aligned to ``shown``; at least one of each event.
-    """
-
-    query: Int32
-    start: Int64
-    shown: Int32
-    clicked: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.query)
-
-
-@dataclass(frozen=True)
-class Shown:
-    """Documents that were shown to queries in training, from which d- may be drawn.
-
-    With weights "clicks" those that were not clicked, as often as this happened; with "shown" all,
-    as often as they were shown; with "relevance" all, each once.
-
-    Attributes
-    ----------
-    start : int64 (queries + 1,)
-        Those of query i are ``documents[start[i]:start[i + 1]]``.
-    documents : int32
-        Rows of documents.
-    distinct : bool
-        No document is twice in a list.
-    """
-
-    start: Int64
-    documents: Int32
-    distinct: bool = False
+    def take(self, kept: Any) -> Pairs:
+        """Return the side with some of its relevant pairs."""
+        rows, weight, grade = self.rows[kept], self.weight[kept], self.grade[kept]
+        return replace(self, rows=rows, weight=weight, grade=grade)
 
 
 @dataclass(frozen=True)
@@ -229,28 +241,8 @@ class Task:
     folds : sequence of Task
         The same queries divided otherwise, each of which is tested in one fold; empty where there
         is one division only. The sides above are those of the first fold.
-    cold : int32 array or None
-        Document rows that training never sees, ascending; None: there are none. See
-        `tasks.cold.training_part`.
-    slates : mapping
-        Side ("valid", "test") -> `Slates`; empty where nothing is known of what was shown.
-    shown : Shown or None
-        What training may learn to rank below; None: any document.
     subsets : mapping
         Name -> int32 (n, 2), pairs of a slice of its own; see `evaluation.slices`.
-    not_relevant : int32 (n, 2)
-        Pairs that were judged and are not relevant: candidates like any other, and grade 0 in
-        qrels.
-    weights : Weights
-        What the weights of pairs are. "clicks": sums of clicks; "relevance": estimates of the
-        pairs' relevance; "shown": relevance times showings. Documents come out in the order of
-        ``weight / (how often a document is drawn as d-)``: this is the relevance where distinct
-        documents meet "relevance", or showings meet "shown".
-
-    Raises
-    ------
-    ValueError
-        The weights and ``shown`` do not go together: showings divide twice, or not at all.
     """
 
     queries: Texts
@@ -264,26 +256,8 @@ class Task:
     valid_pool: Int32 | None = None
     auxiliary: Mapping[str, Task] = field(default_factory=dict)
     folds: Sequence[Task] = ()
-    cold: Int32 | None = None
-    slates: Mapping[str, Slates] = field(default_factory=dict)
-    shown: Shown | None = None
     subsets: Mapping[str, Int32] = field(default_factory=dict)
-    not_relevant: Int32 = field(default_factory=lambda: np.empty((0, 2), np.int32))
     path: Path | None = None
-    weights: Weights = "clicks"
-
-    def __post_init__(self) -> None:
-        if self.shown is None or self.weights == "clicks":
-            return
-        if self.shown.distinct != (self.weights == "relevance"):
-            fault, wanted = {
-                "relevance": ("divide by the showings twice", "distinct documents"),
-                "shown": ("do not divide by the showings", "a document for each showing"),
-            }[self.weights]
-            raise ValueError(
-                f"weights={self.weights!r} and shown.distinct={self.shown.distinct} {fault}: "
-                f"expected {wanted} in shown"
-            )
 
 
 class Through(Protocol):

@@ -31,7 +31,7 @@ from ssi_core.evaluation.measures import (
 )
 from ssi_core.evaluation.popularity import Popularity
 from ssi_core.evaluation.scorer import Scorer, length, refuse_nan, score_pairs, take
-from ssi_core.evaluation.slates import of_queries, pairs_of, slate_measures
+from ssi_core.evaluation.slates import of_queries, slate_measures
 from ssi_core.types import (
     Fitted,
     Float32,
@@ -242,8 +242,8 @@ def evaluate(
     chosen = candidates(task, side, queries, seed)
     query, relevant, irrelevant = draw_tuples(task, side, tuples, seed)
     query_rows = np.union1d(chosen.queries, query)
-    events = of_queries(task.slates[side], chosen.queries) if side in task.slates else None
-    shown = np.zeros((0, 2), np.int32) if events is None else pairs_of(events)
+    events = of_queries(getattr(task, side).shown, chosen.queries)
+    shown = events.rows
     others = np.concatenate([relevant, irrelevant, shown[:, 1]])
     document_rows = np.union1d(chosen.documents, others)
     tell(0.1, "embedding documents")
@@ -261,7 +261,7 @@ def evaluate(
     popularity = Popularity(task, chosen)
     ranks = rank(score, chosen, popularity.look)
     values = {name: measure(ranks) for name, measure in MEASURES.items()} | popularity.per_query()
-    if events is not None:
+    if len(events):
         rows = np.searchsorted(query_rows, shown[:, 0]), np.searchsorted(document_rows, shown[:, 1])
         scores = score_pairs(
             vectors, documents, np.column_stack(rows).astype(np.int32), threads=threads

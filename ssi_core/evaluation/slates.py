@@ -22,7 +22,7 @@ from ssi_core.evaluation.measures import (
     rank_loss,
 )
 from ssi_core.evaluation.scorer import score_pairs
-from ssi_core.types import Fitted, Float32, Float64, Int32, Int64, Slates, Task
+from ssi_core.types import Fitted, Float32, Float64, Int32, Int64, Judged, Task
 
 _OF_EVENTS: Mapping[str, Callable[[Ranks], Float64]] = {
     "slate_rank_loss": rank_loss,
@@ -36,35 +36,30 @@ PER_QUERY = (*MEASURES, *popularity.PER_QUERY, *SLATE_MEASURES)
 """Measures that have a value for each query."""
 
 
-def of_queries(slates: Slates, queries: Int32) -> Slates:
-    """Return the events of some queries, ascending."""
-    kept = np.isin(slates.query, queries)
-    length = np.diff(slates.start)
+def of_queries(lists: Judged, queries: Int32) -> Judged:
+    """Return the lists of some queries, ascending."""
+    kept = np.isin(lists.query, queries)
+    length = np.diff(lists.start)
     shown = np.repeat(kept, length)
     start = np.concatenate([[0], np.cumsum(length[kept])])
-    return Slates(slates.query[kept], start, slates.shown[shown], slates.clicked[shown])
+    return Judged(lists.query[kept], start, lists.documents[shown], lists.grade[shown])
 
 
-def pairs_of(slates: Slates) -> Int32:
-    """Return (query, document) of all that was shown, int32 (shown, 2)."""
-    owner = np.repeat(slates.query, np.diff(slates.start))
-    return np.column_stack([owner, slates.shown]).astype(np.int32)
-
-
-def ranks_of(slates: Slates, scores: Float32) -> Ranks:
+def ranks_of(slates: Judged, scores: Float32) -> Ranks:
     """Rank what was clicked in each slate; equal scores are ordered by document row.
 
     Parameters
     ----------
-    slates : Slates
+    slates : Judged
         Of n events.
     scores : float32
-        Aligned to ``slates.shown``; NaN ranks last.
+        Aligned to ``slates.documents``; NaN ranks last.
     """
     scores = np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
     event = np.repeat(np.arange(len(slates)), np.diff(slates.start))
-    order = np.lexsort((slates.shown, -scores, event))
-    of, value, clicked = event[order], scores[order], slates.clicked[order]
+    order = np.lexsort((slates.documents, -scores, event))
+    of, value, grade = event[order], scores[order], slates.grade[order]
+    clicked = grade > 0
     place = np.arange(len(order)) - slates.start[of]
     # A group holds what scores alike in one slate.
     first = np.ones(len(order), np.bool_)
@@ -79,16 +74,15 @@ def ranks_of(slates: Slates, scores: Float32) -> Ranks:
     start = np.concatenate([[0], np.cumsum(relevant)])
     irrelevant = np.diff(slates.start) - relevant
     rank: Int64 = place[clicked] + 1
-    grade = np.ones(len(rank), np.float32)
-    return Ranks(start, rank, above[clicked], tied[clicked], grade, irrelevant)
+    return Ranks(start, rank, above[clicked], tied[clicked], grade[clicked], irrelevant)
 
 
-def slate_measures(slates: Slates, scores: Float32, queries: Int32) -> Mapping[str, Float64]:
+def slate_measures(slates: Judged, scores: Float32, queries: Int32) -> Mapping[str, Float64]:
     """Measure each of some queries by its events.
 
     Parameters
     ----------
-    slates : Slates
+    slates : Judged
         Events of these queries only, at least one of each.
     scores : float32 array
         See `ranks_of`.
@@ -127,12 +121,13 @@ class SlateValidator:
     def __init__(
         self, task: Task, side: str, queries: int = 500, seed: int = 0, *, threads: int = 1
     ) -> None:
-        chosen = np.unique(task.slates[side].query)
+        slates: Judged = getattr(task, side).shown
+        chosen = np.unique(slates.query)
         if queries < len(chosen):
             draw = np.random.default_rng(seed)
             chosen = np.sort(draw.choice(chosen, queries, replace=False))
-        self._slates, self._chosen = of_queries(task.slates[side], chosen), chosen
-        pairs = pairs_of(self._slates)
+        self._slates, self._chosen = of_queries(slates, chosen), chosen
+        pairs = self._slates.rows
         documents, column = np.unique(pairs[:, 1], return_inverse=True)
         row = np.searchsorted(chosen, pairs[:, 0])
         self._rows = np.column_stack([row, column]).astype(np.int32)

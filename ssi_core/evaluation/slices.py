@@ -7,7 +7,7 @@ irrelevant candidates; queries without a pair in the slice do not count.
 ===============================  ==================================================================
 ``warm``                         the document is relevant to some query in training
 ``negative_only``                it is not: training draws it as d- only
-``cold``                         training never sees it (`Task.cold`)
+``cold``                         training never sees it (`Texts.test_only`)
 ``reciprocal``, ``one_way``      the document links back to the query in training, or not
 ``frequent``, ``rare``           the document is one of the most linked ones that together have half
                                  of the training pairs, or not
@@ -61,8 +61,7 @@ def masks(task: Task, query: Int32, document: Int32, words: Int64) -> dict[str, 
     """
     links = np.bincount(task.train.rows[:, 1], minlength=len(task.documents))
     unseen = np.zeros(len(task.documents), bool)
-    if task.cold is not None:
-        unseen[task.cold] = True
+    unseen[task.documents.test_only] = True
     cold, linked = unseen[document], links[document] > 0
     often = links[document] >= _half_have(links)
     _, first = np.unique(query, return_index=True)

@@ -17,7 +17,7 @@ from ssi_core.evaluation.candidates import Candidates, Side, candidates
 from ssi_core.evaluation.evaluate import blocks
 from ssi_core.evaluation.measures import count
 from ssi_core.evaluation.scorer import Scorer, take
-from ssi_core.types import Fitted, Float32, Int64, Task
+from ssi_core.types import Fitted, Float32, Int64, Pairs, Task
 
 RUN, QRELS = "run.trec", "qrels.trec"
 
@@ -107,7 +107,7 @@ def write_trec(
                     }
                 )
 
-    relevant, (judged_queries, judged) = chosen.relevant, _not_relevant(task, chosen)
+    relevant, (judged_queries, judged) = chosen.relevant, _not_relevant(getattr(task, side), chosen)
     query = np.concatenate([np.repeat(np.arange(len(relevant)), relevant.lengths), judged_queries])
     document = np.concatenate([relevant.items, judged])
     grade = np.concatenate([chosen.grade, np.zeros(len(judged_queries), np.float32)])
@@ -127,9 +127,9 @@ def write_trec(
     return directory / RUN, directory / QRELS
 
 
-def _not_relevant(task: Task, chosen: Candidates) -> tuple[Int64, Int64]:
+def _not_relevant(pairs: Pairs, chosen: Candidates) -> tuple[Int64, Int64]:
     """Places of the queries and of the candidates of pairs that were judged not relevant."""
-    rows = task.not_relevant
+    rows = pairs.not_relevant
     rows = rows[np.isin(rows[:, 0], chosen.queries) & np.isin(rows[:, 1], chosen.documents)]
     query = np.searchsorted(chosen.queries, rows[:, 0])
     return query, np.searchsorted(chosen.documents, rows[:, 1])

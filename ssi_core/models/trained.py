@@ -69,7 +69,7 @@ class Trained(Model):
         Documents d- that are tried for a pair until one violates the margin.
     against : str
         "random": d- is any document. "shown": d- is one that was shown to the query, where the task
-        knows what was shown (`types.Shown`); validation is then on slates. A task whose weights are
+        knows what was shown (`Pairs.shown`); validation is then on slates. A task whose weights are
         relevance times showings needs "shown".
     warp : bool
         Multiply the rate of a step by ``L(floor((Y - 1) / n))``, ``L(k) = 1 + 1/2 + ... + 1/k``,
@@ -133,12 +133,12 @@ class Trained(Model):
         """Refuse a task whose pairs this cannot be learnt from."""
         if len(task.train) == 0:
             raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
-        if self.against == "shown" and task.shown is None:
+        if self.against == "shown" and not len(task.train.shown):
             raise BadInput(
                 f"task {task.path}: against = 'shown' needs to know what was shown; a task of "
                 "clicks does, others do not. Learn against 'random' documents."
             )
-        if self.against == "random" and task.weights == "shown":
+        if self.against == "random" and task.train.weighing == "shown":
             raise BadInput(
                 f"task {task.path}: its weights are relevance times showings (--clicks inverse). "
                 "Against 'random' documents they teach what was shown most. Learn against 'shown', "
@@ -227,7 +227,7 @@ class Training(Generic[T]):
         """Rank loss of parameters on one side of the split; on its slates where there are some."""
         queries, threads = self.model.validation_queries, self._threads
         validator: Validator | SlateValidator
-        if on_slates and side in task.slates:
+        if on_slates and len(getattr(task, side).shown):
             validator = SlateValidator(task, side, queries, threads=threads)
         else:
             validator = Validator(task, side, queries, threads=threads)

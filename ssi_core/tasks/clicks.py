@@ -205,7 +205,7 @@ class _Events:
         if exposure is not None:
             distinct = self.weights == "relevance"
             counts["shown_pairs" if distinct else "showings"] = write_exposed(
-                self.path, exposure, queries, distinct=distinct
+                self.path, rows, exposure, queries, distinct=distinct
             )
             return
         only_first = _rule(self.making.collection) == "first"

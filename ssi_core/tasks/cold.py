@@ -25,9 +25,10 @@ def without_cold(task: Task) -> Task:
     No pair, no d-, no place among the candidates of validation. Without cold documents it is the
     task itself.
     """
-    if task.cold is None or not len(task.cold):
+    cold = task.documents.test_only
+    if not len(cold):
         return task
-    kept = np.setdiff1d(np.arange(len(task.documents)), task.cold)
+    kept = np.setdiff1d(np.arange(len(task.documents)), cold)
     number = np.full(len(task.documents), -1, np.int32)
     number[kept] = np.arange(len(kept), dtype=np.int32)
     whole = task.documents
@@ -43,14 +44,13 @@ def without_cold(task: Task) -> Task:
         exclude=task.exclude[kept][:, kept],
         pool=_rows(task.pool, number),
         valid_pool=_rows(task.valid_pool, number),
-        cold=None,
     )
 
 
 def _pairs(pairs: Pairs, number: Int32) -> Pairs:
     rows = number[pairs.rows]
     kept = (rows >= 0).all(axis=1)
-    return Pairs(rows[kept], pairs.weight[kept], pairs.grade[kept])
+    return replace(pairs.take(kept), rows=rows[kept])
 
 
 def _rows(rows: Int32 | None, number: Int32) -> Int32 | None:

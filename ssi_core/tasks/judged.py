@@ -27,7 +27,7 @@ from ssi_core.tasks.queries import load_queries, write_exclude, write_queries
 from ssi_core.tasks.split import VALID, hash_titles, side_of_documents
 from ssi_core.tasks.unseen import Raw, both_sides
 from ssi_core.text.tokenizer import tokenize
-from ssi_core.types import BadInput, Fitted, Int32, Pairs, Task, Texts
+from ssi_core.types import BadInput, Fitted, Float32, Int32, Pairs, Task, Texts
 from ssi_core.views.text_view import TextView
 from ssi_core.views.tfidf import COUNTS, Weighting
 
@@ -206,12 +206,15 @@ def open_collection(collection: Collection, raw: Raw, fitted: Fitted) -> Task:
         documents=documents,
         train=Pairs.of(()),
         valid=Pairs.of(()),
-        test=Pairs(rows[good], np.ones(int(good.sum()), np.float32), grades[good]),
+        test=replace(_graded(rows, grades).take(good), not_relevant=rows[~good]),
         exclude=sparse.csr_array((len(queries), len(documents)), dtype=np.bool_),
         key=collection.key,
-        not_relevant=rows[~good],
         path=collection.path,
     )
+
+
+def _graded(rows: Int32, grades: Float32) -> Pairs:
+    return Pairs(rows, np.ones(len(rows), np.float32), grades)
 
 
 def is_judged(path: Path) -> bool:
@@ -229,17 +232,15 @@ def open_judged(task: Task, path: Path, seed: int, *, given: bool = False) -> Ta
     auxiliary = {TITLES: _titles(task, path / TITLES, seed)}
     with files.reading(place):
         of_pairs = fold[rows[:, 0]]
-
-    def pairs(mask: NDArray[np.bool_]) -> Pairs:
-        return Pairs(rows[mask], np.ones(int(mask.sum()), np.float32), grades[mask])
+    pairs = _graded(rows, grades)
 
     def sides(test: int) -> Task:
         valid = (test + 1) % FOLDS
         return replace(
             task,
-            train=pairs(~np.isin(of_pairs, (test, valid))),
-            valid=pairs(of_pairs == valid),
-            test=pairs(of_pairs == test),
+            train=pairs.take(~np.isin(of_pairs, (test, valid))),
+            valid=pairs.take(of_pairs == valid),
+            test=pairs.take(of_pairs == test),
             auxiliary=auxiliary,
             key=f"{task.key} fold {test}",
         )

@@ -100,7 +100,7 @@ def write_keyword_queries(
         So many draws do not fit into memory or on the disk.
     """
     # Copies, because the files that they are mapped from are written over.
-    rows = {side: np.array(load_pairs(path / "pairs", side).rows) for side in SIDES}
+    rows = {side: np.array(load_pairs(path, side).rows) for side in SIDES}
     pairs = len(rows["train"]) * draws
     queries = len(np.unique(rows["train"][:, 0])) * draws
     require(

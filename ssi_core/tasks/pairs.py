@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core import store
+from ssi_core import files, store
+from ssi_core.tasks.layout import PAIRS, SHOWN
 from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_rows
-from ssi_core.types import BadInput, Int32, Int64, Pairs
+from ssi_core.types import BadInput, Float32, Int32, Int64, Judged, Pairs, Weights
 
 
 def link_rows(parts: Iterable[pl.DataFrame], ids: pl.Series, where: Path) -> Int32:
@@ -85,10 +87,35 @@ def write_pairs(directory: Path, rows: Int32, sides: Sides) -> dict[str, int]:
     return {name: int(np.count_nonzero(sides == side)) for side, name in enumerate(SIDES)}
 
 
-def load_pairs(directory: Path, side: str) -> Pairs:
-    """Load the pairs of a side, all of weight and grade 1."""
-    rows = store.load_array(directory / f"{side}.npy")
-    return Pairs(rows, np.ones(len(rows), np.float32), np.ones(len(rows), np.float32))
+def load_pairs(path: Path, side: str, weighing: Weights = "clicks") -> Pairs:
+    """Load a side of a task directory: its pairs, and what was shown there."""
+    place = path / PAIRS
+    rows = store.load_array(place / f"{side}.npy")
+    weight, grade = (_of_pairs(place / f"{side}_{name}.npy", rows) for name in ("weight", "grade"))
+    return Pairs(rows, weight, grade, shown=load_lists(path / SHOWN / side), weighing=weighing)
+
+
+def _of_pairs(place: Path, rows: Int32) -> Float32:
+    """Load a number for each pair; 1 where there is no file."""
+    if not place.exists():
+        return np.ones(len(rows), np.float32)
+    numbers: Float32 = store.load_array(place)
+    if numbers.shape != (len(rows),):
+        raise BadInput(f"{place}: {len(numbers)} numbers of {len(rows)} pairs. {files.MAKE_AGAIN}")
+    return numbers
+
+
+def write_lists(place: Path, lists: Judged) -> None:
+    """Write lists of documents for queries."""
+    place.mkdir(parents=True)
+    for one in fields(lists):
+        np.save(place / f"{one.name}.npy", getattr(lists, one.name))
+
+
+def load_lists(place: Path) -> Judged:
+    """Open lists of documents for queries; none where nothing was shown."""
+    names = [one.name for one in fields(Judged)]
+    return Judged(*(store.load_array(place / f"{name}.npy") for name in names if place.exists()))
 
 
 def follow(query: Int32, source: Int32, links: Int32) -> Int32:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core.tasks.split import hash_titles, mix
-from ssi_core.types import BadInput, Pairs, Task
+from ssi_core.types import BadInput, Task
 
 
 def share_of_pairs(task: Task, share: float) -> Task:
@@ -32,7 +32,7 @@ def share_of_pairs(task: Task, share: float) -> Task:
         return task
     queries = hash_titles(task.queries.ids.cast(pl.String), 0, b"share query", "queries")
     documents = hash_titles(task.documents.ids.cast(pl.String), 0, b"share document", "documents")
-    rows, weight, grade = task.train.rows, task.train.weight, task.train.grade
+    rows = task.train.rows
     places = mix(queries[rows[:, 0]] ^ mix(documents[rows[:, 1]]))
     kept = (places >> np.uint64(11)) * 2.0**-53 < share
     if not kept.any():
@@ -40,4 +40,4 @@ def share_of_pairs(task: Task, share: float) -> Task:
             f"task {task.path}: none of its {len(rows)} training pairs is in a share of {share:g}. "
             "Take a larger share."
         )
-    return replace(task, train=Pairs(rows[kept], weight[kept], grade[kept]))
+    return replace(task, train=task.train.take(kept))

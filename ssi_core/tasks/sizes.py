@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ssi_core import files
-from ssi_core.types import BadInput, Int32, Int64, Task
+from ssi_core.types import BadInput, Int32, Judged, Task
 from ssi_core.views.text_view import TextView
 
 
@@ -33,24 +33,22 @@ def check_sizes(task: Task, where: Path) -> None:
                 f"{where}: the pairs {name!r} are not of {sizes[0]} queries and {sizes[1]} "
                 f"documents. {files.MAKE_AGAIN}"
             )
-    for name, slates in task.slates.items():
-        whole = _lists(slates.start, slates.shown, len(slates), sizes[1])
-        rows = not len(slates) or (slates.query.min() >= 0 and slates.query.max() < sizes[0])
-        if not whole or not rows or len(slates.clicked) != len(slates.shown):
+        if not _fit(pairs.shown, *sizes):
             raise BadInput(
-                f"{where}: the slates {name!r} are not of {sizes[0]} queries and {sizes[1]} "
+                f"{where}: what was shown ({name}) is not of {sizes[0]} queries and {sizes[1]} "
                 f"documents. {files.MAKE_AGAIN}"
             )
-    if task.shown and not _lists(task.shown.start, task.shown.documents, *sizes):
-        raise BadInput(
-            f"{where}: what was shown is not of {sizes[0]} queries and {sizes[1]} documents. "
-            f"{files.MAKE_AGAIN}"
-        )
 
 
-def _lists(start: Int64, items: Int32, rows: int, width: int) -> bool:
-    """Tell whether there is a list of numbers below ``width`` for each row."""
-    if len(start) != rows + 1 or start[0] != 0 or start[-1] != len(items):
+def _fit(lists: Judged, queries: int, documents: int) -> bool:
+    """Tell whether lists are of so many queries and documents."""
+    start, items = lists.start, lists.documents
+    if len(start) != len(lists) + 1 or start[0] != 0 or start[-1] != len(items):
         return False
-    rises = bool(np.all(np.diff(start) >= 0))
-    return rises and (not len(items) or bool(items.min() >= 0 and items.max() < width))
+    rises = bool(np.all(np.diff(start) >= 0) and np.all(np.diff(lists.query) >= 0))
+    inside = _below(lists.query, queries) and _below(items, documents)
+    return rises and inside and len(lists.grade) == len(items)
+
+
+def _below(rows: Int32, number: int) -> bool:
+    return not len(rows) or bool(rows.min() >= 0 and rows.max() < number)

@@ -7,14 +7,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ssi_core import files, store
 from ssi_core.kernels.relevance import estimate_relevance
+from ssi_core.tasks.layout import SHOWN
+from ssi_core.tasks.pairs import write_lists
 from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN
-from ssi_core.types import BadInput, Float64, Int32, Pairs, Shown, Slates, Weights
+from ssi_core.types import Float64, Judged
 
 _MOST_SHOWN = 20_000_000  # entries; counts of a log may add up to any number
-_SLATES, _SHOWN = "slates", "shown"
-_OF_SLATES = ("query", "start", "shown", "clicked")
 
 
 def write_pairs_of(
@@ -63,26 +62,6 @@ def _relevance(clicked: pl.DataFrame, exposure: pl.DataFrame) -> Float64:
     return estimate_relevance(clicks, looks.to_numpy(), mean)
 
 
-def are_weighted(directory: Path) -> bool:
-    """Tell whether the pairs in a directory have weights."""
-    return (directory / f"{SIDES[TRAIN]}_weight.npy").exists()
-
-
-def load_weighted_pairs(directory: Path, side: str) -> Pairs:
-    """Load the pairs of a side with their weights, and their grades where they have some."""
-    rows = store.load_array(directory / f"{side}.npy")
-    weight = store.load_array(directory / f"{side}_weight.npy")
-    if weight.shape != (len(rows),):
-        raise BadInput(
-            f"{directory}: {len(weight)} weights of {len(rows)} pairs. {files.MAKE_AGAIN}"
-        )
-    place = directory / f"{side}_grade.npy"
-    grade = store.load_array(place) if place.exists() else np.ones(len(rows), np.float32)
-    if grade.shape != (len(rows),):
-        raise BadInput(f"{directory}: {len(grade)} grades of {len(rows)} pairs. {files.MAKE_AGAIN}")
-    return Pairs(rows, weight, grade)
-
-
 def write_slates(
     path: Path, rows: pl.DataFrame, fixed: pl.DataFrame | None, side: int, *, apart: bool
 ) -> int:
@@ -115,24 +94,14 @@ def write_slates(
     slates = slates.join(earlier.select("q", "d").unique(), on=["q", "d"], how="anti")
     whole = slates.filter(pl.col("clicked").any().over(event)).sort("q", "event", "d")
     length = whole.group_by(event, maintain_order=True).len()
-    place = path / _SLATES / SIDES[side]
-    place.mkdir(parents=True)
-    start = np.concatenate([[0], np.cumsum(length["len"].to_numpy(), dtype=np.int64)])
-    np.save(place / "query.npy", length["q"].to_numpy().astype(np.int32))
-    np.save(place / "start.npy", start)
-    np.save(place / "shown.npy", whole["d"].to_numpy().astype(np.int32))
-    np.save(place / "clicked.npy", whole["clicked"].to_numpy())
+    lists = Judged(
+        length["q"].to_numpy().astype(np.int32),
+        np.concatenate([[0], np.cumsum(length["len"].to_numpy(), dtype=np.int64)]),
+        whole["d"].to_numpy().astype(np.int32),
+        whole["clicked"].to_numpy().astype(np.float32),
+    )
+    write_lists(path / SHOWN / SIDES[side], lists)
     return len(length)
-
-
-def load_slates(path: Path) -> dict[str, Slates]:
-    """Open the slates of a task, side by side; none where nothing was shown."""
-    places = {side: path / _SLATES / side for side in SIDES}
-    return {
-        side: Slates(*(store.load_array(place / f"{name}.npy") for name in _OF_SLATES))
-        for side, place in places.items()
-        if place.exists()
-    }
 
 
 def write_shown(
@@ -165,11 +134,7 @@ def write_shown(
         trained = train.select("q", "query").unique()
         left = trained.join(fixed, on="query").join(clicked, on=["q", "d"], how="anti")
         left = left.select("q", "d", times=1)
-    left = left.sort("q", "d")
-    times = left["times"].to_numpy()
-    query, document = (np.repeat(left[name].to_numpy(), times) for name in ("q", "d"))
-    _write_lists(path / _SHOWN, query, document, queries)
-    return len(document)
+    return _write_training(path, left.sort("q", "d").with_columns(grade=0.0), queries)
 
 
 def _few(times: pl.Series) -> pl.Series:
@@ -178,34 +143,43 @@ def _few(times: pl.Series) -> pl.Series:
     return (times * share).ceil().cast(pl.Int64)
 
 
-def write_exposed(path: Path, exposure: pl.DataFrame, queries: int, *, distinct: bool) -> int:
+def write_exposed(
+    path: Path, rows: pl.DataFrame, exposure: pl.DataFrame, queries: int, *, distinct: bool
+) -> int:
     """Write what was shown in training, clicked or not; returns how much it is.
 
     Parameters
     ----------
+    rows : DataFrame
+        q, d, side, clicked.
     exposure : DataFrame
         Side, q, d, shown.
     distinct : bool
         Each pair once; else as often as it was shown.
     """
-    train = exposure.filter(pl.col("side") == TRAIN).sort("q", "d")
-    times = 1 if distinct else train["shown"].to_numpy()
-    query, document = (np.repeat(train[name].to_numpy(), times) for name in ("q", "d"))
-    _write_lists(path / _SHOWN, query, document, queries)
+    in_training = pl.col("side") == TRAIN
+    clicked = rows.filter(in_training & pl.col("clicked")).select("q", "d", grade=1.0).unique()
+    train = exposure.filter(in_training).join(clicked, on=["q", "d"], how="left")
+    left = train.with_columns(
+        pl.col("grade").fill_null(0.0), times=1 if distinct else pl.col("shown")
+    )
+    return _write_training(path, left.sort("q", "d"), queries)
+
+
+def _write_training(path: Path, left: pl.DataFrame, queries: int) -> int:
+    """Write a list for each query, of rows that are sorted by q, d and repeated; return how many.
+
+    Parameters
+    ----------
+    left : DataFrame
+        q, d, times, grade.
+    """
+    times = left["times"].to_numpy()
+    query, document, grade = (
+        np.repeat(left[name].to_numpy(), times) for name in ("q", "d", "grade")
+    )
+    start = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=queries), dtype=np.int64)])
+    every = np.arange(queries, dtype=np.int32)
+    lists = Judged(every, start, document.astype(np.int32), grade.astype(np.float32))
+    write_lists(path / SHOWN / SIDES[TRAIN], lists)
     return len(document)
-
-
-def _write_lists(place: Path, query: Int32, document: Int32, queries: int) -> None:
-    place.mkdir()
-    counts = np.bincount(query, minlength=queries)
-    np.save(place / "start.npy", np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]))
-    np.save(place / "documents.npy", document.astype(np.int32))
-
-
-def load_shown(path: Path, weights: Weights = "clicks") -> Shown | None:
-    """Open what training may rank below a click; None where nothing is known of it."""
-    place = path / _SHOWN
-    if not place.exists():
-        return None
-    start, documents = (store.load_array(place / f"{name}.npy") for name in ("start", "documents"))
-    return Shown(start, documents, distinct=weights == "relevance")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from ssi_core import files, store
 from ssi_core.tasks.blind import without_test
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.judged import is_judged, open_judged
-from ssi_core.tasks.layout import COLD, DOCUMENTS, MATRICES, PAIRS, POOL, VALID_POOL, VIEW
+from ssi_core.tasks.layout import COLD, DOCUMENTS, MATRICES, POOL, VALID_POOL, VIEW
 from ssi_core.tasks.pairs import load_pairs
 from ssi_core.tasks.queries import load_exclude, load_queries
 from ssi_core.tasks.sizes import check_sizes
-from ssi_core.tasks.slates import are_weighted, load_shown, load_slates, load_weighted_pairs
 from ssi_core.tasks.spec import TaskSpec
 from ssi_core.tasks.split import SIDES, TEST, TRAIN, VALID
 from ssi_core.tasks.translations import MONOLINGUAL, open_translations
@@ -54,16 +54,13 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
         {name: store.load_csr(matrix_path(path / MATRICES, _plain(name))) for name in names},
         {name: _load_view(path, name, base) for name in names},
     )
-    none = [Pairs.of(())] * 3
-    load = load_weighted_pairs if are_weighted(path / PAIRS) else load_pairs
-    pairs = (
-        none
-        if judged
-        else [
-            load(path / PAIRS, side) if tested or side != SIDES[TEST] else Pairs.of(())
-            for side in SIDES
-        ]
-    )
+    if (path / COLD).exists():
+        documents = replace(documents, test_only=store.load_array(path / COLD))
+    pairs = [
+        Pairs.of(()) if judged or (side == SIDES[TEST] and not tested)
+        else load_pairs(path, side, weights)
+        for side in SIDES
+    ]  # fmt: skip
     task = Task(
         queries=load_queries(path, documents),
         documents=documents,
@@ -74,10 +71,6 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
         key=artefact.key,
         pool=_load_rows(path / POOL),
         valid_pool=_load_rows(path / VALID_POOL),
-        cold=_load_rows(path / COLD),
-        slates=load_slates(path),
-        shown=load_shown(path, weights),
-        weights=weights,
         path=path,
     )
     if judged:

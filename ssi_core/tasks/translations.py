@@ -220,7 +220,7 @@ def open_translations(task: Task, path: Path) -> Task:
         further[MATES] = replace(task, exclude=nothing)
     auxiliary = {}
     for name, one in further.items():
-        pairs = [load_pairs(path / name / PAIRS, side) for side in SIDES]
+        pairs = [load_pairs(path / name, side) for side in SIDES]
         auxiliary[name] = replace(
             one,
             train=pairs[TRAIN],

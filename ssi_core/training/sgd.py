@@ -43,7 +43,8 @@ def training_data(task: Task, view: str, diagonal_view: str) -> Data:
             seen[side, name] = csr(getattr(task, side).matrix(name))
         return seen[side, name]
 
-    shown = () if task.shown is None else (task.shown.start, task.shown.documents)
+    shown = task.train.shown
+    times = np.bincount(shown.query, np.diff(shown.start), len(task.queries))
     return Data.of(
         rows("queries", view),
         rows("documents", view),
@@ -52,7 +53,8 @@ def training_data(task: Task, view: str, diagonal_view: str) -> Data:
         by_weight(task.train),
         never.indptr.astype(np.int64),
         never.indices.astype(np.int32),
-        *shown,
+        np.concatenate([[0], np.cumsum(times)]).astype(np.int64),
+        shown.documents,
     )
 
 

@@ -10,10 +10,9 @@ from ssi_core.evaluation.slates import (
     SLATE_MEASURES,
     SlateValidator,
     of_queries,
-    pairs_of,
     slate_measures,
 )
-from ssi_core.types import Slates
+from ssi_core.types import Judged
 from tests.evaluation.toy import Lookup, random_task
 
 
@@ -27,7 +26,8 @@ def random_slates(rng, events=60, queries=8, documents=12):
     for one in clicked:
         one[rng.integers(len(one))] = True
     start = np.concatenate([[0], np.cumsum(sizes)])
-    return Slates(query, start, np.concatenate(shown).astype(np.int32), np.concatenate(clicked))
+    documents, grade = np.concatenate(shown), np.concatenate(clicked)
+    return Judged(query, start, documents.astype(np.int32), grade.astype(np.float32))
 
 
 def naive(documents, scores, clicked):
@@ -49,7 +49,7 @@ def test_measures_are_those_of_a_count_by_hand(seed):
     rng = np.random.default_rng(seed)
     slates = random_slates(rng)
     # Few values, so that there are ties.
-    scores = rng.integers(4, size=len(slates.shown)).astype(np.float32)
+    scores = rng.integers(4, size=len(slates.documents)).astype(np.float32)
     queries = np.unique(slates.query)
     found = slate_measures(slates, scores, queries)
     expected = []
@@ -57,15 +57,15 @@ def test_measures_are_those_of_a_count_by_hand(seed):
         each = []
         for event in np.flatnonzero(slates.query == query):
             part = slice(slates.start[event], slates.start[event + 1])
-            each.append(naive(slates.shown[part], scores[part], slates.clicked[part]))
+            each.append(naive(slates.documents[part], scores[part], slates.grade[part] > 0))
         expected.append(np.mean(each, axis=0))
     assert list(found) == list(SLATE_MEASURES)
     np.testing.assert_allclose(np.column_stack(list(found.values())), expected)
 
 
 def test_a_score_that_is_no_number_ranks_last():
-    slates = Slates(np.array([0], np.int32), np.array([0, 3]), np.array([1, 2, 3], np.int32),
-                    np.array([True, False, False]))  # fmt: skip
+    slates = Judged(np.array([0], np.int32), np.array([0, 3]), np.array([1, 2, 3], np.int32),
+                    np.array([1, 0, 0], np.float32))  # fmt: skip
     scores = np.array([np.nan, -5, -9], np.float32)
     found = slate_measures(slates, scores, np.array([0], np.int32))
     assert found["slate_rank_loss"].tolist() == [1.0]
@@ -76,8 +76,8 @@ def test_the_events_of_some_queries_are_whole():
     slates = random_slates(np.random.default_rng(0))
     some = of_queries(slates, np.array([1, 4], np.int32))
     assert set(some.query) == {1, 4}
-    both = np.column_stack([pairs_of(slates), slates.clicked])
-    kept = np.column_stack([pairs_of(some), some.clicked])
+    both = np.column_stack([slates.rows, slates.grade])
+    kept = np.column_stack([some.rows, some.grade])
     np.testing.assert_array_equal(kept, both[np.isin(both[:, 0], [1, 4])])
 
 
@@ -87,13 +87,13 @@ def test_a_report_has_the_measures_of_the_drawn_queries(dense):
     task = random_task(rng)
     asked = np.unique(task.test.rows[:, 0])
     slates = random_slates(rng, 100, 12, 20)
-    task = replace(task, slates={"test": slates})
+    task = replace(task, test=replace(task.test, shown=slates))
     report = evaluate(Lookup(dense), task, queries=5)
     drawn = report.per_query["query"].to_numpy()
     assert len(drawn) == 5 < len(asked)
     table = task.queries.matrix("counts").toarray()
     own = of_queries(slates, drawn)
-    pairs = pairs_of(own)
+    pairs = own.rows
     expected = slate_measures(own, table[pairs[:, 0], pairs[:, 1]].astype(np.float32), drawn)
     for name in SLATE_MEASURES:
         np.testing.assert_allclose(report.per_query[name], expected[name])
@@ -107,7 +107,7 @@ def test_a_validator_gives_the_loss_of_the_report():
     task = random_task(rng)
     asked = np.unique(task.test.rows[:, 0])
     slates = of_queries(random_slates(rng, 100, 12, 20), asked)
-    task = replace(task, slates={"test": slates})
+    task = replace(task, test=replace(task.test, shown=slates))
     expected = evaluate(Lookup(), task).means["slate_rank_loss"]
     for dense in (False, True):
         found = SlateValidator(task, "test").rank_loss(Lookup(dense))

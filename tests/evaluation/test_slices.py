@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,18 +12,19 @@ from tests.evaluation import naive
 from tests.evaluation.toy import Lookup, csr, random_task, texts
 
 
-def small(cold=None):
+def small(cold=()):
     """Six documents that are queries: 1 has three training links, 2 and 3 have one each."""
     same = texts(csr(np.eye(6)), "page")
+    same = dataclasses.replace(same, test_only=np.array(cold, np.int32))
     train = Pairs.of([(0, 1), (2, 1), (3, 1), (0, 2), (1, 3)])
     exclude = sparse.csr_array(np.eye(6, dtype=bool))
-    return Task(same, same, train, Pairs.of([]), Pairs.of([]), exclude, "toy", cold=cold)
+    return Task(same, same, train, Pairs.of([]), Pairs.of([]), exclude, "toy")
 
 
 def test_slices_by_their_definition():
     pairs = np.array([(0, 4), (1, 0), (4, 1), (2, 3), (5, 2), (1, 5)], np.int32)
     words = np.array([1, 2, 3, 9, 9, 2])
-    found = masks(small(np.array([5], np.int32)), pairs[:, 0], pairs[:, 1], words)
+    found = masks(small([5]), pairs[:, 0], pairs[:, 1], words)
     places = {name: np.flatnonzero(mask).tolist() for name, mask in found.items()}
     assert places == {
         "warm": [2, 3, 4],

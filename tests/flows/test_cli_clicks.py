@@ -118,7 +118,7 @@ def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_pat
     code, found, said = ssi("features", place / "clicks", "--split", "users", "--out",
                             place / "task")  # fmt: skip
     assert code == 0, said
-    assert len(open_task(place / "task").slates["test"]) == found["counts"]["slates"]["test"]
+    assert len(open_task(place / "task").test.shown) == found["counts"]["slates"]["test"]
     for row in ("U'V + I", "against the slate"):
         code, trained, said = ssi("train", place / "table.toml", "--task", place / "task", "--row",
                                   row)  # fmt: skip

@@ -176,7 +176,7 @@ def test_a_task_without_its_test_side_has_none_anywhere(tmp_path, mates_task_dir
         for one, other in zip((whole, *whole.folds), (blind, *blind.folds), strict=True):
             assert np.array_equal(one.train.rows, other.train.rows)
             assert np.array_equal(one.valid.rows, other.valid.rows)
-        assert "test" not in without_test(whole).slates
+        assert not len(without_test(whole).test.shown)
 
 
 @pytest.mark.trains

@@ -67,12 +67,12 @@ def test_pairs_have_the_weights_of_their_clicks(tmp_path, clicks, name):
 
 def test_a_user_is_on_one_side(tmp_path, clicks):
     task = made(tmp_path, clicks["all"], split="users")
-    assert task.slates["test"].query.dtype == np.int32
+    assert task.test.shown.query.dtype == np.int32
     clicked = impressions(clicks["all"]).filter("clicked")
     both = set(ids(task, task.train.rows)) & set(ids(task, task.test.rows))
     assert both, "a pair may be clicked on both sides, by other users"
     events = clicked.select("session", "query").n_unique()
-    held_out = sum(len(slates) for slates in task.slates.values())
+    held_out = len(task.valid.shown) + len(task.test.shown)
     assert 0.2 < held_out / events < 0.5
 
 
@@ -91,7 +91,7 @@ def test_later_clicks_are_for_testing(tmp_path, clicks):
 
 def test_slates_hold_what_was_shown(tmp_path, clicks):
     task = made(tmp_path, clicks["all"], split="users")
-    slates = task.slates["test"]
+    slates = task.test.shown
     shown = {}
     for page, ad, clicked in (
         impressions(clicks["all"]).select("query", "document", "clicked").rows()
@@ -100,9 +100,9 @@ def test_slates_hold_what_was_shown(tmp_path, clicks):
     for event in range(len(slates)):
         part = slice(slates.start[event], slates.start[event + 1])
         page = task.queries.ids[int(slates.query[event])]
-        own = zip(task.documents.ids[slates.shown[part]], slates.clicked[part], strict=True)
+        own = zip(task.documents.ids[slates.documents[part]], slates.grade[part], strict=True)
         assert {(ad, bool(c)) for ad, c in own} <= shown[page]
-        assert slates.clicked[part].any()
+        assert slates.grade[part].any()
         assert part.stop - part.start == 4
     assert (np.diff(slates.query) >= 0).all()
 
@@ -111,12 +111,10 @@ def test_what_training_clicked_is_off_the_slates_where_pairs_are_split(tmp_path,
     task = made(tmp_path, clicks["all"], split="pairs")
     known = {tuple(row) for row in task.train.rows.tolist()}
     for side in ("valid", "test"):
-        slates = task.slates[side]
-        owner = np.repeat(slates.query, np.diff(slates.start))
-        on = set(zip(owner.tolist(), slates.shown.tolist(), strict=True))
+        slates = getattr(task, side).shown
+        on = set(map(tuple, slates.rows.tolist()))
         assert not on & known
-        clicked = set(zip(owner[slates.clicked].tolist(), slates.shown[slates.clicked].tolist(),
-                          strict=True))  # fmt: skip
+        clicked = set(map(tuple, slates.rows[slates.grade > 0].tolist()))
         assert clicked == {tuple(row) for row in getattr(task, side).rows.tolist()}
 
 
@@ -125,8 +123,7 @@ def test_what_was_shown_first_and_passed_over_is_kept_for_training(tmp_path, cli
     rows = impressions(clicks["first"])
     passed = rows.filter((pl.col("position") == 1) & ~pl.col("clicked"))
     counts = {(p, a): n for p, a, n in passed.group_by("query", "document").len().rows()}
-    owner = np.repeat(np.arange(len(task.queries)), np.diff(task.shown.start))
-    found = ids(task, np.column_stack([owner, task.shown.documents]))
+    found = ids(task, task.train.shown.rows)
     assert found
     for pair in set(found):
         assert found.count(pair) <= counts[pair]
@@ -170,15 +167,14 @@ def test_pages_that_are_clicked_on_pages_share_all_texts(tmp_path, players):
     task = made(tmp_path, players, split="users", words="all")
     assert task.queries is task.documents
     assert (task.exclude.diagonal() == 1).all()
-    slates = task.slates["test"]
+    slates = task.test.shown
     assert (np.diff(slates.start) > 1).all()
     number = {name: i for i, name in enumerate(task.documents.ids)}
     links = open_collection(players).frame("relations/shown").rows()
     clicked = {tuple(pair) for pair in task.train.rows.tolist()}
     asked = {q for q, _ in clicked}
     expected = {(number[page], number[ad]) for page, ad in links} - clicked
-    owner = np.repeat(np.arange(len(task.queries)), np.diff(task.shown.start))
-    found = set(zip(owner.tolist(), task.shown.documents.tolist(), strict=True))
+    found = set(map(tuple, task.train.shown.rows.tolist()))
     assert found == {pair for pair in expected if pair[0] in asked}
     assert found
 
@@ -227,9 +223,9 @@ def test_a_task_up_to_date_is_not_made_again(tmp_path, clicks):
 
 def test_damaged_slates_are_named(tmp_path, clicks):
     made(tmp_path, clicks["all"])
-    np.save(tmp_path / "task" / "slates" / "test" / "shown.npy", np.array([1], np.int32))
-    with pytest.raises(BadInput, match=r"test/shown\.npy: it does not have"):
+    np.save(tmp_path / "task" / "shown" / "test" / "documents.npy", np.array([1], np.int32))
+    with pytest.raises(BadInput, match=r"test/documents\.npy: it does not have"):
         open_task(tmp_path / "task")
     reseal(tmp_path / "task")
-    with pytest.raises(BadInput, match="the slates 'test' are not of"):
+    with pytest.raises(BadInput, match=r"what was shown \(test\) is not of"):
         open_task(tmp_path / "task")

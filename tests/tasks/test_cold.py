@@ -28,28 +28,28 @@ def test_a_title_stays_cold_whatever_is_added():
 
 def test_links_of_cold_documents_are_for_testing_and_the_others_stay(task, task_dir):
     whole = open_task(task_dir)
-    assert whole.cold is None
-    assert 20 < len(task.cold) < 60
+    assert not len(whole.documents.test_only)
+    assert 20 < len(task.documents.test_only) < 60
     everything = []
     for side in ("train", "valid", "test"):
         before, after = (getattr(t, side).rows for t in (whole, task))
-        touched = np.isin(after, task.cold).any(axis=1)
+        touched = np.isin(after, task.documents.test_only).any(axis=1)
         assert touched.any() == (side == "test")
-        kept = before[~np.isin(before, task.cold).any(axis=1)]
+        kept = before[~np.isin(before, task.documents.test_only).any(axis=1)]
         np.testing.assert_array_equal(after[~touched], kept)
         everything.append((before, after))
     befores, afters = (np.concatenate(rows) for rows in zip(*everything, strict=True))
     np.testing.assert_array_equal(np.unique(befores, axis=0), np.unique(afters, axis=0))
     assert json.loads((task.path / "artefact.json").read_text())["counts"]["cold_documents"] == len(
-        task.cold
+        task.documents.test_only
     )
 
 
 def test_without_them_a_task_is_the_same_links_between_the_same_documents(task):
     part = without_cold(task)
     assert part.queries is part.documents
-    assert part.cold is None
-    assert not set(part.documents.ids) & set(task.documents.ids[task.cold.tolist()])
+    assert not len(part.documents.test_only)
+    assert not set(part.documents.ids) & set(task.documents.ids[task.documents.test_only.tolist()])
     for side in ("train", "valid"):
         ids = [
             {(t.queries.ids[q], t.documents.ids[d]) for q, d in getattr(t, side).rows.tolist()}
@@ -70,7 +70,9 @@ def test_pools_are_renumbered(corpus_dir, tmp_path):
     build_task(corpus_dir, tmp_path / "task", cold=0.2, pool=50)
     task = open_task(tmp_path / "task")
     part = without_cold(task)
-    wanted = [task.documents.ids[int(row)] for row in task.pool if row not in task.cold]
+    wanted = [
+        task.documents.ids[int(row)] for row in task.pool if row not in task.documents.test_only
+    ]
     assert [part.documents.ids[int(row)] for row in part.pool] == wanted
 
 
@@ -80,8 +82,8 @@ def test_a_model_ranks_cold_documents_by_their_words(task):
         dimensions=8, rates=(0.1,), epoch=500, budget=1000, functional_budget=3000, margin=0.3
     )
     fit = model.fit(task, np.random.default_rng(0))
-    assert len(fit.arrays["v"]) == len(task.documents) - len(task.cold)
-    cold = task.documents.take(task.cold)
+    assert len(fit.arrays["v"]) == len(task.documents) - len(task.documents.test_only)
+    cold = task.documents.take(task.documents.test_only)
     expected = cold.matrix("raw") @ fit.arrays["U"]
     np.testing.assert_allclose(fit.embed_documents(cold).dense, expected, atol=1e-6)
     report = evaluate(fit, task, tuples=0)

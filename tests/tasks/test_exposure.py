@@ -2,7 +2,6 @@
 
 import shutil
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -70,8 +69,7 @@ def named(task, queries, documents):
 
 
 def shown_of(task):
-    owner = np.repeat(np.arange(len(task.queries)), np.diff(task.shown.start))
-    return Counter(named(task, owner, task.shown.documents))
+    return Counter(named(task, *task.train.shown.rows.T))
 
 
 def weights_of(task):
@@ -96,7 +94,7 @@ def test_a_relevance_is_of_the_clicks_and_looks_of_its_side(tmp_path, rows, clic
     scale = np.mean(list(relevance.values()))
     assert weights_of(task) == pytest.approx({p: r / scale for p, r in relevance.items()}, rel=1e-5)
     assert shown_of(task) == dict.fromkeys(looks, 1), "each that was shown once, clicked or not"
-    assert task.weights == "relevance"
+    assert task.train.weighing == "relevance"
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -112,15 +110,11 @@ def test_inverse_weights_are_learnt_against_all_showings(tmp_path, rows, clicks,
     scale = np.mean(list(weights.values()))
     assert weights_of(task) == pytest.approx({p: w / scale for p, w in weights.items()}, rel=1e-5)
     assert shown_of(task) == shown
-    assert task.weights == "shown"
+    assert task.train.weighing == "shown"
 
 
-def test_showings_cannot_divide_twice_or_not_at_all(tmp_path, clicks):
-    relevance, inverse = (made(tmp_path, clicks[name]) for name in ("weighted", "inverse"))
-    with pytest.raises(ValueError, match="divide by the showings twice"):
-        replace(relevance, shown=inverse.shown)
-    with pytest.raises(ValueError, match="do not divide by the showings"):
-        replace(inverse, shown=relevance.shown)
+def test_inverse_weights_teach_nothing_against_any_document(tmp_path, clicks):
+    inverse = made(tmp_path, clicks["inverse"])
     with pytest.raises(BadInput, match="teach what was shown most"):
         Bilinear(diagonal="none").fit(inverse, np.random.default_rng(0))
 

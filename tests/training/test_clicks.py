@@ -12,7 +12,7 @@ from ssi_core.kernels.sweep import draw_shown
 from ssi_core.models import Bilinear, HalfTransductive, WordPairs
 from ssi_core.tasks.task import open_task
 from ssi_core.training.sgd import by_weight, training_data
-from ssi_core.types import BadInput, Pairs, Shown
+from ssi_core.types import BadInput, Judged, Pairs
 
 pytestmark = pytest.mark.trains
 
@@ -44,6 +44,14 @@ def test_pairs_come_as_often_as_their_weights_say(weights):
     assert (found[:, 1] == len(pairs) - 1 - found[:, 0]).all()
 
 
+def lists_of(lists):
+    """What was shown to each query, and not clicked."""
+    start = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
+    documents = np.concatenate(lists).astype(np.int32)
+    grade = np.zeros(len(documents), np.float32)
+    return Judged(np.arange(len(lists), dtype=np.int32), start, documents, grade)
+
+
 def test_no_pair_is_no_pair():
     assert len(by_weight(weighted([]))) == 0
 
@@ -54,8 +62,7 @@ def task(task_dir):
     rng = np.random.default_rng(0)
     n = len(opened.queries)
     lists = [rng.choice(len(opened.documents), rng.integers(4)) for _ in range(n)]
-    start = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
-    return replace(opened, shown=Shown(start, np.concatenate(lists).astype(np.int32)))
+    return replace(opened, train=replace(opened.train, shown=lists_of(lists)))
 
 
 def test_kernels_meet_one_type_of_arrays(task):
@@ -68,9 +75,9 @@ def test_kernels_meet_one_type_of_arrays(task):
 def test_what_was_shown_is_drawn_as_often_as_it_was(task):
     data = training_data(task, "raw", "raw")
     state = np.array([7], np.uint64)
-    lengths = np.diff(task.shown.start)
+    lengths = np.diff(task.train.shown.start)
     q = int(np.argmax(lengths))
-    own = task.shown.documents[task.shown.start[q] : task.shown.start[q + 1]]
+    own = task.train.shown.documents[task.train.shown.start[q] : task.train.shown.start[q + 1]]
     drawn = [draw_shown(data, len(task.documents), q, state) for _ in range(3000)]
     counts = np.bincount(drawn, minlength=len(task.documents)) / 3000
     expected = np.bincount(own, minlength=len(task.documents)) / len(own)
@@ -87,9 +94,7 @@ def test_rows_learn_to_rank_what_was_shown_lower(task, model):
     # What is shown is as like the query as what is clicked.
     other = np.roll(pairs[:, 1], 30)
     lists = [other[pairs[:, 0] == q] for q in range(len(task.queries))]
-    start = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
-    shown = Shown(start, np.concatenate(lists).astype(np.int32))
-    known = replace(task, train=Pairs.of(pairs), shown=shown)
+    known = replace(task, train=replace(Pairs.of(pairs), shown=lists_of(lists)))
 
     def wins(fitted):
         from ssi_core.evaluation.scorer import score_pairs
@@ -111,7 +116,9 @@ def test_rows_learn_to_rank_what_was_shown_lower(task, model):
 
 def test_a_task_without_slates_cannot_be_learnt_against_them(task):
     with pytest.raises(BadInput, match="against = 'shown' needs to know"):
-        Bilinear(against="shown").fit(replace(task, shown=None), np.random.default_rng(0))
+        Bilinear(against="shown").fit(
+            replace(task, train=Pairs.of(task.train.rows)), np.random.default_rng(0)
+        )
 
 
 def test_what_cannot_be_followed_is_named():

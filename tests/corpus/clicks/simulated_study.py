@@ -53,12 +53,11 @@ MODELS = {
 
 def of_pairs(task: Task, divided: bool, truth: np.ndarray) -> float:
     """Return NDCG@5 of the training pairs of a task, in the order of w+ / w-."""
-    assert task.shown is not None
     size = (len(task.queries), len(task.documents))
     liked, drawn = np.zeros(size), np.zeros(size)
     liked[tuple(task.train.rows.T)] = task.train.weight
-    query = np.repeat(np.arange(size[0]), np.diff(task.shown.start))
-    np.add.at(drawn, (query, task.shown.documents), 1)
+    query = np.repeat(np.arange(size[0]), np.diff(task.train.shown.start))
+    np.add.at(drawn, (query, task.train.shown.documents), 1)
     return judged(task, liked / np.maximum(drawn, 1) if divided else liked, truth)
 
 
@@ -94,7 +93,9 @@ def rows(work: Path) -> Iterator[tuple[str, str, float]]:
             ingest_clicks([log], FORM, clicks, rules=Rules(clicks=rule))
             build_task(clicks, task, split="users", vocabularies="two", relevant="click")
             tasks[rule] = open_task(task)
-        tasks["before"] = replace(tasks["inverse"], weights="clicks", shown=tasks["all"].shown)
+        shown = tasks["all"].train.shown
+        before = replace(tasks["inverse"].train, weighing="clicks", shown=shown)
+        tasks["before"] = replace(tasks["inverse"], train=before)
         for label, (rule, divided) in PAIRS.items():
             yield label, policy, of_pairs(tasks[rule], divided, truth)
         for label, (rule, against) in MODELS.items():

@@ -226,23 +226,27 @@ def test_grades_are_those_of_the_evaluation_and_zeros_what_was_passed_over(tmp_p
         np.testing.assert_allclose(own.weight, gains / gains.mean(), rtol=1e-5)
     queries = [set(getattr(task, side).rows[:, 0].tolist()) for side in ("train", "test")]
     assert bool(queries[0] & queries[1]) == (split == "pairs"), "a query is on one side"
-    shown = task.shown
+    shown = task.train.shown
     for query, begin, end in zip(task.queries.ids, shown.start[:-1], shown.start[1:], strict=True):
         documents = task.documents.ids[shown.documents[begin:end]]
         assert all(log[query, document] < 1 for document in documents)
         assert len(documents) == len(set(documents)), "each once"
-    assert len(task.slates["test"]) > 0
+    assert len(task.test.shown) > 0
 
 
 def test_of_counts_the_showings_without_a_click_are_passed_over(tmp_path, judged, monkeypatch):
     build_task(judged["counted"], tmp_path / "task", split="users", relevant="click")
     task = open_task(tmp_path / "task")
     trained = set(task.train.rows[:, 0].tolist())
-    begin, end = task.shown.start[[min(trained), min(trained) + 1]]
-    times = np.unique(task.shown.documents[begin:end], return_counts=True)[1]
+    begin, end = task.train.shown.start[[min(trained), min(trained) + 1]]
+    times = np.unique(task.train.shown.documents[begin:end], return_counts=True)[1]
     assert sorted(times.tolist()) == [5, 6, 7, 8, 9, 10]
     assert task.train.grade.max() == 1
-    monkeypatch.setattr(slates, "_MOST_SHOWN", len(task.shown.documents) // 3)
+    monkeypatch.setattr(slates, "_MOST_SHOWN", len(task.train.shown.documents) // 3)
     build_task(judged["counted"], tmp_path / "few", split="users", force=True, relevant="click")
-    few = open_task(tmp_path / "few").shown
-    assert len(task.shown.documents) // 3 <= len(few.documents) < len(task.shown.documents) // 2
+    few = open_task(tmp_path / "few").train.shown
+    assert (
+        len(task.train.shown.documents) // 3
+        <= len(few.documents)
+        < len(task.train.shown.documents) // 2
+    )

@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 
 from flows import tracking
-from flows.frozen import texts_for
 from ssi_core.collection import open_collection
 from ssi_core.evaluation.claims import twins
 from ssi_core.evaluation.comparison import LEVEL, paired_tests
@@ -23,6 +22,7 @@ from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.models import load_model
 from ssi_core.serving.searcher import model_in
 from ssi_core.store import write_json
+from ssi_core.tasks.other_data import texts_for
 from ssi_core.types import BadInput, Fitted
 
 COMPARISON = "other-data"

@@ -71,7 +71,6 @@ for _verb in (
     tables.reproduce,
     tune.tune,
     runs.train,
-    runs.evaluate,
     tables.compare,
     runs.export_trec,
     clicks.match,

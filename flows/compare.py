@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from flows import slices, tracking
+from flows import tracking
 from flows.comparisons import latest
 from flows.measured import measured
 from flows.report import markdown, render
@@ -20,6 +20,7 @@ from flows.tested import against_baseline, baseline_of, judged, object_of, test_
 from flows.verdicts import claims_line
 from ssi_core.evaluation.claims import average_seeds, twins
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
+from ssi_core.evaluation.slices import of_reports
 from ssi_core.experiment import PrintedRow, Published, Row, Table
 from ssi_core.types import BadInput, Float64, Report
 
@@ -172,7 +173,7 @@ def _summary(loaded: Loaded, row: Row, same: str) -> dict[str, Any]:
         "like": row.like,
         "same_as": None if same == row.label else same,
         "chosen": dict(next(run.chosen for run in loaded.runs if run.label == row.label)),
-        "slices": slices.of_reports(reports),
+        "slices": of_reports(reports),
     }
 
 

@@ -1,4 +1,4 @@
-"""Memory and disk of rows, evaluations and indexes: said before they start, refused if too large.
+"""Memory and disk of rows: said before they start, refused if too large.
 
 Estimates are upper bounds, about twice what is taken.
 """
@@ -11,18 +11,13 @@ from pathlib import Path
 
 from flows import environment
 from ssi_core import resources
-from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.experiment import Row
-from ssi_core.models.base import Model
+from ssi_core.models.measuring import evaluation_memory
 from ssi_core.resources import FEWER, Cost
 from ssi_core.tasks.task import open_task
-from ssi_core.types import Task
 
 _WORKER = 450_000_000
 """Bytes of a worker before its first row: the interpreter, MLflow, compiled kernels."""
-
-_QUERIES, _TUPLES = 1000, 100_000
-"""Defaults of `evaluate` and `build_index`."""
 
 
 def require_rows(rows: Sequence[tuple[Row, Path]], *, workers: int, threads: int) -> None:
@@ -69,22 +64,3 @@ def _row_cost(row: Row, directory: Path, threads: int) -> Cost:
     task, model = open_task(directory), row.ranker()
     fit = model.cost(task, threads)
     return Cost(max(fit.memory, evaluation_memory(model, task)), fit.disk)
-
-
-def evaluation_memory(model: Model, task: Task, queries: int = _QUERIES) -> int:
-    """Bytes that evaluating a model on the test side takes."""
-    dense, nonzeros = model.vector_shape(task)
-    return ranking_memory(
-        task,
-        "test",
-        queries=queries,
-        dense=dense,
-        nonzeros=nonzeros,
-        further=2 * _TUPLES,
-    )
-
-
-def require_evaluation(model: Model, task: Task, queries: int = _QUERIES) -> None:
-    """State, or refuse, an evaluation."""
-    memory = evaluation_memory(model, task, queries)
-    resources.require("evaluation", memory=memory, remedy="Ask fewer --queries.")

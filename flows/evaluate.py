@@ -32,11 +32,11 @@ class EvaluateSettings(BaseModel):
 @task(name="rank and measure", cache_policy=NO_CACHE)
 def measure(settings: EvaluateSettings) -> dict[str, float]:
     """Rank the candidates of the queries and measure; ``NAME`` and ``NAME_se``."""
-    from flows.costs import require_evaluation
     from flows.tracking import model_directory
     from ssi_core.evaluation.evaluate import evaluate as evaluate_model
     from ssi_core.evaluation.folds import fold_of
     from ssi_core.models import load_model
+    from ssi_core.models.measuring import require_evaluation
     from ssi_core.tasks.task import open_task
 
     how = settings.model_dump(exclude={"model", "task", "fold"})

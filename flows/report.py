@@ -18,7 +18,7 @@ from flows.verdicts import (
     show_claims,
     stand_ins,
 )
-from ssi_core.command.text import count, styled
+from ssi_core.command.text import count, plain_table, styled
 from ssi_core.evaluation.claims import APART
 from ssi_core.evaluation.comparison import LEVEL, TITLES, digits, value_text
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
@@ -215,24 +215,6 @@ def baselines(comparison: Mapping[str, Any]) -> str:
     tested = [test["b"] for test in comparison["tests"] if test["family"] == "baseline"]
     labels = list(dict.fromkeys(tested)) or [comparison["baseline"]]
     return labels[0] if len(labels) == 1 else f"the baseline of its task: {', '.join(labels)}"
-
-
-def plain_table(
-    head: Sequence[str], lines: Sequence[Sequence[str]], left: int = 1, padding: int = 1
-) -> Any:
-    """Lay cells out for a terminal; the first ``left`` columns are words, the others numbers."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, padding), show_edge=False)
-    for n, name in enumerate(head):
-        # The last column of words gives way where there is too little room.
-        table.add_column(
-            name, justify="left" if n < left else "right", no_wrap=n != left - 1, overflow="fold"
-        )
-    for line in lines:
-        table.add_row(*(styled(cell) for cell in line))
-    return table
 
 
 def markdown(comparison: Mapping[str, Any]) -> str:

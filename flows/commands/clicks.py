@@ -51,7 +51,7 @@ def match(
     PAGE is a text file, - for standard input, or a title with --pages. New ads are matched at once:
     nothing is trained again.
     """
-    from flows.report import plain_table
+    from ssi_core.command.text import plain_table
     from ssi_core.serving.live import LiveSearcher
     from ssi_core.serving.page import page_text
 
@@ -136,8 +136,8 @@ def estimate(
     seed: int,
 ) -> Outcome:
     """Estimate from a click log how often a model's order would be clicked."""
-    from flows.report import plain_table
     from flows.tracking import evaluation_run
+    from ssi_core.command.text import plain_table
     from ssi_core.corpus.clicks.visits import read_policy, read_propensities, read_visits
     from ssi_core.evaluation.click_log import read_log
     from ssi_core.evaluation.off_policy import OffPolicy, estimate_clicks

@@ -161,7 +161,7 @@ def _values(one: Entry) -> dict[str, object]:
 
 
 def _show(console: Console, listed: list[Entry]) -> None:
-    from flows.report import plain_table
+    from ssi_core.command.text import plain_table
 
     if not listed:
         return

@@ -191,8 +191,8 @@ _NEEDS = {
 
 
 def _listed(tables: list[Any]) -> Outcome:
-    from flows.report import plain_table
     from flows.shipped import NEW_DATA
+    from ssi_core.command.text import plain_table
 
     entries = [
         {
@@ -279,7 +279,7 @@ def compare(
 def _comparisons(experiment: str | None) -> Outcome:
     from flows import tracking
     from flows.comparisons import listed
-    from flows.report import plain_table
+    from ssi_core.command.text import plain_table
 
     tracking.ready()
     comparisons = listed(experiment)

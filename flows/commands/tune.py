@@ -87,7 +87,7 @@ def tune(
 
 
 def _show(console: Console, found: Search) -> None:
-    from flows.report import plain_table
+    from ssi_core.command.text import plain_table
 
     names = list(found.chosen)
     head = ["", *names, "rank loss %", "above the best", "MAP", "triples", "s"]

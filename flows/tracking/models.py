@@ -47,7 +47,7 @@ def log_model(experiment: str, run_id: str, directory: Path, languages: Collecti
     directory : Path
         The saved model; `searchable_directory` puts its index beside it.
     languages : collection of str
-        Collection[str] Languages that the model reads: some need packages of their own.
+        Languages that the model reads: some need packages of their own.
     """
     # Created first: left to itself, MLflow puts a logged model into the default experiment.
     model = client().create_logged_model(experiment, name="model", source_run_id=run_id)

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 import click
 
-from ssi_core.command import data, features, ingest, search
+from ssi_core.command import data, evaluate, features, ingest, search
 from ssi_core.command.verb import WORKFLOW, Verbs, run
 
 VERBS = (
     data.sample, ingest.ingest, features.features, search.index, search.search, search.neighbours,
-    search.explain,
+    search.explain, evaluate.evaluate,
 )  # fmt: skip
 """Verbs that need no workflow."""
 FURTHER = (
-    "demo", "pipeline", "reproduce", "tune", "train", "evaluate", "compare", "export-trec",
+    "demo", "pipeline", "reproduce", "tune", "train", "compare", "export-trec",
     "match", "estimate", "freeze", "retrain",
     "promote", "rollback", "champions", "store", "serve", "ui", "up", "deploy", "doctor",
     "backup", "restore",

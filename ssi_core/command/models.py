@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ssi_core.command.verb import WORKFLOW
+
+if TYPE_CHECKING:
+    from ssi_core.types import Report
+
+
+class Recorder(Protocol):
+    """Keeps what was measured, as a run."""
+
+    run_id: str
+
+    def report(self, report: Report) -> None:
+        """Keep a report."""
+        ...
+
+    def measured(self, values: Mapping[str, float]) -> None:
+        """Keep further numbers."""
+        ...
+
+    def keep(self, path: Path) -> None:
+        """Keep a file."""
+        ...
 
 
 class Registry(Protocol):
@@ -18,6 +40,24 @@ class Registry(Protocol):
 
     def searchable_directory(self, model: str) -> Path:
         """Return the directory of a model that has an index; a run that has none gets it now."""
+        ...
+
+    def fold_directory(self, model: str, number: int) -> Path:
+        """Return the directory of the model that a run trained in a fold."""
+        ...
+
+    def training_of(self, model: str) -> Mapping[str, str]:
+        """Return the tags of the run that trained a model."""
+        ...
+
+    def evaluation_run(
+        self,
+        kind: Literal["evaluation"],
+        model: str,
+        collection: Path,
+        settings: Mapping[str, Any],
+    ) -> AbstractContextManager[Recorder]:
+        """Open the run of a measurement on a collection."""
         ...
 
 
@@ -43,6 +83,25 @@ def searchable(model: str) -> Path:
     if Path(model).is_dir():
         return Path(model)
     return Path(_registry(model).searchable_directory(model))
+
+
+def fold_directory(model: str, number: int) -> Path:
+    """Return the directory of the model that a run trained in a fold."""
+    return Path(_registry(model).fold_directory(model, number))
+
+
+def training_of(model: str) -> Mapping[str, str]:
+    """Return the tags of the run that trained a model; none of a directory, which has no run."""
+    return {} if Path(model).is_dir() else _registry(model).training_of(model)
+
+
+def evaluation_run(
+    model: str, collection: Path, settings: Mapping[str, Any]
+) -> AbstractContextManager[Recorder | None]:
+    """Open the run of a measurement on a collection; without the workflow there is none."""
+    if not REGISTRY:
+        return nullcontext()
+    return REGISTRY[-1]().evaluation_run("evaluation", model, collection, settings)
 
 
 def _registry(model: str) -> Registry:

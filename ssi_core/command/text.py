@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -59,3 +60,21 @@ def styled(text: str, style: str = "") -> Text:
     from rich.text import Text
 
     return Text(shown(text), style)
+
+
+def plain_table(
+    head: Sequence[str], lines: Sequence[Sequence[str]], left: int = 1, padding: int = 1
+) -> Any:
+    """Lay cells out for a terminal; the first ``left`` columns are words, the others numbers."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, padding), show_edge=False)
+    for n, name in enumerate(head):
+        # The last column of words gives way where there is too little room.
+        table.add_column(
+            name, justify="left" if n < left else "right", no_wrap=n != left - 1, overflow="fold"
+        )
+    for line in lines:
+        table.add_row(*(styled(cell) for cell in line))
+    return table

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from ssi_core.evaluation.measures import MEASURES as ALL_MEASURES
 from ssi_core.evaluation.measures import Ranks, standard_error
-from ssi_core.types import Int32, Int64, Task
+from ssi_core.types import Int32, Int64, Report, Task
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "what training saw of the document": ("warm", "negative_only", "cold"),
@@ -165,3 +165,19 @@ def summary(frames: Sequence[pl.DataFrame]) -> dict[str, dict[str, float]]:
             numbers |= {f"{measure}_se": error} if math.isfinite(error) else {}
         means[str(name)] = numbers
     return means
+
+
+def of_reports(reports: Sequence[Report]) -> dict[str, dict[str, float]]:
+    """Average the slices of the seeds of a row; empty for reports of an earlier version."""
+    frames = [report.slices for report in reports if report.slices is not None]
+    return summary(frames) if frames else {}
+
+
+def by_value(report: Report, column: str) -> dict[str, dict[str, float]]:
+    """Return value -> measures, of the slices that `labels.marked_by` marked by a column."""
+    start = f"{column}="
+    return {
+        name.removeprefix(start): values
+        for name, values in of_reports([report]).items()
+        if name.startswith(start)
+    }

@@ -77,10 +77,12 @@ def test_a_program_needs_no_package_of_the_workflow(alone, tmp_path):
     done = run(alone, tmp_path, "-c", PROGRAM)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().endswith(str(alone / "ssi_core" / "__init__.py"))
-    assert (tmp_path / ".ssi" / "store" / "task").is_dir()
+    (task,) = (tmp_path / ".ssi" / "store" / "task").iterdir()
     how = ("-m", "ssi_core", "search", "--json", "-k", "1", "--index", "index")
     found = json.loads(run(alone, tmp_path, *how, "model", "moon 7").stdout)["results"]
     assert found[0]["title"].startswith("moon") or "moon" in found[0]["snippet"]
+    measured = run(alone, tmp_path, "-m", "ssi_core", "evaluate", "--json", "model", "--task", task)
+    assert 0 < json.loads(measured.stdout)["metrics"]["test/map"] <= 1, measured.stderr
     registered = run(alone, tmp_path, *how, "models:/ssi@champion", "moon 7")
     assert registered.returncode == 3
     assert "pip install 'ssi[workflow]'" in registered.stderr

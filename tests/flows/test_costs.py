@@ -4,9 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flows.costs import require_evaluation, require_rows
+from flows.costs import require_rows
 from flows.shipped import find_table
 from ssi_core.models.lsi import Lsi
+from ssi_core.models.measuring import require_evaluation
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.serving.cost import index_cost, require_index
 from ssi_core.serving.index import build_index

@@ -9,18 +9,19 @@ import polars as pl
 import pytest
 
 from benchmarks.other_data import matrix, table
-from flows import slices, tracking
+from flows import tracking
 from flows.cli import cli
-from flows.frozen import texts_for
 from ssi_core.command.verb import run
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.significance import holm, paired_randomisation
+from ssi_core.evaluation.slices import by_value
 from ssi_core.models import load_model
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.store import read
+from ssi_core.tasks.other_data import texts_for
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import judged_pairs, topical, write_collection, write_corpus, write_mates
@@ -214,7 +215,7 @@ def test_a_collection_writes_every_judgement(data, models, tmp_path, ssi):
     )
     assert logged.data.metrics["unknown/queries"] == value["unknown_words"]["queries"]
     report = tracking.run_report(value["run_id"])
-    assert set(value["by"]["values"]) == set(slices.by_value(report, "language"))
+    assert set(value["by"]["values"]) == set(by_value(report, "language"))
     for name in ("run.trec", "qrels.trec"):
         packed = tracking.client().download_artifacts(value["run_id"], f"{name}.gz", tmp_path)
         assert (

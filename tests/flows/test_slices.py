@@ -5,13 +5,14 @@ from rich.console import Console
 
 from flows import report, slices
 from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.slices import of_reports
 from tests.evaluation.toy import Lookup, random_task
 from tests.flows import comparisons
 
 
 def comparison():
     """Two rows; one was measured before there were slices."""
-    found = slices.of_reports([evaluate(Lookup(), random_task(np.random.default_rng(0)), tuples=0)])
+    found = of_reports([evaluate(Lookup(), random_task(np.random.default_rng(0)), tuples=0)])
     return {
         "title": "t", "source": None, "note": None, "missing": [], "claims": [], "tests": [],
         "experiment": "e", "comparison": "c", "baseline": "new", "bounds": {},
@@ -68,7 +69,7 @@ def test_the_slices_of_a_report_are_columns_of_one_length():
     assert {"slice", "queries", "rank_loss", "map", "map_se"} <= set(columns)
     assert {len(column) for column in columns.values()} == {len(columns["slice"])}
     warm = columns["slice"].index("warm")
-    assert columns["map"][warm] == slices.of_reports([found])["warm"]["map"]
+    assert columns["map"][warm] == of_reports([found])["warm"]["map"]
     assert columns["queries"][warm] > 0
 
 

@@ -1,0 +1,209 @@
+"""The verb that measures a trained model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ssi_core.command.models import (
+    Recorder,
+    directory_of,
+    evaluation_run,
+    fold_directory,
+    training_of,
+)
+from ssi_core.command.verb import Outcome, Verb, progress, settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ssi_core.models.base import FittedModel
+    from ssi_core.types import Task
+
+FOLD = click.option(
+    "--fold",
+    type=click.IntRange(min=1),
+    help="Of a task with folds: that of a model directory; of a run one fold, else all of them.",
+)
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi evaluate models:/ssi@champion --task task",
+        "ssi evaluate 0123abcd --task cranfield-task --fold 1",
+        "ssi evaluate models:/ssi@champion --on other-corpus --out trec",
+        "ssi evaluate 0123abcd --on kyoto --relevant translation",
+        "ssi evaluate 0123abcd --on corpus --by category",
+    ),
+)
+@click.argument("model")
+@click.option("--task", type=click.Path(path_type=Path), help="Directory of 'ssi features'.")
+@click.option(
+    "--on",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="A collection or a frozen set, read with the model's own words.",
+)
+@click.option(
+    "--relevant",
+    type=click.Choice(["click", "translation > link", "translation", "link", "judgement"]),
+    help="With --on: what is looked for; else the first of these that there is, judgements before "
+    "all.",
+)
+@click.option(
+    "--by",
+    metavar="COLUMN",
+    help="With --on: also the measures for each value of a column, such as category or language, "
+    "of the queries; document.COLUMN: of the documents.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), help="For run.trec and qrels.trec."
+)
+@FOLD
+@click.option("--side", type=click.Choice(["test", "valid"]), default="test", show_default=True)
+@click.option("--queries", type=click.IntRange(min=1), default=1000, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the drawn queries.")
+def evaluate(
+    model: str,
+    task: Path | None,
+    on: Path | None,
+    relevant: str | None,
+    by: str | None,
+    out: Path | None,
+    fold: int | None,
+    side: str,
+    queries: int,
+    seed: int,
+) -> Outcome:
+    """Measure a model on a task, or on any texts.
+
+    Rank loss, MAP, precision and more, each with its standard error. With the workflow, what --on
+    measures is a run of the MLflow experiment "evaluations".
+
+    --task is for the task that the model was trained on, or one with the same words; another one
+    is refused. --on reads raw texts with the model's own words, whatever it was trained on: the
+    pairs of a frozen set, all judgements of a collection, or those pairs that the keyed hash of the
+    split puts on the test side. Texts in a language that the model does not read are refused, and
+    the share of words that it does not know is shown.
+
+    Of a run on a task with folds, each query is ranked by the model of the fold that tests it.
+    """
+    from ssi_core.command.measures import metrics, show_measures, value_cells
+    from ssi_core.command.text import plain_table
+    from ssi_core.evaluation.evaluate import evaluate as measure
+    from ssi_core.evaluation.folds import pooled
+    from ssi_core.evaluation.slices import by_value
+    from ssi_core.evaluation.trec import write_folds
+    from ssi_core.files import writing
+    from ssi_core.models import load_model
+    from ssi_core.serving.searcher import model_in
+    from ssi_core.tasks.labels import FEWEST
+    from ssi_core.tasks.other_data import Unseen, texts_for
+
+    if (task is None) == (on is None):
+        raise click.UsageError("Name what to measure on: either --task or --on.")
+    if on is not None and (side != "test" or fold is not None):
+        raise click.UsageError("--on has a test side only, and no folds.")
+    if on is None and (by or relevant):
+        raise click.UsageError("--by and --relevant go with --on.")
+    how: dict[str, Any] = {"side": side, "queries": queries, "seed": seed}
+    how["threads"] = settings().threads or 1
+    unseen: Unseen | None = None
+    recorded: AbstractContextManager[Recorder | None] = nullcontext()
+    if on is not None:
+        fitted = load_model(model_in(directory_of(model)))
+        _require_unseen_queries(model, on)
+        unseen = texts_for(fitted, on, queries=queries, relevant=relevant, by=by)
+        options = {"relevant": relevant, "by": by, "queries": queries, "seed": seed}
+        recorded = evaluation_run(model, on, options)
+
+    def parts() -> Iterator[tuple[FittedModel, Task]]:
+        if unseen is not None:
+            return _affordable([(fitted, unseen.task)], queries)
+        assert task is not None
+        return folds(model, task, fold, queries)
+
+    value: dict[str, Any] = {"model": model, "task": str(on or task)}
+    with recorded as run:
+        with progress("evaluate") as tell:
+            report = pooled([measure(*part, **how, progress=tell) for part in parts()])
+        if out is not None:
+            with writing(out):
+                paths = write_folds(parts(), out, **how, name=model[:32].replace(" ", "-"))
+            value |= dict(zip(("run", "qrels"), map(str, paths), strict=True))
+        if unseen is not None:
+            value["unknown_words"] = unseen.unknown
+        if run is not None and unseen is not None:
+            run.report(report)
+            run.measured({f"unknown/{name}": share for name, share in unseen.unknown.items()})
+            for path in () if out is None else paths:
+                run.keep(path)
+            value["run_id"] = run.run_id
+    value |= {"metrics": metrics(report, side), "candidates": report.candidates}
+    values = {} if by is None else by_value(report, by)
+    value |= {"by": {"column": by, "values": values}} if by else {}
+
+    def show(console: Console) -> None:
+        show_measures(console, report)
+        if unseen is not None:
+            shares = ", ".join(f"{side} {share:.1%}" for side, share in unseen.unknown.items())
+            console.print(f"words unknown to the model: {shares}", style="dim")
+        if "run_id" in value:
+            console.print(f"run {value['run_id']} of evaluations", style="dim")
+        if by is not None:
+            console.print(f"\nby {by}", style="bold")
+            console.print(plain_table(*value_cells(values), padding=0))
+            console.print(f"values with fewer than {FEWEST} queries are one row", style="dim")
+
+    return Outcome(value, show)
+
+
+def _require_unseen_queries(model: str, on: Path) -> None:
+    """Refuse a judged collection that a run has learnt from: most of its queries are not new."""
+    from ssi_core import store
+    from ssi_core.collection import JUDGEMENT, KIND, open_collection
+    from ssi_core.types import BadInput
+
+    artefact = store.read(on)
+    if artefact.kind != KIND or JUDGEMENT not in open_collection(on).relevant:
+        return
+    trained = training_of(model)
+    if artefact.key == trained.get("corpus"):
+        raise BadInput(
+            f"{on}: {model} has learnt from its judgements. 'ssi evaluate {model} --task "
+            f"{trained['task_path']}' measures each query with the model of the fold that tests it."
+        )
+
+
+def folds(
+    model: str, task: Path, fold: int | None, queries: int = 1000
+) -> Iterator[tuple[FittedModel, Task]]:
+    """Yield the folds of a task that are asked for, each with the model that was trained in it."""
+    from ssi_core.evaluation.folds import fold_of
+    from ssi_core.models import load_model
+    from ssi_core.serving.searcher import model_in
+    from ssi_core.tasks.task import open_task
+
+    opened = open_task(task)
+    if Path(model).is_dir() or not opened.folds:
+        one = load_model(model_in(directory_of(model))), fold_of(opened, fold)
+        return _affordable([one], queries)
+    numbers = [fold] if fold else range(1, len(opened.folds) + 1)
+    tasks = [fold_of(opened, number) for number in numbers]
+    models = (load_model(fold_directory(model, number)) for number in numbers)
+    return _affordable(zip(models, tasks, strict=True), queries)
+
+
+def _affordable(
+    parts: Iterable[tuple[FittedModel, Task]], queries: int
+) -> Iterator[tuple[FittedModel, Task]]:
+    """Yield models and tasks; refuse those that memory is too small for."""
+    from ssi_core.models.measuring import require_evaluation
+
+    for fitted, task in parts:
+        require_evaluation(fitted.model, task, queries)
+        yield fitted, task

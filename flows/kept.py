@@ -15,13 +15,13 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from flows.processes import taken_alone
+from ssi_core import locks
 
 
 def start_kept(
     command: Sequence[str], users: Path, log: Path, variables: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
-    """Start a command that ends when no process holds ``users`` any more (`processes.shared`).
+    """Start a command that ends when no process holds ``users`` any more (`locks.shared`).
 
     The caller holds it. The process that is returned ends when the command and all that it started
     have ended.
@@ -52,8 +52,8 @@ def keep(users: Path, command: Sequence[str]) -> None:
         watched, stdin=subprocess.DEVNULL, start_new_session=True, pass_fds=[alive]
     )
     os.close(alive)
-    with users.open("a") as file:
-        while process.poll() is None and not taken_alone(file):
+    with locks.opened(users) as file:
+        while process.poll() is None and not locks.take(file):
             time.sleep(0.2)
         _end(process, process.pid)
     os.close(ours)

@@ -10,7 +10,6 @@ that uses it, however that ends.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import socket
 import subprocess
@@ -21,7 +20,8 @@ from typing import IO
 from flows import access, environment, prefect_database
 from flows.access import HOST, Running
 from flows.kept import GRACE, start_kept
-from flows.processes import is_over, name_of, shared, taken_alone
+from flows.processes import is_over, name_of
+from ssi_core import locks
 
 
 class Server:
@@ -59,15 +59,14 @@ class Server:
         if not self.url or access.running(self.url):
             # Waits while the last user's server ends.
             with contextlib.ExitStack() as inside:
-                self._users = inside.enter_context(shared(self._home / "server.users"))
+                self._users = inside.enter_context(locks.shared(self._home / "server.users"))
                 self._join()
                 self._inside = inside.pop_all()
         return self
 
     def _join(self) -> None:
         """Find the server of another command, or start one."""
-        with (self._home / "server.start").open("a") as turn:
-            fcntl.flock(turn, fcntl.LOCK_EX)
+        with locks.turn(self._home / "server.start"):
             self._server = access.running(self.url) or self._start()
             self.url = self._server.url
 
@@ -150,7 +149,7 @@ class Server:
 
                 settle()
         finally:
-            alone = taken_alone(self._users)
+            alone = locks.take(self._users)
             self._inside.close()
             end = time.monotonic() + 2 * GRACE
             ends = alone and self._server is not None and self._server.kept

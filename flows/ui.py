@@ -15,8 +15,8 @@ from typing import Protocol
 from flows import environment, holding, sqlite
 from flows.access import HOST
 from flows.kept import start_kept
-from flows.processes import shared
 from flows.server import check_port
+from ssi_core import locks
 
 
 class Page(Protocol):
@@ -73,7 +73,7 @@ class MlflowServer:
     def __enter__(self) -> MlflowServer:
         check_port(self.name, self._port)
         users = environment.home() / "logs" / f"mlflow-{self._port}.users"
-        self._inside.enter_context(shared(users))
+        self._inside.enter_context(locks.shared(users))
         command = [
             *(sys.executable, "-m", "mlflow", "server", "--host", HOST),
             *("--port", str(self._port), "--workers", "1"),

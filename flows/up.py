@@ -13,7 +13,7 @@ from uuid import UUID
 from flows import environment
 from flows.deployments import POOL
 from flows.kept import start_kept
-from flows.processes import shared, taken_alone
+from ssi_core import locks
 from ssi_core.types import Refused
 
 
@@ -26,10 +26,8 @@ def only_one() -> Iterator[None]:
     Refused
         Another one holds it.
     """
-    file = environment.home() / "prefect" / "up.lock"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a") as lock:
-        if not taken_alone(lock):
+    with locks.opened(environment.home() / "prefect" / "up.lock") as lock:
+        if not locks.take(lock):
             raise Refused(
                 f"ssi up of {environment.root()} runs already. One more worker for it: "
                 f"python -m flows.environment prefect worker start --pool {POOL}"
@@ -62,7 +60,7 @@ class Worker:
 
     def __enter__(self) -> Worker:
         users = environment.home() / "logs" / f"{self.name}.users"
-        self._inside.enter_context(shared(users))
+        self._inside.enter_context(locks.shared(users))
         start = ("-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process")
         command = [
             *(sys.executable, *start, "--name", self.name, "--limit", str(self._limit)),

@@ -22,6 +22,7 @@ from flows import (
     ui,
 )
 from flows.tracking import registry
+from ssi_core import locks
 from ssi_core.types import BadInput, Refused
 
 KILLED = """
@@ -190,7 +191,10 @@ def test_a_kill_in_a_migration_leaves_the_database_as_it_was(earlier):
 
 
 def test_no_database_is_migrated_while_a_process_holds_it(earlier):
-    with holding.together(earlier), pytest.raises(Refused, match="another process uses it"):
+    with (
+        locks.shared(holding.users_of(earlier)),
+        pytest.raises(Refused, match="another process uses it"),
+    ):
         tracking.ready()
 
     tracking.ready()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,8 @@ from ssi_core import locks
 if TYPE_CHECKING:
     from ssi_core.types import Refused
 
-_held: dict[Path, ExitStack] = {}
-"""Databases that this process holds, and their open lock files."""
+_held: dict[Path, int] = {}
+"""Databases that this process holds, and the descriptors of their lock files."""
 
 
 def users_of(database: Path) -> Path:
@@ -50,15 +50,15 @@ def hold(database: Path, prepare: Callable[[], None], trouble: Callable[[], str]
     """
     if database in _held:
         return
-    with ExitStack() as stack:
-        users = stack.enter_context(locks.opened(users_of(database)))
+    with locks.opened(users_of(database)) as users:
         if locks.take(users):
             prepare()
         # Lets the others in; or waits, where one of them prepares the file now.
         locks.share(users)
         if reason := trouble():
             raise _in_use(database, reason)
-        _held[database] = stack.pop_all()
+        # The lock lasts as long as one descriptor of the file is open.
+        _held[database] = os.dup(users.fileno())
 
 
 @contextmanager

@@ -20,9 +20,9 @@ LINES = [
     {"tasks"},
     {"views", "corpus"},
     {"text", "collection", "sample"},
-    {"store", "resources", "stored", "threads", "verify"},
-    {"integrity", "code"},
-    {"files", "locks", "root"},
+    {"store", "resources", "stored", "verify"},
+    {"integrity", "code", "pool"},
+    {"files", "locks", "root", "threads"},
     {"types", "errors"},
     {"kernels"},
     {"compiled"},
@@ -104,9 +104,8 @@ def test_a_breach_is_seen(module, source):
 
 
 LIGHT = {
-    "ssi_core.locks",
-    "ssi_core.root",
-    *(f"ssi_core.command.{name}" for name in ("limits", "signals", "text")),
+    *(f"ssi_core.{name}" for name in ("locks", "pool", "root", "threads")),
+    *(f"ssi_core.command.{name}" for name in ("signals", "text")),
 }
 """Modules of the library that import nothing heavy."""
 

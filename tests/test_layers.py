@@ -22,7 +22,7 @@ LINES = [
     {"text", "collection", "sample"},
     {"store", "resources", "stored", "verify"},
     {"integrity", "code", "pool"},
-    {"files", "locks", "root", "threads"},
+    {"files", "locks", "root", "strict", "threads"},
     {"types", "errors"},
     {"kernels"},
     {"compiled"},

@@ -22,10 +22,10 @@ from pydantic_core import PydanticUndefined
 
 from flows.cli import cli
 from ssi_core.evaluation.claims import Claim
-from ssi_core.experiment.strict import instead
 from ssi_core.experiment.tables import PrintedRow, Published, Row, Table
 from ssi_core.models import MODELS
 from ssi_core.models.trained import Trained
+from ssi_core.strict import instead
 from ssi_core.tasks.spec import TaskSpec
 from ssi_core.types import BadInput
 

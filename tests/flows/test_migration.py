@@ -14,6 +14,7 @@ import pytest
 from flows import (
     environment,
     holding,
+    kept,
     migration,
     prefect_database,
     server,
@@ -248,7 +249,7 @@ def test_the_server_of_mlflow_holds_its_database(filled, monkeypatch):
         begun.append(command)
         return Ended()
 
-    monkeypatch.setattr(ui, "start_kept", start)
+    monkeypatch.setattr(kept, "start_kept", start)
     port = server.free_port()
     for address in (f"sqlite:///{filled}", "postgresql://one@127.0.0.1/mlflow"):
         with ui.MlflowServer(address, port):
@@ -351,6 +352,6 @@ def test_a_server_makes_its_database_ready(prefect, monkeypatch):
         assert not prefect.stat().st_size
         raise Started
 
-    monkeypatch.setattr(server, "start_kept", start)
+    monkeypatch.setattr(kept, "start_kept", start)
     with pytest.raises(Started):
         server.Server().__enter__()

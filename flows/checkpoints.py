@@ -102,7 +102,6 @@ _PATIENCE = 30.0
 @contextmanager
 def alone(kept: Path, what: str) -> Iterator[None]:
     """Keep others out of a row's checkpoint; `Refused` when another process goes on with it."""
-    kept.parent.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + _PATIENCE
     with ExitStack() as held:
         while True:

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ssi_core.command.limits import override, thread_variables, threads
 from ssi_core.root import home, root, store_path
+from ssi_core.threads import override, thread_variables, threads
 
 __all__ = ["home", "override", "root", "store_path", "thread_variables", "threads"]
 

@@ -10,13 +10,14 @@ holds the database for as long as it runs.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ssi_core import locks
 
 if TYPE_CHECKING:
     from ssi_core.types import Refused
@@ -49,18 +50,15 @@ def hold(database: Path, prepare: Callable[[], None], trouble: Callable[[], str]
     """
     if database in _held:
         return
-    descriptor = _opened(database)
-    try:
-        if _taken_alone(descriptor):
+    with locks.opened(users_of(database)) as users:
+        if locks.take(users):
             prepare()
         # Lets the others in; or waits, where one of them prepares the file now.
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        locks.share(users)
         if reason := trouble():
             raise _in_use(database, reason)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    _held[database] = descriptor
+        # The lock lasts as long as one descriptor of the file is open.
+        _held[database] = os.dup(users.fileno())
 
 
 @contextmanager
@@ -79,24 +77,10 @@ def alone(database: Path, reason: str) -> Iterator[None]:
     Refused
         Another process holds the database.
     """
-    descriptor = _opened(database)
-    try:
-        if not _taken_alone(descriptor):
+    with locks.opened(users_of(database)) as users:
+        if not locks.take(users):
             raise _in_use(database, reason)
         yield
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def together(database: Path) -> Iterator[None]:
-    """Hold a database together with others for the length of a block."""
-    descriptor = _opened(database)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def refuse_while_open(database: Path, reason: str) -> None:
@@ -127,20 +111,6 @@ def _in_use(database: Path, reason: str, who: str = "another process") -> Refuse
     )
 
 
-def _opened(database: Path) -> int:
-    place = users_of(database)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    return os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-
-
-def _taken_alone(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 def command(database: Path, words: list[str]) -> list[str]:
     """Return a command that holds a database while it runs."""
     return [sys.executable, "-m", "flows.holding", str(database), *words]
@@ -150,10 +120,9 @@ def main(arguments: list[str]) -> None:
     """Become another command, which holds the database."""
     if len(arguments) < 2:
         sys.exit("usage: python -m flows.holding DATABASE COMMAND [ARGUMENT ...]")
-    descriptor = _opened(Path(arguments[0]))
-    fcntl.flock(descriptor, fcntl.LOCK_SH)
-    os.set_inheritable(descriptor, True)
-    os.execvp(arguments[1], arguments[1:])
+    with locks.shared(users_of(Path(arguments[0]))) as users:
+        os.set_inheritable(users.fileno(), True)
+        os.execvp(arguments[1], arguments[1:])
 
 
 if __name__ == "__main__":

@@ -14,14 +14,15 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO, Self
 
-from flows.processes import taken_alone
+from ssi_core import locks
 
 
 def start_kept(
     command: Sequence[str], users: Path, log: Path, variables: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
-    """Start a command that ends when no process holds ``users`` any more (`processes.shared`).
+    """Start a command that ends when no process holds ``users`` any more (`locks.shared`).
 
     The caller holds it. The process that is returned ends when the command and all that it started
     have ended.
@@ -39,6 +40,87 @@ def start_kept(
         )
 
 
+class Kept:
+    """A command that is kept for the length of a ``with`` block.
+
+    A subclass starts the command (``begin``) and tells whether it ``answers``.
+
+    Attributes
+    ----------
+    name : str
+        What it is.
+    address : str
+        What a person opens, or is told of it.
+    log : Path
+        File of what the command says; the file of its users lies beside it.
+    patience : float
+        Seconds that it may take to answer.
+    """
+
+    name: str
+    log: Path
+    patience = 180.0
+    address = ""
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as inside:
+            self.users: IO[str] = inside.enter_context(locks.shared(self._users))
+            self.begin()
+            self.inside = inside.pop_all()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.inside.close()
+        self.process.wait()
+
+    def begin(self) -> None:
+        """Start the command."""
+        raise NotImplementedError
+
+    def answers(self) -> bool:
+        """Tell whether the command answers."""
+        raise NotImplementedError
+
+    def start(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
+        """Start a command that ends with its last user."""
+        self.process = start_kept(command, self._users, self.log, variables)
+
+    def is_over(self) -> bool:
+        """Tell whether the command has ended by itself."""
+        return self.process.poll() is not None
+
+    def wait(self) -> None:
+        """Wait until the command answers.
+
+        Raises
+        ------
+        RuntimeError
+            It ended, or did not answer in time; the message has the end of its log.
+        """
+        end = time.monotonic() + self.patience
+        while time.monotonic() < end and not self.is_over():
+            if self.answers():
+                return
+            time.sleep(0.1)
+        lines = self.log.read_text(errors="replace")[-500:] if self.log.exists() else ""
+        raise RuntimeError(f"{self.name} did not start; {self.log} ends with:\n{lines}")
+
+    @property
+    def _users(self) -> Path:
+        return self.log.with_suffix(".users")
+
+
+def answers_at(url: str, secret: str | None = None) -> bool:
+    """Tell whether a server says that it is well; ``secret`` is USER:PASSWORD."""
+    import httpx
+
+    user, _, password = (secret or "").partition(":")
+    with contextlib.suppress(httpx.HTTPError):
+        auth = (user, password) if secret else None
+        return httpx.get(url, auth=auth, timeout=2, trust_env=False).is_success
+    return False
+
+
 GRACE = 10.0
 """Seconds that a server has to end before it is killed."""
 
@@ -52,8 +134,8 @@ def keep(users: Path, command: Sequence[str]) -> None:
         watched, stdin=subprocess.DEVNULL, start_new_session=True, pass_fds=[alive]
     )
     os.close(alive)
-    with users.open("a") as file:
-        while process.poll() is None and not taken_alone(file):
+    with locks.opened(users) as file:
+        while process.poll() is None and not locks.take(file):
             time.sleep(0.2)
         _end(process, process.pid)
     os.close(ours)

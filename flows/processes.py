@@ -1,4 +1,4 @@
-"""Processes that still live: by name, by the files that they lock; and their scratch space.
+"""Processes that still live, by name; and their scratch space.
 
 What a killed process leaves behind cannot be cleared by itself; the next command clears it, and
 must not take what belongs to a command that still runs.
@@ -7,7 +7,6 @@ must not take what belongs to a command that still runs.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import socket
@@ -15,7 +14,6 @@ import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import IO
 
 from flows import environment
 
@@ -72,24 +70,6 @@ def is_over(name: str) -> bool:
 def machine_of(name: str) -> str:
     """Return the machine of a process, whatever its table."""
     return name.rsplit("-", 2)[0].rpartition(".")[0]
-
-
-@contextlib.contextmanager
-def shared(path: Path) -> Iterator[IO[str]]:
-    """Hold a file together with others; the operating system lets go for a process that dies."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_SH)
-        yield file
-
-
-def taken_alone(file: IO[str]) -> bool:
-    """Take a file for oneself; False while another process holds it."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
 from ssi_core.experiment import Row, Table
 from ssi_core.tasks.task import open_task
-from ssi_core.threads import threads as limited
+from ssi_core.threads import limited
 from ssi_core.types import BadInput
 
 if TYPE_CHECKING:

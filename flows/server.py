@@ -9,22 +9,20 @@ that uses it, however that ends.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
 import socket
-import subprocess
 import sys
 import time
-from typing import IO
+from typing import Self
 
 from flows import access, environment, prefect_database
 from flows.access import HOST, Running
-from flows.kept import GRACE, start_kept
-from flows.processes import is_over, name_of, shared, taken_alone
+from flows.kept import GRACE, Kept, answers_at
+from flows.processes import is_over, name_of
+from ssi_core import locks
 
 
-class Server:
+class Server(Kept):
     """A Prefect server for the length of a ``with`` block; nothing if the user has one.
 
     Commands of one root share a server, as two would share its database: the first starts it, and
@@ -42,58 +40,39 @@ class Server:
 
     name = "Prefect"
 
-    def __init__(self, port: int | None = None, *, patience: float = 180.0) -> None:
-        self._port, self._patience = port, patience
-        self._inside = contextlib.ExitStack()
-        self._users: IO[str] | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+    def __init__(self, port: int | None = None, *, patience: float = Kept.patience) -> None:
+        self._port, self.patience = port, patience
         self._server: Running | None = None
-        self._is_ready = False
-        self._home = environment.home() / "prefect"
-        self.log = self._home / "server.log"
+        self._is_started = self._is_ready = False
+        self.log = environment.home() / "prefect" / "server.log"
         self.url = ""
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> Self:
         environment.prepare()
         self.url = chosen_url()
-        if not self.url or access.running(self.url):
-            # Waits while the last user's server ends.
-            with contextlib.ExitStack() as inside:
-                self._users = inside.enter_context(shared(self._home / "server.users"))
-                self._join()
-                self._inside = inside.pop_all()
-        return self
+        # To hold it waits while the last user's server ends.
+        return super().__enter__() if not self.url or access.running(self.url) else self
 
-    def _join(self) -> None:
+    def begin(self) -> None:
         """Find the server of another command, or start one."""
-        with (self._home / "server.start").open("a") as turn:
-            fcntl.flock(turn, fcntl.LOCK_EX)
-            self._server = access.running(self.url) or self._start()
-            self.url = self._server.url
+        with locks.turn(self.log.with_suffix(".start")):
+            self._server = access.running(self.url) or self._started()
+        self.url = self._server.url
+        self.address = f"{self.url.removesuffix('/api')}/dashboard"
 
-    def _start(self) -> Running:
+    def _started(self) -> Running:
         prefect_database.make_ready()
         port = self._port or free_port()
         check_port(self.name, port)
         url = f"http://{HOST}:{port}/api"
-        self._process = start_kept(
-            server_command(port),
-            self._home / "server.users",
-            self.log,
-            {"PREFECT_API_URL": url, **access.of_server(port)},
-        )
-        server = Running(url, name_of(self._process.pid), kept=True)
+        self.start(server_command(port), {"PREFECT_API_URL": url, **access.of_server(port)})
+        self._is_started = True
+        server = Running(url, name_of(self.process.pid), kept=True)
         access.remember(server)
         return server
 
     def ready(self) -> str:
-        """Wait until the server answers, make it Prefect's server, and return its address.
-
-        Raises
-        ------
-        RuntimeError
-            It ended, or did not answer in time; the message has the end of its log.
-        """
+        """Wait until the server answers, make it Prefect's server, and return its address."""
         if self._server is not None and not self._is_ready:
             self.wait()
             from prefect import settings
@@ -102,16 +81,11 @@ class Server:
 
             values = access.of_client(self.url)
             changed = {getattr(settings, name): value for name, value in values.items()}
-            self._inside.enter_context(environment.override(values))
-            self._inside.enter_context(settings.temporary_settings(changed))
-            self._inside.enter_context(named_runs())
+            self.inside.enter_context(environment.override(values))
+            self.inside.enter_context(settings.temporary_settings(changed))
+            self.inside.enter_context(named_runs())
             self._is_ready = True
         return self.url
-
-    @property
-    def address(self) -> str:
-        """Return the address that a person opens."""
-        return f"{self.url.removesuffix('/api')}/dashboard"
 
     @property
     def is_own(self) -> bool:
@@ -122,27 +96,12 @@ class Server:
         """Say whether the server, unless it is the user's, has ended."""
         return self._server is not None and is_over(self._server.keeper)
 
-    def wait(self) -> None:
-        """Wait until the server answers; see `ready` for its errors."""
-        if self._server is None:
-            return
-        import httpx
-
-        user, password = access.secret().split(":")
-        end = time.monotonic() + self._patience
-        while time.monotonic() < end and not self.is_over():
-            with contextlib.suppress(httpx.HTTPError):
-                answer = httpx.get(
-                    f"{self.url}/health", auth=(user, password), timeout=2, trust_env=False
-                )
-                if answer.status_code == 200:
-                    return
-            time.sleep(0.1)
-        lines = self.log.read_text(errors="replace")[-500:] if self.log.exists() else ""
-        raise RuntimeError(f"the Prefect server did not start; {self.log} ends with:\n{lines}")
+    def answers(self) -> bool:
+        """Say whether the server answers who knows its secret."""
+        return answers_at(f"{self.url}/health", access.secret())
 
     def __exit__(self, *raised: object) -> None:
-        if self._users is None:
+        if self._server is None:
             return
         try:
             if self._is_ready and not self.is_over():
@@ -150,14 +109,13 @@ class Server:
 
                 settle()
         finally:
-            alone = taken_alone(self._users)
-            self._inside.close()
+            ends = locks.take(self.users) and self._server.kept
+            self.inside.close()
             end = time.monotonic() + 2 * GRACE
-            ends = alone and self._server is not None and self._server.kept
             while ends and not self.is_over() and time.monotonic() < end:
                 time.sleep(0.05)
-            if self._process is not None:
-                self._process.poll()
+            if self._is_started:
+                self.process.poll()
 
 
 def chosen_url() -> str:

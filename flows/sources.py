@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from ssi_core.corpus.source import Source
 from ssi_core.corpus.sources import SOURCES, source_named
-from ssi_core.errors import faults
+from ssi_core.strict import faults
 from ssi_core.types import BadInput
 
 _PLACE: Mapping[str, Any] = {

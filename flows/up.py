@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from uuid import UUID
 
 from flows import environment
 from flows.deployments import POOL
-from flows.kept import start_kept
-from flows.processes import shared, taken_alone
+from flows.kept import Kept
+from ssi_core import locks
 from ssi_core.types import Refused
 
 
@@ -26,10 +25,8 @@ def only_one() -> Iterator[None]:
     Refused
         Another one holds it.
     """
-    file = environment.home() / "prefect" / "up.lock"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a") as lock:
-        if not taken_alone(lock):
+    with locks.opened(environment.home() / "prefect" / "up.lock") as lock:
+        if not locks.take(lock):
             raise Refused(
                 f"ssi up of {environment.root()} runs already. One more worker for it: "
                 f"python -m flows.environment prefect worker start --pool {POOL}"
@@ -40,7 +37,7 @@ def only_one() -> Iterator[None]:
 logger = logging.getLogger(__name__)
 
 
-class Worker:
+class Worker(Kept):
     """A worker of Prefect for the length of a ``with`` block; a server that it polls is ready.
 
     Parameters
@@ -49,31 +46,21 @@ class Worker:
         Its name in the pool.
     limit : int
         Runs at a time.
-    patience : float
-        Seconds that it may take to begin.
     """
 
-    def __init__(self, name: str, limit: int, *, patience: float = 180.0) -> None:
-        self.name, self._limit, self._patience = name, limit, patience
-        self._inside = contextlib.ExitStack()
+    def __init__(self, name: str, limit: int) -> None:
+        self.name, self._limit = name, limit
         self._began = datetime.now(UTC)
         self.address = f"takes runs of the pool {POOL}, {limit} at a time"
         self.log = environment.home() / "logs" / f"{name}.log"
 
-    def __enter__(self) -> Worker:
-        users = environment.home() / "logs" / f"{self.name}.users"
-        self._inside.enter_context(shared(users))
+    def begin(self) -> None:
+        """Start the worker, whose runs begin in the directory of prefect.yaml."""
         start = ("-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process")
-        command = [
-            *(sys.executable, *start, "--name", self.name, "--limit", str(self._limit)),
-        ]
-        variables = {
-            # Its runs begin in the directory of prefect.yaml.
-            "SSI_ROOT": str(environment.root()),
-            environment.CONSOLE: "INFO",
-        }
-        self._process = start_kept(command, users, self.log, variables)
-        return self
+        self.start(
+            [sys.executable, *start, "--name", self.name, "--limit", str(self._limit)],
+            {"SSI_ROOT": str(environment.root()), environment.CONSOLE: "INFO"},
+        )
 
     def __exit__(self, *raised: object) -> None:
         import httpx
@@ -81,9 +68,8 @@ class Worker:
 
         from flows.prefect_runs import end
 
-        runs = _runs_below(self._process.pid)
-        self._inside.close()
-        self._process.wait()
+        runs = _runs_below(self.process.pid)
+        super().__exit__(*raised)
         try:
             # One that stays at work at the server keeps its place in the limit of its flow.
             with temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}):
@@ -91,17 +77,8 @@ class Worker:
         except httpx.HTTPError as error:
             logger.warning("runs of %s may stay at work at the server: %s", self.name, error)
 
-    def wait(self) -> None:
-        """Wait until it asks for work; RuntimeError if it does not."""
-        end = time.monotonic() + self._patience
-        while time.monotonic() < end and not self.is_over():
-            if self._asks():
-                return
-            time.sleep(0.3)
-        lines = self.log.read_text(errors="replace")[-500:]
-        raise RuntimeError(f"the worker did not begin; {self.log} ends with:\n{lines}")
-
-    def _asks(self) -> bool:
+    def answers(self) -> bool:
+        """Tell whether the worker asks for work."""
         from prefect.client.orchestration import get_client
 
         with get_client(sync_client=True) as client:
@@ -111,10 +88,6 @@ class Worker:
                 and one.last_heartbeat_time > self._began
                 for one in client.read_workers_for_work_pool(POOL)
             )
-
-    def is_over(self) -> bool:
-        """Say whether it has ended by itself."""
-        return self._process.poll() is not None
 
 
 def _runs_below(pid: int) -> set[UUID]:

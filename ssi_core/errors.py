@@ -1,12 +1,8 @@
-"""Look through an error: at those that led to it, at what is wrong with settings."""
+"""Look through an error, at those that led to it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pydantic import ValidationError
 
 
 def chain_of(error: BaseException) -> Iterator[BaseException]:
@@ -17,17 +13,3 @@ def chain_of(error: BaseException) -> Iterator[BaseException]:
         known.add(id(seen))
         yield seen
         seen = seen.__cause__ or seen.__context__
-
-
-def faults(error: ValidationError) -> str:
-    """Say what is wrong in one line: the fields and what was expected of them."""
-    parts = []
-    for fault in error.errors():
-        name = ".".join(str(part) for part in fault["loc"][:1])
-        message = fault["msg"].removeprefix("Value error, ")
-        if fault["type"] == "missing":
-            parts.append(f"{name} is missing")
-            continue
-        shown = f"{name}={fault['input']!r}: " if name else ""
-        parts.append(f"{shown}{message}")
-    return "; ".join(dict.fromkeys(parts))

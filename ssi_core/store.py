@@ -14,11 +14,9 @@ moment: what is replaced). Nothing of it is left when NAME is whole, however oft
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import logging
-import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,7 +30,7 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core import files, integrity, root
+from ssi_core import files, integrity, locks, root
 from ssi_core.code import digest_of
 from ssi_core.types import BadInput, Refused, TextMatrix
 
@@ -375,29 +373,8 @@ def _clear_leftovers(path: Path) -> None:
 @contextmanager
 def locked(path: Path, what: str = "") -> Iterator[None]:
     """Hold the lock of an artefact (or of ``what``); `Refused` names the process that has it."""
-    lock = _beside(path, "lock")
-    while True:
-        with lock.open("a+") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                file.seek(0)
-                other = file.read().strip() or "unknown"
-                raise Refused(
-                    f"{what or path} is being written by process {other}. Wait until it is done, "
-                    "or end that process, and run this again."
-                ) from None
-            # The last holder may have removed the file between our opening and locking it.
-            if not (lock.exists() and os.path.samestat(lock.stat(), os.fstat(file.fileno()))):
-                continue
-            file.truncate(0)
-            file.write(str(os.getpid()))
-            file.flush()
-            try:
-                yield
-            finally:
-                lock.unlink(missing_ok=True)
-            return
+    with locks.alone(_beside(path, "lock"), what or str(path)):
+        yield
 
 
 def _replace(partial: Path, path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,8 @@ from ssi_core.command.search import APPROXIMATE, INDEX, RECALL, prepared
 from ssi_core.command.verb import Outcome, Verb, settings
 
 if TYPE_CHECKING:
+    from flows.kept import Kept
     from flows.serve.service import Service
-    from flows.ui import Page
 
 
 @click.command(
@@ -113,12 +113,13 @@ def ui(mlflow_port: int, prefect_port: int) -> Outcome:
     both. Commands of the same root that run meanwhile share the server of Prefect, whichever comes
     first.
     """
-    from flows.ui import serve
+    from flows.ui import answer, watch
 
     with ExitStack() as stack:
         servers = _Servers(stack, mlflow_port, prefect_port)
-        if servers.pages:
-            serve(servers.pages, servers.tell)
+        with suppress(KeyboardInterrupt):
+            answer(servers.pages, servers.tell)
+            watch(servers.pages)
     ended = f"{len(servers.pages)} servers ended"
     return Outcome(servers.addresses, lambda console: console.print(ended))
 
@@ -150,12 +151,11 @@ def up(mlflow_port: int, prefect_port: int, worker: str, limit: int) -> Outcome:
     """
     from flows.deployments import deploy as tell
     from flows.deployments import project
-    from flows.ui import answer, terminated, watch
+    from flows.ui import answer, watch
     from flows.up import Worker, only_one
 
     place = project()
     with ExitStack() as stack:
-        stack.enter_context(terminated())
         stack.enter_context(only_one())
         servers = _Servers(stack, mlflow_port, prefect_port)
         answer(servers.pages, servers.tell)
@@ -201,7 +201,7 @@ class _Servers:
 
         uri = tracking.tracking_uri()
         tracking.ready()
-        self.pages: list[Page] = []
+        self.pages: list[Kept] = []
         self.addresses: dict[str, str] = {}
         if uri.startswith("http"):
             self._leave("MLflow", uri)
@@ -213,7 +213,7 @@ class _Servers:
         else:
             self._leave("Prefect", self.prefect.url)
 
-    def _take(self, page: Page) -> None:
+    def _take(self, page: Kept) -> None:
         self.pages.append(page)
         self.addresses[page.name.lower()] = page.address
 
@@ -221,7 +221,7 @@ class _Servers:
         self.addresses[name.lower()] = shown(address)
         click.echo(f"{name}: {shown(address)} (yours; it is left alone)", err=True)
 
-    def tell(self, page: Page) -> None:
+    def tell(self, page: Kept) -> None:
         """Say where a page is, and how to get in."""
         click.echo(f"{page.name}: {page.address}", err=True)
         if page is self.prefect:

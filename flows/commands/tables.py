@@ -165,7 +165,7 @@ def reproduce(name: str | None, **options: Any) -> Outcome:
     that were interrupted go on.
     """
     from flows.shipped import find_table, shipped_tables
-    from ssi_core.experiment.strict import instead
+    from ssi_core.strict import instead
     from ssi_core.types import BadInput
 
     tables = shipped_tables()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import time
@@ -20,7 +19,7 @@ from mlflow.exceptions import MlflowException
 from flows import environment, migration, moved, sqlite
 from flows.addresses import shown, trouble
 from flows.holding import hold
-from ssi_core import store
+from ssi_core import locks, store
 from ssi_core.types import BadInput, Refused
 
 logger = logging.getLogger(__name__)
@@ -115,10 +114,7 @@ def _wait_for(uri: str) -> None:
 def locked() -> Iterator[None]:
     """Keep other processes of this root out until the body is done; waits for its turn."""
     # Two processes that write the first rows of a database at once break it.
-    path = environment.root() / "mlruns" / ".lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with locks.turn(environment.root() / "mlruns" / ".lock"):
         yield
 
 
@@ -144,7 +140,6 @@ def quiet() -> Iterator[None]:
 def written_alone(comparison: str) -> Iterator[None]:
     """Keep a second run off a comparison; `Refused` names the process that writes it."""
     place = environment.home() / "comparisons" / comparison
-    place.parent.mkdir(parents=True, exist_ok=True)
     with store.locked(place, f"comparison {comparison}"):
         yield
 

@@ -261,6 +261,5 @@ def _now() -> str:
 @contextmanager
 def _alone(model: str) -> Iterator[None]:
     place = environment.home() / "registry" / model
-    place.parent.mkdir(parents=True, exist_ok=True)
     with store.locked(place, f"the champion of {model!r}"):
         yield

@@ -47,7 +47,7 @@ def _verb(name: str) -> Verb:
 
     from ssi_core.command.fields import parameters
     from ssi_core.corpus.sources import source_named
-    from ssi_core.errors import faults
+    from ssi_core.strict import faults
 
     source = source_named(name)
 

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from ssi_core.command.limits import threads
 from ssi_core.command.signals import TERMINATED, code_of, terminable
 from ssi_core.command.text import TerminalHandler, shown
 from ssi_core.root import root
+from ssi_core.threads import threads
 
 if TYPE_CHECKING:
     from rich.console import Console

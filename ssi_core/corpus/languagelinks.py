@@ -16,8 +16,9 @@ from typing import Any
 
 import polars as pl
 
+from ssi_core import pool
 from ssi_core.collection import SIDES
-from ssi_core.corpus import pool, sqldump
+from ssi_core.corpus import sqldump
 from ssi_core.corpus.dump import Chunk, read_pieces, read_site
 from ssi_core.corpus.packed import read_lines
 from ssi_core.corpus.pages import read_pages

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core import collection, store
-from ssi_core.corpus import inputs, pool, stream
+from ssi_core import collection, pool, store
+from ssi_core.corpus import inputs, stream
 from ssi_core.corpus.before import Before, compare, keep_pages, open_before
 from ssi_core.corpus.chunks import PAGES, TEXTS, Chunks, read_piece
 from ssi_core.corpus.cost import LINKS_AT_ONCE, require_ingestion

@@ -9,8 +9,8 @@ from typing import Any
 
 from ssi_core.evaluation.claims import Claim
 from ssi_core.evaluation.measures import LOWER_IS_BETTER, MEASURES
-from ssi_core.experiment.strict import read, tables
 from ssi_core.experiment.tables import Row
+from ssi_core.strict import read, tables
 from ssi_core.types import BadInput
 
 PRINTED = "printed"

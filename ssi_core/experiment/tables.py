@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from pydantic import Field
 
 from ssi_core.evaluation.claims import Claim
-from ssi_core.experiment.strict import instead, read, tables
+from ssi_core.strict import instead, read, tables
 from ssi_core.tasks.spec import TaskSpec
 from ssi_core.types import BadInput
 
 if TYPE_CHECKING:
     from ssi_core.models.base import Model
+
+Seeds: TypeAlias = Annotated[int, Field(ge=1, le=10_000)]
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ class Row:
     label: str
     model: str
     task: str
-    seeds: int | None = None
+    seeds: Seeds | None = None
     start: str | None = None
     like: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -129,8 +133,7 @@ def _limited(model: str, said: Mapping[str, Any], budget: int, where: str) -> di
 
 def _parts(parameters: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
     # The models that a mixture is made of: [[rows.parts]].
-    parts = parameters.get("parts", ())
-    return tables(list(parts) if isinstance(parts, tuple) else parts, f"{where}: [[parts]]")
+    return tables(parameters.get("parts", ()), f"{where}: [[parts]]")
 
 
 @dataclass(frozen=True)
@@ -193,10 +196,10 @@ class Table:
     rows: tuple[Row, ...]
     claims: tuple[Claim, ...] = ()
     baseline: str = ""
-    seeds: int = 1
+    seeds: Seeds = 1
     source: str | None = None
     note: str | None = None
-    measures: tuple[str, ...] = ("rank_loss", "map", "p_at_10")
+    measures: Annotated[tuple[str, ...], Field(min_length=1)] = ("rank_loss", "map", "p_at_10")
     scatter: tuple[tuple[str, str], ...] = ()
     printed: tuple[PrintedRow, ...] = ()
 

@@ -13,9 +13,9 @@ from ssi_core.evaluation.measures import OF_ALL_QUERIES
 from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.experiment.claimed import read_claims, without
 from ssi_core.experiment.names import check_name
-from ssi_core.experiment.strict import instead, mapping, read, tables
 from ssi_core.experiment.tables import PrintedRow, Published, Row, Table
-from ssi_core.tasks.spec import TaskSpec, read_spec
+from ssi_core.strict import instead, mapping, read, tables
+from ssi_core.tasks.spec import read_spec
 from ssi_core.types import BadInput
 
 
@@ -124,7 +124,10 @@ def parse_table(values: Mapping[str, Any], where: str = "table") -> Table:
         _row(row, n, defaults, tuple(tasks), where) for n, row in enumerate(rows, 1)
     )
     parsed = {
-        "tasks": {name: _task(spec, f"{where}: [tasks.{name}]") for name, spec in tasks.items()},
+        "tasks": {
+            name: read_spec(mapping(spec, at := f"{where}: [tasks.{name}]"), at)
+            for name, spec in tasks.items()
+        },
         "rows": parsed_rows,
         "claims": read_claims(claims, parsed_rows, where),
         "printed": _printed(tables(values.pop("printed", []), f"{where}: [[printed]]"), where),
@@ -171,10 +174,6 @@ def _with_likes(rows: Sequence[dict[str, Any]], where: str) -> list[dict[str, An
     return changed
 
 
-def _task(fields: Any, where: str) -> TaskSpec:
-    return read_spec(mapping(fields, where), where)
-
-
 def _row(
     values: Mapping[str, Any],
     number: int,
@@ -206,8 +205,6 @@ def _row(
 def _check(table: Table, where: str) -> None:
     # What no single value can tell: names that refer to each other.
     labels = [row.label for row in table.rows]
-    if not table.measures:
-        raise BadInput(f"{where}: measures: none is named. Known: {', '.join(PER_QUERY)}.")
     for measure in table.measures:
         if measure not in (known := (*PER_QUERY, *OF_ALL_QUERIES)):
             raise BadInput(f"{where}: measures: no measure {instead(measure, known)}")
@@ -222,11 +219,8 @@ def _check(table: Table, where: str) -> None:
             raise BadInput(f"{row.where}: a label is not empty and has no comma (--rows A,B).")
         if row.task not in table.tasks:
             raise BadInput(f"{row.where}: no task {instead(row.task, table.tasks)}")
-        if row.seeds is not None:
-            _check_seeds(row.seeds, row.where)
         _check_start(table, row, labels)
         _check_like(table, row)
-    _check_seeds(table.seeds, where)
     if table.baseline not in labels:
         raise BadInput(f"{where}: baseline: no row {instead(table.baseline, labels)}")
     for label in {label for pair in table.scatter for label in pair} - set(labels):
@@ -245,15 +239,6 @@ def _check(table: Table, where: str) -> None:
                 "links and by documents test the same with held_out = 'both', one split_seed and "
                 "one pool."
             )
-
-
-_MOST_SEEDS = 10_000
-
-
-def _check_seeds(seeds: int, where: str) -> None:
-    if not 1 <= seeds <= _MOST_SEEDS:
-        limit = "at least 1" if seeds < 1 else f"at most {_MOST_SEEDS}"
-        raise BadInput(f"{where}: seeds = {seeds}, expected {limit}.")
 
 
 def _check_start(table: Table, row: Row, labels: Sequence[str]) -> None:

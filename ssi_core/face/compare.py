@@ -20,7 +20,7 @@ from ssi_core.face import progress
 from ssi_core.face.models import Estimator
 from ssi_core.face.show import html_table, text_table
 from ssi_core.face.task import Task
-from ssi_core.threads import threads as limited
+from ssi_core.threads import limited
 from ssi_core.types import BadInput, Report
 
 MEASURES = ("rank_loss", "map", "p_at_10")

@@ -166,7 +166,7 @@ def _of_source(
     from pydantic import ValidationError
 
     from ssi_core.corpus.sources import source_named
-    from ssi_core.errors import faults
+    from ssi_core.strict import faults
 
     if name is None:
         raise TypeError(f"{', '.join(settings)} go with a source. Name one: source='trec'")

@@ -20,7 +20,7 @@ from ssi_core.face.task import Task, require_views
 from ssi_core.models import MODELS, load_model
 from ssi_core.models.base import FittedModel, Model, parse
 from ssi_core.serving.searcher import model_in
-from ssi_core.threads import threads as limited
+from ssi_core.threads import limited
 from ssi_core.types import Refused, Watch
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ A model is a frozen dataclass of hyper-parameters with pure functions of its arr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -19,6 +19,7 @@ from ssi_core import files, integrity, store
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models import bounds
 from ssi_core.resources import Cost
+from ssi_core.strict import check_keys
 from ssi_core.tasks.blind import training_part
 from ssi_core.tasks.cold import without_cold
 from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, Vectors, View, Watch
@@ -317,15 +318,9 @@ def _no_word(views: Mapping[str, View]) -> Texts:
 
 
 def parse(model: type[Model], parameters: Mapping[str, Any]) -> Model:
-    """Build a model from JSON or TOML values: lists become tuples; an unknown key is an error."""
-    known = [f.name for f in fields(model)]
-    unknown = sorted(set(parameters) - set(known))
-    if unknown:
-        raise BadInput(
-            f"model {model.name!r} has no {', '.join(map(repr, unknown))}; it has: "
-            f"{', '.join(known)}."
-        )
-    return model(**{k: tuple(v) if isinstance(v, list) else v for k, v in parameters.items()})
+    """Build a model from JSON or TOML values; an unknown key is a `ValueError`."""
+    check_keys(model, parameters)
+    return model(**parameters)
 
 
 def _view_path(directory: Path, side: str, name: str) -> Path:

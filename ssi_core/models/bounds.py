@@ -7,12 +7,12 @@ memory is asked later, where the size of the task is known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
-from functools import cache
-from typing import Annotated, Any, TypeAlias, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeAlias, TypeVar
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field
+
+from ssi_core.strict import converted
 
 Rate: TypeAlias = Annotated[float, Field(ge=1e-30, le=1e6, allow_inf_nan=False)]
 """A learning rate; a smaller one is zero in float32."""
@@ -48,7 +48,7 @@ Values: TypeAlias = Annotated[tuple[T, ...], Field(min_length=1)]
 
 
 def check(model: object) -> None:
-    """Refuse values of a dataclass that are outside of the bounds of its fields.
+    """Refuse values of a dataclass that are out of the bounds of its fields; convert the others.
 
     Raises
     ------
@@ -56,34 +56,6 @@ def check(model: object) -> None:
         Names the first such field, its value, and what was expected.
     """
     kind: Any = type(model)
-    for name, adapter in _adapters(kind).items():
-        value = getattr(model, name)
-        try:
-            adapter.validate_python(value, strict=True)
-        except ValidationError as error:
-            raise ValueError(f"{name}={value!r}; {_expected(error)}") from None
-
-
-@cache
-def _adapters(kind: type) -> Mapping[str, TypeAdapter[Any]]:
-    hints = get_type_hints(kind, include_extras=True)
-    return {f.name: TypeAdapter(hints[f.name]) for f in fields(kind)}
-
-
-_LIMITS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
-
-
-def _expected(error: ValidationError) -> str:
-    """Say in a few words what was expected, of a list also at which place."""
-    problems = error.errors(include_url=False, include_input=False)
-    # Of "a number or a list of such", what is wrong with the kind that came.
-    problem = next((p for p in problems if not p["type"].endswith("_type")), problems[0])
-    words = problem["msg"].replace("Input should be a valid", "expected a")
-    words = words.replace("Input should be", "expected")
-    for limit, name in _LIMITS.items():
-        if limit in problem.get("ctx", {}):
-            words = f"expected {name} {problem['ctx'][limit]:g}"
-    if problem["type"] == "too_short":
-        words = "expected at least one"
-    place = next((at for at in problem["loc"] if isinstance(at, int)), None)
-    return words if place is None else f"number {place + 1}: {words}"
+    values = {field.name: getattr(model, field.name) for field in fields(kind)}
+    for name, value in converted(kind, values).items():
+        object.__setattr__(model, name, value)

@@ -6,14 +6,13 @@ means nothing is refused here, and nowhere else.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ssi_core.collection import INGEST, Collection
-from ssi_core.errors import faults
+from ssi_core.strict import faults, instead
 from ssi_core.types import BadInput
 from ssi_core.views.hashing import Hashing, parse_view
 from ssi_core.views.rewriting import Rewriting
@@ -277,9 +276,7 @@ def read_spec(fields: Mapping[str, Any], where: str) -> TaskSpec:
     known = [name for name in TaskSpec.model_fields if name != "views"]
     for name in fields:
         if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise BadInput(f"{where}: no key {name!r}.{hint} Known: {', '.join(known)}.")
+            raise BadInput(f"{where}: no key {instead(name, known)}")
     try:
         return spec_of(**fields)
     except ValueError as error:

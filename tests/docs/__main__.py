@@ -1,4 +1,4 @@
-"""``python -m tests.docs`` fills the figures of the pages in from ``docs/results``."""
+"""``python -m tests.docs`` fills the pages in, and writes the schema of tables."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 from tests.docs.figures import RESULTS, MissingResult, Results
 from tests.docs.markers import filled
 from tests.docs.pages import ROOT, pages
+from tests.docs.schema import FILE, written
 
 
 def main() -> int:
     """Fill in what can be had; say what cannot, and why."""
+    (ROOT / FILE).write_text(written(), encoding="utf-8")
     results, problems = Results(ROOT / RESULTS), []
     missing: set[str] = set()
     for page in pages():

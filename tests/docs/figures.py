@@ -24,7 +24,7 @@ from flows.verdicts import probability
 from ssi_core.command.text import count
 from ssi_core.evaluation.claims import APART
 from ssi_core.evaluation.comparison import TITLES, digits, value_text
-from ssi_core.experiment.strict import instead
+from ssi_core.strict import instead
 from ssi_core.types import BadInput
 
 RESULTS = Path("docs/results")

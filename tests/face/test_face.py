@@ -54,7 +54,7 @@ def test_a_task_opens_again(task):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"relevant": "clicks"}, "relevant='clicks': Input should be 'link'"),
+        ({"relevant": "clicks"}, "relevant='clicks': expected 'link'"),
         ({"split": "queries"}, "split='queries' with relevant='link': expected 'pairs' or 'doc"),
         ({"queries": "words:many"}, "queries='words:many' with relevant='link': expected 'doc"),
     ],

@@ -14,6 +14,7 @@ import pytest
 from flows import (
     environment,
     holding,
+    kept,
     migration,
     prefect_database,
     server,
@@ -22,6 +23,7 @@ from flows import (
     ui,
 )
 from flows.tracking import registry
+from ssi_core import locks
 from ssi_core.types import BadInput, Refused
 
 KILLED = """
@@ -190,7 +192,10 @@ def test_a_kill_in_a_migration_leaves_the_database_as_it_was(earlier):
 
 
 def test_no_database_is_migrated_while_a_process_holds_it(earlier):
-    with holding.together(earlier), pytest.raises(Refused, match="another process uses it"):
+    with (
+        locks.shared(holding.users_of(earlier)),
+        pytest.raises(Refused, match="another process uses it"),
+    ):
         tracking.ready()
 
     tracking.ready()
@@ -244,7 +249,7 @@ def test_the_server_of_mlflow_holds_its_database(filled, monkeypatch):
         begun.append(command)
         return Ended()
 
-    monkeypatch.setattr(ui, "start_kept", start)
+    monkeypatch.setattr(kept, "start_kept", start)
     port = server.free_port()
     for address in (f"sqlite:///{filled}", "postgresql://one@127.0.0.1/mlflow"):
         with ui.MlflowServer(address, port):
@@ -347,6 +352,6 @@ def test_a_server_makes_its_database_ready(prefect, monkeypatch):
         assert not prefect.stat().st_size
         raise Started
 
-    monkeypatch.setattr(server, "start_kept", start)
+    monkeypatch.setattr(kept, "start_kept", start)
     with pytest.raises(Started):
         server.Server().__enter__()

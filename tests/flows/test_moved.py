@@ -15,7 +15,7 @@ import pytest
 
 from flows import backup, holding, moved, restore, sensor, sqlite, tracking
 from flows.tracking import registry
-from ssi_core import store
+from ssi_core import locks, store
 from ssi_core.types import BadInput, Refused
 from tests.flows import roots
 
@@ -114,7 +114,7 @@ def test_a_root_of_an_earlier_version_notes_no_place(root, original):
 
 def test_a_root_is_not_rewritten_while_it_is_used(root):
     with (
-        holding.together(moved.database()),
+        locks.shared(holding.users_of(moved.database())),
         pytest.raises(Refused, match=r"moved here from .* another process uses it"),
     ):
         moved.settle()

@@ -1,6 +1,5 @@
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -19,18 +18,7 @@ from flows.processes import (
     own_name,
     place,
     scratch,
-    shared,
-    taken_alone,
 )
-
-HOLD = """
-import sys, time
-from pathlib import Path
-from flows.processes import shared
-with shared(Path(sys.argv[1])):
-    print("held", flush=True)
-    time.sleep(600)
-"""
 
 
 def test_a_process_is_known_while_it_lives(over):
@@ -88,22 +76,6 @@ def test_no_container_judges_over_the_processes_of_another():
     )
     # This process has no number there.
     assert done.stdout.strip() == "False"
-
-
-def test_the_system_lets_go_of_a_file_for_a_process_that_is_killed(tmp_path):
-    path = tmp_path / "below" / "file"
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(path)],
-        stdout=subprocess.PIPE,
-        cwd=Path(environment.__file__).parents[1],
-    )
-    with process:
-        assert process.stdout.readline() == b"held\n"
-        with shared(path) as file:
-            assert not taken_alone(file)
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            assert taken_alone(file)
 
 
 def test_scratch_goes_with_its_block_and_that_of_killed_commands_goes_too(

@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from flows.kept import start_kept
-from flows.processes import shared
 from flows.server import Server, free_port
+from ssi_core import locks
 from ssi_core.types import Refused
 
 TWENTY_TASKS = """
@@ -165,7 +165,7 @@ def with_word(word):
 @pytest.mark.parametrize("victim", ["keeper", "watcher"])
 def test_a_command_ends_with_its_keeper_and_all_that_it_started(tmp_path, victim):
     word, log = f"sleeper-{tmp_path.name}-{victim}", tmp_path / "log"
-    with shared(tmp_path / "users"):
+    with locks.shared(tmp_path / "users"):
         kept = start_kept([sys.executable, "-c", SLEEPERS, word], tmp_path / "users", log, {})
         until(lambda: "ready" in log.read_text())
         # Keeper, watcher, command, and what it started.

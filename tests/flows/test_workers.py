@@ -3,7 +3,8 @@ import time
 
 import pytest
 
-from flows.workers import WorkerDied, Workers
+from flows.workers import Workers
+from ssi_core.pool import WorkerDied
 from ssi_core.types import BadInput
 from tests.flows import jobs
 

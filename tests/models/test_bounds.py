@@ -64,8 +64,8 @@ def test_an_absurd_number_is_refused_by_its_name(name, field, value):
         ({"rates": ()}, "expected at least one"),
         ({"alpha": (1.0, -2.0)}, "number 2: expected at least 0"),
         ({"budget": 10**12}, "expected at most 1e+11"),
-        ({"dimensions": "8"}, "expected a integer"),
-        ({"tied": 1}, "expected a boolean"),
+        ({"dimensions": "8"}, "expected a whole number"),
+        ({"tied": 1}, "expected true or false"),
         ({"form": "dense"}, "expected 'zero' or 'low_rank'"),
     ],
 )
@@ -73,14 +73,14 @@ def test_the_message_says_what_was_expected(settings, message):
     with pytest.raises(ValueError, match="=") as error:
         Bilinear(**settings)
     assert (
-        str(error.value) == f"{next(iter(settings))}={next(iter(settings.values()))!r}; {message}"
+        str(error.value) == f"{next(iter(settings))}={next(iter(settings.values()))!r}: {message}"
     )
 
 
 def test_a_table_names_the_row():
     rows = [{"label": "A", "model": "bilinear", "rates": [math.inf]}]
     table = parse_table({"name": "mine", "title": "Mine", "rows": rows}, "my.toml")
-    with pytest.raises(BadInput, match=r"my\.toml: row 'A'.*rates=\(inf,\); number 1: expected"):
+    with pytest.raises(BadInput, match=r"my\.toml: row 'A'.*rates=\(inf,\): number 1: expected"):
         table.row("A").ranker()
 
 

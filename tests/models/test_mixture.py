@@ -134,7 +134,10 @@ def test_relates_a_word_to_words_of_both_models(mixture):
         ({"parts": (FIRST,)}, "a mixture has 2"),
         ({"parts": ({"model": "tfid"}, FIRST)}, "no model 'tfid'; there are: .*tfidf"),
         ({"parts": ({"model": "mixture"}, FIRST)}, "no model 'mixture'"),
-        ({"parts": (FIRST | {"dimension": 3}, FIRST)}, "no 'dimension'"),
+        (
+            {"parts": (FIRST | {"dimension": 3}, FIRST)},
+            "no key 'dimension'. Did you mean 'dimensions'",
+        ),
         ({"parts": (FIRST, FIRST), "betas": (-1.0,)}, "betas"),
         ({"parts": (FIRST, FIRST), "betas": ()}, "betas"),
         ({"parts": (FIRST, FIRST), "tune_on": "test"}, "tune_on"),
@@ -174,7 +177,7 @@ def test_a_row_of_a_table_names_its_parts():
 
 def test_a_wrong_part_of_a_row_names_its_place():
     for second, said in (
-        ({"dimensions": "many"}, r"row 'CFH': part 2: dimensions: 'many' is of the wrong kind"),
+        ({"dimensions": "many"}, r"row 'CFH': part 2: dimensions='many': expected a whole number"),
         ({"dimension": 3}, r"row 'CFH': part 2: no key 'dimension'. Did you mean 'dimensions'"),
         ({"model": "bilineal"}, r"row 'CFH': part 2: no model 'bilineal'. Did you mean"),
     ):

@@ -43,14 +43,16 @@ A row is a showing, as above, or it tells of a pair, whenever it was shown:
 
 from __future__ import annotations
 
-import difflib
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args
+
+from pydantic import Field
 
 from ssi_core import files
+from ssi_core.strict import instead, mapping, read
 from ssi_core.types import BadInput
 
 ROLES = (
@@ -59,7 +61,8 @@ ROLES = (
 )  # fmt: skip
 TEXTS = ROLES[:8]
 """Roles whose values are texts."""
-FORMATS = ("csv", "tsv", "jsonl", "parquet")
+Format: TypeAlias = Literal["csv", "tsv", "jsonl", "parquet"]
+FORMATS: tuple[Format, ...] = get_args(Format)
 HIGHEST_GRADE = 4
 """Grades are from 0, judged and not relevant, to this."""
 
@@ -73,8 +76,6 @@ _OF_SHOWINGS = ("session", "user", "position", "timestamp")
 """Roles that only a showing has, and no sum of showings."""
 
 Weight: TypeAlias = Literal["gain", "one", "clicks"]
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -102,9 +103,9 @@ class LogForm:
         Every row is a click, and no column says so.
     """
 
-    format: str = ""
+    format: Format | Literal[""] = ""
     encoding: str = "utf-8"
-    separator: str = ","
+    separator: Annotated[str, Field(min_length=1, max_length=1)] = ","
     header: bool = True
     time_format: str = ""
     first_position: int = 1
@@ -141,9 +142,11 @@ class GradeForm:
         What the log writes -> grade.
     """
 
-    relevant: float = 1.0
+    relevant: Annotated[float, Field(gt=0, le=HIGHEST_GRADE)] = 1.0
     weight: Weight = "gain"
-    labels: Mapping[str, float] = field(default_factory=dict)
+    labels: Mapping[str, Annotated[float, Field(ge=0, le=HIGHEST_GRADE)]] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True)
@@ -196,24 +199,25 @@ def load_map(path: Path) -> LogMap:
 
 def parse_map(said: Mapping[str, Any], where: str = "map") -> LogMap:
     """Check a map as TOML gives it; see `load_map`."""
-    _known(said, ("columns", "log", "queries", "documents", "grades"), where)
-    columns = said.get("columns", {})
-    if not isinstance(columns, Mapping):
-        raise BadInput(f'{where}: [columns] is no table. Write ours = "the log\'s" under it.')
+    for key in said:
+        if key not in (sections := ("columns", "log", "queries", "documents", "grades")):
+            raise BadInput(f"{where}: no key {instead(key, sections)}")
+    columns = mapping(said.get("columns", {}), f"{where}: [columns]")
     log = _log_form(said.get("log", {}), f"{where}: [log]")
     _check_columns(columns, log, f"{where}: [columns]")
     grades = _grade_form(said.get("grades"), columns, f"{where}: [grades]")
     queries, documents = (
-        _section(TextForm, said.get(name, {}), f"{where}: [{name}]")
+        read(TextForm, said.get(name, {}), f"{where}: [{name}]")
         for name in ("queries", "documents")
     )
-    return LogMap(dict(columns), log, queries, documents, grades, where)
+    return LogMap(columns, log, queries, documents, grades, where)
 
 
 def _check_columns(columns: Mapping[str, Any], log: LogForm, where: str) -> None:
     """Refuse roles that are unknown, missing, or mean nothing together."""
-    _known(columns, ROLES, where)
     for role, column in columns.items():
+        if role not in ROLES:
+            raise BadInput(f"{where}: no key {instead(role, ROLES)}")
         if not isinstance(column, str) or not column:
             raise BadInput(f"{where}: {role} = {column!r}, expected a column's name.")
     _check_shared(columns, where)
@@ -277,13 +281,9 @@ def _check_kind(columns: Mapping[str, str], log: LogForm, where: str) -> None:
 
 
 def _log_form(said: Any, where: str) -> LogForm:
-    log = _section(LogForm, said, where)
-    if log.format and log.format not in FORMATS:
-        raise BadInput(f"{where}: format = {log.format!r}, expected one of {', '.join(FORMATS)}.")
+    log = read(LogForm, said, where)
     if log.each and log.format not in ("", "jsonl"):
         raise BadInput(f"{where}: each = {log.each!r}: only JSON has lists. Leave it out.")
-    if len(log.separator) != 1:
-        raise BadInput(f"{where}: separator = {log.separator!r}, expected one character.")
     try:
         known = "\n".encode(log.encoding) == b"\n"
     except LookupError:
@@ -304,57 +304,10 @@ def _grade_form(said: Any, columns: Mapping[str, str], where: str) -> GradeForm:
             f"{where}: no column has the grades. Name it (grade under [columns]), or leave "
             "[grades] out."
         )
-    grades = _section(GradeForm, said, where)
-    if not 0 < grades.relevant <= HIGHEST_GRADE:
-        raise BadInput(
-            f"{where}: relevant = {grades.relevant}, expected a grade above 0, at most "
-            f"{HIGHEST_GRADE}."
-        )
-    if grades.weight not in get_args(Weight):
-        known = ", ".join(get_args(Weight))
-        raise BadInput(f"{where}: weight = {grades.weight!r}, expected one of {known}.")
+    grades = read(GradeForm, said, where)
     if grades.weight == "clicks" and not {"clicks", "clicked"} & columns.keys():
         raise BadInput(
             f"{where}: weight = 'clicks', and no column has clicks. Name it, or take the weight "
             "'gain' or 'one'."
         )
-    for label, grade in grades.labels.items():
-        number = isinstance(grade, int | float) and not isinstance(grade, bool)
-        if not number or not 0 <= grade <= HIGHEST_GRADE:
-            raise BadInput(
-                f"{where}: labels: {label} = {grade!r}, expected a grade from 0 to {HIGHEST_GRADE}."
-            )
-    labels = {label.strip(): float(grade) for label, grade in grades.labels.items()}
-    return GradeForm(float(grades.relevant), grades.weight, labels)
-
-
-def _section(kind: type[T], said: Any, where: str) -> T:
-    if not isinstance(said, Mapping):
-        raise BadInput(f"{where} is no table. Write keys with values under it.")
-    known = {f.name: getattr(kind(), f.name) for f in fields(kind)}  # type: ignore[arg-type]
-    _known(said, known, where)
-    for key, value in said.items():
-        if not _alike(value, known[key]):
-            raise BadInput(f"{where}: {key} = {value!r}, expected a value such as {known[key]!r}.")
-    return kind(**said)
-
-
-def _alike(value: Any, default: Any) -> bool:
-    """Return True for a value of a default's kind; a whole number is a number, too."""
-    if isinstance(default, float):
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    return type(value) is type(default)
-
-
-def _known(said: Iterable[str], known: Iterable[str], where: str) -> None:
-    for key in said:
-        if key not in (names := list(known)):
-            raise BadInput(f"{where}: no key {instead(key, names)}")
-
-
-def instead(name: str, known: Iterable[str]) -> str:
-    """Say what was meant: ``'positon'. Did you mean 'position'? There are: ...``."""
-    known = list(known)
-    close = difflib.get_close_matches(name, known, 1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    return f"{name!r}.{hint} There are: {', '.join(known) or 'none'}."
+    return replace(grades, labels={label.strip(): one for label, one in grades.labels.items()})

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from ssi_core.corpus.clicks.columns import LogForm, instead
+from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.clicks.lines import (
     OPENERS,
     PROBLEMS,
@@ -18,6 +18,7 @@ from ssi_core.corpus.clicks.lines import (
     row_schema,
     with_problems,
 )
+from ssi_core.strict import instead
 from ssi_core.types import BadInput
 
 LARGEST_ARRAY = 256 << 20

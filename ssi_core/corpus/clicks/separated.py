@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from ssi_core.corpus.clicks.columns import LogForm, instead
+from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.clicks.lines import (
     LARGEST_LINE,
     PROBLEMS,
@@ -19,6 +19,7 @@ from ssi_core.corpus.clicks.lines import (
     row_schema,
     with_problems,
 )
+from ssi_core.strict import instead
 from ssi_core.types import BadInput
 
 _JOINED = 100  # lines that a quoted field may run over

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from ssi_core.corpus.pool import spread
+from ssi_core.pool import spread
 from ssi_core.types import BadInput, Refused
 
 

@@ -1,0 +1,137 @@
+"""Read settings strictly, by pydantic: an error names the key, its value, and what was expected.
+
+Lists become tuples and whole numbers floats where a field wants them; nothing else is converted.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from functools import cache
+from typing import Any, TypeVar, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from ssi_core.types import BadInput
+
+T = TypeVar("T")
+
+
+def read(kind: type[T], values: Any, where: str) -> T:
+    """Build a dataclass of values from a file.
+
+    Raises
+    ------
+    BadInput
+        A key is unknown or missing, or a value is of a wrong kind or out of its bounds; the message
+        begins with ``where``.
+    """
+    values = mapping(values, where)
+    try:
+        check_keys(kind, values)
+        return kind(**converted(kind, values))
+    except ValueError as error:  # a dataclass may check its own values
+        raise BadInput(f"{where}: {error}") from error
+
+
+def check_keys(kind: Any, values: Mapping[str, Any]) -> None:
+    """Raise `ValueError` where a dataclass has no field of a key, or needs one that is missing."""
+    named = {field.name: field for field in fields(kind) if field.init and field.name != "where"}
+    for name in values:
+        if name not in named:
+            raise ValueError(f"no key {instead(name, named)}")
+    for name, field in named.items():
+        if name not in values and field.default is field.default_factory is MISSING:
+            raise ValueError(f"{name} is missing.")
+
+
+def converted(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values as the fields of a dataclass want them; `ValueError` names a wrong one."""
+    taken = {}
+    for name, value in values.items():
+        try:
+            taken[name] = _adapters(kind)[name].validate_python(_as_tuple(value), strict=True)
+        except ValidationError as error:
+            raise ValueError(f"{name}={value!r}: {_expected(error.errors())}") from None
+    return taken
+
+
+def faults(error: ValidationError) -> str:
+    """Say in one line what is wrong with a model of pydantic: fields, values, what was expected."""
+    problems: dict[str, list[ErrorDetails]] = {}
+    for problem in error.errors():
+        problems.setdefault(str(next(iter(problem["loc"]), "")), []).append(problem)
+    parts = []
+    for name, several in problems.items():
+        if several[0]["type"] == "missing":
+            parts.append(f"{name} is missing")
+        else:
+            parts.append((f"{name}={several[0]['input']!r}: " if name else "") + _expected(several))
+    return "; ".join(parts)
+
+
+def instead(name: str, known: Iterable[str]) -> str:
+    """Say what was meant: ``'tfdif'. Did you mean 'tfidf'? Known: bm25, tfidf.``."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, 1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return f"{name!r}.{hint} Known: {', '.join(known) or 'none'}."
+
+
+def mapping(value: Any, where: str) -> dict[str, Any]:
+    """Return keys with values as a dict; anything else is an error."""
+    if not isinstance(value, Mapping):
+        raise BadInput(f"{where}: {value!r} is no table. Write keys with values under it.")
+    return dict(value)
+
+
+def tables(value: Any, where: str) -> list[dict[str, Any]]:
+    """Return a list of tables as dicts; anything else is an error."""
+    if not isinstance(value, list | tuple):
+        raise BadInput(f"{where}: {value!r} is no list of tables.")
+    return [mapping(one, where) for one in value]
+
+
+@cache
+def _adapters(kind: type) -> Mapping[str, TypeAdapter[Any]]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: TypeAdapter(hints[field.name]) for field in fields(kind)}
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value
+
+
+_KINDS = {
+    "int": "a whole number", "float": "a number", "string": "text", "bool": "true or false",
+    "tuple": "a list", "mapping": "a table", "dict": "a table",
+}  # fmt: skip
+_OF_KIND = ("_type", "_parsing", "literal_error")
+"""Ends of problems with the kind of a value, rather than with its size."""
+_LIMITS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+
+
+def _expected(problems: Sequence[ErrorDetails]) -> str:
+    """Say in a few words what was expected, of a list also at which place."""
+    # An element of a wrong kind counts as none, so that a list of it alone is too short, too.
+    problems = [one for one in problems if one["type"] != "too_short"] or problems
+    # Of "a number or a list of such", what is wrong with the kind that came.
+    sized = [one for one in problems if not one["type"].endswith(_OF_KIND)]
+    words = " or ".join(dict.fromkeys(map(_words, sized[:1] or problems)))
+    words = words.replace(" or expected ", " or ")
+    place = next((at for at in (sized or problems)[0]["loc"] if isinstance(at, int)), None)
+    return words if place is None else f"number {place + 1}: {words}"
+
+
+def _words(problem: ErrorDetails) -> str:
+    """Say what was expected, in words of a person who writes TOML."""
+    if kind := _KINDS.get(problem["type"].rpartition("_")[0]):
+        return f"expected {kind}"
+    context = problem.get("ctx", {})
+    for limit in _LIMITS.keys() & context:
+        return f"expected {_LIMITS[limit]} {context[limit]:g}"
+    if problem["type"] == "too_short":
+        return "expected at least one"
+    return problem["msg"].removeprefix("Value error, ").replace("Input should be", "expected")

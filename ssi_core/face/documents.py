@@ -121,7 +121,7 @@ def read(
         ids and URLs in memory, its number from 0. Documents with a column ``links`` need none.
     columns : mapping, optional
         Role -> name of its column, where the name does not tell the role. Roles are id, title,
-        text, url, language, timestamp and links; of a table of links source and target.
+        text, url, language, timestamp and links; of a table of links source, target and anchor.
     labels : sequence of str, optional
         Columns that are kept, to compute measures for each of their values.
     language : str, optional

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from pydantic import Field
 
@@ -25,6 +25,10 @@ class Ubi(Source):
     application by itself. Documents are objects, by object_id: name a collection or a table that
     has them (--ads); else their text is the description that events have.
 
+    A judgement list or a query set of the Search Relevance Workbench may be among FILES: JSON, as
+    it is imported or exported. Judgements join queries by their wording and documents by docId
+    (object_id), and are beside the clicks: --relevant judgement. The set of a query is its label.
+
     Events of other actions, of no known query or of no object are counted by the reason; lines
     that are no JSON, and objects without a text, are in quarantine.csv.
     """
@@ -33,9 +37,12 @@ class Ubi(Source):
     examples = (
         "ssi ingest ubi ubi_queries.ndjson.gz ubi_events.ndjson.gz --ads products --out clicks",
         "ssi ingest ubi exports/ --ads products.csv --action click --action add_to_cart",
+        "ssi ingest ubi judgements.json --ads products --grade 10=1 --grade 100=3 --out judged",
     )
 
-    paths: tuple[Path, ...] = files("FILES", "Exports of queries and events")
+    paths: tuple[Path, ...] = files(
+        "FILES", "Exports of queries and events; judgements, query sets"
+    )
     ads: Path | None = Field(
         default=None,
         description="Collection or table (id, text) of the objects; empty: their descriptions",
@@ -45,6 +52,15 @@ class Ubi(Source):
     )
     shown_by: tuple[str, ...] = Field(
         default=("impression",), description="Action that shows an object; may be repeated"
+    )
+    grades: dict[
+        Annotated[float, Field(allow_inf_nan=False)], Annotated[int, Field(ge=0, le=4)]
+    ] = option(
+        {},
+        "Grade, 0 to 4, of the ratings from one on; may be repeated. Else ratings of 0 to 4 are "
+        "grades, and up to five others are numbered",
+        "--grade",
+        "RATING=GRADE",
     )
     language: str | None = LANGUAGE
     clicks: Literal["all", "first", "weighted", "inverse"] = Field(
@@ -65,6 +81,7 @@ class Ubi(Source):
             ads=self.ads,
             clicks=self.actions,
             impressions=self.shown_by,
+            grades=self.grades,
             language=self.language,
             rules=Rules(self.clicks, self.clip, self.most_broken),
             **place,

@@ -173,9 +173,9 @@ def _build(
     if has_clicks := any(len(slates.read(shard)) for shard in slates):
         used = settle(building, rules, slates, names, quarantine, paths[0])
     slates.remove()
-    asked = {id: words[id] for id in used["page"]["id"]}
+    queries = {id: words[id] for id in used["page"]["id"]}
     described = {id: reading.texts[id] for id in used["ad"]["id"]} if listed is None else {}
-    _write_texts(building, asked | reading.judged.words, described, listed, language)
+    _write_texts(building, queries | reading.judged.words, described, listed, language)
     has_judgements = reading.judged.write(building, grades, paths[0])
     if not has_clicks and not has_judgements:
         raise BadInput(

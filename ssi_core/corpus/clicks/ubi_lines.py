@@ -216,5 +216,5 @@ def _of_object(path: Path, text: str) -> list[tuple[int, dict[str, Any]]]:
     if one is None:
         raise BadInput(f"{path}: it is no JSON object. Restore the file, or export it anew.")
     hits = _inner(one, "hits").get("hits")
-    found = hits if isinstance(hits, list) else [one]
-    return [(1, hit.get(_WRAPPED, hit)) for hit in found if isinstance(hit, dict)]
+    objects = hits if isinstance(hits, list) else [one]
+    return [(1, each.get(_WRAPPED, each)) for each in objects if isinstance(each, dict)]

@@ -51,6 +51,14 @@ class Table(Source):
         description="Collection of an earlier state: only JSON lines that changed are parsed",
     )
 
+    @classmethod
+    def looks_like(cls, path: Path) -> bool:
+        """Tell whether a path has the name of a table."""
+        from ssi_core.corpus.clicks.columns import LogForm
+        from ssi_core.corpus.clicks.log import kind_of
+
+        return bool(kind_of(path, LogForm())) and not path.is_dir()
+
     @field_validator("columns")
     @classmethod
     def _known(cls, columns: dict[str, str]) -> dict[str, str]:

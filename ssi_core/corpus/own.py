@@ -177,7 +177,7 @@ class _Labels:
 
     def close(self) -> None:
         if self._writer is not None:
-            self._writer.__exit__(None, None, None)
+            self._writer.close()
 
 
 def _write_links(

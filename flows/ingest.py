@@ -5,6 +5,7 @@ Their forms have the settings of the sources that are registered for them (`corp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from prefect import flow, task
@@ -13,6 +14,7 @@ from prefect.cache_policies import NO_CACHE
 from flows.sources import SourceSettings, settings_of
 from flows.steps import begin, progress, show_counts, worth_retrying
 from ssi_core.corpus.source import Source
+from ssi_core.corpus.sources import source_named, source_of
 
 
 class IngestSettings(settings_of("ingest", "sample")):  # type: ignore[misc]
@@ -61,6 +63,13 @@ def ingest_source(settings: SourceSettings, earlier: str = "") -> str:
     if earlier:
         source = source.after(Path(earlier))
     return read_source(source, settings.out, settings.force)
+
+
+def settings_of_files(paths: Sequence[str], processes: int | None = None) -> IngestSettings:
+    """Return the settings of the source that files look like, the first of them."""
+    name = source_of(Path(paths[0]))
+    more = {"processes": processes} if "processes" in source_named(name).model_fields else {}
+    return IngestSettings(source=name, paths=paths, **more)
 
 
 _DOCUMENTS, _MATES = IngestSettings(), MatesSettings()

@@ -25,7 +25,7 @@ from flows import environment, tracking
 from flows.board import posted
 from flows.costs import require_rows
 from flows.features import features_of, make_task
-from flows.ingest import IngestSettings, MatesSettings, ingest_source
+from flows.ingest import IngestSettings, MatesSettings, ingest_source, settings_of_files
 from flows.rows import row_code
 from flows.server import Server
 from flows.shipped import find_table
@@ -52,7 +52,10 @@ class PipelineSettings(BaseModel):
     corpus: str | None = Field(
         default=None, description="Directory of a collection, which 'ingest' wrote"
     )
-    dumps: list[str] = Field(default_factory=list, description="pages-articles dumps to ingest")
+    texts: list[str] = Field(
+        default_factory=list,
+        description="What to ingest first: dumps, tables, or a folder; the source is guessed",
+    )
     task: str | None = Field(
         default=None, description="Directory that 'features' wrote; only for a table with one task"
     )
@@ -166,7 +169,7 @@ def _rows(
 
 def make_tasks(table: Table, settings: PipelineSettings) -> dict[str, str]:
     """Make the task directories that the rows of a table need: name -> path."""
-    given = [name for name in ("corpus", "dumps", "task") if getattr(settings, name)]
+    given = [name for name in ("corpus", "texts", "task") if getattr(settings, name)]
     if len(given) > 1:
         raise BadInput(f"{' and '.join(given)} are given; name one input.")
     needed = sorted({row.task for row in table.rows})
@@ -183,18 +186,17 @@ def make_tasks(table: Table, settings: PipelineSettings) -> dict[str, str]:
 
 
 def _source(table: Table, settings: PipelineSettings, *, across: bool) -> str:
-    """Make the collection of dumps or of the sample."""
+    """Make the collection of texts or of the sample."""
     sample: dict[str, Any] = {"seed": settings.sample_seed, "processes": settings.threads}
-    if across and settings.dumps:
+    if across and settings.texts:
         raise BadInput(
-            f"table {table.name!r} is about two languages, which a dump does not pair; make mates "
+            f"table {table.name!r} is about two languages, which files do not pair; make mates "
             "of two corpora (ssi ingest mates) and name them (--corpus)."
         )
     if across:
         return ingest_source(MatesSettings(documents=settings.sample, **sample))
-    if settings.dumps:
-        paths, processes = settings.dumps, settings.threads
-        return ingest_source(IngestSettings(source="wikipedia", paths=paths, processes=processes))
+    if settings.texts:
+        return ingest_source(settings_of_files(settings.texts, settings.threads))
     return ingest_source(IngestSettings(documents=settings.sample, **sample))
 
 

@@ -35,7 +35,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, TypeAlias
 
 import polars as pl
@@ -237,6 +236,11 @@ class PartWriter:
         for part in parts:
             self.link(part, pl.scan_parquet(part, glob=False).select(pl.len()).collect().item())
 
+    def close(self) -> None:
+        """Write a part without a row where there is none."""
+        if not self.parts:
+            self._write(pl.DataFrame(schema=self._schema))
+
     def _write(self, frame: pl.DataFrame) -> None:
         frame.write_parquet(self._next(), compression="zstd", compression_level=1)
         self._count(frame.height)
@@ -251,14 +255,9 @@ class PartWriter:
     def __enter__(self) -> PartWriter:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None and not self.parts:
-            self._write(pl.DataFrame(schema=self._schema))
+    def __exit__(self, kind: object, *raised: object) -> None:
+        if kind is None:
+            self.close()
 
 
 def text_writer(path: Path, side: Side = "documents") -> PartWriter:

@@ -84,7 +84,7 @@ def _limits(
 @click.command(
     cls=Verb,
     examples=(
-        "ssi retrain --dump enwiki-pages-articles.xml.bz2",
+        "ssi retrain --texts enwiki-pages-articles.xml.bz2",
         'ssi retrain wikispeedia-table1 --corpus corpus --row "U\'V + I" --frozen frozen --warm',
         'ssi retrain ssi2010-table11 --corpus clicks --row "(U\'V)_10k + I" --name ads',
         'ssi retrain sample-table9 --corpus kyoto --row "SSI Japanese-English" --name ja --renew',
@@ -93,7 +93,12 @@ def _limits(
 @click.argument("table", default="demo", callback=table_file)
 @click.option("--row", metavar="LABEL", default="U'V + I", show_default=True)
 @click.option("--corpus", type=ABSOLUTE, help="Directory of a collection.")
-@click.option("--dump", "dumps", type=ABSOLUTE, multiple=True, help="A dump.")
+@click.option(
+    "--texts",
+    type=ABSOLUTE,
+    multiple=True,
+    help="What is ingested first: dumps, tables (may be repeated), or a folder.",
+)
 @click.option(
     "--frozen",
     type=ABSOLUTE,
@@ -147,7 +152,7 @@ def retrain(
     table: str,
     row: str,
     corpus: Path | None,
-    dumps: tuple[Path, ...],
+    texts: tuple[Path, ...],
     frozen: tuple[Path, ...],
     warm: bool,
     **said: Any,
@@ -162,11 +167,12 @@ def retrain(
     """
     from flows.bars import shown_board
     from flows.retrain import run_retrain
+    from ssi_core.corpus.sources import source_of
 
-    if (corpus is None) == (not dumps):
-        raise click.UsageError("Give a collection (--corpus) or dumps (--dump).")
-    if dumps:
-        said["ingest"] = {"source": "wikipedia", "paths": [str(dump) for dump in dumps]}
+    if (corpus is None) == (not texts):
+        raise click.UsageError("Give a collection (--corpus) or what to ingest (--texts).")
+    if texts:
+        said["ingest"] = {"source": source_of(texts[0]), "paths": [str(path) for path in texts]}
     with shown_board():
         decision = run_retrain(
             table=table,

@@ -30,11 +30,17 @@ def comparison_outcome(found: Mapping[str, Any], *, slices: bool = False) -> Out
     return Outcome(found, show)
 
 
-_INPUTS = ("corpus", "dumps", "task", "sample")
+_INPUTS = ("corpus", "texts", "task", "sample")
 
 _OPTIONS = (
     click.option("--corpus", type=ABSOLUTE, help="Directory of 'ssi ingest'."),
-    click.option("--dump", "dumps", type=ABSOLUTE, multiple=True, help="A dump."),
+    click.option(
+        "--texts",
+        "texts",
+        type=ABSOLUTE,
+        multiple=True,
+        help="What is ingested first: dumps, tables (may be repeated), or a folder.",
+    ),
     click.option("--task", type=ABSOLUTE, help="Directory of 'ssi features'."),
     click.option(
         "--sample",
@@ -69,7 +75,7 @@ def _computes(verb: Callable[..., Any]) -> Callable[..., Any]:
 def _compute(
     table: str,
     corpus: Path | None,
-    dumps: tuple[Path, ...],
+    texts: tuple[Path, ...],
     task: Path | None,
     sample: int | None,
     rows: str | None,
@@ -78,9 +84,9 @@ def _compute(
     row_threads: int,
 ) -> Outcome:
     """Run the flow; what is wrong with the arguments is said before a server is started."""
-    given = [name for name in (corpus, dumps, task, sample) if name]
+    given = [name for name in (corpus, texts, task, sample) if name]
     if len(given) != 1:
-        raise click.UsageError("Give one of --corpus, --dump, --task and --sample.")
+        raise click.UsageError("Give one of --corpus, --texts, --task and --sample.")
     from flows.shipped import find_table
     from ssi_core import store
     from ssi_core.collection import open_collection
@@ -100,7 +106,7 @@ def _compute(
         result = run_pipeline(
             table=table,
             corpus=str(corpus) if corpus else None,
-            dumps=[str(dump) for dump in dumps],
+            texts=[str(path) for path in texts],
             task=str(task) if task else None,
             **({"sample": sample} if sample else {}),
             rows=labels,
@@ -131,7 +137,7 @@ def _finished_shown() -> Iterator[None]:
     examples=(
         "ssi pipeline demo --corpus corpus",
         'ssi pipeline wikispeedia-table1 --task task --rows "TF-IDF,U\'V + I" --seeds 3',
-        "ssi pipeline my-table.toml --dump simplewiki-pages-articles.xml.bz2",
+        "ssi pipeline my-table.toml --texts simplewiki-pages-articles.xml.bz2",
         "ssi pipeline sample-table9 --sample 2000",
     ),
 )

@@ -160,7 +160,11 @@ def ingest_collection(
     Refused
         ``out`` holds something else, or is being written.
     """
-    name, files = _find(Path(directory))
+    collection_files = files_in(Path(directory))
+    if collection_files is None:
+        known = "; ".join(f"{name}: {', '.join(each.names)}" for name, each in LAYOUTS.items())
+        raise BadInput(f"{directory}: no test collection is there. Files of those known: {known}.")
+    name, files = collection_files
     parents = inputs.digest_inputs(files, progress=progress)
     make = partial(_build, layout=LAYOUTS[name], files=files)
     artefact = store.open_or_make(
@@ -171,14 +175,14 @@ def ingest_collection(
     return artefact
 
 
-def _find(directory: Path) -> tuple[str, list[Path]]:
+def files_in(directory: Path) -> tuple[str, list[Path]] | None:
+    """Return the name of the collection that a directory has, and its files; None without one."""
     entries = directory.iterdir() if directory.is_dir() else ()
     files = {path.name.lower().removesuffix(".gz"): path for path in sorted(entries)}
     for name, layout in LAYOUTS.items():
         if all(file in files for file in layout.names):
             return name, [files[file] for file in layout.names]
-    known = "; ".join(f"{name}: {', '.join(each.names)}" for name, each in LAYOUTS.items())
-    raise BadInput(f"{directory}: no test collection is there. Files of those known: {known}.")
+    return None
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -40,26 +41,12 @@ def write_judgements(
     BadInput
         No judgement is left.
     """
-    skipped: Counter[str] = Counter()
     worded = queries.filter(pl.col("text").str.strip_chars() != "").unique(
         "id", keep="first", maintain_order=True
     )
+    kept, skipped = kept_judgements(building.path, worded["id"].to_list(), judgements)
     skipped["query_without_text_or_repeated"] = len(queries) - len(worded)
-    parts = files.parts_in(building.path / "documents")
-    ids = pl.read_parquet(parts, columns=["id"], glob=False)
-    rows = judgements
-    for reason, kept in (
-        ("unknown_query", pl.col("query").is_in(worded["id"].implode())),
-        ("unknown_document", pl.col("document").is_in(ids["id"].implode())),
-        ("negative", pl.col("grade") >= 0),
-    ):
-        left = rows.filter(kept)
-        skipped[f"judgement_{reason}"] = len(rows) - len(left)
-        rows = left
-    once = rows.unique(["query", "document"], keep="first", maintain_order=True)
-    skipped["judgement_repeated"] = len(rows) - len(once)
-    relevant = once.filter(pl.col("grade") > 0)
-    if relevant.is_empty():
+    if kept.filter(pl.col("grade") > 0).is_empty():
         reasons = ", ".join(f"{n:,} {name}" for name, n in skipped.items() if n)
         raise BadInput(
             f"{where}: no query has a relevant document ({len(judgements):,} judgements found; "
@@ -67,13 +54,48 @@ def write_judgements(
             "together?"
         )
     write_queries(building.path, worded)
-    write_relation(building, once)
+    write_relation(building, kept)
+    building.counts["queries"] = len(worded)
+    account(building, kept, skipped)
+
+
+def kept_judgements(
+    path: Path, queries: Sequence[str], judgements: pl.DataFrame
+) -> tuple[pl.DataFrame, Counter[str]]:
+    """Return the judgements of known queries and documents, each pair once, and count the others.
+
+    Parameters
+    ----------
+    path : Path
+        Of a collection whose documents are written.
+    queries : sequence of str
+        Their ids.
+    """
+    skipped: Counter[str] = Counter()
+    ids = pl.read_parquet(files.parts_in(path / "documents"), columns=["id"], glob=False)
+    rows = judgements
+    for reason, known in (
+        ("unknown_query", pl.col("query").is_in(queries)),
+        ("unknown_document", pl.col("document").is_in(ids["id"].implode())),
+        ("negative", pl.col("grade") >= 0),
+    ):
+        left = rows.filter(known)
+        skipped[f"judgement_{reason}"] = len(rows) - len(left)
+        rows = left
+    once = rows.unique(["query", "document"], keep="first", maintain_order=True)
+    skipped["judgement_repeated"] = len(rows) - len(once)
+    return once, skipped
+
+
+def account(building: Building, judgements: pl.DataFrame, skipped: Counter[str]) -> None:
+    """Say how many judgements are kept, and how many are left out for each reason."""
+    relevant = judgements.filter(pl.col("grade") > 0)
+    left_out = sum(n for reason, n in skipped.items() if reason.startswith("judgement_"))
     building.counts.update(
-        queries=len(worded),
         judged_queries=relevant["query"].n_unique(),
-        judgements=len(once),
-        judgements_not_relevant=len(once) - len(relevant),
-        judgements_found=len(judgements),
+        judgements=len(judgements),
+        judgements_not_relevant=len(judgements) - len(relevant),
+        judgements_found=len(judgements) + left_out,
     )
     building.skipped.update({name: n for name, n in sorted(skipped.items()) if n})
 
@@ -97,7 +119,7 @@ def write_relation(building: Building, judgements: pl.DataFrame) -> None:
     """
     scale = judgements["grade"].cast(pl.Float32).unique().sort().to_list()
     factor = min(1.0, HIGHEST / max(scale, default=HIGHEST))
-    building.counts["gains"] = {f"{grade:g}": grade * factor for grade in scale}
+    building.counts["gains"] = {f"{grade:.9g}": grade * factor for grade in scale}
     further = {**collection.JUDGED, **(collection.GIVEN if "side" in judgements.columns else {})}
     with collection.relation_writer(building.path, collection.JUDGEMENT, further) as writer:
         writer.write(judgements.rename({"query": "source", "document": "target"}))

@@ -23,6 +23,7 @@ COLUMNS = ("id", "title", "text", "language", "timestamp", "url")
 
 _SAMPLE = 1000  # texts that the language is guessed from
 _AT_ONCE = 1_000_000  # links of a part
+_SOURCES = 100_000  # documents whose anchors are held at once
 _SHOWN = 3
 _NEEDED = ("id", "text")
 _log = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ def write_own(
         Columns `COLUMNS`, and those of ``labels`` and ``names``; all text.
     links : iterable of DataFrame
         Columns ``source`` and ``target``: names of documents; perhaps ``text``, the words of the
-        link, if all links of a source are in one frame.
+        link, null or empty where it has none.
     where : Path
         What errors name.
     language : str, optional
@@ -176,7 +177,7 @@ class _Labels:
 
     def close(self) -> None:
         if self._writer is not None:
-            self._writer.__exit__(None, None, None)
+            self._writer.close()
 
 
 def _write_links(
@@ -232,30 +233,42 @@ def _write_links(
 
 
 class _Anchors:
-    """Anchors of links, written as they come; no relation where no link has words."""
+    """Anchors of links, in the order of the documents; no relation where no link has words.
+
+    The links of a source may come in any frames: what these count is kept beside the artefact, and
+    added up for some sources at a time.
+    """
 
     def __init__(self, building: Building, ids: pl.Series) -> None:
         self._building, self._ids = building, ids
-        self._writer: collection.PartWriter | None = None
+        self._counted: list[Path] = []
         self._unworded: Counter[str] = Counter()
 
     def write(self, links: pl.DataFrame) -> None:
         if "text" not in links.columns:
             return
-        path = self._building.path
-        if self._writer is None:
-            self._writer = collection.relation_writer(path, collection.ANCHOR, collection.COUNTED)
-        ends = {end: self._ids.gather(links[f"{end}_row"]) for end in ("source", "target")}
-        wordings = pl.Series([wording_of(text) for text in links["text"]], dtype=pl.String)
-        anchors, unworded = count_anchors(pl.DataFrame({**ends, "anchor": wordings, "n": 1}))
-        self._writer.write(anchors)
+        wordings = pl.Series([wording_of(text or "") for text in links["text"]], dtype=pl.String)
+        rows = links.select(source="source_row", target="target_row", anchor=wordings, n=1)
+        anchors, unworded = count_anchors(rows)
+        self._counted.append(self._building.work("anchors") / f"{len(self._counted):05d}.parquet")
+        anchors.write_parquet(self._counted[-1])
         self._unworded += unworded
 
     def close(self) -> None:
-        if self._writer is not None:
-            self._writer.__exit__(None, None, None)
-            self._building.counts["anchors"] = self._writer.rows
-            self._building.skipped.update(sorted(self._unworded.items()))
+        if not self._counted:
+            return
+        counted = pl.scan_parquet(self._counted, glob=False)
+        path, ends = self._building.path, ("source", "target")
+        with collection.relation_writer(path, collection.ANCHOR, collection.COUNTED) as writer:
+            for first in range(0, len(self._ids), _SOURCES):
+                some = counted.filter(pl.col("source").is_between(first, first + _SOURCES - 1))
+                each = some.group_by(*ends, "text").agg(pl.col("weight").sum())
+                rows = each.sort(*ends, "text").collect(engine="streaming")
+                writer.write(
+                    rows.with_columns(self._ids.gather(rows[end]).alias(end) for end in ends)
+                )
+        self._building.counts["anchors"] = writer.rows
+        self._building.skipped.update(sorted(self._unworded.items()))
 
 
 def _parts(

@@ -57,8 +57,8 @@ class Kept:
 
     def finish(self, key: str) -> None:
         """Keep of what all this depends: the code that reads, and its settings."""
-        with self._writer:
-            store.write_json(self._path / _KEY, {"key": key})
+        self._writer.close()
+        store.write_json(self._path / _KEY, {"key": key})
 
 
 class Earlier:

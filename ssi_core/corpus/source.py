@@ -54,6 +54,11 @@ class Source(BaseModel):
     reader: ClassVar[str] = ""
     origin: ClassVar[str] = ""
 
+    @classmethod
+    def looks_like(cls, path: Path) -> bool:
+        """Tell whether a path is of this source, by its name or by what a directory holds."""
+        return False
+
     def fetched(self, progress: Progress | None = None) -> Source:
         """Return a source whose files are on this machine: this one, or what it has fetched."""
         return self

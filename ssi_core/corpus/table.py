@@ -42,6 +42,10 @@ ENDS: Mapping[str, Sequence[str]] = {
     "target": ("target", "to", "dst", "cited", "linked", "document", "end", "head"),
 }
 """The same of a table of links."""
+ANCHOR: Mapping[str, Sequence[str]] = {
+    "anchor": ("anchor", "anchor_text", "anchortext", "link_text", "text", "words")
+}
+"""The same of the words of a link, which a table of links may have."""
 
 _BEGINNING = 100  # objects whose keys are looked at
 _log = logging.getLogger(__name__)
@@ -69,10 +73,11 @@ def ingest_table(
     out : Path, optional
         Directory of the corpus; by default one of the store.
     links : sequence of Path
-        Tables with the two ends of a link in each row: ids of documents, or else URLs or titles.
+        Tables with the two ends of a link in each row: ids of documents, or else URLs or titles;
+        perhaps also its words, which become an anchor.
     columns : mapping, optional
-        Name of a column by its role: a key of `ROLES` or `ENDS`. By default they are guessed. A
-        column ``links`` has a JSON list of ends, or ends with ``|`` between them.
+        Name of a column by its role: a key of `ROLES`, `ENDS` or `ANCHOR`. By default they are
+        guessed. A column ``links`` has a JSON list of ends, or ends with ``|`` between them.
     labels : sequence of str
         Columns that are kept as labels of documents, to slice measures by.
     language : str, optional
@@ -127,16 +132,15 @@ def _build(
 ) -> None:
     roles = roles_of(paths[0], ROLES, columns, needed=("text",))
     building.counts["columns"] = dict(roles)
-    end_roles = roles_of(links[0], ENDS, columns, needed=()) if links else {}
+    link_roles = _roles_of_links(links[0], columns) if links else {}
     if links:
-        end_roles = _both_ends(links[0], end_roles)
-        building.counts["link_columns"] = dict(end_roles)
+        building.counts["link_columns"] = dict(link_roles)
     reading = _Reading(building.path, roles, labels, since)
     keep = ["id", *(role for role in ("url", "title") if role in roles)]
     write_own(
         building,
         reading.documents(paths, progress),
-        reading.links(links, end_roles),
+        reading.links(links, link_roles),
         where=paths[0],
         language=language,
         labels=labels,
@@ -181,17 +185,20 @@ def roles_of(
     return roles
 
 
-def _both_ends(path: Path, roles: Mapping[str, str]) -> dict[str, str]:
-    """Return the columns of both ends; of a table of two columns the first is the source."""
-    if len(roles) == len(ENDS):
-        return dict(roles)
+def _roles_of_links(path: Path, declared: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns of both ends, and of the words; an end may be the column that is left."""
+    roles = roles_of(path, {**ENDS, **ANCHOR}, declared, needed=())
     header = header_of(path)
-    if len(header) != len(ENDS):
+    if len(header) == len(ENDS) and "anchor" not in declared:
+        roles.pop("anchor", None)
+    ends = [end for end in ENDS if end not in roles]
+    left = [name for name in header if name not in roles.values()]
+    if ends and len(left) != len(ends):
         raise BadInput(
             f"{path}: which columns are the two ends of a link? Its columns are: "
             f"{', '.join(header)}. Say so: --column source=NAME --column target=NAME"
         )
-    return dict(zip(ENDS, header, strict=True))
+    return {**roles, **dict(zip(ends, left, strict=False))}
 
 
 def header_of(path: Path) -> list[str]:
@@ -287,16 +294,22 @@ class _Reading:
                     progress(0.0, f"{rows:,} rows of {path.name}")
 
     def links(self, tables: Sequence[Path], roles: Mapping[str, str]) -> Iterator[pl.DataFrame]:
-        """Yield the links inside the documents that were read, then those of tables."""
+        """Yield the links inside the documents that were read, then those of tables.
+
+        Where the tables have the words of links, those inside of documents have none.
+        """
         if "links" in self._roles:
             column = self._places[self._roles["links"]]
             for part in files.parts_in(self._path / TABLE):
                 rows = pl.read_parquet(part, columns=[_SOURCE, column], glob=False)
                 ends = rows.select(source=_SOURCE, target=pl.col(column).str.split(_BETWEEN))
+                if "anchor" in roles:
+                    ends = ends.with_columns(text=pl.lit(""))
                 yield ends.explode("target").filter(pl.col("target").is_not_null())
         for path in tables:
             for block in self._rows(path, list(dict.fromkeys(roles.values())), _read):
-                yield block.select(**{end: pl.col(name) for end, name in roles.items()})
+                ends = block.select(**{role: pl.col(name) for role, name in roles.items()})
+                yield ends.rename({"anchor": "text"}, strict=False)
 
     def finish(self, building: Building) -> None:
         """Account for the rows that are none, and for what was taken."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,8 +112,9 @@ def read(
     documents : str, Path, list of Path, frame, list or array
         A table (``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet``, plain or compressed) or several as
         a list of `Path`; a directory of Markdown, HTML and plain text, one in the format of BEIR,
-        or one that ``ssi ingest`` has written; a frame of polars or pandas, a mapping of columns, a
-        list of mappings; or texts: a list, a Series or an array of str.
+        or one that ``ssi ingest`` has written; a dump of Wikipedia, or what else a source of
+        ``ssi ingest`` knows by its name; a frame of polars or pandas, a mapping of columns, a list
+        of mappings; or texts: a list, a Series or an array of str.
     links : str
         Path, frame, list, array or sparse matrix, optional Tables or a frame with the two ends of a
         link in each row, pairs, an array of two columns, or a matrix of scipy with an entry (i, j)
@@ -121,7 +122,7 @@ def read(
         ids and URLs in memory, its number from 0. Documents with a column ``links`` need none.
     columns : mapping, optional
         Role -> name of its column, where the name does not tell the role. Roles are id, title,
-        text, url, language, timestamp and links; of a table of links source and target.
+        text, url, language, timestamp and links; of a table of links source, target and anchor.
     labels : sequence of str, optional
         Columns that are kept, to compute measures for each of their values.
     language : str, optional
@@ -145,85 +146,57 @@ def read(
     >>> ssi.read(rows).counts["links"]
     1
     """
-    place = None if out is None else Path(out)
+    path = _only_path(documents)
     fields = {"links": links, "columns": columns, "labels": labels, "language": language}
-    given = {name: value for name, value in fields.items() if not _is_nothing(value)}
-    if source is not None or settings:
-        return Documents(_of_source(source, documents, place, {**given, **settings}))
-    if isinstance(documents, str | Path) and Path(documents).is_dir():
-        return Documents(_of_directory(Path(documents), place, given, language))
-    return Documents(_of_tables(documents, links, place, columns or {}, labels, language))
+    given = {name: value for name, value in fields.items() if not _is_nothing(value)} | settings
+    if source is None and path is not None and (path / store.MANIFEST).is_file():
+        if given:
+            raise BadInput(f"{path}: {', '.join(given)} go with files. Leave them out.")
+        return Documents(store.read(path, KIND))
+    with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
+        given |= _files(documents, links, columns or {}, Path(folder))
+        return Documents(_of_source(source, given, None if out is None else Path(out)))
 
 
 def _is_nothing(value: Any) -> bool:
     return value is None or (isinstance(value, tuple | list | dict) and not value)
 
 
-def _of_source(
-    name: str | None, documents: Any, out: Path | None, settings: Mapping[str, Any]
-) -> Artefact:
-    """Read the files of a source of the registry."""
+def _only_path(documents: Any) -> Path | None:
+    return Path(documents) if isinstance(documents, str | Path) else None
+
+
+def _files(
+    documents: Any, links: Any, columns: Mapping[str, str], folder: Path
+) -> dict[str, Sequence[Path]]:
+    """Return the files of documents and links; what is in memory is written into a folder."""
+    names = None
+    if (paths := _paths(documents)) is None:
+        paths = [folder / "documents.jsonl"]
+        names = frames.write_documents(documents, columns, paths[0])
+    if (ends := _paths(links)) is None:
+        ends = [folder / "links.jsonl"]
+        frames.write_links(links, names, ends[0])
+    return {name: files for name, files in (("paths", paths), ("links", ends)) if files}
+
+
+def _of_source(name: str | None, settings: Mapping[str, Any], out: Path | None) -> Artefact:
+    """Read files with a source of the registry: the one that is named, or that they look like."""
     from pydantic import ValidationError
 
-    from ssi_core.corpus.sources import source_named
+    from ssi_core.corpus.sources import source_named, source_of
     from ssi_core.strict import faults
 
     if name is None:
-        raise TypeError(f"{', '.join(settings)} go with a source. Name one: source='trec'")
-    paths = _paths(documents)
+        if "paths" not in settings:
+            raise TypeError(f"{', '.join(settings)} go with a source. Name one: source='trec'")
+        name = source_of(settings["paths"][0])
     try:
-        given = source_named(name)(**({"paths": paths} if paths else {}), **settings)
+        given = source_named(name)(**settings)
     except ValidationError as error:
         raise BadInput(f"source {name!r}: {faults(error)}.") from None
     with progress.shown("read") as tell:
         return given.fetched(tell).read(out=out, progress=tell)
-
-
-def _of_directory(
-    directory: Path, out: Path | None, given: Iterable[str], language: str | None
-) -> Artefact:
-    """Read a directory: of ours, in the format of BEIR, or a folder of pages."""
-    from ssi_core.corpus.beir import ingest_beir
-    from ssi_core.corpus.folder import ingest_folder
-
-    ours = (directory / store.MANIFEST).is_file()
-    if extra := [name for name in given if ours or name != "language"]:
-        raise BadInput(f"{directory}: {', '.join(extra)} go with a table. Leave them out.")
-    if ours:
-        return store.read(directory, KIND)
-    beir = any(directory.glob("corpus.jsonl*"))
-    with progress.shown("read") as tell:
-        ingest = ingest_beir if beir else ingest_folder
-        return ingest(directory, out, language=language, progress=tell)
-
-
-def _of_tables(
-    documents: Any,
-    links: Any,
-    out: Path | None,
-    columns: Mapping[str, str],
-    labels: Sequence[str],
-    language: str | None,
-) -> Artefact:
-    from ssi_core.corpus.table import ingest_table
-
-    with tempfile.TemporaryDirectory(prefix="ssi-") as folder, progress.shown("read") as tell:
-        names = None
-        if (paths := _paths(documents)) is None:
-            paths = [Path(folder) / "documents.jsonl"]
-            names = frames.write_documents(documents, columns, paths[0])
-        if (ends := _paths(links)) is None:
-            ends = [Path(folder) / "links.jsonl"]
-            frames.write_links(links, names, ends[0])
-        return ingest_table(
-            paths,
-            out,
-            links=ends,
-            columns=columns,
-            labels=labels,
-            language=language,
-            progress=tell,
-        )
 
 
 def _paths(data: Any) -> list[Path] | None:

@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-
 from ssi_core.sample.dice import Dice
-from ssi_core.sample.draft import (
-    STYLE_RATE,
-    Anchor,
-    Article,
-    Markup,
-    Sentence,
-    Slot,
-    Supply,
-    bare,
-    capitalised,
-    favourites,
-    grouped,
-    slots_of,
-)
+from ssi_core.sample.draft import Anchor, Article, Sentence, Slot, Supply, bare, grouped, slots_of
+from ssi_core.sample.prose import Prose
 from ssi_core.sample.world import ENGLISH, Link, World
 
-# {a} {b} {c} are things of the article; the other names are classes of general words.
 _OF_PERSONS = (
     "{a} {did} {b} in the {place}",
     "in the {period}, {a} {did} {b} and {did} {c}",
@@ -58,12 +42,11 @@ _LEADS = {
     "n": "{title} is {an} {word} in the {adjective} {place}, known for {b} and {c}",
     "m": "{title} is {adjective} {word} from the {place}, known together with {b} and {c}",
     "p": "{title} was {an} {word} from the {place}, who {did} {b} and {c}",
+    "": "{title} is a term of {subject}, and belongs with {b} and {c}",
 }
-_CONCEPT_LEAD = "{title} is a term of {subject}, and belongs with {b} and {c}"
 _ADJECTIVE_RATE = 0.2
 _LIST_RATE = 0.35
 _PLURAL_LIKED, _PLURAL_ELSE = 0.8, 0.15
-_FIELD = re.compile(r"{(\w+)}")
 
 
 def write_english(world: World, page: int, links: list[Link]) -> Article:
@@ -75,7 +58,7 @@ def write_english(world: World, page: int, links: list[Link]) -> Article:
         listed = [s for s in slots if s.link and s.link.label == "title"][:3]
         slots = [slot for slot in slots if slot not in listed]
     supply = Supply(slots, plain_links, Slot(world.own_concept(page)))
-    writer = _Writer(world, page, dice, supply)
+    writer = _English(world, page, dice, supply)
     headings = [pair[0].capitalize() for pair in world.lexicon.general["title"]]
     sections = grouped(writer.sentences(), dice.shuffled(headings), dice)
     targets = [slot.link.target for slot in listed if slot.link]
@@ -83,62 +66,15 @@ def write_english(world: World, page: int, links: list[Link]) -> Article:
     return Article(world.title(page), sections, anchors)
 
 
-class _Writer:
-    def __init__(self, world: World, page: int, dice: Dice, supply: Supply) -> None:
-        self._world, self._page, self._dice, self._supply = world, page, dice, supply
-        self._favourites = favourites(world, page, ENGLISH)
+class _English(Prose):
+    language = ENGLISH
+    of_persons, of_things, leads = _OF_PERSONS, _OF_THINGS, _LEADS
+    comma, stop = ", ", "."
 
-    def sentences(self) -> Iterator[Sentence]:
-        supply, subject = self._supply, Slot(self._world.own_concept(self._page))
-        yield [*capitalised(self._filled(self._lead(), [subject, *supply.take(2)])), "."]
-        pattern = ""
-        while supply:
-            of_person = self._kind(supply.peek()) == "p"
-            patterns = _OF_PERSONS if of_person else _OF_THINGS
-            pattern = self._dice.pick([p for p in patterns if p != pattern])
-            slots = supply.take(3 if "{c}" in pattern else 2)
-            opening: Sentence = []
-            if self._dice.chance(STYLE_RATE):
-                opening = [self._dice.skewed(self._favourites, 1.5) + ", "]
-            yield [*capitalised(opening + self._filled(pattern, slots)), "."]
-
-    def _kind(self, slot: Slot) -> str:
-        return self._world.concept(slot.concept).kind
-
-    def _lead(self) -> str:
-        world, page = self._world, self._page
-        if world.is_concept_article(page):
-            return _CONCEPT_LEAD
-        return _LEADS[world.concept(world.own_concept(page)).kind]
-
-    def _filled(self, pattern: str, slots: list[Slot]) -> Sentence:
-        named = dict(zip("abc", slots, strict=False))
-        sentence: Sentence = []
-        for n, part in enumerate(_FIELD.split(pattern)):
-            if n % 2 == 0:
-                sentence.append(part)
-            elif part in named:
-                sentence += self._noun_phrase(named[part])
-            elif part == "title":
-                title = bare(self._world.title(self._page))
-                sentence.append(Markup(title, f"'''{title}'''"))
-            elif part == "place":
-                sentence.append(self._place())
-            else:
-                sentence.append(self._general(part))
-        return sentence
-
-    def _place(self) -> str | Anchor:
-        word = self._general("place")
-        if not self._supply.links:
-            return word
-        target = self._supply.links.pop().target
-        return Anchor(word, self._world.title(target), target)
-
-    def _general(self, field: str) -> str:
+    def general(self, field: str) -> str:
         world, page = self._world, self._page
         if field == "an":
-            adjective = self._general("adjective")
+            adjective = self.general("adjective")
             return _indefinite(adjective) + adjective
         if field == "word":
             return self._noun(world.own_concept(page), False)
@@ -150,7 +86,7 @@ class _Writer:
         noun = self._world.concept(concept).english[self._world.word(self._page, concept, ENGLISH)]
         return noun.plural if plural else noun.singular
 
-    def _noun_phrase(self, slot: Slot) -> Sentence:
+    def noun_phrase(self, slot: Slot) -> Sentence:
         world, dice = self._world, self._dice
         link = slot.link
         if slot.own_name and not world.is_concept_article(self._page):
@@ -158,20 +94,20 @@ class _Writer:
         if link and link.label == "title" and not world.is_concept_article(link.target):
             return self._titled(link.target)
         likely = _PLURAL_LIKED if world.prefers_plural(self._page, slot.concept) else _PLURAL_ELSE
-        plural = dice.chance(likely) and self._kind(slot) != "m"
+        plural = dice.chance(likely) and self.kind(slot) != "m"
         word = self._noun(slot.concept, plural)
-        adjective = self._general("adjective") + " " if dice.chance(_ADJECTIVE_RATE) else ""
-        bare = plural or self._kind(slot) == "m"
+        adjective = self.general("adjective") + " " if dice.chance(_ADJECTIVE_RATE) else ""
+        bare = plural or self.kind(slot) == "m"
         if dice.chance(0.3 if bare else 0.5):
             article = "the "
         else:
             article = "" if bare else _indefinite(adjective or word)
-        head = Anchor(word, world.title(link.target), link.target) if link else word
+        head = Anchor(word, self.title(link.target), link.target) if link else word
         return [article + adjective, head]
 
     def _titled(self, target: int) -> Sentence:
         world = self._world
-        title = world.title(target)
+        title = self.title(target)
         named = world.concept(world.own_concept(target)).kind == "p" or "'s " in title
         return ["" if named else "the ", Anchor(bare(title), title, target)]
 

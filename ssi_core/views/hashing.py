@@ -225,14 +225,14 @@ def load_view(directory: Path) -> TextView | HashedView | RewrittenView:
         return rewriting.load_view(directory)
     if not (directory / "words").is_dir():
         return views.load_view(directory)
-    file, again = directory / "view.json", "Make its task or model again."
+    file = directory / "view.json"
     base = views.load_view(directory / "words")
-    manifest = files.read_object(file, again)
-    with files.reading(file, again):
+    manifest = files.read_object(file, views.AGAIN)
+    with files.reading(file, views.AGAIN):
         view = _load_hashed(directory, Hashing.parse(manifest["name"]), base)
         if view.space == manifest["space"]:
             return view
-    raise BadInput(f"{file}: its bins were changed. {again}")
+    raise BadInput(f"{file}: its bins were changed. {views.AGAIN}")
 
 
 def _load_hashed(directory: Path, hashing: Hashing, base: TextView) -> HashedView:

@@ -34,8 +34,6 @@ KINDS = ("dictionary", "translated", "untitled")
 SHORTEST_TITLE = 3
 """Characters of the shortest title that is cut out; shorter ones are in too many other words."""
 
-_AGAIN = "Make its task or model again."
-
 
 @dataclass(frozen=True)
 class Rewriting:
@@ -206,14 +204,16 @@ _ENTRIES, _PHRASES = "dictionary.parquet", "phrases.parquet"
 def load_view(directory: Path) -> RewrittenView:
     """Load a saved view; `BadInput` if it is damaged or of another tokenizer."""
     base = views.load_view(directory / "base")
-    manifest = files.read_object(directory / REWRITING, _AGAIN)
-    with files.reading(directory / REWRITING, _AGAIN):
+    manifest = files.read_object(directory / REWRITING, views.AGAIN)
+    with files.reading(directory / REWRITING, views.AGAIN):
         rewriting = Rewriting.parse(manifest["name"])
         rewriter: Rewriter = None
         if rewriting.kind == "dictionary":
-            entries = files.read_strings([directory / _ENTRIES], "source", "target", remedy=_AGAIN)
+            entries = files.read_strings(
+                [directory / _ENTRIES], "source", "target", remedy=views.AGAIN
+            )
             rewriter = Translation(entries, str(manifest["source"]), str(manifest["target"]))
         elif rewriting.kind == "untitled":
-            phrases = files.read_strings([directory / _PHRASES], "phrase", remedy=_AGAIN)
+            phrases = files.read_strings([directory / _PHRASES], "phrase", remedy=views.AGAIN)
             rewriter = Removal(phrases["phrase"])
         return RewrittenView(rewriting, rewriter, base)

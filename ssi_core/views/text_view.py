@@ -21,6 +21,8 @@ from ssi_core.views.vocabulary import Vocabulary, to_columns
 
 # Unknown words of transformed texts are numbered too; past so many, numbering starts afresh.
 _MOST_UNKNOWN = 1 << 20
+AGAIN = "Make its task or model again."
+"""What helps where a saved view is damaged, or of another tokenizer."""
 
 
 class _Counter:
@@ -138,10 +140,9 @@ class TextView:
 def load_view(directory: Path) -> TextView:
     """Load a saved view; `BadInput` if it is damaged or of another tokenizer."""
     file = directory / "view.json"
-    again = "Make its task or model again."
-    facts = files.read_object(file, again)
-    series = files.read_strings([directory / "words.parquet"], "word", remedy=again)["word"]
-    with files.reading(file, again):
+    facts = files.read_object(file, AGAIN)
+    series = files.read_strings([directory / "words.parquet"], "word", remedy=AGAIN)["word"]
+    with files.reading(file, AGAIN):
         weighting = Weighting.parse(facts["name"])
         language, version, space = facts["language"], facts["tokenizer"], facts["space"]
         wanted = tokenizer.identity(language)
@@ -149,10 +150,10 @@ def load_view(directory: Path) -> TextView:
     if str(version) != wanted:
         raise BadInput(
             f"{file}: its texts were split by version {version} of the tokenizer, this is version "
-            f"{wanted}. Make its task or model again."
+            f"{wanted}. {AGAIN}"
         )
     idf = store.load_array(directory / "idf.npy", mapped=False)
     view = TextView(language, Vocabulary(series), idf, weighting)
     if view.space != space or idf.shape != (len(series),) or idf.dtype != np.float32:
-        raise BadInput(f"{file}: its words were changed. Make its task or model again.")
+        raise BadInput(f"{file}: its words were changed. {AGAIN}")
     return view

@@ -274,16 +274,62 @@ def test_a_folder_and_a_table_of_the_same_pages_are_the_same_documents(tmp_path)
     for n, name in enumerate(names):
         linked = " ".join(f"[{names[to]}]({names[to]}.md)" for source, to in near if source == n)
         (site / f"{name}.md").write_text(f"# {name}\n\nwords of page {n} {linked}\n")
-    folder_documents, folder_links = read(ingest_folder(site, tmp_path / "a"))
+    folder = ingest_folder(site, tmp_path / "a")
+    folder_documents, folder_links = read(folder)
     rows = folder_documents.select("id", "title", "text").to_dicts()
     write_lines(tmp_path / "pages.jsonl", rows)
-    ends = pl.DataFrame([(f"{names[a]}.md", f"{names[b]}.md") for a, b in near], orient="row")
-    ends.write_csv(tmp_path / "ends.csv")
+    rows = [(f"{names[a]}.md", f"{names[b]}.md", names[b]) for a, b in reversed(near)]
+    schema = ["from", "to", "anchor"]
+    pl.DataFrame(rows, schema, orient="row").write_csv(tmp_path / "ends.csv")
     table = ingest_table([tmp_path / "pages.jsonl"], tmp_path / "b", links=[tmp_path / "ends.csv"])
     documents, links = read(table)
     assert documents.drop("timestamp", "url").equals(folder_documents.drop("timestamp", "url"))
     assert links == folder_links
     assert len(links) == len(set(near))
+    anchors = [open_collection(one.path).frame("relations/anchor") for one in (table, folder)]
+    assert anchors[0].equals(anchors[1])
+    assert anchors[0]["weight"].sum() == len(near)
+
+
+def test_the_words_of_links_in_a_table_are_anchors(articles, tmp_path, monkeypatch):
+    # Blocks and sources of a size of their own change nothing.
+    monkeypatch.setattr("ssi_core.corpus.own._SOURCES", 1)
+    (tmp_path / "one.csv").write_text("from,to,text\na,b,The  Moon\nc,a,\nc,a,Ｃars\na,z,lost\n")
+    (tmp_path / "two.csv").write_text("from,to,text\nc,a,*\na,b,the moon\nb,c,bread\n")
+    files = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    artefact = ingest_table([articles], tmp_path / "out", links=files)
+    opened = open_collection(artefact.path)
+    assert opened.relevant == ("link", "anchor")
+    assert opened.frame("relations/anchor").rows() == [
+        ("a", "b", "the moon", 2),
+        ("b", "c", "bread", 1),
+        ("c", "a", "cars", 1),
+    ]
+    counts, skipped = artefact.counts, artefact.skipped
+    assert counts["link_columns"] == {"source": "from", "target": "to", "anchor": "text"}
+    assert counts["anchors"] == 3
+    # One of them is the link inside of a document, which has no words.
+    assert skipped["anchor_without_words"] == 3
+    assert counts["links"] + skipped["link_repeated"] == 4 + 3
+
+
+@pytest.mark.parametrize(
+    ("header", "declared", "roles"),
+    [
+        ("from,to,label", {"anchor": "label"}, ("from", "to", "label")),
+        ("a,b,anchor_text", {}, ("a", "b", "anchor_text")),
+        ("a,text", {}, ("a", "text", None)),
+        ("a,b", {"source": "b"}, ("b", "a", None)),
+        ("a,b,text", {"target": "a", "source": "b"}, ("b", "a", "text")),
+    ],
+)
+def test_the_columns_of_links_are_guessed_or_declared(articles, tmp_path, header, declared, roles):
+    (tmp_path / "links.csv").write_text(f"{header}\na,b,it\nb,a,it\n")
+    artefact = ingest_table(
+        [articles], tmp_path / "out", links=[tmp_path / "links.csv"], columns=declared
+    )
+    columns = artefact.counts["link_columns"]
+    assert tuple(columns.get(role) for role in ("source", "target", "anchor")) == roles
 
 
 def test_links_of_a_folder_leave_their_words(tmp_path):

@@ -18,8 +18,9 @@ from ssi_core.command.library import library
 from ssi_core.command.verb import run
 from ssi_core.corpus import inputs, own
 from ssi_core.corpus.source import Source, directory, files, named, option
-from ssi_core.corpus.sources import SOURCES, source_named
+from ssi_core.corpus.sources import SOURCES, source_named, source_of
 from ssi_core.types import BadInput
+from tests.corpus.dumps import real_data
 
 
 class Lines(Source):
@@ -125,6 +126,31 @@ def test_the_function_of_a_source_takes_its_settings(name):
         assert known >= {"out", "force", "progress"}
     else:
         assert source.read is not Source.read
+
+
+def test_a_path_is_of_the_first_source_that_it_looks_like(poems, tmp_path, monkeypatch):
+    monkeypatch.setattr(Lines, "looks_like", classmethod(lambda cls, path: path.stem == "poems"))
+    beir, site = tmp_path / "beir", tmp_path / "site"
+    for place, name in ((beir, "corpus.jsonl.gz"), (site, "page.md")):
+        place.mkdir()
+        (place / name).write_bytes(b"")
+    (tmp_path / "page.md").write_text("a page")
+    names = {"a.jsonl.gz": "table", "b.parquet": "table", "simple.xml.bz2": "wikipedia"}
+    assert {name: source_of(tmp_path / name) for name in names} == names
+    assert (source_of(beir), source_of(site)) == ("beir", "folder")
+    assert source_of(tmp_path / "poems.md") == "lines"
+    with pytest.raises(BadInput, match=r"page\.md: its name does not say"):
+        source_of(tmp_path / "page.md")
+    with pytest.raises(BadInput, match=r"absent: there is no such file"):
+        source_of(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [("wikispeedia", "wikispeedia"), ("ir-test-collections/cisi", "collection")],
+)
+def test_a_published_directory_is_known_by_what_it_holds(place, name):
+    assert source_of(real_data(place)) == name
 
 
 def test_the_forms_share_out_the_sources():

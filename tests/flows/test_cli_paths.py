@@ -172,10 +172,10 @@ def test_serve_takes_relative_paths(inside, capsys, monkeypatch):
     [
         ("pipeline", "--corpus", "corpus"),
         ("pipeline", "--task", "task"),
-        ("pipeline", "--dump", "dump.xml.bz2"),
+        ("pipeline", "--texts", "dump.xml.bz2"),
         ("reproduce", "--corpus", "corpus"),
         ("retrain", "--corpus", "corpus"),
-        ("retrain", "--dump", "dump.xml.bz2"),
+        ("retrain", "--texts", "dump.xml.bz2"),
         ("retrain", "--frozen", "frozen"),
     ],
 )

@@ -65,7 +65,7 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
     assert (limits.size, limits.map, limits.clicks, limits.words) == (0.5, 0.4, 3, 2)
     assert (checked.table, checked.corpus, checked.threads) == ("my.toml", str(corpus_dir), 2)
 
-    assert run(cli, ["retrain", "--dump", "one.xml", "--dump", "two.xml"]) == 0
+    assert run(cli, ["retrain", "--texts", "one.xml", "--texts", "two.xml"]) == 0
     shown = capsys.readouterr().out
     assert "does not take over" in shown
     assert "the champion of ssi is version 4" in shown
@@ -76,7 +76,7 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
 
     assert run(cli, ["retrain"]) == 2
     assert run(cli, ["retrain", "--corpus", "c", "--limit", "map"]) == 2
-    assert run(cli, ["retrain", "--corpus", "c", "--dump", "d"]) == 2
+    assert run(cli, ["retrain", "--corpus", "c", "--texts", "d"]) == 2
     assert run(cli, ["retrain", "--corpus", "c", "--renew", "--renew-days", "0"]) == 0
     last = retrain.RetrainSettings(**asked[-1])
     assert (last.corpus, last.renew, last.renew_days) == (str(tmp_path / "c"), True, 0)
@@ -84,4 +84,4 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
         retrain.RetrainSettings(limits={"colour": 1})
     with pytest.raises(ValueError, match="map=3"):
         retrain.RetrainSettings(limits={"map": 3})
-    assert run(cli, ["retrain", "--dump", "one.xml", "--corpus", "c"]) == 2
+    assert run(cli, ["retrain", "--texts", "one.xml", "--corpus", "c"]) == 2

@@ -94,7 +94,7 @@ def test_finished_rows_are_printed_when_others_fail(project, monkeypatch, capsys
 
 def test_a_table_on_the_sample(asked):
     assert run(cli, ["reproduce", "sample-table9", "--sample", "300", "--json"]) == 0
-    assert (asked[0]["sample"], asked[0]["corpus"], asked[0]["dumps"]) == (300, None, [])
+    assert (asked[0]["sample"], asked[0]["corpus"], asked[0]["texts"]) == (300, None, [])
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_table_on_the_sample(asked):
     [
         (["ssi2010-tabel1", "--task", "t"], 3, "Did you mean 'ssi2010-table1'?"),
         (["my.toml", "--task", "t"], 3, "ssi pipeline FILE"),
-        (["ssi2010-table1"], 2, "Give one of --corpus, --dump, --task and --sample."),
+        (["ssi2010-table1"], 2, "Give one of --corpus, --texts, --task and --sample."),
         (["--corpus", "c"], 2, "Give the NAME of a table"),
         (["ssi2010-table1", "--task", "t", "--rows", "U'V + J"], 3, 'Did you mean "U\'V + I"?'),
         (["ssi2010-table1", "--task", "t", "--budget", "0"], 2, "budget"),

@@ -70,7 +70,7 @@ def test_of_two_nights_of_one_model_one_is_cancelled_and_other_flows_go_on(
 ):
     both = [machine.submit("retrain", **retraining("raced")) for _ in range(2)]
     wait_for(lambda: "CANCELLED" in map(machine.state, both), 300)
-    pipeline = machine.submit("pipeline", table=str(tiny), dumps=[str(dump)])
+    pipeline = machine.submit("pipeline", table=str(tiny), texts=[str(dump)])
     (kept,) = [run for run in both if machine.state(run) != "CANCELLED"]
 
     # Each worker takes one run at a time, so that these two are on two.

@@ -87,7 +87,7 @@ def test_a_table_of_mates(flow_runs, mates, tmp_path):
 
     (tmp_path / "across.toml").write_text(TABLE)
     with pytest.raises(BadInput, match="ssi ingest mates"):
-        run_pipeline(table=str(tmp_path / "across.toml"), dumps=["enwiki.xml.bz2"])
+        run_pipeline(table=str(tmp_path / "across.toml"), texts=["enwiki.xml.bz2"])
     found = run_pipeline(table=str(tmp_path / "across.toml"), corpus=str(mates))
     assert len(found["rows"]) == 3
     assert all(0 < row["metrics"]["test/mrr"] <= 1 for row in found["rows"])

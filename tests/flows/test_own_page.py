@@ -8,7 +8,7 @@ import pytest
 
 from flows.cli import cli
 from ssi_core.command.verb import run
-from ssi_core.corpus.table import ROLES
+from ssi_core.corpus.table import ANCHOR, ENDS, ROLES
 from tests.corpus.dumps import many, write, xml
 from tests.corpus.test_own import TOPICS, TREC
 from tests.flows.pages import REPOSITORY, command_lines, commands
@@ -37,6 +37,8 @@ def write_files(place):
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (place / "articles.jsonl").write_text(lines)
     (place / "links.csv").write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in ends))
+    worded = "".join(f"{a}\t{b}\tthe text {b}\n" for a, b in ends)
+    (place / "worded.tsv").write_text("from\tto\tlabel\n" + worded)
     table = "".join(f"{n},{text},{n % 2}\n" for n, text in enumerate(texts))
     (place / "articles.csv").write_text("nr,words,section\n" + table)
     (place / "site").mkdir()
@@ -68,17 +70,19 @@ def test_what_is_ingested_as_printed(place, capsys):
     for command in [first, *chain.from_iterable(map(command_lines, blocks))]:
         assert run(cli, [*command[1:], "--json"]) == 0
         made.append(json.loads(capsys.readouterr().out)["counts"])
-    table, labelled, folder, folder_again, table_again, beir, trec, dump = made
+    table, labelled, worded, asked, folder, folder_again, table_again, beir, trec, dump = made
     for again, first in ((folder_again, folder), (table_again, table)):
         same = {"taken": DOCUMENTS, "kept": DOCUMENTS, "changed": 0, "new": 0, "gone": 0}
         assert again == {**first, "since": same}
     assert table["documents"] == folder["documents"] == labelled["documents"] == DOCUMENTS
     assert table["links"] == folder["links"] == 3 * DOCUMENTS
+    assert worded == {**table, "link_columns": worded["link_columns"], "anchors": 3 * DOCUMENTS}
+    assert sum(asked["queries"].values()) == DOCUMENTS
     assert (beir["judgements"], trec["judgements"]) == (1, 1)
     assert dump["documents"] == 4
 
 
 def test_the_page_lists_the_names_of_columns():
     text = (REPOSITORY / PAGE).read_text(encoding="utf-8")
-    for role, names in ROLES.items():
+    for role, names in {**ROLES, **ENDS, **ANCHOR}.items():
         assert f"| `{role}` | {', '.join(names)}" in text

@@ -30,7 +30,7 @@ def test_a_table_from_a_dump_and_again(flow_runs, dump, tiny, made):
     from flows import tracking
     from flows.pipeline import run_pipeline
 
-    first = run_pipeline(table=str(tiny), dumps=[str(dump)], seeds=2)
+    first = run_pipeline(table=str(tiny), texts=[str(dump)], seeds=2)
 
     assert {(row["label"], row["seed"]) for row in first["rows"]} == {
         ("TF-IDF", 0), ("U'V + I", 0), ("U'V + I", 1),
@@ -44,14 +44,14 @@ def test_a_table_from_a_dump_and_again(flow_runs, dump, tiny, made):
     assert list((environment.home() / "checkpoints").glob("*")) == []
 
     made.clear()
-    again = run_pipeline(table=str(tiny), dumps=[str(dump)], seeds=2)
+    again = run_pipeline(table=str(tiny), texts=[str(dump)], seeds=2)
     assert made == []
     assert again["comparison"] == first["comparison"]
     assert {row["run_id"] for row in again["rows"]} == {row["run_id"] for row in first["rows"]}
 
     # A limited run has a comparison of its own; its second run finds its rows.
     limited, once_more = (
-        run_pipeline(table=str(tiny), dumps=[str(dump)], seeds=1, budget=500) for _ in range(2)
+        run_pipeline(table=str(tiny), texts=[str(dump)], seeds=1, budget=500) for _ in range(2)
     )
     assert limited["comparison"] != first["comparison"]
     assert limited["rows"] == once_more["rows"]
@@ -60,7 +60,7 @@ def test_a_table_from_a_dump_and_again(flow_runs, dump, tiny, made):
     assert tracking.client().get_run(trained["run_id"]).data.params["budget"] == "500"
 
     shutil.rmtree(environment.home() / "store" / "task")
-    run_pipeline(table=str(tiny), dumps=[str(dump)], rows=["TF-IDF"])
+    run_pipeline(table=str(tiny), texts=[str(dump)], rows=["TF-IDF"])
     assert made == ["task"]
 
 
@@ -147,7 +147,7 @@ def test_an_error_of_a_task_keeps_its_type(flow_runs, tmp_path):
     from flows.pipeline import PipelineSettings, pipeline
 
     with pytest.raises(BadInput, match=r"absent\.xml: there is no such file"):
-        pipeline(PipelineSettings(dumps=[str(tmp_path / "absent.xml")]))
+        pipeline(PipelineSettings(texts=[str(tmp_path / "absent.xml")]))
 
 
 @pytest.mark.parametrize(

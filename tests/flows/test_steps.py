@@ -80,10 +80,19 @@ def test_a_row_with_nothing_to_learn_from_is_left_out_and_others_fail(task_dir, 
     assert type(caught.value.__cause__) is BadInput
 
 
+def test_texts_are_read_by_the_source_that_they_look_like(tmp_path):
+    (tmp_path / "site").mkdir()
+    for name, source in (("site", "folder"), ("a.csv", "table"), ("simple.xml.bz2", "wikipedia")):
+        settings = ingest.settings_of_files([str(tmp_path / name)], processes=2)
+        chosen = settings.chosen()
+        assert (settings.source, chosen.paths) == (source, (tmp_path / name,))
+        assert getattr(chosen, "processes", 2) == 2
+
+
 def test_one_input_is_enough(task_dir, tmp_path):
     table = find_table("demo")
-    with pytest.raises(BadInput, match="corpus and dumps are given; name one"):
-        pipeline.make_tasks(table, pipeline.PipelineSettings(corpus="a", dumps=["b"]))
+    with pytest.raises(BadInput, match="corpus and texts are given; name one"):
+        pipeline.make_tasks(table, pipeline.PipelineSettings(corpus="a", texts=["b"]))
     with pytest.raises(BadInput, match=r"is no artefact"):
         pipeline.make_tasks(table, pipeline.PipelineSettings(task=str(tmp_path)))
     made = pipeline.make_tasks(table, pipeline.PipelineSettings(task=str(task_dir)))

@@ -5,7 +5,8 @@ A query has ``query_id``, ``user_query`` and perhaps ``query_response_hit_ids``;
 ``object.object_id`` with its ``position.ordinal``. Both may be in one file, in any order.
 
 The events of one query_id with one wording are a slate. It shows the objects of its impressions,
-or, where it has none, those of the response; what was clicked was shown.
+or, where it has none, those of the response; what was clicked was shown. Judgement lists and query
+sets (`ubi_judged`) may be among the files; their queries are those of the same wording.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ def ingest_ubi(
     Parameters
     ----------
     paths : sequence of Path
-        Files of queries and events (JSON lines, CSV, TSV or parquet, plain or packed), or
-        directories of such files.
+        Files of queries and events (JSON lines, CSV, TSV or parquet, plain or packed), of
+        judgement lists and query sets (JSON), or directories of such files.
     out : Path, optional
         Directory of the collection; by default one of the store.
     documents : Path, optional
@@ -69,6 +70,9 @@ def ingest_ubi(
         object is its ``description`` in an event.
     clicks, impressions : sequence of str
         Names of the actions that count as a click, and as a showing.
+    grades : mapping, optional
+        Rating -> grade from 0 to 4 of this rating and of those above it. By default ratings from 0
+        to 4 are grades, and at most five others are numbered.
     language : str, optional
         Code of the texts' language; by default guessed from their script.
     rules : Rules, optional
@@ -77,7 +81,8 @@ def ingest_ubi(
     Raises
     ------
     BadInput
-        A file is missing or damaged, too many lines are broken, or no click is left.
+        A file is missing or damaged, too many lines are broken, or no click and no judgement is
+        left.
     Refused
         ``out`` holds something else, or is being written.
     """
@@ -162,19 +167,20 @@ def _build(
             slates.add(_with_text(shown, known, listed, quarantine, names))
     slates.flush()
     events.remove()
-    if not any(len(slates.read(shard)) for shard in slates):
-        left_out = {
-            **reading.skipped,
-            **{f"action {name!r}": n for name, n in reading.others.items()},
-        }
-        raise BadInput(
-            f"{paths[0]}: no click and no impression of a query is left "
-            f"({', '.join(f'{n:,} {name}' for name, n in left_out.items()) or 'it has none'}). "
-            "Give the queries beside the events; name the actions (--action, --shown-by)."
-        )
-    used = settle(building, rules, slates, names, quarantine, paths[0])
+    used = {side: pl.DataFrame(schema={"id": pl.String}) for side in ("query", "document")}
+    if has_clicks := any(len(slates.read(shard)) for shard in slates):
+        used = settle(building, rules, slates, names, quarantine, paths[0])
     slates.remove()
-    _write_texts(building, words, used, listed, reading.texts, language)
+    queries = {id: words[id] for id in used["query"]["id"]}
+    described = {id: reading.texts[id] for id in used["document"]["id"]} if listed is None else {}
+    _write_texts(building, queries | reading.judged.words, described, listed, language)
+    has_judgements = reading.judged.write(building)
+    if not has_clicks and not has_judgements:
+        raise BadInput(
+            f"{paths[0]}: no click, no impression and no judgement of a query is left "
+            f"({_left_out(reading)}). Give the queries beside the events; name the actions "
+            "(--action, --shown-by) and the texts (--documents)."
+        )
     quarantine.finish()
     building.counts.update(
         queries_found=reading.totals["query"],
@@ -259,26 +265,29 @@ def _with_text(
     return rows.filter(has_text).select(pl.col(name).cast(of) for name, of in ROWS.items())
 
 
+def _left_out(reading: UbiLines) -> str:
+    actions = {f"action {name!r}": n for name, n in reading.others.items()}
+    left_out = {**reading.skipped, **actions, **reading.judged.skipped}
+    return ", ".join(f"{n:,} {name}" for name, n in left_out.items()) or "it has none"
+
+
 def _write_texts(
     building: Building,
-    words: Mapping[str, str],
-    used: Mapping[str, pl.DataFrame],
+    queries: Mapping[str, str],
+    described: Mapping[str, str],
     listed: Listed | None,
-    texts: Mapping[str, str],
     language: str | None,
 ) -> None:
-    tables = {"queries": (words, used["query"]), "documents": (texts, used["document"])}
     guessed = []
-    for side in collection.SIDES:
+    for side, texts in zip(collection.SIDES, (queries, described), strict=True):
         with collection.text_writer(building.path, side) as writer:
             if side == "documents" and listed is not None:
                 listed.write(writer)
             else:
-                table, ids = tables[side]
-                rows = pl.DataFrame({"id": sorted(ids["id"])}, schema={"id": pl.String})
-                rows = rows.with_columns(
-                    title=pl.lit(None, pl.String), text=pl.col("id").replace_strict(table)
-                )
+                ids = sorted(texts)
+                schema = {"id": pl.String, "title": pl.String, "text": pl.String}
+                columns = [ids, [None] * len(ids), [texts[id] for id in ids]]
+                rows = pl.DataFrame(columns, schema=schema)
                 write_texts(writer, rows, language or PLACEHOLDER)
             if not (side == "documents" and listed is not None and listed.parents):
                 guessed.append(building.path / side)

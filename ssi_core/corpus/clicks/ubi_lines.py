@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from ssi_core import files
 from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.clicks.lines import PROBLEMS, Place, decoded_lines
 from ssi_core.corpus.clicks.log import kind_of, read_log
+from ssi_core.corpus.clicks.ubi_judged import UbiJudged, one_line
 from ssi_core.corpus.table import header_of
 from ssi_core.types import BadInput
 
@@ -46,6 +48,8 @@ class UbiLines:
         Smallest ordinal of an impression, by application: 0 where positions begin with 0.
     texts : dict
         Description of an object, by its id.
+    judged : UbiJudged
+        Judgement lists and query sets among the lines.
     """
 
     kinds: Mapping[str, str]
@@ -54,9 +58,12 @@ class UbiLines:
     others: Counter[str] = field(default_factory=Counter)
     first: dict[str, int] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
+    judged: UbiJudged = field(default_factory=UbiJudged)
 
     def row(self, file: int, line: int, one: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """Return the row of a query, or of an event that tells of an object; else count it."""
+        if self.judged.take(one):
+            return None
         action = one.get("action_name")
         if action is None and "user_query" not in one:
             self.skipped["neither_query_nor_event"] += 1
@@ -64,7 +71,7 @@ class UbiLines:
         name = "query" if action is None else "event"
         self.totals[name] += 1
         kind = name if action is None else self.kinds.get(str(action))
-        session, text = _word(one.get("query_id")), _word(one.get("user_query"))
+        session, text = one_line(one.get("query_id")), one_line(one.get("user_query"))
         if kind is None:
             self.others[str(action)] += 1
         elif session is None:
@@ -80,24 +87,22 @@ class UbiLines:
     ) -> tuple[Any, ...] | None:
         about = _inner(one, "event_attributes")
         shown, place = _inner(about, "object"), _inner(about, "position").get("ordinal")
-        document, application = _word(shown.get("object_id")), _word(one.get("application")) or ""
+        document, application = (
+            one_line(shown.get("object_id")),
+            one_line(one.get("application")) or "",
+        )
         if known[1] != "query" and document is None:
             self.skipped["event_without_object_id"] += 1
             return None
         position = _number(place)
         if known[1] == IMPRESSION and position is not None:
             self.first[application] = min(position, self.first.get(application, position))
-        if document and (words := _word(shown.get("description"))):
+        if document and (words := one_line(shown.get("description"))):
             self.texts.setdefault(document, words)
-        user = _word(one.get("user_id")) or _word(one.get("client_id"))
+        user = one_line(one.get("user_id")) or one_line(one.get("client_id"))
         hits = _hits(one.get("query_response_hit_ids"))
-        when = _word(one.get("timestamp"))
+        when = one_line(one.get("timestamp"))
         return (file, line, *known, document, position, user, when, application, hits)
-
-
-def _word(value: Any) -> str | None:
-    """Return a value as text on one line; None for nothing."""
-    return " ".join(str(value).split()) or None if value is not None else None
 
 
 def _number(value: Any) -> int | None:
@@ -128,7 +133,7 @@ def _hits(value: Any) -> list[str]:
     """Return the ids of a response: a list, or in a table its JSON, or names with | between."""
     if isinstance(value, str):
         value = _list(value) if value.startswith("[") else value.split("|")
-    words = (_word(one) for one in value) if isinstance(value, list) else ()
+    words = (one_line(one) for one in value) if isinstance(value, list) else ()
     return [word for word in words if word]
 
 
@@ -190,7 +195,12 @@ def _of_cells(path: Path) -> Iterator[tuple[list[tuple[int, dict[str, Any]]], li
 
 
 def _of_json(path: Path) -> Iterator[tuple[list[tuple[int, dict[str, Any]]], list[_Broken]]]:
-    for first, lines, wrong in decoded_lines(path, "utf-8", Place()):
+    blocks = decoded_lines(path, "utf-8", Place())
+    for first, lines, wrong in blocks:
+        if first == 1 and lines[0].strip() == "{":
+            rest = (line for _, more, _ in blocks for line in more)
+            yield _of_object(path, "\n".join(chain(lines, rest))), []
+            return
         documents, broken = [], []
         for line, text in enumerate(lines, first):
             one = _object(text) if line - first not in wrong else None
@@ -201,3 +211,13 @@ def _of_json(path: Path) -> Iterator[tuple[list[tuple[int, dict[str, Any]]], lis
                 problem = PROBLEMS[category].format(encoding="utf-8")
                 broken.append((line, category, problem, text[:200]))
         yield documents, broken
+
+
+def _of_object(path: Path, text: str) -> list[tuple[int, dict[str, Any]]]:
+    """Return the object of a file that is one over many lines, or the hits of a response."""
+    one = _object(text)
+    if one is None:
+        raise BadInput(f"{path}: it is no JSON object. Restore the file, or export it anew.")
+    hits = _inner(one, "hits").get("hits")
+    objects = hits if isinstance(hits, list) else [one]
+    return [(1, each.get(_WRAPPED, each)) for each in objects if isinstance(each, dict)]

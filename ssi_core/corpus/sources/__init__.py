@@ -6,7 +6,10 @@ the class of a source.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ssi_core.corpus.source import Source, named
+from ssi_core.types import BadInput
 
 _HERE = "ssi_core.corpus.sources"
 
@@ -15,9 +18,9 @@ SOURCES: dict[str, str] = {
     "wikispeedia": f"{_HERE}.published:Wikispeedia",
     "collection": f"{_HERE}.published:Smart",
     "mates": f"{_HERE}.mates:Mates",
+    "beir": f"{_HERE}.judged:Beir",
     "table": f"{_HERE}.table:Table",
     "folder": f"{_HERE}.folder:Folder",
-    "beir": f"{_HERE}.judged:Beir",
     "trec": f"{_HERE}.judged:Trec",
     "ir-datasets": f"{_HERE}.irds:IrDatasets",
     "clicks": f"{_HERE}.clicks:Clicks",
@@ -28,7 +31,7 @@ SOURCES: dict[str, str] = {
     "sample-mates": f"{_HERE}.sample:SampleMates",
     "sample-clicks": f"{_HERE}.sample:SampleClicks",
 }
-"""Name of a source -> module and class; in the order of the help."""
+"""Name of a source -> module and class; in the order of the help, and in which `source_of` asks."""
 
 
 def source_named(name: str) -> type[Source]:
@@ -43,3 +46,22 @@ def source_named(name: str) -> type[Source]:
         raise ValueError(f"source={name!r}; expected one of {', '.join(SOURCES)}")
     source: type[Source] = named(SOURCES[name])
     return source
+
+
+def source_of(path: Path) -> str:
+    """Return the name of the first source that a path looks like.
+
+    Raises
+    ------
+    BadInput
+        It looks like none.
+    """
+    for name in SOURCES:
+        if source_named(name).looks_like(path):
+            return name
+    raise BadInput(
+        f"{path}: its name does not say which source it is of. Name it .jsonl, .csv, .tsv, "
+        ".parquet or .xml, or read it with the verb of its source ('ssi ingest --help')."
+        if path.exists()
+        else f"{path}: there is no such file. Check the path."
+    )

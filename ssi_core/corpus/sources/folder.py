@@ -33,3 +33,8 @@ class Folder(Source):
         default=None,
         description="Collection of an earlier state: only pages that changed are parsed",
     )
+
+    @classmethod
+    def looks_like(cls, path: Path) -> bool:
+        """Tell whether a path is a directory."""
+        return path.is_dir()

@@ -19,6 +19,11 @@ class Beir(Source):
     paths: tuple[Path, ...] = directory("Directory of the three")
     language: str | None = LANGUAGE
 
+    @classmethod
+    def looks_like(cls, path: Path) -> bool:
+        """Tell whether a directory has a corpus of BEIR."""
+        return any(path.glob("corpus.jsonl*"))
+
 
 class Trec(Source):
     """Read a collection of TREC: documents in SGML, topics, judgements."""

@@ -15,6 +15,11 @@ class Wikispeedia(Source):
 
     paths: tuple[Path, ...] = directory("Directory of the data set")
 
+    @classmethod
+    def looks_like(cls, path: Path) -> bool:
+        """Tell whether a directory has the articles of Wikispeedia."""
+        return (path / "articles_plaintext.tar.xz").is_file()
+
 
 class WikispeediaClicks(Source):
     """Read the clicks of Wikispeedia's players, and the articles that they clicked in."""
@@ -43,3 +48,10 @@ class Smart(Source):
     reader = "ssi_core.corpus.collections:ingest_collection"
 
     paths: tuple[Path, ...] = directory("Directory of Cranfield, CISI or CACM")
+
+    @classmethod
+    def looks_like(cls, path: Path) -> bool:
+        """Tell whether a directory has the files of one of the three."""
+        from ssi_core.corpus.collections import files_in
+
+        return files_in(path) is not None

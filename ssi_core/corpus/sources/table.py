@@ -18,7 +18,8 @@ class Table(Source):
 
     A link is a row of --links with two ends (source and target, from and to, or two columns), or
     an entry of the column links: a JSON list, or names with | between them. Ends are ids, else
-    URLs, else titles.
+    URLs, else titles. The words of a link (a column anchor, text, ... of --links) are an anchor,
+    which can be a query: --relevant anchor.
 
     With --since the collection is the same, and made sooner: JSON lines that did not change are
     not parsed. CSV, TSV and parquet are read whole, as fast as they could be compared.
@@ -27,6 +28,7 @@ class Table(Source):
     examples = (
         "ssi ingest table articles.jsonl --links links.csv --out corpus",
         "ssi ingest table part-*.parquet --column text=body --label category",
+        "ssi ingest table articles.jsonl --links links.tsv --column anchor=label --out corpus",
         "ssi ingest table tuesday.jsonl --since corpus --out corpus-2",
     )
     reader = "ssi_core.corpus.table:ingest_table"
@@ -49,12 +51,20 @@ class Table(Source):
         description="Collection of an earlier state: only JSON lines that changed are parsed",
     )
 
+    @classmethod
+    def looks_like(cls, path: Path) -> bool:
+        """Tell whether a path has the name of a table."""
+        from ssi_core.corpus.clicks.columns import LogForm
+        from ssi_core.corpus.clicks.log import kind_of
+
+        return bool(kind_of(path, LogForm())) and not path.is_dir()
+
     @field_validator("columns")
     @classmethod
     def _known(cls, columns: dict[str, str]) -> dict[str, str]:
-        from ssi_core.corpus.table import ENDS, ROLES
+        from ssi_core.corpus.table import ANCHOR, ENDS, ROLES
 
-        roles = (*ROLES, *ENDS)
+        roles = (*ROLES, *ENDS, *ANCHOR)
         for role, name in columns.items():
             if role not in roles:
                 raise ValueError(

@@ -25,6 +25,10 @@ class Ubi(Source):
     application by itself. Documents are objects, by object_id: name a collection or a table that
     has them (--documents); else their text is the description that events have.
 
+    A judgement list or a query set of the Search Relevance Workbench may be among FILES: JSON, as
+    it is imported or exported. Judgements join queries by their wording and documents by docId
+    (object_id), and are beside the clicks: --relevant judgement. The set of a query is its label.
+
     Events of other actions, of no known query or of no object are counted by the reason; lines
     that are no JSON, and objects without a text, are in quarantine.csv.
     """
@@ -33,9 +37,12 @@ class Ubi(Source):
     examples = (
         "ssi ingest ubi ubi_queries.ndjson.gz ubi_events.ndjson.gz --documents products",
         "ssi ingest ubi exports/ --documents products.csv --action click --action add_to_cart",
+        "ssi ingest ubi judgements.json --documents products --out judged",
     )
 
-    paths: tuple[Path, ...] = files("FILES", "Exports of queries and events")
+    paths: tuple[Path, ...] = files(
+        "FILES", "Exports of queries and events; judgements, query sets"
+    )
     documents: Path | None = Field(
         default=None,
         description="Collection or table (id, text) of the objects; empty: their descriptions",

@@ -56,6 +56,11 @@ class Wikipedia(Source):
             raise ValueError("give DUMPS, or a wiki to download, not both and not neither")
         return self
 
+    @classmethod
+    def looks_like(cls, path: Path) -> bool:
+        """Tell whether a path has the name of a dump."""
+        return path.name.endswith((".xml", ".xml.bz2")) and not path.is_dir()
+
     def fetched(self, progress: Progress | None = None) -> Source:
         """Return the source with the dump that was downloaded."""
         if self.download is None:

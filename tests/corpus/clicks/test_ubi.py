@@ -185,13 +185,99 @@ def test_a_description_is_the_text_where_no_documents_are_given(tmp_path):
     assert sum(task.counts["pairs"].values()) == 40
 
 
+def judgements(ratings, name="by hand"):
+    """A judgement list as it is imported: {query: {object: rating}}."""
+    rated = [
+        {"query": query, "ratings": [{"docId": d, "rating": r} for d, r in of_query.items()]}
+        for query, of_query in ratings.items()
+    ]
+    return {"name": name, "type": "IMPORT_JUDGMENT", "judgmentRatings": rated}
+
+
+RATED = judgements(
+    {"red  shoes": {"b1": "100.000", "b3": "0.000", "b9": "10"}, "laces": {"b4": 10, "b1": "no"}}
+)
+SET = {"name": "ten best", "querySetQueries": [{"queryText": "laces"}, {"queryText": "boots"}]}
+
+
+def judged(path):
+    """Grades by wording and object, and the sets by wording."""
+    opened = open_collection(path)
+    words = dict(pl.read_parquet(opened.parts("queries")).select("id", "text").rows())
+    rows = opened.frame("relations/judgement").select("source", "target", "grade").rows()
+    sets = pl.concat([pl.read_parquet(part) for part in opened.labels("queries")])
+    return (
+        {(words[query], document): grade for query, document, grade in rows},
+        {(words[query], column, value) for query, column, value in sets.rows()},
+    )
+
+
+def test_judgements_and_query_sets_are_read_beside_the_clicks(log, shoes, tmp_path):
+    (tmp_path / "judged.json").write_text(json.dumps(RATED, indent=2))
+    hit = {"_index": "query_sets", "_source": SET}
+    (tmp_path / "set.json").write_text(json.dumps({"hits": {"hits": [hit]}}, indent=2))
+    files = [log, tmp_path / "judged.json", tmp_path / "set.json"]
+    made = ingest_ubi(files, tmp_path / "out", documents=shoes)
+    grades, sets = judged(made.path)
+    assert grades == {("red shoes", "b1"): 100, ("red shoes", "b3"): 0, ("laces", "b4"): 10}
+    assert sets == {(words, "query_set", "ten best") for words in ("laces", "boots")}
+    counts, skipped = made.counts, made.skipped
+    assert counts["gains"] == pytest.approx({"0": 0, "10": 0.4, "100": 4})
+    assert (counts["judgements"], counts["judgements_found"], counts["judged_queries"]) == (3, 4, 2)
+    assert (skipped["judgement_unknown_document"], skipped["rating_incomplete"]) == (1, 1)
+    assert open_collection(made.path).relevant == ("click", "judgement")
+    # The clicks and the queries are those of the log alone.
+    assert slates(made.path) == slates(ingest_ubi([log], tmp_path / "log", documents=shoes).path)
+    assert counts["queries"] == 4
+
+
+def test_a_task_is_made_of_judgements_alone(shoes, tmp_path):
+    rated = judgements({f"the {words}": {item: 3} for item, words in SHOES.items()})
+    more = judgements({f"size {n}": {"b1": 0, f"b{n % 4 + 1}": n % 3 + 1} for n in range(40)})
+    path = tmp_path / "lists.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in (rated, more)))
+    made = ingest_ubi([path], tmp_path / "out", documents=shoes)
+    assert open_collection(made.path).relevant == ("judgement",)
+    assert made.counts["gains"] == {"0": 0, "1": 1, "2": 2, "3": 3}
+    task = build_task(made.path, tmp_path / "task", relevant="judgement", words="all")
+    assert task.counts["judged"]["queries"] == made.counts["judged_queries"] == 44
+
+
+def test_ratings_may_be_fractions_and_none_is_an_error(shoes, tmp_path):
+    path = tmp_path / "list.jsonl"
+    path.write_text(json.dumps(judgements({"laces": {f"b{n}": n / 7 for n in range(9)}})) + "\n")
+    grades, _ = judged(ingest_ubi([path], tmp_path / "out", documents=shoes).path)
+    assert grades == pytest.approx({("laces", f"b{n}"): n / 7 for n in range(1, 5)})
+    path.write_text(json.dumps(judgements({"laces": {"b1": 0}})) + "\n")
+    with pytest.raises(BadInput, match=r"no judgement of a query is left"):
+        ingest_ubi([path], tmp_path / "none", documents=shoes)
+    (tmp_path / "cut.json").write_text('{\n"name": "x",\n')
+    with pytest.raises(BadInput, match=r"cut\.json: it is no JSON object"):
+        ingest_ubi([tmp_path / "cut.json"], tmp_path / "out", documents=shoes)
+
+
+def test_the_published_judgements_are_read_to_the_last_one(tmp_path):
+    place = real_data("ubi-esci")
+    published = json.loads(gzip.decompress((place / "esci_us_judgments.json.gz").read_bytes()))
+    ids = {one["docId"] for query in published["judgmentRatings"] for one in query["ratings"]}
+    products = tmp_path / "products.csv"
+    pl.DataFrame({"id": sorted(ids), "text": [f"product {id}" for id in sorted(ids)]}).write_csv(
+        products
+    )
+    files = [place / "esci_us_judgments.json.gz", place / "esci_us_queryset.json"]
+    counts = ingest_ubi(files, tmp_path / "out", documents=products).counts
+    assert counts["judgements"] == counts["judgements_found"] == 6678
+    assert counts["queries"] == counts["queries_of_sets"] == counts["judged_queries"] == 150
+    assert counts["judgements_not_relevant"] == 1086
+    assert counts["gains"] == pytest.approx({"0": 0, "1": 0.04, "10": 0.4, "100": 4})
+
+
 RUNS = [("docs/clicks.md", "OpenSearch: User Behavior Insights")]
 """Section whose command this file runs."""
 
 
 def test_the_command_of_the_page_runs_as_printed(shoes, tmp_path, monkeypatch):
-    (block,) = commands(*RUNS[0])
-    (command,) = command_lines(block)
+    command, lists = [line for block in commands(*RUNS[0]) for line in command_lines(block)]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     (tmp_path / "products").symlink_to(shoes)
@@ -201,6 +287,10 @@ def test_the_command_of_the_page_runs_as_printed(shoes, tmp_path, monkeypatch):
         path.write_bytes(gzip.compress(bulk(documents).encode()))
     assert run(library, command[1:]) == 0
     assert slates(tmp_path / "ubi-clicks")["red shoes"]["b2"] == (2, True)
+    (tmp_path / "judgements.json").write_text(json.dumps(RATED, indent=2))
+    (tmp_path / "queryset.json").write_text(json.dumps(SET, indent=2))
+    assert run(library, lists[1:]) == 0
+    assert judged(tmp_path / "ubi-judged")[0][("red shoes", "b1")] == 100
 
 
 def test_lines_that_are_no_json_and_unknown_objects_are_in_quarantine(log, shoes, tmp_path):

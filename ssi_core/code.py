@@ -20,7 +20,7 @@ import threading
 import time
 import token
 import tokenize
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -72,28 +72,35 @@ def digest_of_modules(names: Iterable[str], root: Path = ROOT) -> str:
 
 def reached(names: Iterable[str], root: Path = ROOT) -> dict[str, Path]:
     """Return the files of modules and of all that they import inside ``ssi_core``, by module."""
+    modules = _modules(root)
     files: dict[str, Path] = {}
     waiting = list(names)
     while waiting:
         name = waiting.pop()
         if name in files:
             continue
-        file = _file(name, root)
+        file = modules.get(name)
         if file is None:
             raise ValueError(f"{name!r} is no module below {root / PACKAGE}")
         files[name] = file
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
         for imported in _read(file.read_text(encoding="utf-8"))[1]:
-            module = _module(_absolute(imported, package), root)
+            module = _module(_absolute(imported, package), modules)
             if module is not None and module not in REGISTRIES:
                 waiting.append(module)
     return files
 
 
-def _file(name: str, root: Path) -> Path | None:
-    """Return the file of a module, None where there is none."""
-    path = root.joinpath(*name.split("."))
-    return next(filter(Path.is_file, (path.with_suffix(".py"), path / "__init__.py")), None)
+def _modules(root: Path) -> dict[str, Path]:
+    """Return the files of all modules of ours, by module."""
+    files = (root / PACKAGE).rglob("*.py")
+    return {_name(file.relative_to(root)): file for file in files}
+
+
+def _name(file: Path) -> str:
+    """Return the name of the module in a file below the root."""
+    parts = file.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def _absolute(imported: str, package: str) -> str:
@@ -106,11 +113,11 @@ def _absolute(imported: str, package: str) -> str:
     return ".".join([*parts[: len(parts) + 1 - up], name])
 
 
-def _module(name: str, root: Path) -> str | None:
+def _module(name: str, modules: Mapping[str, Path]) -> str | None:
     """Return the module of ours that an imported name is, or is in."""
     if name.split(".")[0] != PACKAGE:
         return None
-    while _file(name, root) is None and "." in name:
+    while name not in modules and "." in name:
         name = name.rpartition(".")[0]
     return name
 

@@ -7,11 +7,13 @@ import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import mlflow
 import pandas as pd
 from mlflow.exceptions import MlflowException
 from mlflow.models import Model
+from mlflow.utils import environment as environment_of_models
 
 import ssi_core
 from flows import environment
@@ -25,14 +27,17 @@ CODE = Path(next(iter(ssi_core.__path__)))
 
 
 class _Unrehearsed:
-    """MLflow's Python flavour, without the rehearsal of the example.
+    """MLflow's Python flavour, without a rehearsal of the example and a look at the packages.
 
-    The rehearsal would compile the kernels of the search in every process that trains a row.
+    The rehearsal would compile the kernels of the search in every process that trains a row, and
+    the look reads the lists of files of all packages, three CPU seconds, to compare versions that
+    `requirements` has just read.
     """
 
     @staticmethod
     def save_model(*, validate_serving_input: bool, **given: Any) -> None:
-        mlflow.pyfunc.save_model(**given)
+        with patch.object(environment_of_models, "warn_dependency_requirement_mismatches"):
+            mlflow.pyfunc.save_model(**given)
 
 
 def log_model(experiment: str, run_id: str, directory: Path, languages: Collection[str]) -> str:

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import stdtr  # scipy.stats would take a CPU second to load
 
 from ssi_core.types import Float64
 
@@ -79,8 +80,6 @@ def paired_t(a: ArrayLike, b: ArrayLike, *, alternative: Alternative = "two-side
     Differences that are all alike have no spread: p is 1 if they are 0, else 0 (for "greater" and
     "less" only in that direction). With one query nothing is known: p is 1.
     """
-    from scipy import stats  # takes a CPU second, and most that import this module test nothing
-
     difference = _differences(a, b, alternative)
     n = len(difference)
     mean, spread = difference.mean(), difference.std(ddof=1) if n > 1 else 0.0
@@ -88,8 +87,8 @@ def paired_t(a: ArrayLike, b: ArrayLike, *, alternative: Alternative = "two-side
         return 1.0
     t = mean / (spread / np.sqrt(n)) if spread > 0 else np.copysign(np.inf, mean)
     if alternative == "two-sided":
-        return float(2 * stats.t.sf(abs(t), n - 1))
-    return float(stats.t.sf(t if alternative == "greater" else -t, n - 1))
+        return float(2 * stdtr(n - 1, -abs(t)))
+    return float(stdtr(n - 1, -t if alternative == "greater" else t))
 
 
 def paired_equivalence(a: ArrayLike, b: ArrayLike, margin: float) -> float:

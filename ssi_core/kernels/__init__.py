@@ -19,6 +19,9 @@ F = TypeVar("F", bound=Callable[..., object])
 # Reductions may be reordered and fused, which vectorises them; NaN and infinity keep their meaning.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 _HOW: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+# What makes no array need not count references to those that it is given.
+_LEAN = _HOW | {"_nrt": False}
+_PART = _LEAN | {"no_cpython_wrapper": True}
 
 
 def jit(function: F) -> F:
@@ -27,22 +30,26 @@ def jit(function: F) -> F:
 
 
 def jit_fast(function: F) -> F:
-    """Compile a kernel whose reductions may be reordered."""
-    return cast(F, keep(numba.njit(**_HOW, fastmath=_FAST)(function)))
+    """Compile a kernel whose reductions may be reordered, and that makes no array."""
+    return cast(F, keep(numba.njit(**_LEAN, fastmath=_FAST)(function)))
+
+
+def jit_lean(function: F) -> F:
+    """Compile a kernel of exact arithmetic that makes no array, in three quarters of the time."""
+    return cast(F, keep(numba.njit(**_LEAN)(function)))
 
 
 def part(function: F) -> F:
-    """Compile what only kernels call, in half the time: it has no entry from Python.
+    """Compile what only kernels call, in half the time: it has no entry and makes no array.
 
     What has `forms.Data` among its arguments is worth it: an entry takes all its arrays apart.
     """
-    return _without_entry(cast(F, keep(numba.njit(**_HOW, no_cpython_wrapper=True)(function))))
+    return _without_entry(cast(F, keep(numba.njit(**_PART)(function))))
 
 
 def part_fast(function: F) -> F:
     """Compile what only kernels call, as `part`, with reductions that may be reordered."""
-    how = _HOW | {"fastmath": _FAST}
-    return _without_entry(cast(F, keep(numba.njit(**how, no_cpython_wrapper=True)(function))))
+    return _without_entry(cast(F, keep(numba.njit(**_PART, fastmath=_FAST)(function))))
 
 
 def _without_entry(compiled: F) -> F:

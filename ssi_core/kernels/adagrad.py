@@ -29,12 +29,10 @@ def first_squares(words: int) -> Any:
 
 
 @part_fast
-def difference_of(documents: Any) -> Any:
-    """``V d+ - V d-``, in the place of ``V d-``."""
-    difference = documents[1]
-    for r in range(difference.shape[0]):
-        difference[r] = documents[0, r] - difference[r]
-    return difference
+def subtract(documents: Any) -> None:
+    """Put ``V d+ - V d-`` in the place of ``V d-``."""
+    for r in range(documents.shape[1]):
+        documents[1, r] = documents[0, r] - documents[1, r]
 
 
 @part
@@ -64,7 +62,8 @@ def adagrad_step(
     For ``U'U`` they count as two steps, one after the other.
     """
     squares, documents = parameters.squares, data.documents
-    difference = difference_of(work.documents)
+    subtract(work.documents)
+    difference = work.documents[1]
     work.row.indptr[1] = 0
     spread(data.queries, q, work.words)
     square = dot(difference, difference) / squares.dimensions

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssi_core.kernels import pair_forms, part, part_fast
-from ssi_core.kernels.adagrad import adagrad_step, difference_of
+from ssi_core.kernels.adagrad import adagrad_step, subtract
 from ssi_core.kernels.sparse import clear, dot, dot_spread, gather, scatter, spread
 from ssi_core.kernels.structs import Data, Parameters, Work
 
@@ -60,7 +60,8 @@ def low_rank_step(
     parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
 ) -> None:
     """``U += rate V (d+ - d-) q'``, ``V += rate U q (d+ - d-)'``."""
-    difference = difference_of(work.documents)
+    subtract(work.documents)
+    difference = work.documents[1]
     scatter(parameters.U, data.queries, q, rate, difference)
     scatter(parameters.V, data.documents, p, rate, work.query)
     scatter(parameters.V, data.documents, n, -rate, work.query)

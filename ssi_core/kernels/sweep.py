@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit, part, part_fast
+from ssi_core.kernels import jit_lean, part, part_fast
 from ssi_core.kernels.forms import DIAGONALS, FORMS, free_direction, free_vectors_step
 from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import contains, dot, gather, scatter
@@ -26,7 +26,7 @@ TRIPLES, HINGE, VIOLATED, SKIPPED = range(4)
 _DRAWS = 1000  # a query that is linked to nearly every document is given up after so many
 
 
-@jit
+@jit_lean
 def draw_negative(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) -> int:
     """Draw a uniform document that is not excluded for query ``q``; -1 when none is found."""
     for _ in range(_DRAWS):
@@ -36,7 +36,7 @@ def draw_negative(data: Data, n_documents: int, q: int, state: NDArray[np.uint64
     return -1
 
 
-@jit
+@jit_lean
 def draw_shown(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) -> Any:
     """Draw from what was shown to query ``q`` (`Pairs.shown`); any document where nothing was."""
     first, last = data.shown_indptr[q], data.shown_indptr[q + 1]
@@ -45,7 +45,7 @@ def draw_shown(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) 
     return np.int64(data.shown[first + below(state, last - first)])
 
 
-@jit
+@jit_lean
 def rank_weight(n_documents: int, tried: int) -> np.float32:
     """Return ``L(k) = 1 + 1/2 + ... + 1/k`` at ``k = floor((Y - 1) / n)``.
 
@@ -90,7 +90,7 @@ def sweep_of(*groups: Group) -> Callable[..., Any]:
     values before it; what groups share, such as an array of their parameters, each finds as the
     one before has left it.
     """
-    return _in_turn(groups, jit)
+    return _in_turn(groups, jit_lean)
 
 
 Compiler: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
@@ -121,6 +121,8 @@ def _alone(group: Group, compiled: Compiler) -> Callable[..., None]:
     @compiled
     def sweep(turns: Any, steps: int) -> None:
         parameters, data, work, n_documents, state, settings, totals = turns[0]
+        # Numbers, for numba compiles what it calls once for each literal.
+        zero, one = np.int64(0), np.int64(1)
         for _ in range(steps):
             pair = below(state, data.pairs.shape[0])
             # int64 like n, so that nothing is compiled twice
@@ -129,8 +131,8 @@ def _alone(group: Group, compiled: Compiler) -> Callable[..., None]:
             n: Any = np.int64(-1)
             form_query(parameters, data, work, q)
             diagonal_query(parameters, data, work, q)
-            same = diagonal_document(parameters, data, work, p, 0)
-            positive = form_document(parameters, data, work, p, 0) + same
+            same = diagonal_document(parameters, data, work, p, zero)
+            positive = form_document(parameters, data, work, p, zero) + same
             hinge = other = np.float32(0)
             tried = 0
             for trial in range(settings.negatives):
@@ -138,8 +140,8 @@ def _alone(group: Group, compiled: Compiler) -> Callable[..., None]:
                 if drawn < 0:
                     break
                 n, tried = drawn, trial + 1
-                score = form_document(parameters, data, work, n, 1)
-                other = diagonal_document(parameters, data, work, n, 1)
+                score = form_document(parameters, data, work, n, one)
+                other = diagonal_document(parameters, data, work, n, one)
                 hinge = settings.margin - positive + score + other
                 if trial == 0:
                     totals[HINGE] += max(0.0, hinge)

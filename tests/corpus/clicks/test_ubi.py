@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from functools import partial
 
 import polars as pl
 import pytest
@@ -86,9 +87,7 @@ def shoes(tmp_path_factory):
     rows = pl.DataFrame({"id": list(SHOES), "text": list(SHOES.values())})
     place = tmp_path_factory.mktemp("shoes")
 
-    def make(building):
-        write_own(building, [rows], [], where=place)
-
+    make = partial(write_own, documents=[rows], links=[], where=place)
     return open_or_make("collection", {}, {}, make, out=place / "shoes").path
 
 

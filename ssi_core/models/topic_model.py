@@ -33,7 +33,18 @@ from ssi_core.models.language_model import shares
 from ssi_core.models.trained import same_space
 from ssi_core.resources import Cost
 from ssi_core.training.descend import descend
-from ssi_core.types import BadInput, Float32, Float64, Int32, Int64, Task, Texts, Vectors
+from ssi_core.types import (
+    BadInput,
+    Float32,
+    Float64,
+    Int32,
+    Int64,
+    Task,
+    TextMatrix,
+    Texts,
+    Vectors,
+    View,
+)
 
 _VIEW = "counts"
 
@@ -145,6 +156,17 @@ class TopicModel(Model):
         own = (data.astype(np.float32), counts.indices, counts.indptr)
         return Vectors(sparse.csr_array(own, shape=counts.shape), theta)
 
+    def sparse_view(self, fitted: FittedModel, side: Side) -> View:
+        """Columns are words."""
+        return fitted.view(_VIEW, side)
+
+    def topic_words(self, fitted: FittedModel, texts: Texts) -> tuple[TextMatrix, Float32]:
+        """Share the topic weights of a document among its words, by their posteriors (5)."""
+        counts, theta = texts.matrix(_VIEW), self.vectors(fitted, texts, "document").dense
+        joint = fitted.arrays["words"][counts.indices] * theta
+        joint *= (counts.data / joint.sum(axis=1))[:, None]
+        return counts, joint / (counts.data.sum() + joint.shape[1] * (self.alpha - 1))
+
     def vector_shape(self, task: Task) -> tuple[int, int]:
         """Return the number of topics, and the words of the documents."""
         return self.topics, int(task.documents.matrix(_VIEW).nnz)
@@ -170,6 +192,7 @@ class Training:
         self._right = _csr(task.documents.matrix(_VIEW))
         self._share = shares(task.documents.matrix(_VIEW))
         rng, width = np.random.default_rng(seed), task.queries.width(_VIEW)
+        self._passes = np.zeros(1, np.int64)
         # From equal weights EM would never leave them.
         self._theta = np.full((len(self._rows), model.topics), 1 / model.topics, np.float32)
         self._documents = _noise(rng, width, model.topics)
@@ -184,7 +207,11 @@ class Training:
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """Live arrays: the topics of the pairs, and the words of the topics."""
-        own = {"theta": self._theta, "documents": self._documents}
+        own: dict[str, NDArray[Any]] = {
+            "theta": self._theta,
+            "documents": self._documents,
+            "passes": self._passes,
+        }
         return own if self._queries is self._documents else own | {"queries": self._queries}
 
     def reseed(self, triples: int) -> None:
@@ -193,6 +220,7 @@ class Training:
     def sweep(self, triples: int) -> Mapping[str, float]:
         """Go over all pairs once; the objective before, and what the projection cost."""
         phi = self._queries, self._documents
+        self._passes += 1
         prior = (self._model.beta - 1) * sum(
             float(np.log(one, dtype=np.float64).sum()) for one in self._distinct()
         )
@@ -244,7 +272,9 @@ class Training:
         return fitted(self._model, self._task, arrays)
 
     def error(self) -> float:
-        """Validation rank loss now, with the first weights of the mixture."""
+        """Validation rank loss now, with the first weights of the mixture; 1 for the noise."""
+        if not self._passes:
+            return 1.0
         model = self._model
         return self._judge.rank_loss(self.fitted(model.background[0], model.unigram[0]))
 

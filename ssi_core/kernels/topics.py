@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit_fast, part_fast
+from ssi_core.kernels import jit, part_fast
 
 Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
@@ -96,6 +96,15 @@ def _gradient(tilted: Float64, weights: Float64, signs: Float64, into: Float64) 
 
 
 @part_fast
+def _inner(left: Float64, right: Float64, h: Float64) -> float:
+    """Return ``sum_z left_z right_z / h_z``."""
+    total = 0.0
+    for z in range(len(h)):
+        total += left[z] * right[z] / h[z]
+    return total
+
+
+@jit
 def _newton(
     tilted: Float64, weights: Float64, signs: Float64, gradient: Float64, into: Float64
 ) -> float:
@@ -113,15 +122,9 @@ def _newton(
             h[z] += curvature * tilted[i, z]
     small, right = np.empty((m, m)), np.empty(m)
     for i in range(m):
-        total = 0.0
-        for z in range(topics):
-            total += tilted[i, z] * gradient[z] / h[z]
-        right[i] = total
+        right[i] = _inner(tilted[i], gradient, h)
         for j in range(i + 1):
-            total = 0.0
-            for z in range(topics):
-                total += tilted[i, z] * tilted[j, z] / h[z]
-            small[i, j] = -total
+            small[i, j] = -_inner(tilted[i], tilted[j], h)
         small[i, i] += 1.0 / (weights[i] * signs[i] * signs[i])
     # Cholesky in place, then L y = right and L' x = y.
     for i in range(m):
@@ -151,7 +154,7 @@ def _newton(
     return slope
 
 
-@jit_fast
+@jit
 def project(
     posteriors: Float64, weights: Float64, signs: Float64, evaluations: Int64
 ) -> tuple[Float64, float]:
@@ -213,7 +216,7 @@ def project(
     return best, max(0.0, divergence)
 
 
-@jit_fast
+@jit
 def em_pass(
     left: tuple[Int64, Int32, Float32],
     right: tuple[Int64, Int32, Float32],
@@ -292,7 +295,19 @@ def em_pass(
     return likelihood, prior
 
 
-@jit_fast
+@part_fast
+def _share(word: Float32, count: float, weights: Float64, row: Float64, shares: Float64) -> None:
+    """Add the expected topics of a word of a text to ``shares``."""
+    total = 0.0
+    for z in range(len(weights)):
+        row[z] = word[z] * weights[z]
+        total += row[z]
+    scale = count / total
+    for z in range(len(weights)):
+        shares[z] += scale * row[z]
+
+
+@jit
 def fold_in(
     texts: tuple[Int64, Int32, Float32], phi: Float32, alpha: float, passes: int, theta: Float32
 ) -> None:
@@ -320,15 +335,8 @@ def fold_in(
             shares[:] = alpha - 1.0
             length = topics * (alpha - 1.0)
             for i in range(first, last):
-                total = 0.0
-                word = phi[texts[1][i]]
-                for z in range(topics):
-                    row[z] = word[z] * weights[z]
-                    total += row[z]
-                scale = texts[2][i] / total
                 length += texts[2][i]
-                for z in range(topics):
-                    shares[z] += scale * row[z]
+                _share(phi[texts[1][i]], texts[2][i], weights, row, shares)
             for z in range(topics):
                 weights[z] = shares[z] / length
         for z in range(topics):

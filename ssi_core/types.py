@@ -277,7 +277,9 @@ class Through(Protocol):
 class Vectors:
     """Texts as a model sees them: a sparse part, a dense part, or both.
 
-    The score of every model here is ``f(q, d) = <sparse_q, sparse_d> + <dense_q, dense_d>``.
+    The score of most models is ``f(q, d) = <sparse_q, sparse_d> + <dense_q, dense_d>``. Where
+    queries have ``topics``, it is the logarithm of a likelihood, up to what is the same for all
+    documents: ``f(q, d) = sum_i sparse_qi ln(1 + sparse_di + <topics_i, dense_d>)``.
 
     Attributes
     ----------
@@ -287,11 +289,14 @@ class Vectors:
     through : Through or None
         Of queries whose sparse rows would be too large to be held: ``sparse_q`` is
         ``through(sparse)``, which `evaluation.scorer` makes of a few rows at a time.
+    topics : float32 (columns, dimensions) or None
+        Of queries whose scores are logarithms of sums: a row for each column of ``sparse``.
     """
 
     sparse: TextMatrix | None
     dense: Float32 | None
     through: Through | None = None
+    topics: Float32 | None = None
 
 
 class Fitted(Protocol):

@@ -128,7 +128,7 @@ class Validator:
         documents = fitted.embed_documents(self._documents)
         one_block = len(blocks(length(queries), length(documents))) == 1
         held = queries.sparse is not None and documents.sparse is not None and one_block
-        if not held or queries.through is not None:
+        if not held or queries.through is not None or queries.topics is not None:
             return rank(_scores(queries, documents, self._threads), self._chosen)
         scores = self._sparse_scores(queries, documents)
         if queries.dense is None:

@@ -1,6 +1,7 @@
 """Scores of queries against documents, ``f = <sparse_q, sparse_d> + <dense_q, dense_d>``.
 
-The sparse part goes through an inverted index, the dense part through BLAS.
+The sparse part goes through an inverted index, the dense part through BLAS. Scores that are
+logarithms of sums are those of `evaluation.likelihood`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from ssi_core.kernels.scores import add_pairs, add_sparse
+from ssi_core.evaluation.likelihood import likelihoods, parts
+from ssi_core.kernels.scores import add_likelihoods, add_pairs, add_sparse
 from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix, Vectors
 
 _PAIRS_AT_ONCE = 8192
@@ -34,6 +36,7 @@ def take(vectors: Vectors, rows: Any) -> Vectors:
         None if vectors.sparse is None else vectors.sparse[rows],
         None if vectors.dense is None else vectors.dense[rows],
         vectors.through,
+        vectors.topics,
     )
 
 
@@ -46,8 +49,12 @@ def _finite(array: NDArray[Any]) -> bool:
 
 def refuse_nan(vectors: Vectors, what: str) -> Vectors:
     """Return vectors that are all finite; `BadInput` for others, whose order means nothing."""
-    parts = [None if vectors.sparse is None else vectors.sparse.data, vectors.dense]
-    if not all(_finite(part) for part in parts if part is not None):
+    arrays = [
+        None if vectors.sparse is None else vectors.sparse.data,
+        vectors.dense,
+        vectors.topics,
+    ]
+    if not all(_finite(array) for array in arrays if array is not None):
         raise BadInput(
             f"{what}: the model gives vectors that hold NaN or infinity, so that nothing can be "
             "ranked by them. Train the model again, with a smaller rate."
@@ -77,7 +84,8 @@ class Scorer:
         self._documents = documents
         self._threads = threads
         self._blas = ThreadpoolController()
-        self._postings = None if documents.sparse is None else _arrays(documents.sparse.tocsc())
+        self._words = None if documents.sparse is None else documents.sparse.tocsc()
+        self._postings = None if self._words is None else _arrays(self._words)
         self.documents = length(documents)
 
     def score(self, queries: Vectors) -> Float32:
@@ -99,6 +107,9 @@ class Scorer:
         """
         _check_alike(queries, self._documents)
         rows = length(queries)
+        if queries.topics is not None:
+            with self._blas.limit(limits=self._threads, user_api="blas"):
+                return likelihoods(queries, self._documents, self._words)
         if queries.dense is not None and self._documents.dense is not None:
             with self._blas.limit(limits=self._threads, user_api="blas"):
                 scores = queries.dense @ self._documents.dense.T
@@ -153,6 +164,9 @@ def score_pairs(
     query_row = np.ascontiguousarray(rows[:, 0], dtype=np.int32)
     document_row = np.ascontiguousarray(rows[:, 1], dtype=np.int32)
     scores = np.zeros(len(rows), np.float32)
+    if queries.topics is not None:
+        _add_likelihoods(queries, documents, query_row, document_row, scores, threads)
+        return scores
     if queries.dense is not None and documents.dense is not None:
         for first in range(0, len(rows), _PAIRS_AT_ONCE):
             part = slice(first, first + _PAIRS_AT_ONCE)
@@ -193,6 +207,28 @@ def _add_pairs(
     _in_parts(add, len(scores), threads)
 
 
+def _add_likelihoods(
+    queries: Vectors,
+    documents: Vectors,
+    query_row: Int32,
+    document_row: Int32,
+    scores: Float32,
+    threads: int,
+) -> None:
+    counts, topics, weights = parts(queries, documents)
+    width = counts.shape[1]
+    words: Any = documents.sparse
+    if words is None:
+        words = TextMatrix((len(weights), width), dtype=np.float32)
+    inner = *_arrays(counts), *_arrays(words), topics, weights
+
+    def add(first: int, last: int) -> None:
+        scratch = np.zeros(width, np.float32)
+        add_likelihoods(*inner, query_row, document_row, first, last, scratch, scores)
+
+    _in_parts(add, len(scores), threads)
+
+
 def _few(queries: Vectors, first: int, last: int) -> Iterator[slice]:
     """Rows whose sparse parts can be held when they are full."""
     width = queries.through.width if queries.through is not None else 1
@@ -223,6 +259,9 @@ def _check_alike(queries: Vectors, documents: Vectors) -> None:
         part = getattr(vectors, name)
         return None if part is None else int(part.shape[1])
 
+    if queries.topics is not None:
+        parts(queries, documents)  # refuses other widths
+        return
     for name in ("sparse", "dense"):
         came, expected = width(queries, name), width(documents, name)
         if came != expected:

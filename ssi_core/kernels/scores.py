@@ -75,3 +75,41 @@ def add_pairs(
     if held >= 0:
         for s in range(query_start[held], query_start[held + 1]):
             scratch[query_column[s]] = 0
+
+
+@jit
+def add_likelihoods(
+    query_start: Starts,
+    query_column: Columns,
+    query_value: Floats,
+    document_start: Starts,
+    document_column: Columns,
+    document_value: Floats,
+    topics: Floats,
+    dense: Floats,
+    query_row: Columns,
+    document_row: Columns,
+    first: int,
+    last: int,
+    scratch: Floats,
+    scores: Floats,
+) -> None:
+    """Add ``sum_i q_i ln(1 + d_i + <topics_i, dense_d>)`` of the pairs ``first:last``.
+
+    ``scratch`` is zero, one entry a column, and zero again afterwards; it holds a document.
+    """
+    for p in range(first, last):
+        query, document = query_row[p], document_row[p]
+        start, end = document_start[document], document_start[document + 1]
+        for t in range(start, end):
+            scratch[document_column[t]] += document_value[t]
+        total = np.float32(0)
+        for s in range(query_start[query], query_start[query + 1]):
+            word = query_column[s]
+            inner = scratch[word]
+            for z in range(topics.shape[1]):
+                inner += topics[word, z] * dense[document, z]
+            total += query_value[s] * np.log1p(inner)
+        scores[p] += total
+        for t in range(start, end):
+            scratch[document_column[t]] = 0

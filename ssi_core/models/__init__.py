@@ -23,6 +23,7 @@ from ssi_core.models.multi_task import MultiTask
 from ssi_core.models.query_expansion import QueryExpansion
 from ssi_core.models.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.topic_model import TopicModel
 from ssi_core.models.word_pairs import WordPairs
 
 MODELS: Mapping[str, type[Model]] = {
@@ -45,6 +46,8 @@ MODELS: Mapping[str, type[Model]] = {
         ClLsi,
         MultiTask,
         Softmax,
+        # Learnt from queries and the titles that were clicked: Gao et al. 2011.
+        TopicModel,
         # Sums of two of these.
         Mixture,
         # One of several, by validation.

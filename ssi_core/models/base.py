@@ -179,6 +179,14 @@ class Model:
         """View whose words are the columns of the sparse part; None where there is none."""
         return None
 
+    def topic_words(self, fitted: FittedModel, texts: Texts) -> tuple[TextMatrix, Float32]:
+        """Take the topics of one document apart: its words, and a row of topics for each.
+
+        Only of a model whose queries have `Vectors.topics`. The rows add up to the dense part of
+        the document, but for what no word gives.
+        """
+        raise TypeError(f"{type(self).__name__} has no topics")
+
 
 @dataclass(frozen=True)
 class FittedModel:

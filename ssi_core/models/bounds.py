@@ -31,6 +31,9 @@ Part: TypeAlias = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 Mixed: TypeAlias = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 """A part of a whole, neither nothing nor all of it."""
 
+Prior: TypeAlias = Annotated[float, Field(gt=1, le=1e6, allow_inf_nan=False)]
+"""Concentration of a Dirichlet prior whose most likely value has no zero."""
+
 Triples: TypeAlias = Annotated[int, Field(ge=1, le=10**11)]
 """Triples of a training: the most take more than a day."""
 Count: TypeAlias = Annotated[int, Field(ge=1, le=10**9)]

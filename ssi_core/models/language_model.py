@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Mixed
-from ssi_core.types import Task, Texts, Vectors, View
+from ssi_core.types import Float64, Task, TextMatrix, Texts, Vectors, View
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,7 @@ class LanguageModel(Model):
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Count the words of the task's documents."""
-        counts = task.documents.matrix("counts")
-        occurrences = np.bincount(counts.indices, counts.data, minlength=counts.shape[1])
-        share = np.maximum(occurrences, 1) / max(1.0, occurrences.sum())
-        return fitted(self, task, {"share": share.astype(np.float64)})
+        return fitted(self, task, {"share": shares(task.documents.matrix("counts"))})
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Counts of the query; logarithms of the document."""
@@ -65,3 +62,10 @@ class LanguageModel(Model):
     def sparse_view(self, fitted: FittedModel, side: Side) -> View:
         """Columns are words."""
         return fitted.view("counts", side)
+
+
+def shares(counts: TextMatrix) -> Float64:
+    """Return the share of each word in all texts; a word in no text counts once."""
+    occurrences = np.bincount(counts.indices, counts.data, minlength=counts.shape[1])
+    share: Float64 = np.maximum(occurrences, 1) / max(1.0, float(occurrences.sum()))
+    return share

@@ -7,6 +7,10 @@ exactly a sum of parts, one for each word ``s`` of the query and word ``t`` of t
 
 with each factor of normalisation inside ``q``, ``d``, ``a``, ``b``. For a bilinear model
 ``U_s . V_t`` is the entry ``W_st`` and the second summand is the diagonal.
+
+A likelihood is a sum over the words of the query, ``q_s ln(1 + own_s + phi_s . theta)``. Each is
+shared among the words of the document as they share the sum inside of the logarithm: the word
+itself by ``own_s``, and each word t by the topics that it gives to theta.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ssi_core.evaluation import likelihood
 from ssi_core.models.base import FittedModel, Side, Words
 from ssi_core.serving.searcher import Searcher
 from ssi_core.types import BadInput, Float64, Texts, Vectors
@@ -83,6 +88,8 @@ def explain_pair(fitted: FittedModel, query: Texts, document: Texts, k: int = 20
         Pairs that are named; the others are in ``rest``.
     """
     vectors = fitted.embed_queries(query)
+    if vectors.topics is not None:
+        return _of_likelihood(fitted, vectors, document, k)
     if vectors.through is None:
         left, right = _words_of(fitted, query, "query"), _words_of(fitted, document, "document")
     else:
@@ -91,6 +98,32 @@ def explain_pair(fitted: FittedModel, query: Texts, document: Texts, k: int = 20
     score += float(left.vectors.sum(axis=0) @ right.vectors.sum(axis=0))
     parts, rest = _largest(_blocks(left, right), k)
     return Explanation(score, parts, rest)
+
+
+def _of_likelihood(fitted: FittedModel, query: Vectors, text: Texts, k: int) -> Explanation:
+    """Explain a score that is a logarithm of sums."""
+    asked, there = fitted.sparse_view("query"), fitted.sparse_view("document")
+    document = fitted.embed_documents(text)
+    if asked is None or there is None:
+        raise _unexplained(fitted)
+    counts, topics, theta = likelihood.parts(query, document)
+    words, given = fitted.model.topic_words(fitted, text)
+    columns, by_topic = counts.indices, topics[counts.indices].astype(np.float64)
+    inner = by_topic @ given.T.astype(np.float64)
+    whole = by_topic @ theta[0].astype(np.float64)
+    if document.sparse is not None:
+        weights = dict(zip(document.sparse.indices.tolist(), document.sparse.data, strict=True))
+        own = np.array([float(weights.get(column, 0.0)) for column in columns.tolist()])
+        inner += own[:, None] * (columns[:, None] == words.indices)
+        whole += own
+    scores = counts.data * np.log1p(whole)
+    parts = inner * (scores / whole)[:, None]
+    unexplained = math.fsum(scores - parts.sum(axis=1))
+    names = [asked.words[s] for s in columns.tolist()]
+    largest, rest = _largest(
+        iter([(names, [there.words[t] for t in words.indices.tolist()], parts)]), k
+    )
+    return Explanation(math.fsum(scores), largest, rest + unexplained)
 
 
 def _words_of(fitted: FittedModel, text: Texts, side: Side) -> _Words:

@@ -50,6 +50,10 @@ ROWS = {
             {"task": "monolingual_queries", "query": "U_F", "document": "U_F"},
         )
     },
+    "topic_model": {"topics": 8, "passes": 3},
+    "topic_model PLSA": {"texts": "documents", "topics": 8, "passes": 12, "unigram": (0.0,)},
+    "topic_model PR": {"projected": True, "topics": 8, "passes": 2},
+    "topic_model 1V": {"projected": True, "merged": True, "topics": 8, "passes": 2},
     "softmax": {"dimensions": 8, "batch": 32, "rates": (0.01,), "epoch": 500, "budget": 1000},
     "mixture": {
         "parts": (
@@ -183,9 +187,14 @@ def test_inputs_are_not_changed(row, task):
 def test_score_is_the_sum_of_its_words(row, fits, task):
     """dense = weights @ embedding, columns of both parts are words of the model's own views."""
     fit = fits[row]
+    likelihood = fit.embed_queries(task.queries).topics is not None
     for side, embed in (("query", fit.embed_queries), ("document", fit.embed_documents)):
         vectors = embed(task.documents)
         words = fit.dense_words(task.documents, side)
+        if likelihood and side == "document":
+            found, topics = fit.model.topic_words(fit, task.documents.take([0]))
+            assert topics.shape == (found.nnz, vectors.dense.shape[1])
+            continue
         assert (words is None) == (vectors.dense is None)
         if words is not None:
             np.testing.assert_allclose(

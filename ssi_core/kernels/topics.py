@@ -1,0 +1,343 @@
+"""EM of topic models of pairs of texts: posteriors, their projection, folding-in.
+
+A pair is a row of one matrix and a row of another one, which share the topic weights theta. Words
+are gathered row by row: ``phi[w]`` is the chance of word w in each topic. Equations are those of
+Gao, Toutanova and Yih (2011): E-step (4), (5), projection (9)-(13), M-step (6)-(8).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssi_core.kernels import jit, part_fast
+
+Float32 = NDArray[np.float32]
+Float64 = NDArray[np.float64]
+Int32 = NDArray[np.int32]
+Int64 = NDArray[np.int64]
+
+_SHARES = 1e-5
+"""Largest difference of the expected topic shares of the two texts after the projection."""
+_STEPS, _HALVES = 60, 30
+_FLAT = 1e-9
+
+
+@part_fast
+def _posteriors(words: Int32, phi: Float32, theta: Float64, into: Float64) -> None:
+    """Fill ``into[i]`` with the chance of each topic for word i (4, 5), times its probability."""
+    for i in range(len(words)):
+        row = phi[words[i]]
+        for z in range(len(theta)):
+            into[i, z] = row[z] * theta[z]
+
+
+@part_fast
+def _divide(posteriors: Float64, counts: Float32, n: int) -> float:
+    """Divide each row by its sum; return the log-likelihood of the words."""
+    likelihood = 0.0
+    for i in range(n):
+        total = 0.0
+        for z in range(posteriors.shape[1]):
+            total += posteriors[i, z]
+        scale = 1.0 / total
+        for z in range(posteriors.shape[1]):
+            posteriors[i, z] *= scale
+        likelihood += counts[i] * np.log(total)
+    return likelihood
+
+
+@part_fast
+def _tilted(
+    posteriors: Float64, weights: Float64, signs: Float64, multipliers: Float64, into: Float64
+) -> float:
+    """Fill ``into`` with the rows of (10), (11); return the dual, ``-sum c ln Z``.
+
+    Parameters
+    ----------
+    posteriors : float64 (m, T)
+        P, rows of sum 1.
+    weights : float64 (m,)
+        How often each word occurs.
+    signs : float64 (m,)
+        ``1 / |q|`` of a word of the query, ``-1 / |d|`` of the document.
+    multipliers : float64 (T,)
+        lambda.
+    """
+    dual = 0.0
+    for i in range(len(weights)):
+        highest = -np.inf
+        for z in range(len(multipliers)):
+            highest = max(highest, -multipliers[z] * signs[i])
+        total = 0.0
+        for z in range(len(multipliers)):
+            value = posteriors[i, z] * np.exp(-multipliers[z] * signs[i] - highest)
+            into[i, z] = value
+            total += value
+        scale = 1.0 / total
+        for z in range(len(multipliers)):
+            into[i, z] *= scale
+        dual -= weights[i] * (np.log(total) + highest)
+    return dual
+
+
+@part_fast
+def _gradient(tilted: Float64, weights: Float64, signs: Float64, into: Float64) -> float:
+    """Fill ``into`` with (13); return its largest absolute value."""
+    into[:] = 0.0
+    for i in range(len(weights)):
+        factor = weights[i] * signs[i]
+        for z in range(len(into)):
+            into[z] += factor * tilted[i, z]
+    largest = 0.0
+    for z in range(len(into)):
+        largest = max(largest, abs(into[z]))
+    return largest
+
+
+@part_fast
+def _inner(left: Float64, right: Float64, h: Float64) -> float:
+    """Return ``sum_z left_z right_z / h_z``."""
+    total = 0.0
+    for z in range(len(h)):
+        total += left[z] * right[z] / h[z]
+    return total
+
+
+@jit
+def _newton(
+    tilted: Float64, weights: Float64, signs: Float64, gradient: Float64, into: Float64
+) -> float:
+    """Fill ``into`` with the step ``H^-1 g``; return ``g' H^-1 g``.
+
+    ``H = diag(h) - sum_i b_i p_i p_i'`` with ``b_i = c_i a_i^2`` and ``h = sum_i b_i p_i`` is minus
+    the second derivative of the dual. It has the rank of few words beside its diagonal, so that a
+    system of one row for each word is solved (Woodbury), by Cholesky.
+    """
+    m, topics = tilted.shape
+    h = np.full(topics, _FLAT)
+    for i in range(m):
+        curvature = weights[i] * signs[i] * signs[i]
+        for z in range(topics):
+            h[z] += curvature * tilted[i, z]
+    small, right = np.empty((m, m)), np.empty(m)
+    for i in range(m):
+        right[i] = _inner(tilted[i], gradient, h)
+        for j in range(i + 1):
+            small[i, j] = -_inner(tilted[i], tilted[j], h)
+        small[i, i] += 1.0 / (weights[i] * signs[i] * signs[i])
+    # Cholesky in place, then L y = right and L' x = y.
+    for i in range(m):
+        for j in range(i + 1):
+            total = small[i, j]
+            for k in range(j):
+                total -= small[i, k] * small[j, k]
+            if i == j:
+                small[i, i] = np.sqrt(max(total, 1e-12))
+            else:
+                small[i, j] = total / small[j, j]
+    for i in range(m):
+        for k in range(i):
+            right[i] -= small[i, k] * right[k]
+        right[i] /= small[i, i]
+    for i in range(m - 1, -1, -1):
+        for k in range(i + 1, m):
+            right[i] -= small[k, i] * right[k]
+        right[i] /= small[i, i]
+    slope = 0.0
+    for z in range(topics):
+        total = gradient[z]
+        for i in range(m):
+            total += tilted[i, z] * right[i]
+        into[z] = total / h[z]
+        slope += into[z] * gradient[z]
+    return slope
+
+
+@jit
+def project(
+    posteriors: Float64, weights: Float64, signs: Float64, evaluations: Int64
+) -> tuple[Float64, float]:
+    """Project topic posteriors so that both texts have the same expected topic shares (9).
+
+    The dual is raised by Newton's method; a step that does not raise it is halved.
+
+    Parameters
+    ----------
+    posteriors : float64 (m, T)
+        A row for each distinct word of the two texts; each sums to 1, all are above 0.
+    weights : float64 (m,)
+        How often each word occurs.
+    signs : float64 (m,)
+        ``1 / |q|`` of a word of the query, ``-1 / |d|`` of the document.
+    evaluations : int64 (2,)
+        Counts of evaluations of the dual, and of its gradient, are added here.
+
+    Returns
+    -------
+    float64 (m, T)
+        The projected posteriors.
+    float
+        ``KL(P' || P)`` over all words.
+    """
+    topics = posteriors.shape[1]
+    multipliers, gradient = np.zeros(topics), np.zeros(topics)
+    step, other = np.zeros(topics), np.zeros(topics)
+    best, tried = np.empty_like(posteriors), np.empty_like(posteriors)
+    dual = _tilted(posteriors, weights, signs, multipliers, best)
+    evaluations[0] += 1
+    for _ in range(_STEPS):
+        evaluations[1] += 1
+        if _gradient(best, weights, signs, gradient) <= _SHARES:
+            break
+        slope, length = _newton(best, weights, signs, gradient, step), 1.0
+        raised = False
+        for _ in range(_HALVES):
+            mean = 0.0
+            for z in range(topics):
+                other[z] = multipliers[z] + length * step[z]
+                mean += other[z] / topics
+            for z in range(topics):
+                other[z] -= mean  # the dual is flat along it
+            value = _tilted(posteriors, weights, signs, other, tried)
+            evaluations[0] += 1
+            if value >= dual + 1e-4 * length * slope:
+                raised = True
+                break
+            length /= 2
+        if not raised:
+            break
+        multipliers, other, best, tried, dual = other, multipliers, tried, best, value
+    # sum c P' (ln P' - ln P) = dual - lambda . g, and g is nearly 0.
+    _gradient(best, weights, signs, gradient)
+    divergence = dual
+    for z in range(topics):
+        divergence -= multipliers[z] * gradient[z]
+    return best, max(0.0, divergence)
+
+
+@jit
+def em_pass(
+    left: tuple[Int64, Int32, Float32],
+    right: tuple[Int64, Int32, Float32],
+    pairs: Int32,
+    theta: Float32,
+    phi: tuple[Float32, Float32],
+    sums: tuple[Float64, Float64],
+    alpha: float,
+    projected: bool,
+    evaluations: Int64,
+) -> tuple[float, float]:
+    """Go once over pairs: add expected counts to ``sums``, and replace theta by (8).
+
+    Parameters
+    ----------
+    left, right : tuple
+        Start, column and count of the two matrices (CSR).
+    pairs : int32 (n, 2)
+        Row of the left matrix, row of the right one.
+    theta : float32 (n, T)
+        Topic weights of each pair; changed in place.
+    phi : tuple of float32 (words, T)
+        ``phi[0][w, z]`` is the chance of word w of the left texts in topic z; of the right texts.
+        Both may be one array.
+    sums : tuple of float64 (words, T)
+        The sums of (6) and (7), added to. Both may be one array.
+    alpha : float
+        Dirichlet prior of theta, above 1.
+    projected : bool
+        Project the posteriors, see `project`.
+    evaluations : int64 (2,)
+        See `project`.
+
+    Returns
+    -------
+    float
+        Log-likelihood of the words under the values before, less ``KL(P' || P)`` where projected.
+    float
+        ``(alpha - 1) sum ln theta``, the logarithm of the prior of theta before.
+    """
+    topics = theta.shape[1]
+    likelihood, prior = 0.0, 0.0
+    weights, shares = np.empty(topics), np.empty(topics)
+    for p in range(len(pairs)):
+        q, d = pairs[p, 0], pairs[p, 1]
+        a, b = left[0][q], left[0][q + 1]
+        c, e = right[0][d], right[0][d + 1]
+        k, m = b - a, b - a + e - c
+        for z in range(topics):
+            weights[z] = theta[p, z]
+            prior += (alpha - 1.0) * np.log(weights[z])
+        posteriors = np.empty((m, topics))
+        _posteriors(left[1][a:b], phi[0], weights, posteriors[:k])
+        _posteriors(right[1][c:e], phi[1], weights, posteriors[k:])
+        likelihood += _divide(posteriors[:k], left[2][a:b], k)
+        likelihood += _divide(posteriors[k:], right[2][c:e], m - k)
+        if projected and 0 < k < m:
+            counts, signs = np.empty(m), np.empty(m)
+            counts[:k], counts[k:] = left[2][a:b], right[2][c:e]
+            signs[:k], signs[k:] = 1.0 / counts[:k].sum(), -1.0 / counts[k:].sum()
+            posteriors, divergence = project(posteriors, counts, signs, evaluations)
+            likelihood -= divergence
+        shares[:] = alpha - 1.0
+        for i in range(m):
+            count = left[2][a + i] if i < k else right[2][c + i - k]
+            sum_ = sums[0][left[1][a + i]] if i < k else sums[1][right[1][c + i - k]]
+            for z in range(topics):
+                expected = count * posteriors[i, z]
+                shares[z] += expected
+                sum_[z] += expected
+        total = 0.0
+        for z in range(topics):
+            total += shares[z]
+        for z in range(topics):
+            theta[p, z] = shares[z] / total
+    return likelihood, prior
+
+
+@part_fast
+def _share(word: Float32, count: float, weights: Float64, row: Float64, shares: Float64) -> None:
+    """Add the expected topics of a word of a text to ``shares``."""
+    total = 0.0
+    for z in range(len(weights)):
+        row[z] = word[z] * weights[z]
+        total += row[z]
+    scale = count / total
+    for z in range(len(weights)):
+        shares[z] += scale * row[z]
+
+
+@jit
+def fold_in(
+    texts: tuple[Int64, Int32, Float32], phi: Float32, alpha: float, passes: int, theta: Float32
+) -> None:
+    """Fill the topic weights of texts by EM with the words of the topics held fixed.
+
+    Parameters
+    ----------
+    texts : tuple
+        Start, column and count of n texts (CSR).
+    phi : float32 (words, T)
+    alpha : float
+        Dirichlet prior of theta, above 1.
+    passes : int
+        Rounds of EM, from equal weights.
+    theta : float32 (n, T)
+        Filled.
+    """
+    topics = theta.shape[1]
+    weights, shares = np.empty(topics), np.empty(topics)
+    row = np.empty(topics)
+    for d in range(len(theta)):
+        first, last = texts[0][d], texts[0][d + 1]
+        weights[:] = 1.0 / topics
+        for _ in range(passes):
+            shares[:] = alpha - 1.0
+            length = topics * (alpha - 1.0)
+            for i in range(first, last):
+                length += texts[2][i]
+                _share(phi[texts[1][i]], texts[2][i], weights, row, shares)
+            for z in range(topics):
+                weights[z] = shares[z] / length
+        for z in range(topics):
+            theta[d, z] = weights[z]

@@ -1,0 +1,149 @@
+"""Topic models against the formulas of their paper."""
+
+import numpy as np
+import pytest
+
+from ssi_core.evaluation.scorer import Scorer
+from ssi_core.kernels.topics import em_pass
+from ssi_core.models import LanguageModel, TopicModel, load_model
+from ssi_core.serving.explain import explain_pair
+from ssi_core.tasks.task import open_task
+
+pytestmark = pytest.mark.trains
+SMALL = {"topics": 6, "passes": 4}
+KINDS = {
+    "PLSA": {"texts": "documents"},
+    "BLTM": {},
+    "BLTM-PR": {"projected": True},
+    "BLTM-PR-1V": {"projected": True, "merged": True},
+}
+
+
+@pytest.fixture(scope="module")
+def task(task_dir):
+    return open_task(task_dir)
+
+
+def fit(task, seed=0, threads=1, watch=None, checkpoint=None, **settings):
+    model = TopicModel(**SMALL | settings)
+    how = {"threads": threads, "watch": watch, "checkpoint": checkpoint}
+    return model.fit(task, np.random.default_rng(seed), **how)
+
+
+def all_scores(fitted, task):
+    documents = fitted.embed_documents(task.documents)
+    return Scorer(documents).score(fitted.embed_queries(task.queries))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_documents_are_ranked_by_the_likelihood_of_the_query(task, kind):
+    """ln P(q | d) of (14) to (17), but for what is the same for every document."""
+    fitted = fit(task, background=(0.3,), unigram=(0.4,), **KINDS[kind])
+    counts = task.documents.matrix("counts").toarray().astype(float)
+    share = np.maximum(counts.sum(axis=0), 1) / counts.sum()
+    phi = fitted.arrays["topics"] * share[:, None] * 0.3 / (0.7 * 0.6)
+    np.testing.assert_allclose(phi.sum(axis=0), 1, rtol=1e-4)
+    theta = fitted.embed_documents(task.documents).dense
+    np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-5)
+    own = counts / counts.sum(axis=1, keepdims=True)
+    chance = 0.3 * share + 0.7 * (0.4 * own + 0.6 * theta @ phi.T)
+    expected = counts @ np.log(chance).T - (counts @ np.log(0.3 * share))[:, None]
+    np.testing.assert_allclose(all_scores(fitted, task), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_without_topics_it_is_the_language_model(task):
+    ours = fit(task, background=(0.4,), unigram=(1.0,), passes=1)
+    other = LanguageModel(0.4).fit(task, np.random.default_rng(0))
+    np.testing.assert_allclose(all_scores(ours, task), all_scores(other, task), rtol=1e-3)
+
+
+def test_one_topic_is_the_unigram_model_of_the_queries(task):
+    fitted = fit(task, topics=1, unigram=(0.0,), background=(0.5,), beta=1.01)
+    counts = task.queries.matrix("counts")[task.train.rows[:, 0]].sum(axis=0) + 0.01
+    whole = np.maximum(task.documents.matrix("counts").sum(axis=0), 1)
+    share = whole / task.documents.matrix("counts").sum()
+    expected = counts / counts.sum() / share
+    np.testing.assert_allclose(fitted.arrays["topics"][:, 0], expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_objective_never_falls(task, kind):
+    curve = []
+    fit(task, passes=6, watch=lambda step, metrics: curve.append(metrics), **KINDS[kind])
+    objective = [metrics["train/objective"] for metrics in curve if "train/objective" in metrics]
+    assert len(objective) == 6
+    assert np.diff(objective).min() > 0
+    counted = [metrics for metrics in curve if "train/gradients" in metrics]
+    assert len(counted) == (6 if "PR" in kind else 0)
+
+
+def test_the_projection_brings_the_topics_of_both_texts_together(task):
+    """Expected shares of the words of queries and documents, under the values that were learnt."""
+
+    def difference(**settings):
+        fitted = fit(task, passes=8, unigram=(0.0,), background=(0.5,), **settings)
+        sides = []
+        for texts, name in ((task.queries, "topics"), (task.documents, "words")):
+            phi = np.asarray(fitted.arrays[name], float)
+            counts = texts.matrix("counts").toarray()
+            theta = fitted.embed_documents(task.documents).dense
+            rows = task.train.rows[:40]
+            row = rows[:, 0] if texts is task.queries else rows[:, 1]
+            shares = []
+            for text, weights in zip(counts[row], theta[rows[:, 1]], strict=True):
+                joint = phi * weights
+                joint /= joint.sum(axis=1, keepdims=True)
+                shares.append((text[:, None] * joint).sum(axis=0) / text.sum())
+            sides.append(np.array(shares))
+        return np.abs(sides[0] - sides[1]).sum(axis=1).mean()
+
+    assert difference(projected=True) < difference()
+
+
+def test_threads_and_checkpoints_give_the_same_model(task, tmp_path):
+    plain = fit(task)
+    stopped = []
+
+    def stop(step, metrics):
+        stopped.append(step)
+        if len(stopped) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(task, watch=stop, checkpoint=tmp_path / "c")
+    resumed = fit(task, checkpoint=tmp_path / "c")
+    both = fit(task, threads=2)
+    for name, array in plain.arrays.items():
+        np.testing.assert_array_equal(resumed.arrays[name], array)
+        np.testing.assert_allclose(both.arrays[name], array, rtol=1e-3, atol=1e-6)
+
+
+def test_a_saved_model_scores_alike(task, tmp_path):
+    fitted = fit(task)
+    fitted.save(tmp_path / "model")
+    np.testing.assert_array_equal(
+        all_scores(load_model(tmp_path / "model"), task), all_scores(fitted, task)
+    )
+
+
+@pytest.mark.parametrize("unigram", [0.0, 0.4])
+def test_an_explanation_adds_up_and_names_words_that_share_topics(task, unigram):
+    fitted = fit(task, unigram=(unigram,), **KINDS["BLTM-PR"])
+    for q, d in ((0, 5), (3, 3)):
+        query, document = task.queries.take([q]), task.documents.take([d])
+        explanation = explain_pair(fitted, query, document, k=60)
+        total = sum(part.part for part in explanation.parts) + explanation.rest
+        assert total == pytest.approx(explanation.score, rel=1e-6)
+        assert explanation.score == pytest.approx(all_scores(fitted, task)[q, d], rel=1e-4)
+        assert any(part.query_word != part.document_word for part in explanation.parts)
+
+
+def test_a_start_of_equal_weights_is_never_left():
+    """Why the first values are noise (the paper's uniform start is a fixed point)."""
+    start = np.array([0, 2]), np.array([0, 1], np.int32), np.ones(2, np.float32)
+    theta, phi = np.full((1, 3), 1 / 3, np.float32), np.full((2, 3), 0.5, np.float32)
+    sums = np.zeros((2, 3))
+    pairs = np.zeros((1, 2), np.int32)
+    em_pass(start, start, pairs, theta, (phi, phi), (sums, sums), 1.1, False, np.zeros(2, np.int64))
+    np.testing.assert_allclose(theta, 1 / 3)
+    np.testing.assert_allclose(sums / sums.sum(axis=0), 0.5)

@@ -30,7 +30,7 @@ class MultiTask(Bilinear):
     Parameters
     ----------
     beside : tuple of mapping
-        List of tables Further objectives, each a step after that of the model's own. ``task``: the
+        Further objectives, each a step after that of the model's own. ``task``: the
         name of a further task (``task.auxiliary``). ``query`` and ``document``: the names of the
         maps of its term, where ``U_F`` and ``V_E`` are those of the model (one and the same where
         it is tied), and any other name is a map that only these objectives share. ``weight``: its

@@ -153,8 +153,8 @@ class TopicModel(Model):
             return Vectors(None, theta)
         length = np.asarray(counts.sum(axis=1), np.float64)
         data = counts.data * odds[counts.indices] / np.repeat(length, np.diff(counts.indptr))
-        own = (data.astype(np.float32), counts.indices, counts.indptr)
-        return Vectors(sparse.csr_array(own, shape=counts.shape), theta)
+        rows = (data.astype(np.float32), counts.indices, counts.indptr)
+        return Vectors(sparse.csr_array(rows, shape=counts.shape), theta)
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> View:
         """Columns are words."""
@@ -207,12 +207,12 @@ class Training:
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """Live arrays: the topics of the pairs, and the words of the topics."""
-        own: dict[str, NDArray[Any]] = {
+        arrays: dict[str, NDArray[Any]] = {
             "theta": self._theta,
             "documents": self._documents,
             "passes": self._passes,
         }
-        return own if self._queries is self._documents else own | {"queries": self._queries}
+        return arrays if self._queries is self._documents else arrays | {"queries": self._queries}
 
     def reseed(self, triples: int) -> None:
         """Do nothing: after the start nothing is drawn."""

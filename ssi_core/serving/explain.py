@@ -102,9 +102,9 @@ def explain_pair(fitted: FittedModel, query: Texts, document: Texts, k: int = 20
 
 def _of_likelihood(fitted: FittedModel, query: Vectors, text: Texts, k: int) -> Explanation:
     """Explain a score that is a logarithm of sums."""
-    asked, there = fitted.sparse_view("query"), fitted.sparse_view("document")
+    query_view, document_view = fitted.sparse_view("query"), fitted.sparse_view("document")
     document = fitted.embed_documents(text)
-    if asked is None or there is None:
+    if query_view is None or document_view is None:
         raise _unexplained(fitted)
     counts, topics, theta = likelihood.parts(query, document)
     words, given = fitted.model.topic_words(fitted, text)
@@ -113,15 +113,15 @@ def _of_likelihood(fitted: FittedModel, query: Vectors, text: Texts, k: int) -> 
     whole = by_topic @ theta[0].astype(np.float64)
     if document.sparse is not None:
         weights = dict(zip(document.sparse.indices.tolist(), document.sparse.data, strict=True))
-        own = np.array([float(weights.get(column, 0.0)) for column in columns.tolist()])
-        inner += own[:, None] * (columns[:, None] == words.indices)
-        whole += own
+        exact = np.array([float(weights.get(column, 0.0)) for column in columns.tolist()])
+        inner += exact[:, None] * (columns[:, None] == words.indices)
+        whole += exact
     scores = counts.data * np.log1p(whole)
     parts = inner * (scores / whole)[:, None]
     unexplained = math.fsum(scores - parts.sum(axis=1))
-    names = [asked.words[s] for s in columns.tolist()]
+    names = [query_view.words[s] for s in columns.tolist()]
     largest, rest = _largest(
-        iter([(names, [there.words[t] for t in words.indices.tolist()], parts)]), k
+        iter([(names, [document_view.words[t] for t in words.indices.tolist()], parts)]), k
     )
     return Explanation(math.fsum(scores), largest, rest + unexplained)
 

@@ -38,7 +38,7 @@ def draw_negative(data: Data, n_documents: int, q: int, state: NDArray[np.uint64
 
 @jit_lean
 def draw_shown(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) -> Any:
-    """Draw from what was shown to query ``q`` (`Pairs.shown`); any document where nothing was."""
+    """Draw from what was shown to query ``q`` (`types.Pairs`); any document where nothing was."""
     first, last = data.shown_indptr[q], data.shown_indptr[q + 1]
     if first == last:
         return draw_negative(data, n_documents, q, state)

@@ -69,7 +69,7 @@ class Trained(Model):
         Documents d- that are tried for a pair until one violates the margin.
     against : str
         "random": d- is any document. "shown": d- is one that was shown to the query, where the task
-        knows what was shown (`Pairs.shown`); validation is then on slates. A task whose weights are
+        knows what was shown (`types.Pairs`); validation is then on slates. A task whose weights are
         relevance times showings needs "shown".
     warp : bool
         Multiply the rate of a step by ``L(floor((Y - 1) / n))``, ``L(k) = 1 + 1/2 + ... + 1/k``,

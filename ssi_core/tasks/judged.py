@@ -96,8 +96,7 @@ def given_folds(
 def write_judged(making: Making, view: TextView) -> dict[str, Any]:
     """Write the queries of a collection, their judgements and folds, and its titles.
 
-    Queries without a judgement are left out and counted; judgements of grade 0 are not relevant,
-    and teach nothing.
+    Queries without a relevant document are left out and counted.
 
     Parameters
     ----------
@@ -115,7 +114,9 @@ def write_judged(making: Making, view: TextView) -> dict[str, Any]:
     """
     spec, path, where = making.spec, making.path, making.collection.path
     documents = making.documents
-    judgements = read_judgements(making.collection).filter(pl.col("grade") > 0)
+    judgements = read_judgements(making.collection)
+    relevant = judgements.filter(pl.col("grade") > 0)
+    judgements = judgements.join(relevant, on="source", how="semi")
     queries = files.read_strings(making.collection.parts("queries"), "id", "text", remedy=INGEST)
     judged_queries = queries.join(judgements, left_on="id", right_on="source", how="semi")
     numbered = judgements.join(
@@ -138,7 +139,7 @@ def write_judged(making: Making, view: TextView) -> dict[str, Any]:
     np.save(path / PAIRS / _PAIRS, rows)
     np.save(path / PAIRS / _GRADES, numbered["grade"].to_numpy())
     seed = spec.split_seed
-    folds = given_folds(judged_queries["id"], judgements, seed, where) if given else None
+    folds = given_folds(judged_queries["id"], relevant, seed, where) if given else None
     np.save(path / PAIRS / _FOLDS, folds_of(judged_queries["id"], seed) if folds is None else folds)
     write_exclude(path, rows[:0], len(judged_queries), len(documents))
     making.write_pools()
@@ -160,7 +161,7 @@ def write_judged(making: Making, view: TextView) -> dict[str, Any]:
     return {
         "queries": len(judged_queries),
         "queries_without_judgement": len(queries) - len(judged_queries),
-        "judgements": len(rows),
+        "judgements": len(relevant),
         "query_tokens": tokens,
         "out_of_vocabulary_query_tokens": tokens - known,
         "documents_without_title": int(untitled.sum()),
@@ -195,8 +196,7 @@ def open_collection(collection: Collection, raw: Raw, fitted: Fitted) -> Task:
     )
     rows = numbered.select("q", "d").to_numpy().astype(np.int32)
     grades = numbered["grade"].to_numpy()
-    good = grades > 0
-    if not good.any():
+    if not (grades > 0).any():
         raise BadInput(
             f"{collection.path}: no judgement says that a document is relevant. {INGEST}"
         )
@@ -206,15 +206,18 @@ def open_collection(collection: Collection, raw: Raw, fitted: Fitted) -> Task:
         documents=documents,
         train=Pairs.of(()),
         valid=Pairs.of(()),
-        test=replace(_graded(rows, grades).take(good), not_relevant=rows[~good]),
+        test=_pairs(rows, grades),
         exclude=sparse.csr_array((len(queries), len(documents)), dtype=np.bool_),
         key=collection.key,
         path=collection.path,
     )
 
 
-def _graded(rows: Int32, grades: Float32) -> Pairs:
-    return Pairs(rows, np.ones(len(rows), np.float32), grades)
+def _pairs(rows: Int32, grades: Float32) -> Pairs:
+    """Return judged pairs as one side, those of grade 0 apart."""
+    relevant = grades > 0
+    ones = np.ones(len(rows), np.float32)
+    return replace(Pairs(rows, ones, grades).take(relevant), not_relevant=rows[~relevant])
 
 
 def is_judged(path: Path) -> bool:
@@ -232,15 +235,17 @@ def open_judged(task: Task, path: Path, seed: int, *, given: bool = False) -> Ta
     auxiliary = {TITLES: _titles(task, path / TITLES, seed)}
     with files.reading(place):
         of_pairs = fold[rows[:, 0]]
-    pairs = _graded(rows, grades)
+
+    def pairs(mask: NDArray[np.bool_]) -> Pairs:
+        return _pairs(rows[mask], grades[mask])
 
     def sides(test: int) -> Task:
         valid = (test + 1) % FOLDS
         return replace(
             task,
-            train=pairs.take(~np.isin(of_pairs, (test, valid))),
-            valid=pairs.take(of_pairs == valid),
-            test=pairs.take(of_pairs == test),
+            train=pairs(~np.isin(of_pairs, (test, valid))),
+            valid=pairs(of_pairs == valid),
+            test=pairs(of_pairs == test),
             auxiliary=auxiliary,
             key=f"{task.key} fold {test}",
         )

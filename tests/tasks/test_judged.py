@@ -9,6 +9,7 @@ from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
 from ssi_core.models import MODELS
 from ssi_core.tasks import spec
+from ssi_core.tasks.blind import training_part
 from ssi_core.tasks.judged import folds_of
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
@@ -46,6 +47,23 @@ def test_each_query_is_tested_once_and_never_learnt_from_then(task, built):
         everything |= sides[2]
     ids, documents = task.queries.ids, task.documents.ids
     assert {(ids[q], documents[d], g) for q, d, g in everything} == set(judgements.rows())
+
+
+def test_what_was_judged_and_is_not_relevant_is_on_the_side_of_its_query(tmp_path):
+    grades = (2, 0.5, 0)
+    judgements = [(f"q{q}", f"d{q + 8 * k}", g) for q in range(6) for k, g in enumerate(grades)]
+    corpus = write_collection(tmp_path / "corpus", [*judgements, ("q7", "d1", 0)])
+    build_task(corpus, tmp_path / "task", relevant="judgement")
+    task = open_task(tmp_path / "task")
+    wrong = {(f"q{q}", f"d{q + 16}") for q in range(6)}
+    for fold in task.folds:
+        sides = (fold.train, fold.valid, fold.test)
+        for side in sides:
+            assert set(side.not_relevant[:, 0]) == set(side.rows[:, 0])
+            assert {*side.grade.tolist()} == {0.5, 2}
+        rows = np.concatenate([side.not_relevant for side in sides]).tolist()
+        assert {(task.queries.ids[q], task.documents.ids[d]) for q, d in rows} == wrong
+    assert not len(training_part(task).test.not_relevant)
 
 
 def test_the_task_is_its_first_fold(task):

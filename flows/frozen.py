@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from flows import environment
+from flows import environment, tracking
 from ssi_core import store
-from ssi_core.tasks.frozen import KIND, drawn_at, freeze
-from ssi_core.types import BadInput
+from ssi_core.code import digest_of
+from ssi_core.evaluation.report import load_report, save_report
+from ssi_core.tasks.frozen import KIND, drawn_at, freeze, open_frozen
+from ssi_core.types import BadInput, Report
 
 logger = logging.getLogger("flows.frozen")
 
@@ -87,6 +89,32 @@ def draw(
     )
     logger.info("%s judges from now on: %s queries", artefact.path, artefact.counts["queries"])
     return str(artefact.path)
+
+
+def measured(run: str, frozen: str, corpus: str) -> Report:
+    """Return the report of a run's model on a frozen set; it is measured once a corpus.
+
+    Known links of its queries are no candidates, and a corpus may know more than the one before.
+    """
+    from ssi_core.evaluation.evaluate import evaluate
+    from ssi_core.models import load_model
+    from ssi_core.serving.trial import try_model
+
+    parents = {"run": run, "frozen": store.read(Path(frozen)).key}
+    parents |= {"corpus": store.read(Path(corpus)).key}
+    key = store.key_of("report", {}, parents, digest_of(evaluate, open_frozen))
+    place = store.place_of("report", key)
+    if store.up_to_date(place, "report", key) is None:
+        directory = tracking.model_directory(run)
+        try_model(directory)
+        fitted = load_model(directory)
+        opened = open_frozen(Path(frozen), fitted, Path(corpus))
+        report = evaluate(fitted, opened, queries=len(opened.queries), tuples=0)
+        with store.create(
+            place, kind="report", key=key, configuration={}, parents=parents
+        ) as building:
+            save_report(report, building.path)
+    return load_report(place)
 
 
 def _own(name: str) -> list[Path]:

@@ -22,7 +22,7 @@ from flows.board import posted, row_name
 from flows.checks import PROFILE, DataCheck, check_data
 from flows.costs import require_rows
 from flows.features import features_of, make_task
-from flows.frozen import draw, due, sets_of
+from flows.frozen import draw, due, measured, sets_of
 from flows.ingest import ClicksSettings, IngestSettings, MatesSettings, ingest_source
 from flows.rows import row_code, run_row
 from flows.server import Server
@@ -33,15 +33,13 @@ from flows.tracking.database import written_alone
 from flows.train import form_of
 from flows.workers import Workers
 from ssi_core import store
-from ssi_core.code import digest_of
 from ssi_core.collection import ANCHOR, CLICK, JUDGEMENT, open_collection
-from ssi_core.evaluation.report import load_report, save_report
 from ssi_core.experiment import TaskSpec
 from ssi_core.models.base import UnfitStart
 from ssi_core.monitoring.drift import Limits
 from ssi_core.monitoring.gate import Decision, Rule, best_so_far, decide
-from ssi_core.tasks.frozen import drawn_at, open_frozen
-from ssi_core.types import BadInput, Report
+from ssi_core.tasks.frozen import drawn_at
+from ssi_core.types import BadInput
 
 # By its own name: a deployment loads this file under another.
 logger = logging.getLogger("flows.retrain")
@@ -300,32 +298,6 @@ def judge(settings: RetrainSettings, run: str, frozen: str, corpus: str) -> Deci
     decision = decide(challenger, reports[best] if best else None, retraining, rule)
     logger.info("retraining %d, against version %s: %s", retraining, best, decision.reason)
     return decision
-
-
-def measured(run: str, frozen: str, corpus: str) -> Report:
-    """Return the report of a run's model on a frozen set; it is measured once a corpus.
-
-    Known links of its queries are no candidates, and a corpus may know more than the one before.
-    """
-    from ssi_core.evaluation.evaluate import evaluate
-    from ssi_core.models import load_model
-    from ssi_core.serving.trial import try_model
-
-    parents = {"run": run, "frozen": store.read(Path(frozen)).key}
-    parents |= {"corpus": store.read(Path(corpus)).key}
-    key = store.key_of("report", {}, parents, digest_of(evaluate, open_frozen))
-    place = store.place_of("report", key)
-    if store.up_to_date(place, "report", key) is None:
-        directory = tracking.model_directory(run)
-        try_model(directory)
-        fitted = load_model(directory)
-        opened = open_frozen(Path(frozen), fitted, Path(corpus))
-        report = evaluate(fitted, opened, queries=len(opened.queries), tuples=0)
-        with store.create(
-            place, kind="report", key=key, configuration={}, parents=parents
-        ) as building:
-            save_report(report, building.path)
-    return load_report(place)
 
 
 def _record(

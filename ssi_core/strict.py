@@ -29,22 +29,22 @@ def read(kind: type[T], values: Any, where: str) -> T:
         begins with ``where``.
     """
     values = mapping(values, where)
+    check_keys(kind, values, where)
     try:
-        check_keys(kind, values)
         return kind(**converted(kind, values))
     except ValueError as error:  # a dataclass may check its own values
         raise BadInput(f"{where}: {error}") from error
 
 
-def check_keys(kind: Any, values: Mapping[str, Any]) -> None:
-    """Raise `ValueError` where a dataclass has no field of a key, or needs one that is missing."""
+def check_keys(kind: Any, values: Mapping[str, Any], where: str) -> None:
+    """Raise `BadInput` where a dataclass has no field of a key, or needs one that is missing."""
     named = {field.name: field for field in fields(kind) if field.init and field.name != "where"}
     for name in values:
         if name not in named:
-            raise ValueError(f"no key {instead(name, named)}")
+            raise BadInput(f"{where}: no key {instead(name, named)}")
     for name, field in named.items():
         if name not in values and field.default is field.default_factory is MISSING:
-            raise ValueError(f"{name} is missing.")
+            raise BadInput(f"{where}: {name} is missing.")
 
 
 def converted(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:

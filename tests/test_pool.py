@@ -1,8 +1,9 @@
 import os
+import signal
 
 import pytest
 
-from ssi_core.pool import spread
+from ssi_core.pool import Pool, spread
 from ssi_core.types import BadInput, Refused
 
 
@@ -18,6 +19,12 @@ def fail(item, told):
 
 def die(item, told):
     os._exit(1)
+
+
+def signalled():
+    for one in (signal.SIGINT, signal.SIGTERM):
+        os.kill(os.getpid(), one)
+    return os.getpid()
 
 
 def test_results_come_in_order_and_items_are_taken_as_they_are_needed():
@@ -40,3 +47,8 @@ def test_errors_of_a_worker():
         list(spread(fail, range(10), 3, 2))
     with pytest.raises(Refused, match="want of memory"):
         list(spread(die, range(10), 0, 2))
+
+
+def test_a_worker_leaves_the_signals_of_its_group_to_the_parent():
+    with Pool(1) as pool:
+        assert pool.run("", signalled) == pool.run("", os.getpid) != os.getpid()

@@ -17,7 +17,7 @@ from ssi_core.command.verb import Outcome, Verb, settings
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ssi_core.evaluation.off_policy import Estimate
+    from ssi_core.evaluation.bootstrap import Estimate
     from ssi_core.serving.live import Document
 
 
@@ -139,8 +139,9 @@ def estimate(
     from flows.tracking import evaluation_run
     from ssi_core.command.text import plain_table
     from ssi_core.corpus.clicks.visits import read_policy, read_propensities, read_visits
+    from ssi_core.evaluation.bootstrap import estimate_clicks
     from ssi_core.evaluation.click_log import read_log
-    from ssi_core.evaluation.off_policy import OffPolicy, estimate_clicks
+    from ssi_core.evaluation.off_policy import OffPolicy
     from ssi_core.evaluation.rankings import ranking_of
     from ssi_core.models import load_model
     from ssi_core.serving.searcher import model_in

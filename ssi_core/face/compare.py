@@ -17,7 +17,7 @@ from ssi_core.evaluation.folds import pooled
 from ssi_core.evaluation.measures import LOWER_IS_BETTER, standard_error
 from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.face import progress
-from ssi_core.face.models import Estimator
+from ssi_core.face.estimator import Estimator
 from ssi_core.face.show import html_table, text_table
 from ssi_core.face.task import Task
 from ssi_core.threads import limited

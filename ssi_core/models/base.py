@@ -326,8 +326,8 @@ def _no_word(views: Mapping[str, View]) -> Texts:
 
 
 def parse(model: type[Model], parameters: Mapping[str, Any]) -> Model:
-    """Build a model from JSON or TOML values; an unknown key is a `ValueError`."""
-    check_keys(model, parameters)
+    """Build a model from JSON or TOML values; an unknown key is `BadInput`."""
+    check_keys(model, parameters, f"model {model.name!r}")
     return model(**parameters)
 
 

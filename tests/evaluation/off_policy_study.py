@@ -18,8 +18,9 @@ import numpy as np
 import polars as pl
 
 from ssi_core.corpus.clicks.propensity import estimate_propensities
+from ssi_core.evaluation.bootstrap import estimate_clicks
 from ssi_core.evaluation.click_log import ClickLog, read_log
-from ssi_core.evaluation.off_policy import ESTIMATORS, OffPolicy, estimate_clicks
+from ssi_core.evaluation.off_policy import ESTIMATORS, OffPolicy
 from tests.corpus.clicks.policies import (
     ADS,
     EXAMINATION,

@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from ssi_core.evaluation.bootstrap import bootstrap, estimate_clicks
 from ssi_core.evaluation.click_log import read_log
-from ssi_core.evaluation.off_policy import ESTIMATORS, OffPolicy, bootstrap, estimate_clicks
+from ssi_core.evaluation.off_policy import ESTIMATORS, OffPolicy
 from ssi_core.types import BadInput
 from tests.evaluation.off_policy_study import (
     CASES,

@@ -229,5 +229,5 @@ def test_hyper_parameters_survive_json(row):
 
 
 def test_unknown_hyper_parameter_names_the_known_ones():
-    with pytest.raises(BadInput, match=r"no 'dimension'.*dimensions"):
+    with pytest.raises(BadInput, match=r"bilinear'.*no key 'dimension'. Did you mean 'dimensions'"):
         parse(MODELS["bilinear"], {"dimension": 3})

@@ -1,0 +1,131 @@
+"""Intervals of the clicks that a ranker would get, by a bootstrap over the sessions of a log.
+
+Policy and propensities are estimated anew for every resample: intervals that take estimates for the
+truth are too narrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from ssi_core.evaluation.off_policy import ESTIMATORS, OffPolicy, Support
+from ssi_core.types import BadInput
+
+_NORMAL = 1.959964
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Estimate of the clicks that a ranker would get.
+
+    Attributes
+    ----------
+    value, low, high : float
+        Expected clicks a visit, and its 95 % interval.
+    gain, gain_low, gain_high : float
+        The same for the difference to what was logged.
+    visits : float
+        Effective sample size ``(sum w)^2 / sum w^2``, in visits.
+    never_shown : float
+        Share of the ranker's places that the log says nothing of.
+    mean_weight : float
+        Mean of w over its expectation: 1, but for chance, if the policy is right.
+    """
+
+    value: float
+    low: float
+    high: float
+    gain: float
+    gain_low: float
+    gain_high: float
+    visits: float
+    never_shown: float
+    mean_weight: float
+
+
+def bootstrap(problem: OffPolicy, *, rounds: int = 1000, seed: int = 0) -> pl.DataFrame:
+    """Draw the sessions again with replacement, and estimate all anew.
+
+    Parameters
+    ----------
+    problem : OffPolicy
+        What is estimated.
+    rounds : int
+        Number of resamples.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    frame of float64, a row for each resample
+        A column for each of `ESTIMATORS`, and ``logged``.
+    """
+    rng = np.random.default_rng(seed)
+    n = problem.log.sessions
+    drawn = (np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(rounds))
+    return pl.DataFrame([problem.estimate(problem.log.count(times)) for times in drawn])
+
+
+def estimate_clicks(
+    problem: OffPolicy, *, rounds: int = 1000, seed: int = 0, most_unseen: float = 0.0
+) -> dict[str, Estimate | None]:
+    """Return what each estimator says; None where the log lacks support for it.
+
+    The interval is the estimate plus and minus 1.96 standard deviations of its resamples.
+
+    Parameters
+    ----------
+    problem : OffPolicy
+        What is estimated.
+    rounds, seed : int
+        Of the `bootstrap`.
+    most_unseen : float
+        Largest share of the ranker's places that the log may say nothing of. Such places count
+        no click, and the upper end of the interval is raised as if each were clicked.
+
+    Returns
+    -------
+    dict
+        ``logged``, what the log itself has, and each of `ESTIMATORS`.
+
+    Raises
+    ------
+    BadInput
+        No estimator has support.
+    """
+    counts = problem.log.count()
+    facts = problem.facts(counts)
+    supported = [name for name in ESTIMATORS if facts[name].never_shown <= most_unseen]
+    if not supported:
+        raise BadInput(_without_support(facts))
+    value, resamples = problem.estimate(counts), bootstrap(problem, rounds=rounds, seed=seed)
+    length = counts.shown.sum() / counts.visits.sum()
+    estimates: dict[str, Estimate | None] = dict.fromkeys(("logged", *ESTIMATORS))
+    for name in ("logged", *supported):
+        gains = resamples[name] - resamples["logged"]
+        unseen = facts[name].never_shown * length
+        estimates[name] = Estimate(
+            *_interval(value[name], resamples[name], unseen),
+            *_interval(value[name] - value["logged"], gains, unseen),
+            *facts[name],
+        )
+    return estimates
+
+
+def _interval(value: float, resamples: pl.Series, unseen: float) -> tuple[float, float, float]:
+    error = _NORMAL * float(np.std(resamples.to_numpy(), ddof=1))
+    return value, value - error, value + error + unseen
+
+
+def _without_support(facts: Mapping[str, Support]) -> str:
+    return (
+        f"{facts['ips'].never_shown:.1%} of what the ranker would show was never shown at that "
+        f"position, and {facts['pbm'].never_shown:.1%} nowhere on that page: no weight makes up "
+        "for what a log never tried. Rank only what the pages showed (--candidates shown), take "
+        "a log in which a share of the visits saw a random order, or allow for a share without "
+        "clicks (--most-unseen)."
+    )

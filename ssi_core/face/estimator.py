@@ -1,0 +1,199 @@
+"""Base of the estimators: parameters in, ``fit`` on a task, arrays out."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import polars as pl
+
+from ssi_core import files, resources, types
+from ssi_core.face import progress
+from ssi_core.face.task import Task, require_views
+from ssi_core.models.base import FittedModel, Model
+from ssi_core.threads import limited
+from ssi_core.types import Refused, Watch
+
+if TYPE_CHECKING:
+    from ssi_core.face.index import Index
+
+
+class Estimator:
+    """Base of the estimators: parameters are the arguments of the constructor, and attributes.
+
+    Attributes
+    ----------
+    fitted_ : FittedModel
+        The trained model of the first fold. Each of its arrays is an attribute, too, with an
+        underscore behind its name: ``U_``, ``V_``, ``diagonal_``.
+    folds_ : list of FittedModel
+        The trained models of all folds; one model where a task has no folds.
+    task_ : Task
+        The task that the model was fitted on; a model that was loaded has none.
+    curve_ : DataFrame
+        A row for each validation: triples so far, and the measures.
+    reproducible_ : bool
+        Whether the same call gives the same bits.
+    """
+
+    random_state: int = 0
+    fitted_: FittedModel
+    folds_: list[FittedModel]
+    task_: Task
+    curve_: pl.DataFrame
+    reproducible_: bool
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by their names."""
+        return {name: getattr(self, name) for name in _signature(type(self))}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set some parameters.
+
+        Raises
+        ------
+        ValueError
+            A parameter is unknown, or its value is not allowed.
+        """
+        known = self.get_params()
+        if unknown := sorted(set(parameters) - set(known)):
+            raise ValueError(
+                f"{', '.join(unknown)}: no parameters of {type(self).__name__}; it has: "
+                f"{', '.join(known)}"
+            )
+        type(self)(**{**known, **parameters}).ranker()
+        self.__init__(**{**known, **parameters})  # type: ignore[misc]
+        return self
+
+    def ranker(self) -> Model:
+        """Return the hyper-parameters as `ssi_core.models` takes them."""
+        raise TypeError(f"{type(self).__name__} does not say what it trains")
+
+    def fit(self, task: Task, y: None = None, *, threads: int = 1) -> Self:
+        """Train on the training pairs of a task; of a task with folds, once for each.
+
+        Parameters
+        ----------
+        task : Task
+            What `Task.of` or `Task.open` returned.
+        y : None
+            Not used; scikit-learn passes it.
+        threads : int, optional
+            Cores to train on. With 1 the same call gives the same bits; with more it is faster and
+            a little different each time.
+
+        Raises
+        ------
+        BadInput
+            The task lacks a view that the model reads, or has nothing to learn from.
+        Refused
+            There is too little memory.
+        """
+        ranker = self.ranker()
+        require_views(task, ranker.views(), repr(self))
+        with limited(threads), progress.shown("fit") as tell:
+            curve: list[dict[str, float]] = []
+            self.folds_, self.reproducible_ = [], threads == 1
+            for number, fold in enumerate(task.divisions):
+                cost = ranker.cost(fold, threads)
+                resources.require("training", memory=cost.memory, remedy=resources.FEWER)
+                watch = _watch(curve if number == 0 else [], tell, getattr(ranker, "budget", None))
+                self.folds_.append(self._fit(ranker, fold, watch, threads))
+        self.task_, self.fitted_ = task, self.folds_[0]
+        self.curve_ = pl.DataFrame(curve, infer_schema_length=None)
+        return self
+
+    def _fit(
+        self,
+        ranker: Model,
+        task: types.Task,
+        watch: Watch,
+        threads: int,
+        checkpoint: Path | None = None,
+    ) -> FittedModel:
+        # The seed as a row of a table has it, so that both draw alike.
+        rng = np.random.default_rng([self.random_state])
+        return ranker.fit(task, rng, watch=watch, threads=threads, checkpoint=checkpoint)
+
+    def index(self, documents: Any, *, out: str | Path | None = None) -> Index:
+        """Return the index of documents under this model; it is made once and kept in the store.
+
+        Parameters
+        ----------
+        documents : Documents
+            What `read` returned, or what it takes. They may be other documents than those of the
+            task: they are read with the words that the model knows.
+        out : str or Path, optional
+            Directory to write; by default one of the store.
+        """
+        from ssi_core.face.index import Index
+
+        return Index.of(self._trained(), documents, out, vars(self).get("task_"))
+
+    def save(self, directory: str | Path) -> None:
+        """Write the model (of the first fold) to a directory, which every command takes as a MODEL.
+
+        Parameters
+        ----------
+        directory : str or Path
+            Directory to write; a model that is there is replaced.
+
+        Raises
+        ------
+        Refused
+            The directory holds something else.
+        """
+        place, fitted = Path(directory), self._trained()
+        occupied = place.exists() and (not place.is_dir() or any(place.iterdir()))
+        if occupied and not (place / "model.json").is_file():
+            raise Refused(f"{place} is there and holds no model; it is left alone. Name another.")
+        with files.writing(place):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+            try:
+                fitted.save(beside / "new")
+                if place.exists():
+                    place.rename(beside / "old")
+                (beside / "new").rename(place)
+            finally:
+                shutil.rmtree(beside, ignore_errors=True)
+
+    def _trained(self) -> FittedModel:
+        if "fitted_" not in vars(self):
+            raise ValueError(f"{self!r} is not fitted; call fit(task) first")
+        return self.fitted_
+
+    def __getattr__(self, name: str) -> Any:
+        fitted = vars(self).get("fitted_")
+        if name.endswith("_") and fitted is not None and name[:-1] in fitted.arrays:
+            return fitted.arrays[name[:-1]]
+        why = "" if fitted is not None or not name.endswith("_") else "; call fit(task) first"
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{why}")
+
+    def __repr__(self) -> str:
+        defaults = _signature(type(self))
+        shown = [f"{n}={v!r}" for n, v in self.get_params().items() if defaults.get(n, ...) != v]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _signature(kind: type[Estimator]) -> dict[str, Any]:
+    """Return the parameters of a constructor and their defaults."""
+    parameters = inspect.signature(kind).parameters.values()
+    return {one.name: one.default for one in parameters}
+
+
+def _watch(curve: list[dict[str, float]], tell: Any, budget: int | None) -> Watch:
+    """Return what keeps the curve of a training and shows how far it is."""
+
+    def watch(step: int, metrics: Mapping[str, float]) -> None:
+        curve.append({"triples": step, **metrics})
+        if tell is not None and budget:
+            loss = metrics.get("val/rank_loss", float("nan"))
+            tell(min(1.0, step / budget), f"{step:,} triples, validation rank loss {loss:.4f}")
+
+    return watch

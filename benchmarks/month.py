@@ -92,7 +92,8 @@ def write_night(whole: Path, kind: Kind, out: Path, seed: int) -> None:
         building.counts |= {"documents": len(kept), "links": len(links)}
 
     parents = {"whole": opened.key}
-    store.open_or_make(collection.KIND, asdict(kind), parents, make, out=out)
+    settings = {**asdict(kind), "seed": seed}
+    store.open_or_make(collection.KIND, settings, parents, make, out=out, data=True)
 
 
 @contextlib.contextmanager

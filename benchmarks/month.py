@@ -72,12 +72,10 @@ def kinds(retrainings: int, documents: int) -> list[Kind]:
 
 def write_night(whole: Path, kind: Kind, out: Path, seed: int) -> None:
     """Write the corpus of a retraining: the first of the whole, in an order of chance."""
-    from ssi_core import store
+    from ssi_core import collection, store
 
-    documents, links = (
-        pl.concat(pl.read_parquet(p) for p in sorted((whole / table).glob("part-*.parquet")))
-        for table in ("documents", "links")
-    )
+    opened = collection.open_collection(whole)
+    documents, links = opened.frame("documents"), opened.links.collect()
     rng = np.random.default_rng(0)
     kept = documents[np.sort(rng.permutation(len(documents))[: kind.documents])]
     links = links.filter(rng.random(len(links)) < kind.links)
@@ -85,13 +83,17 @@ def write_night(whole: Path, kind: Kind, out: Path, seed: int) -> None:
     links = links.filter(pl.col("target").is_in(kept["id"].implode()))
     if kind.shuffled:
         links = links.with_columns(pl.col("target").shuffle(seed=seed)).unique(maintain_order=True)
-    said = asdict(kind)
-    key = store.key_of("corpus", said, {"whole": store.read(whole).key})
-    with store.create(out, kind="corpus", key=key, configuration=said, parents={}) as building:
-        for name, frame in (("documents", kept), ("links", links)):
-            (building.path / name).mkdir()
-            frame.write_parquet(building.path / name / "part-00000.parquet")
+
+    def make(building: store.Building) -> None:
+        with collection.text_writer(building.path) as texts:
+            texts.write(kept)
+        with collection.relation_writer(building.path, collection.LINK) as relation:
+            relation.write(links)
         building.counts |= {"documents": len(kept), "links": len(links)}
+
+    parents = {"whole": opened.key}
+    settings = {**asdict(kind), "seed": seed}
+    store.open_or_make(collection.KIND, settings, parents, make, out=out, data=True)
 
 
 @contextlib.contextmanager

@@ -44,12 +44,12 @@ def terminable() -> Iterator[None]:
         # Python drops what is raised while it removes an object. The signal comes again when that
         # is over.
         nonlocal came
-        if not isinstance(error.exc_value, KeyboardInterrupt):
+        number = _signal_of(error.exc_value)
+        if number is None:
             hook(error)
             return
         came = False
-        one = signal.SIGTERM if isinstance(error.exc_value, Terminated) else signal.SIGINT
-        threading.Timer(_AGAIN, os.kill, (os.getpid(), one)).start()
+        threading.Timer(_AGAIN, os.kill, (os.getpid(), number)).start()
 
     before, hook = signal.signal(signal.SIGTERM, terminate), sys.unraisablehook
     sys.unraisablehook = dropped
@@ -58,6 +58,17 @@ def terminable() -> Iterator[None]:
     finally:
         sys.unraisablehook = hook
         signal.signal(signal.SIGTERM, before)
+
+
+def _signal_of(error: BaseException | None) -> int | None:
+    """Return the signal whose handler raised an error; None: no handler did.
+
+    A flow has a handler of Prefect's, whose error has the number.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT
+    number = getattr(error, "signal", None)
+    return number if isinstance(number, int) and not isinstance(error, Exception) else None
 
 
 def code_of(error: BaseException) -> int | None:

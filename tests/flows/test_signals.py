@@ -163,6 +163,21 @@ def test_a_signal_that_python_drops_comes_again(sign, capsys):
 
 
 @group.command(cls=Verb)
+def remove_in_flow() -> None:
+    from prefect.utilities.engine import capture_sigterm
+
+    with capture_sigterm():
+        Removed(signal.SIGTERM)
+        time.sleep(60)
+
+
+@pytest.mark.usefixtures("own_root")
+def test_a_signal_that_python_drops_inside_of_a_flow_comes_again(capsys):
+    """A flow has a handler of Prefect's, which raises an error of its own."""
+    assert run(group, ["remove-in-flow"]) == TERMINATED
+
+
+@group.command(cls=Verb)
 @click.option("--code", type=int)
 def leave(code: int) -> None:
     raise SystemExit(code)

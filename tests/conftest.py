@@ -1,20 +1,20 @@
 """A small corpus and its task, for every room that needs one."""
 
+import fcntl
+import gc
 import os
+import shutil
 from functools import wraps
+from importlib.metadata import version
 from pathlib import Path
 
 # Threads of BLAS wait for each other at full speed where other workers have their cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
-from hypothesis import settings
 
-from flows import migration
 from flows.environment import import_path
-from ssi_core.tasks.task import build_task
 from tests import trains
-from tests.corpora import topical, write_corpus, write_mates
 
 # Libraries read these when they are imported.
 os.environ.setdefault("DO_NOT_TRACK", "1")
@@ -24,35 +24,47 @@ os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
 # Kernels that one process has compiled serve all others, those that tests start and those of the
 # next run; what the user keeps has no part in it.
 os.environ.pop("SSI_CACHE", None)
-os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / ".cache" / "tests")
+CACHE = Path(__file__).parents[1] / ".cache" / "tests"
+os.environ["XDG_CACHE_HOME"] = str(CACHE)
 
 # Processes that tests start find the checkout, which is not installed as a whole.
 os.environ["PYTHONPATH"] = import_path()
 
 
 def once(make):
-    """Let MLflow make its database once in a process of tests; others are copies of it."""
-    content = b""
+    """Let MLflow make its database once for all processes of tests; others are copies of it."""
+    whole, new = (CACHE / f"mlflow-{version('mlflow')}.{end}" for end in ("db", "new"))
 
     @wraps(make)
     def copied(database):
-        nonlocal content
-        if not content:
-            make(database)
-            content = database.read_bytes()
-        database.write_bytes(content)
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with (CACHE / "mlflow.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not whole.exists():
+                new.unlink(missing_ok=True)
+                make(new)
+                new.rename(whole)
+        shutil.copyfile(whole, database)
 
     return copied
 
 
-# The first example of a kernel may compile it.
-settings.register_profile("ssi", deadline=None)
-settings.load_profile("ssi")
-
 GUARD = trains.Guard()
-GUARD.install()
 
-migration.make = once(migration.make)
+
+def pytest_configure(config):
+    """Make ready, but for a process that only hands tests out: what is loaded here takes time."""
+    if config.getoption("numprocesses", None):
+        return
+    from hypothesis import settings
+
+    from flows import migration
+
+    # The first example of a kernel may compile it.
+    settings.register_profile("ssi", deadline=None)
+    settings.load_profile("ssi")
+    GUARD.install()
+    migration.make = once(migration.make)
 
 
 LONGEST = ("test_every_model", "test_retrain", "test_sweep", "test_moved", "test_across")
@@ -63,6 +75,11 @@ LONGEST = ("test_every_model", "test_retrain", "test_sweep", "test_moved", "test
 def pytest_collection_modifyitems(items):
     trains.mark(items)
     items.sort(key=lambda item: item.path.stem not in LONGEST)
+
+
+def pytest_collection_finish():
+    # What is loaded by now stays: no collection of garbage need look at it again.
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -77,12 +94,16 @@ def pytest_runtest_protocol(item):
 @pytest.fixture(scope="session")
 def corpus_dir(tmp_path_factory):
     """200 documents on eight subjects, about 1,500 links within them."""
+    from tests.corpora import topical, write_corpus
+
     return write_corpus(tmp_path_factory.mktemp("corpus") / "corpus", *topical())
 
 
 @pytest.fixture(scope="session")
 def task_dir(tmp_path_factory, corpus_dir):
     """The task of `corpus_dir`, split by links; views counts, raw, sublinear, sublinear:10."""
+    from ssi_core.tasks.task import build_task
+
     out = tmp_path_factory.mktemp("task") / "task"
     build_task(corpus_dir, out, views=("counts", "raw", "sublinear", "sublinear:10"))
     return out
@@ -91,12 +112,16 @@ def task_dir(tmp_path_factory, corpus_dir):
 @pytest.fixture(scope="session")
 def mates(tmp_path_factory):
     """Mates of 200 documents; see `write_mates`."""
+    from tests.corpora import write_mates
+
     return write_mates(tmp_path_factory.mktemp("mates") / "mates")
 
 
 @pytest.fixture(scope="session")
 def mates_task_dirs(tmp_path_factory, mates):
     """Tasks of the mates, "link" and "mate", with a view of each kind."""
+    from ssi_core.tasks.task import build_task
+
     place = tmp_path_factory.mktemp("mates_tasks")
     views = ("raw", "sublinear:10", "dictionary.raw", "untitled.raw")
     for name, relevant in (("link", "translation > link"), ("mate", "translation")):

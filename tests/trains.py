@@ -11,15 +11,8 @@ from functools import wraps
 
 import pytest
 
-from ssi_core.models import cl_lsi, lsi, softmax
-from ssi_core.training.sgd import Sgd
-
 FIXTURES = {"project", "here", "fits", "row_worker", "prefect_server", "flow_runs"}
 """Fixtures that train; a test that uses one needs no marker of its own."""
-
-_TRAINERS = ((Sgd, "sweep"), (softmax.Training, "sweep"), (lsi, "leading_vectors"),
-             (cl_lsi, "leading_vectors"))  # fmt: skip
-
 
 _MARKERS = ("trains", "slow")
 """A slow test is run under one kernel only, whether it trains or not."""
@@ -39,8 +32,13 @@ class Guard:
 
     def install(self) -> None:
         """Look at every training from now on."""
-        for owner, name in _TRAINERS:
-            setattr(owner, name, self._guarded(getattr(owner, name)))
+        from ssi_core.models import cl_lsi, lsi, softmax
+        from ssi_core.training.sgd import Sgd
+
+        for owner in (Sgd, softmax.Training):
+            owner.sweep = self._guarded(owner.sweep)
+        for module in (lsi, cl_lsi):
+            module.leading_vectors = self._guarded(module.leading_vectors)
 
     def _guarded(self, train):
         @wraps(train)

@@ -25,8 +25,8 @@ _PART = _LEAN | {"no_cpython_wrapper": True}
 
 
 def jit(function: F) -> F:
-    """Compile a kernel with exact float arithmetic."""
-    return cast(F, keep(numba.njit(**_HOW)(function)))
+    """Compile a kernel with exact float arithmetic that makes no array."""
+    return cast(F, keep(numba.njit(**_LEAN)(function)))
 
 
 def jit_fast(function: F) -> F:
@@ -34,9 +34,9 @@ def jit_fast(function: F) -> F:
     return cast(F, keep(numba.njit(**_LEAN, fastmath=_FAST)(function)))
 
 
-def jit_lean(function: F) -> F:
-    """Compile a kernel of exact arithmetic that makes no array, in three quarters of the time."""
-    return cast(F, keep(numba.njit(**_LEAN)(function)))
+def jit_making(function: F) -> F:
+    """Compile a kernel as `jit`, which may make arrays: it takes a third longer."""
+    return cast(F, keep(numba.njit(**_HOW)(function)))
 
 
 def part(function: F) -> F:

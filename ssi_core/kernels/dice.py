@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit
+from ssi_core.kernels import jit, jit_making
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -59,7 +59,7 @@ def gather_postings(
                     places[column] += 1
 
 
-@jit
+@jit_making
 def best_matches(
     starts: Longs,
     postings: Ints,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit
+from ssi_core.kernels import jit, jit_making
 
 Floats = NDArray[np.float64]
 
 
-@jit
+@jit_making
 def fit_examination(
     shown: Floats,
     clicks: Floats,

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit
+from ssi_core.kernels import jit_making
 from ssi_core.kernels.random import below
 
 
-@jit
+@jit_making
 def draw_entries(
     indptr: NDArray[Any],
     allowed: NDArray[np.bool_],

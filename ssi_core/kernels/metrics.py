@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit
+from ssi_core.kernels import jit, jit_making
 
 Scores = NDArray[np.float32]
 Counts = NDArray[np.int64]
@@ -53,7 +53,7 @@ def count_before(row: Scores, own: int, counts: Counts) -> None:
     counts[2], counts[3] = higher, reaching
 
 
-@jit
+@jit_making
 def rank_relevant(
     scores: Scores,
     outside: Columns,

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ssi_core.kernels import jit, jit_fast, part, part_fast
+from ssi_core.kernels import jit, jit_fast, jit_making, part, part_fast
 from ssi_core.kernels.sparse import Csr, clear, spread
 from ssi_core.kernels.structs import Data, Parameters, Work
 
@@ -268,7 +268,7 @@ def hashed_rows(W: Any, queries: Any, out: Any) -> None:
                 place = 0
 
 
-@jit
+@jit_making
 def loads(rows: int, words: int, buckets: int) -> Any:
     """Count the pairs (s, t), s < rows, t < words, in each bucket: int64 (buckets,).
 

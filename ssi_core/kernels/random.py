@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit_lean
+from ssi_core.kernels import jit
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -17,7 +17,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _30, _27, _31, _32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
 
 
-@jit_lean
+@jit
 def next_uint64(state: NDArray[np.uint64]) -> np.uint64:
     """Advance ``state`` (uint64 (1,)) and return 64 random bits."""
     state[0] += _STEP
@@ -26,7 +26,7 @@ def next_uint64(state: NDArray[np.uint64]) -> np.uint64:
     return z ^ (z >> _31)
 
 
-@jit_lean
+@jit
 def below(state: NDArray[np.uint64], n: int) -> int:
     """Return a uniform integer in 0..n-1, for n < 2**32.
 

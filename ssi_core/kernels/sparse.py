@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from ssi_core.kernels import jit_fast, jit_lean
+from ssi_core.kernels import jit, jit_fast
 from ssi_core.kernels.structs import read_only
 from ssi_core.kernels.vectors import LINE, add_to_rows, sum_rows
 
@@ -91,14 +91,14 @@ def dot(a: Any, b: Any) -> np.float32:
     return total
 
 
-@jit_lean
+@jit
 def spread(matrix: Csr, row: int, scratch: Any) -> None:
     """Write one row into a dense scratch that holds zeros."""
     for t in range(matrix.indptr[row], matrix.indptr[row + 1]):
         scratch[matrix.indices[t]] = matrix.data[t]
 
 
-@jit_lean
+@jit
 def clear(matrix: Csr, row: int, scratch: Any) -> None:
     """Put back the zeros that `spread` wrote over."""
     for t in range(matrix.indptr[row], matrix.indptr[row + 1]):
@@ -114,7 +114,7 @@ def dot_spread(matrix: Csr, row: int, scratch: Any) -> np.float32:
     return total
 
 
-@jit_lean
+@jit
 def contains(indptr: Any, indices: Any, row: int, column: int) -> bool:
     """Tell whether a row of a CSR pattern with sorted indices has a column, by binary search."""
     low, high = indptr[row], indptr[row + 1]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit_lean, part, part_fast
+from ssi_core.kernels import jit, part, part_fast
 from ssi_core.kernels.forms import DIAGONALS, FORMS, free_direction, free_vectors_step
 from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import contains, dot, gather, scatter
@@ -26,7 +26,7 @@ TRIPLES, HINGE, VIOLATED, SKIPPED = range(4)
 _DRAWS = 1000  # a query that is linked to nearly every document is given up after so many
 
 
-@jit_lean
+@jit
 def draw_negative(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) -> int:
     """Draw a uniform document that is not excluded for query ``q``; -1 when none is found."""
     for _ in range(_DRAWS):
@@ -36,7 +36,7 @@ def draw_negative(data: Data, n_documents: int, q: int, state: NDArray[np.uint64
     return -1
 
 
-@jit_lean
+@jit
 def draw_shown(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) -> Any:
     """Draw from what was shown to query ``q`` (`types.Pairs`); any document where nothing was."""
     first, last = data.shown_indptr[q], data.shown_indptr[q + 1]
@@ -45,7 +45,7 @@ def draw_shown(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) 
     return np.int64(data.shown[first + below(state, last - first)])
 
 
-@jit_lean
+@jit
 def rank_weight(n_documents: int, tried: int) -> np.float32:
     """Return ``L(k) = 1 + 1/2 + ... + 1/k`` at ``k = floor((Y - 1) / n)``.
 
@@ -90,7 +90,7 @@ def sweep_of(*groups: Group) -> Callable[..., Any]:
     values before it; what groups share, such as an array of their parameters, each finds as the
     one before has left it.
     """
-    return _in_turn(groups, jit_lean)
+    return _in_turn(groups, jit)
 
 
 Compiler: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
@@ -122,7 +122,8 @@ def _alone(group: Group, compiled: Compiler) -> Callable[..., None]:
     def sweep(turns: Any, steps: int) -> None:
         parameters, data, work, n_documents, state, settings, totals = turns[0]
         # Numbers, for numba compiles what it calls once for each literal.
-        zero, one = np.int64(0), np.int64(1)
+        zero: Any = np.int64(0)
+        one: Any = np.int64(1)
         for _ in range(steps):
             pair = below(state, data.pairs.shape[0])
             # int64 like n, so that nothing is compiled twice

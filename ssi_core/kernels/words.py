@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit
+from ssi_core.kernels import jit, jit_making
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int32]
@@ -109,7 +109,7 @@ def is_full(known: int, slots: int, starts: int) -> bool:
     return 3 * known >= 2 * slots or known + 2 > starts
 
 
-@jit
+@jit_making
 def scan(
     data: Bytes,
     offsets: Longs,

@@ -157,7 +157,7 @@ PAGES = st.builds(
 NUMBERED = st.lists(st.tuples(st.integers(1, 12), PAGES), min_size=1, max_size=14)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(NUMBERED, NUMBERED, st.integers(0, 14), st.integers(1, 3000), st.integers(1, 3000))
 def test_any_two_dumps(tmp_path, first, second, shared, part, other):
     """Pages in any order, ids and titles twice, other cuts: all is as if read at once."""

@@ -324,10 +324,10 @@ def test_the_japanese_edition_is_japanese(editions):
 
 
 def test_pages_are_generated_one_by_one():
-    world = plan_world(50_000, 0)
+    world = plan_world(20_000, 0)
     arrays = [v for v in vars(world).values() if isinstance(v, np.ndarray)]
     arrays += [*world.primary, *world.about]
-    assert sum(array.nbytes for array in arrays) < 64 * 50_000
+    assert sum(array.nbytes for array in arrays) < 64 * 20_000
     few = list(itertools.islice(sample_pages(4_000, 0), 3))
     assert few[0].concepts
     pages = sample_pages(4_000, 0)

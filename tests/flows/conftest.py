@@ -120,8 +120,17 @@ def prefect_server(root, row_worker):
         yield root
 
 
+@pytest.fixture(scope="session")
+def little_code(tmp_path_factory):
+    """A package of the name of ours, with a file."""
+    package = tmp_path_factory.mktemp("code") / "ssi_core"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    return package
+
+
 @pytest.fixture(params=["direct", pytest.param("server", marks=pytest.mark.slow)])
-def flow_runs(request, own_root, monkeypatch):
+def flow_runs(request, own_root, monkeypatch, little_code):
     """Flows run as functions in this process; once more, slowly, as runs of a Prefect server."""
     if request.param == "server":
         root = request.getfixturevalue("prefect_server")
@@ -130,7 +139,7 @@ def flow_runs(request, own_root, monkeypatch):
         monkeypatch.setenv(name, value)
     if request.param == "direct":
         environment.home().mkdir(parents=True)
-        direct.install(monkeypatch)
+        direct.install(monkeypatch, little_code)
 
 
 @pytest.fixture(scope="session")

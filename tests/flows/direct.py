@@ -9,6 +9,7 @@ from uuid import uuid4
 from prefect import Flow, Task
 
 from flows import evaluate, pipeline, retrain, steps, train
+from flows.tracking import models
 from ssi_core.serving import trial
 
 
@@ -76,8 +77,11 @@ def _own(named):
 _OF_PREFECT = {"return_state", "wait_for"}
 
 
-def install(patch):
-    """Let no flow, task or artifact ask a server, and no row a process of its own."""
+def install(patch, code):
+    """Let no flow, task or artifact ask a server, and no row a process of its own.
+
+    Models are logged with the package `code`: to copy all of ours takes longer than to train.
+    """
     for kind in (Flow, Task):
         patch.setattr(
             kind, "__call__", lambda one, *values, **named: one.fn(*values, **_own(named))
@@ -88,6 +92,7 @@ def install(patch):
         patch.setattr(module, "Workers", Here)
     for module in (pipeline, retrain):
         patch.setattr(module, "Server", Nobody)
+    patch.setattr(models, "CODE", code)
     for module in (evaluate, pipeline, retrain, steps):
         for name in vars(module).keys() & _ARTIFACTS:
             patch.setattr(module, name, lambda *values, **named: uuid4())

@@ -58,7 +58,7 @@ def test_a_command_runs_under_the_settings(clean, tmp_path, monkeypatch):
     assert done.stdout.strip() == str(tmp_path / ".ssi" / "prefect")
 
 
-@pytest.mark.parametrize(("name", "code", "text"), [("prefect", 0, "3."), ("prefekt", 1, "PATH")])
+@pytest.mark.parametrize(("name", "code", "text"), [("ruff", 0, "ruff "), ("rough", 1, "PATH")])
 def test_commands_beside_the_interpreter_need_not_be_on_path(clean, tmp_path, name, code, text):
     done = subprocess.run(
         [sys.executable, "-m", "flows.environment", name, "--version"],

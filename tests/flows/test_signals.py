@@ -80,7 +80,7 @@ def dump(tmp_path_factory):
     from ssi_core.sample import write_sample
 
     place = tmp_path_factory.mktemp("sample")
-    write_sample(place, documents=400)
+    write_sample(place, documents=200)
     return next(place.glob("enwiki-*.xml.bz2"))
 
 
@@ -91,7 +91,7 @@ def test_a_signal_ends_the_work_with_its_code_and_leaves_nothing(
     verb, whole_group, sign, dump, tmp_path
 ):
     if verb == "sample":
-        words, partial = ["sample", tmp_path / "out dir", "--documents", 200_000], "out dir/*"
+        words, partial = ["sample", tmp_path / "out dir", "--documents", 20_000], "out dir/*"
     else:
         words = ["ingest", "wikipedia", dump, "--processes", 2, "--out", tmp_path / "out dir"]
         partial = ".out dir.partial"

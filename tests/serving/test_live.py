@@ -53,7 +53,7 @@ def three(tmp_path_factory):
     return searcher(MODELS[0], tmp_path_factory.mktemp("three") / "index", slice(0, 3))
 
 
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=12))
 def test_any_order_of_changes_ends_with_the_documents_that_are_left(
     tmp_path_factory, three, changes

@@ -70,7 +70,7 @@ def test_parquet_gives_the_text_of_any_type(tmp_path):
         min_size=1,
     )
 )  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_what_a_csv_writer_writes_is_read_back(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("log") / "log.csv"
     text = io.StringIO()

@@ -14,12 +14,12 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 test: .venv/.stamp
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n 2 tests/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q tests/kernels
 	$(PYTEST)
 
 # The same, and the share of the lines that they run; it takes a third longer.
 coverage: .venv/.stamp
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n 2 --cov --cov-report= tests/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q --cov --cov-report= tests/kernels
 	$(PYTEST) --cov --cov-append --cov-report=term:skip-covered --cov-fail-under=90
 
 # Trainings on kernels of a processor without AVX: no result may depend on the last bits. One small

@@ -79,8 +79,9 @@ def reached(names: Iterable[str], root: Path = ROOT) -> dict[str, Path]:
         name = waiting.pop()
         if name in files:
             continue
-        file = modules.get(name)
-        if file is None:
+        # A user's own function may be elsewhere below the root.
+        file = modules.get(name, root.joinpath(*name.split(".")).with_suffix(".py"))
+        if not file.is_file():
             raise ValueError(f"{name!r} is no module below {root / PACKAGE}")
         files[name] = file
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]

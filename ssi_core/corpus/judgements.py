@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from ssi_core import collection, files
@@ -110,6 +111,11 @@ def write_queries(path: Path, queries: pl.DataFrame) -> None:
         writer.write(collection.timeless(texts))
 
 
+def _shortest(grade: float) -> str:
+    """Write a float32 with the fewest digits that give it back."""
+    return np.format_float_positional(np.float32(grade), trim="-")
+
+
 def write_relation(building: Building, judgements: pl.DataFrame) -> None:
     """Write judgements (query, document, grade and perhaps side) as a relation.
 
@@ -119,7 +125,7 @@ def write_relation(building: Building, judgements: pl.DataFrame) -> None:
     """
     scale = judgements["grade"].cast(pl.Float32).unique().sort().to_list()
     factor = min(1.0, HIGHEST / max(scale, default=HIGHEST))
-    building.counts["gains"] = {f"{grade:.9g}": grade * factor for grade in scale}
+    building.counts["gains"] = {_shortest(grade): grade * factor for grade in scale}
     further = {**collection.JUDGED, **(collection.GIVEN if "side" in judgements.columns else {})}
     with collection.relation_writer(building.path, collection.JUDGEMENT, further) as writer:
         writer.write(judgements.rename({"query": "source", "document": "target"}))

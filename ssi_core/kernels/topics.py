@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit, part_fast
+from ssi_core.kernels import jit_making, part_fast
 
 Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
@@ -104,7 +104,7 @@ def _inner(left: Float64, right: Float64, h: Float64) -> float:
     return total
 
 
-@jit
+@jit_making
 def _newton(
     tilted: Float64, weights: Float64, signs: Float64, gradient: Float64, into: Float64
 ) -> float:
@@ -154,7 +154,7 @@ def _newton(
     return slope
 
 
-@jit
+@jit_making
 def project(
     posteriors: Float64, weights: Float64, signs: Float64, evaluations: Int64
 ) -> tuple[Float64, float]:
@@ -216,7 +216,7 @@ def project(
     return best, max(0.0, divergence)
 
 
-@jit
+@jit_making
 def em_pass(
     left: tuple[Int64, Int32, Float32],
     right: tuple[Int64, Int32, Float32],
@@ -307,7 +307,7 @@ def _share(word: Float32, count: float, weights: Float64, row: Float64, shares: 
         shares[z] += scale * row[z]
 
 
-@jit
+@jit_making
 def fold_in(
     texts: tuple[Int64, Int32, Float32], phi: Float32, alpha: float, passes: int, theta: Float32
 ) -> None:

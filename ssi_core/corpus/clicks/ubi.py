@@ -70,9 +70,6 @@ def ingest_ubi(
         object is its ``description`` in an event.
     clicks, impressions : sequence of str
         Names of the actions that count as a click, and as a showing.
-    grades : mapping, optional
-        Rating -> grade from 0 to 4 of this rating and of those above it. By default ratings from 0
-        to 4 are grades, and at most five others are numbered.
     language : str, optional
         Code of the texts' language; by default guessed from their script.
     rules : Rules, optional

@@ -204,7 +204,8 @@ def judged(path):
     opened = open_collection(path)
     words = dict(pl.read_parquet(opened.parts("queries")).select("id", "text").rows())
     rows = opened.frame("relations/judgement").select("source", "target", "grade").rows()
-    sets = pl.concat([pl.read_parquet(part) for part in opened.labels("queries")])
+    parts = [pl.read_parquet(part) for part in opened.labels("queries")]
+    sets = pl.concat(parts) if parts else pl.DataFrame()
     return (
         {(words[query], document): grade for query, document, grade in rows},
         {(words[query], column, value) for query, column, value in sets.rows()},

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -93,7 +95,8 @@ def _shared(name: str, sources: Mapping[str, type[Source]]) -> tuple[Any, Any]:
         for text, of in meanings.items()
     )
     first, *others = having.values()
-    kind: Any = first.annotation
+    # One name may be a number in one source and a path in another.
+    kind: Any = reduce(or_, dict.fromkeys(field.annotation for field in having.values()))
     default = first.default
     if first.is_required() or any(one.default != default for one in others):
         default = () if get_origin(kind) is tuple else None

@@ -253,7 +253,7 @@ def test_ratings_may_be_fractions_and_none_is_an_error(shoes, tmp_path):
         ingest_ubi([path], tmp_path / "none", documents=shoes)
     (tmp_path / "cut.json").write_text('{\n"name": "x",\n')
     with pytest.raises(BadInput, match=r"cut\.json: it is no JSON object"):
-        ingest_ubi([tmp_path / "cut.json"], tmp_path / "out", documents=shoes)
+        ingest_ubi([tmp_path / "cut.json"], tmp_path / "cut", documents=shoes)
 
 
 def test_the_published_judgements_are_read_to_the_last_one(tmp_path):

@@ -217,5 +217,5 @@ def test_a_paragraph_of_a_map_is_shown_line_by_line(capsys):
 def test_one_name_may_be_a_number_in_one_source_and_a_path_in_another():
     settings = settings_of("ingest-clicks", "clicks")
     assert settings(source="sample-clicks", documents=2000).chosen().documents == 2000
-    given = {"source": "clicks", "paths": ["log.csv"], "map": "map.toml"}
+    given = {"source": "clicks", "paths": ["log.csv"], "columns": "map.toml"}
     assert settings(**given, documents="ads.tsv").chosen().documents == Path("ads.tsv")

@@ -69,6 +69,7 @@ class TopicModel(Model):
         "pairs": queries and documents of the training pairs; "documents": the documents alone.
     projected : bool
         Project the topics of each pair's words so that both texts have the same expected shares.
+        Its cost grows with the cube of the distinct words of a pair: for titles.
     merged : bool
         Queries and documents have the same words in a topic.
     topics : int

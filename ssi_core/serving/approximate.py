@@ -59,6 +59,8 @@ def approximate(base: Searcher, place: Path, recall: float) -> Searcher:
     if dense is None:
         return _exact(base, "it has no vectors of documents to be put into a graph")
     queries = _titles(base)
+    if queries.topics is not None:
+        return _exact(base, "its scores are logarithms of sums, and no inner products")
     if length(queries) < _FEWEST:
         return _exact(base, f"it knows words of {length(queries)} of the titles to measure it by")
     parents = {

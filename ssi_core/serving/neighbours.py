@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,14 +31,16 @@ def neighbours(fitted: FittedModel, word: str, k: int = 10) -> list[Neighbour]:
     both sides: the score of ``t`` is the mean of ``cos(U_s, U_t)`` and ``cos(V_s, V_t)``. (The
     entry ``W_st`` alone says which documents a query's word asks for, and is noisy for words that
     few links trained.) Across two languages it is ``cos(U_s, V_t)``. For LSI and ``U'U`` it is the
-    cosine of the words' vectors. Several words are taken together as one text; ties come by
-    ascending column.
+    cosine of the words' vectors, and for a model of topics that of their topics. Several words are
+    taken together as one text; ties come by ascending column.
 
     Raises
     ------
     BadInput
         The model relates no words to others, or knows none of these.
     """
+    if (by_topic := _topics(fitted, word)) is not None:
+        return _best(word, k, *by_topic)
     word_query = fitted.dense_words(texts_of([word], fitted.query_views), "query")
     word_document = fitted.dense_words(texts_of([word], fitted.document_views), "document")
     if word_query is None or word_document is None:
@@ -45,11 +48,6 @@ def neighbours(fitted: FittedModel, word: str, k: int = 10) -> list[Neighbour]:
             f"model {fitted.model.name!r} has no vectors of words to compare: it matches equal "
             "words only, or weighs each pair of words by itself. "
             "Ask a model that learns a latent space, such as LSI or a bilinear one."
-        )
-    if word_query.weights.nnz == 0:
-        raise BadInput(
-            f"{word!r} is not a word that the model knows (or it is in every document). "
-            "Try another spelling."
         )
     if word_query.view.space != word_document.view.space:
         scores = cosines(word_query.weights @ word_query.embedding, word_document.embedding)
@@ -61,9 +59,31 @@ def neighbours(fitted: FittedModel, word: str, k: int = 10) -> list[Neighbour]:
             for side in (word_query, word_document)
         ]
         scores = np.mean(sides, axis=0, dtype=np.float32)
-    itself = {word_query.view.words[column] for column in word_query.weights.indices.tolist()}
+    itself = [word_query.view.words[column] for column in word_query.weights.indices.tolist()]
+    return _best(word, k, itself, scores, word_document.view.words)
+
+
+def _topics(fitted: FittedModel, word: str) -> tuple[list[str], Float32, Sequence[str]] | None:
+    """Return the words themselves, how near all words of queries are by their topics, and these."""
+    query = fitted.embed_queries(texts_of([word], fitted.query_views))
+    if query.topics is None or query.sparse is None:
+        return None
+    view = fitted.sparse_view("query")
+    assert view is not None
+    itself = [view.words[column] for column in query.sparse.indices.tolist()]
+    return itself, cosines(query.sparse @ query.topics, query.topics), view.words
+
+
+def _best(
+    word: str, k: int, itself: Sequence[str], scores: Float32, words: Sequence[str]
+) -> list[Neighbour]:
+    """Return the k words of the highest scores, but for those that are asked for."""
+    if not itself:
+        raise BadInput(
+            f"{word!r} is not a word that the model knows (or it is in every document). "
+            "Try another spelling."
+        )
     order = np.argsort(-scores, kind="stable")[: k + len(itself)].tolist()
-    words = word_document.view.words
     related = [Neighbour(words[t], float(scores[t])) for t in order if words[t] not in itself]
     return related[:k]
 

@@ -14,6 +14,7 @@ from ssi_core.models.bm25 import Bm25
 from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.query_expansion import QueryExpansion
 from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.topic_model import TopicModel
 from ssi_core.models.word_pairs import WordPairs
 from ssi_core.types import Texts, View
 from ssi_core.views.text_view import TextView
@@ -98,6 +99,14 @@ def random_models(seed: int, dimensions: int = 3) -> list[FittedModel]:
             },
         ),
         (WordPairs(buckets=11, diagonal="learned"), {"W": floats(11), "diagonal": floats(n)}),
+        (
+            TopicModel(topics=dimensions),
+            {
+                "topics": np.abs(floats(n, dimensions)),
+                "words": np.abs(floats(n, dimensions)),
+                "odds": np.abs(floats(n)).astype(np.float64),
+            },
+        ),
         (
             Bilinear(dimensions=dimensions, diagonal="alpha", diagonal_view="sublinear"),
             {

@@ -39,6 +39,11 @@ def test_parts_and_rest_add_up_to_the_score(seed, which, query, document, k):
     assert abs(total - found.score) <= max(1e-5 * abs(found.score), 1e-12 * scale)
     left, right = fitted.embed_queries(q), fitted.embed_documents(d)
     plain = 0.0
+    if left.topics is not None:
+        inner = right.sparse.toarray() + left.topics @ right.dense[0]
+        expected = float(left.sparse.toarray()[0] @ np.log1p(inner[0]))
+        assert found.score == pytest.approx(expected, rel=1e-4, abs=1e-5)
+        return
     if left.sparse is not None:
         asked = left.sparse if left.through is None else left.through(left.sparse)
         plain += float((asked.toarray().astype(float) * right.sparse.toarray()).sum())

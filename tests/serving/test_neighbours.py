@@ -12,11 +12,12 @@ from ssi_core.views.text_view import TextView
 from tests.serving.models import WORDS, random_models
 
 
-@pytest.mark.parametrize("which", [3, 4, 6, 7, 11])
+@pytest.mark.parametrize("which", [3, 4, 6, 7, 11, 12])
 def test_neighbours_have_the_largest_cosine(which):
     fitted = random_models(1)[which]
-    u = fitted.arrays.get("U", fitted.arrays.get("V")).astype(float)
-    v = fitted.arrays.get("V", fitted.arrays.get("U")).astype(float)
+    names = ("U", "V", "topics")
+    maps = [fitted.arrays[name].astype(float) for name in names if name in fitted.arrays]
+    u, v = maps[0], maps[-1]
     s = WORDS.index("moon")
     u, v = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (u, v))
     cosines = (u @ u[s] + v @ v[s]) / 2
@@ -53,8 +54,9 @@ def test_a_model_without_vectors_of_words_relates_none(which):
 
 
 def test_an_unknown_word_has_no_neighbours():
-    with pytest.raises(BadInput, match="'unheard' is not a word"):
-        neighbours(random_models(1)[3], "unheard")
+    for which in (3, 11):
+        with pytest.raises(BadInput, match="'unheard' is not a word"):
+            neighbours(random_models(1)[which], "unheard")
 
 
 def test_dice_neighbours_are_those_of_the_definition(task_dir):

@@ -28,6 +28,9 @@ def naive_scores(fitted, query):
     q = fitted.embed_queries(texts_of([query], fitted.query_views))
     d = fitted.embed_documents(documents(fitted.document_views))
     scores = np.zeros(len(TEXTS))
+    if q.topics is not None:
+        inner = d.sparse.toarray() + d.dense.astype(float) @ q.topics.T
+        return np.log1p(inner) @ q.sparse.toarray()[0]
     if q.sparse is not None:
         row = q.sparse if q.through is None else q.through(q.sparse)
         scores += (d.sparse.toarray().astype(float) @ row.toarray()[0]).ravel()

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
@@ -40,7 +41,7 @@ def start_kept(
         )
 
 
-class Kept:
+class Kept(ABC):
     """A command that is kept for the length of a ``with`` block.
 
     A subclass starts the command (``begin``) and tells whether it ``answers``.
@@ -73,13 +74,13 @@ class Kept:
         self.inside.close()
         self.process.wait()
 
+    @abstractmethod
     def begin(self) -> None:
         """Start the command."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answers(self) -> bool:
         """Tell whether the command answers."""
-        raise NotImplementedError
 
     def start(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
         """Start a command that ends with its last user."""

@@ -29,8 +29,10 @@ Watch: TypeAlias = Callable[[int, Mapping[str, float]], None]
 """``watch(step, metrics)``: how curves leave a training; ``step`` counts triples."""
 
 Progress: TypeAlias = Callable[[float, str], None]
-Weights: TypeAlias = Literal["clicks", "relevance", "shown"]
 """``progress(fraction, message)``: 0..1 of the stage that is done, and what is being done."""
+
+Weights: TypeAlias = Literal["clicks", "relevance", "shown"]
+"""Meanings of the weights of pairs, see `Pairs`."""
 
 
 class BadInput(ValueError):

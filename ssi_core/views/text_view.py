@@ -22,7 +22,7 @@ from ssi_core.views.vocabulary import Vocabulary, to_columns
 # Unknown words of transformed texts are numbered too; past so many, numbering starts afresh.
 _MOST_UNKNOWN = 1 << 20
 AGAIN = "Make its task or model again."
-"""What helps where a saved view is damaged, or of another tokenizer."""
+"""Remedy for a saved view that is damaged, or of another tokenizer."""
 
 
 class _Counter:

@@ -130,6 +130,9 @@ document_text = "text"
 position = "position"
 clicked = "clicked"
 timestamp = "time"
+
+[documents]
+id = "ad"
 """
 
 

@@ -105,11 +105,12 @@ def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_pat
         "--clicks",
         "weighted",
     )
+    whole = (sample / "clicks-map.toml").read_text()
+    (sample / "clicks-map.toml").write_text(whole.partition("[documents]")[0])
     code, found, said = ssi(*log, *how, "--out", place / "clicks")
     assert code == 3, "the table calls its ids ad"
     assert "ads.tsv.gz: line 1 has no column 'id'" in said
-    with (sample / "clicks-map.toml").open("a") as file:
-        file.write('\n[documents]\nid = "ad"\n')
+    (sample / "clicks-map.toml").write_text(whole)
     code, found, said = ssi(*log, *how, "--out", place / "clicks")
     assert code == 0, said
     assert found["counts"]["propensities"]["1"] == 1

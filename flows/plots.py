@@ -21,6 +21,8 @@ NAMES = {
     "p_at_10": "P@10",
     "mrr": "MRR",
     "p_at_1": "P@1",
+    "ndcg_at_1": "nDCG@1",
+    "ndcg_at_3": "nDCG@3",
     "ndcg_at_10": "nDCG@10",
     "hubness": "hubness",
     "popular_at_10": "popular@10",

@@ -20,10 +20,11 @@ from ssi_core import files, store
 from ssi_core.code import digest_of
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
+from ssi_core.evaluation.two_folds import two_folds
 from ssi_core.experiment import Row, Table
 from ssi_core.tasks.task import open_task
 from ssi_core.threads import limited
-from ssi_core.types import BadInput
+from ssi_core.types import BadInput, Report, Task
 
 if TYPE_CHECKING:
     from ssi_core.models.base import FittedModel
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 def row_code(*rows: Row) -> str:
     """Return the digest of the code that rows are trained and measured by."""
     kinds = {kind for row in rows for kind in row.ranker().kinds()}
-    return digest_of(evaluate, pooled, *kinds)
+    return digest_of(evaluate, pooled, two_folds, *kinds)
 
 
 def run_row(
@@ -115,9 +116,16 @@ def run_row(
                     else:
                         tracking.log_fold(run.run_id, number + 1, Path(directory))
                 post(name, None, "measuring")
-                reports.append(evaluate(fitted, fold, side="test", threads=threads))
+                reports.append(_measured(fitted, fold, declared.two_folds, threads))
             run.report(pooled(reports))
     return str(run.run_id)
+
+
+def _measured(fitted: FittedModel, task: Task, chosen_by: str | None, threads: int) -> Report:
+    if chosen_by is None:
+        return evaluate(fitted, task, side="test", threads=threads)
+    variants = fitted.model.variants(fitted)
+    return two_folds(variants, task, chosen_by, side="test", threads=threads)
 
 
 def _say_how(run: str, attempt: checkpoints.Attempt) -> None:

@@ -184,13 +184,14 @@ class Pairs:
         1 where nothing else is known. A grade is a level of relevance above 0, at most 4: the gain
         of a document is ``2^grade - 1``.
     not_relevant : int32 (m, 2)
-        Pairs that were judged and are not relevant: candidates like any other, and grade 0 in
-        qrels.
+        Pairs that were judged and are not relevant: candidates, and grade 0 in qrels.
     shown : Judged
         Documents beside which others were clicked. On a side to measure, a list for each event. In
         training, what d- may be drawn from: with weights "clicks" what was not clicked, as often as
         this happened; with "shown" all, as often as they were shown; with "relevance" all, each
         once.
+    listed : bool
+        A query ranks the documents that were judged for it, and no others.
     weighing : Weights
         What the weights are. "clicks": sums of clicks; "relevance": estimates of the pairs'
         relevance; "shown": relevance times showings. Documents come out in the order of ``weight /
@@ -202,6 +203,7 @@ class Pairs:
     grade: Float32
     not_relevant: Int32 = field(default_factory=lambda: np.empty((0, 2), np.int32))
     shown: Judged = field(default_factory=Judged)
+    listed: bool = False
     weighing: Weights = "clicks"
 
     def __len__(self) -> int:

@@ -124,7 +124,7 @@ def write_relation(building: Building, judgements: pl.DataFrame) -> None:
     beyond 4, its part of the highest.
     """
     scale = judgements["grade"].cast(pl.Float32).unique().sort().to_list()
-    factor = min(1.0, HIGHEST / max(scale, default=HIGHEST))
+    factor = HIGHEST / max(HIGHEST, *scale)
     building.counts["gains"] = {_shortest(grade): grade * factor for grade in scale}
     further = {**collection.JUDGED, **(collection.GIVEN if "side" in judgements.columns else {})}
     with collection.relation_writer(building.path, collection.JUDGEMENT, further) as writer:

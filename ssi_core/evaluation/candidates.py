@@ -47,7 +47,8 @@ class Lists:
 class Candidates:
     """Candidates and relevant documents of n queries.
 
-    A query's candidates are the common columns without its excluded ones, and its relevant ones.
+    A query's candidates are the common columns without its excluded ones, and its relevant ones; or
+    those of a list of its own.
 
     Attributes
     ----------
@@ -63,6 +64,8 @@ class Candidates:
         Columns that are relevant to a query, ascending.
     grade : float32
         Aligned to ``relevant.items``.
+    listed : Lists or None
+        Columns that are the candidates of a query, ascending; None: the common ones.
     """
 
     queries: Int32
@@ -71,10 +74,27 @@ class Candidates:
     excluded: Lists
     relevant: Lists
     grade: Float32
+    listed: Lists | None = None
+
+    def excluded_of(self, first: int, last: int) -> Lists:
+        """Return the columns that are no candidates of the queries ``first:last``.
+
+        Where queries have lists of their own, these are all the others: a number for each query
+        and column at most.
+        """
+        if self.listed is None:
+            return self.excluded.part(first, last)
+        part = self.listed.part(first, last)
+        others = np.ones((len(part), len(self.documents)), np.bool_)
+        others[np.repeat(np.arange(len(part)), part.lengths), part.items] = False
+        start = np.concatenate([[0], np.cumsum(others.sum(axis=1))])
+        return Lists(start, np.nonzero(others)[1].astype(np.int32))
 
 
 def described(task: Task, side: Side) -> str:
     """Say which documents a query of a side is ranked over, less those that are excluded for it."""
+    if getattr(task, side).listed:
+        return "the documents that were judged for the query"
     pool, documents = _pool(task, side), f"{len(task.documents):,} documents"
     if pool is None:
         return f"all {documents}"
@@ -89,9 +109,10 @@ def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candid
     """Fix the queries of a side and what each is ranked over.
 
     Candidates are all documents (with a pool of the side: the pool, and the query's own relevant
-    documents), without those that the task excludes for the query, and without the query's pairs
-    of training; on the test side also without those of validation. A relevant pair that the task
-    excludes does not count. On the training side the training pairs are the relevant ones.
+    documents; of a listed side: the documents that were judged for the query), without those that
+    the task excludes for the query, and without the query's pairs of training; on the test side
+    also without those of validation. A relevant pair that the task excludes does not count. On the
+    training side the training pairs are the relevant ones.
 
     Parameters
     ----------
@@ -130,6 +151,8 @@ def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candid
     excluded = excluded[_contains(chosen, excluded // width)]
     excluded = excluded[~_contains(relevant, excluded)]
 
+    if pairs.listed:
+        return _of_lists(pairs, chosen, relevant, pairs.grade[kept], excluded, width)
     pool = _pool(task, side)
     if pool is None:
         documents = np.arange(width, dtype=np.int32)
@@ -148,6 +171,25 @@ def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candid
     )
 
 
+def _of_lists(
+    pairs: Pairs, chosen: Int64, relevant: Int64, grade: Float32, excluded: Int64, width: int
+) -> Candidates:
+    """Return the candidates where a query ranks what was judged for it; pairs are keys."""
+    judged = np.union1d(relevant, _keys(pairs.not_relevant, width))
+    judged = judged[_contains(chosen, judged // width) & ~_contains(excluded, judged)]
+    documents = np.unique(judged % width)
+    nothing = np.zeros(0, np.int64)
+    return Candidates(
+        chosen.astype(np.int32),
+        documents.astype(np.int32),
+        nothing.astype(np.int32),
+        _lists(nothing, chosen, documents, width),
+        _lists(relevant, chosen, documents, width),
+        grade,
+        _lists(judged, chosen, documents, width),
+    )
+
+
 def draw_tuples(task: Task, side: Side, tuples: int, seed: int) -> tuple[Int32, Int32, Int32]:
     """Draw (query, relevant, irrelevant candidate), as rows of the task.
 
@@ -157,8 +199,12 @@ def draw_tuples(task: Task, side: Side, tuples: int, seed: int) -> tuple[Int32, 
 
     Returns
     -------
-    query, relevant, irrelevant : int32 (tuples,), sorted by query; empty when no query has both
+    query, relevant, irrelevant : int32 (tuples,), sorted by query; empty when no query has both,
+        and where queries rank lists of their own
     """
+    if getattr(task, side).listed:
+        nothing = np.zeros(0, np.int32)
+        return nothing, nothing, nothing
     whole = candidates(task, side, None, seed)
     common = np.setdiff1d(np.arange(len(whole.documents)), whole.outside)
     forbidden = _forbidden(whole, common)

@@ -24,6 +24,8 @@ TITLES = {
     "mrr": "MRR",
     "p_at_1": "P@1",
     "p_at_10": "P@10",
+    "ndcg_at_1": "nDCG@1",
+    "ndcg_at_3": "nDCG@3",
     "ndcg_at_10": "nDCG@10",
     "hubness": "hubness",
     "popular_at_10": "popular@10",

@@ -68,7 +68,7 @@ def rank(
     for first, last in blocks(len(chosen.queries), len(chosen.documents)):
         relevant = chosen.relevant.part(first, last)
         span = slice(chosen.relevant.start[first], chosen.relevant.start[last])
-        excluded = chosen.excluded.part(first, last)
+        excluded = chosen.excluded_of(first, last)
         scores = score(first, last)
         parts.append(count(scores, chosen.outside, excluded, relevant, chosen.grade[span]))
         if look is not None:
@@ -163,8 +163,7 @@ class Validator:
 
     def rank_loss_of(self, scores: Float32) -> float:
         """Return the mean rank loss of what `scores` gave, or of a sum of such."""
-        chosen = self._chosen
-        ranks = count(scores.copy(), chosen.outside, chosen.excluded, chosen.relevant, chosen.grade)
+        ranks = rank(lambda first, last: scores[first:last].copy(), self._chosen)
         return float(rank_loss(ranks).mean())
 
     def measures(self, fitted: Fitted) -> dict[str, float]:

@@ -146,6 +146,8 @@ MEASURES: Mapping[str, Callable[[Ranks], Float64]] = {
     "mrr": reciprocal_rank,
     "p_at_1": lambda ranks: precision_at(ranks, 1),
     "p_at_10": lambda ranks: precision_at(ranks, 10),
+    "ndcg_at_1": lambda ranks: ndcg_at(ranks, 1),
+    "ndcg_at_3": lambda ranks: ndcg_at(ranks, 3),
     "ndcg_at_10": lambda ranks: ndcg_at(ranks, 10),
 }
 

@@ -43,6 +43,9 @@ def ranking_memory(
     q = min(queries, len(pairs[side]), m[0])
     pool = task.pool if side == "test" else task.valid_pool
     candidates = m[1] if pool is None else min(m[1], len(pool) + len(pairs[side]))
+    if getattr(task, side).listed:
+        judged = len(pairs[side]) + len(getattr(task, side).not_relevant)
+        candidates = min(m[1], judged)
     embedded = min(m[1], candidates + further)
     share = embedded / max(1, m[1])
     scores = min(block, 4 * q * candidates)

@@ -173,7 +173,7 @@ def _rankings(
 ) -> Iterator[tuple[Int64, Float32]]:
     """Columns and scores of the candidates of each query, in the order of the protocol."""
     part = slice(chosen.relevant.start[first], chosen.relevant.start[last])
-    excluded, relevant = chosen.excluded.part(first, last), chosen.relevant.part(first, last)
+    excluded, relevant = chosen.excluded_of(first, last), chosen.relevant.part(first, last)
     # The count leaves -inf where a column is no candidate.
     count(scores, chosen.outside, excluded, relevant, chosen.grade[part])
     for row in scores:

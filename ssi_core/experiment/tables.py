@@ -25,9 +25,9 @@ class Published:
 
     Attributes
     ----------
-    rank_loss, map, mrr, p_at_1, p_at_10, ndcg_at_10 : float
+    rank_loss, map, mrr, p_at_1, p_at_10, ndcg_at_1, ndcg_at_3, ndcg_at_10 : float
         Values of the measures.
-    map_se, mrr_se, p_at_1_se, p_at_10_se, ndcg_at_10_se : float
+    map_se, mrr_se, p_at_1_se, p_at_10_se, ndcg_at_1_se, ndcg_at_3_se, ndcg_at_10_se : float
         Their standard errors.
     parameters : str
         Settings that the paper gives for the row.
@@ -44,6 +44,10 @@ class Published:
     p_at_1_se: float | None = None
     p_at_10: float | None = None
     p_at_10_se: float | None = None
+    ndcg_at_1: float | None = None
+    ndcg_at_1_se: float | None = None
+    ndcg_at_3: float | None = None
+    ndcg_at_3_se: float | None = None
     ndcg_at_10: float | None = None
     ndcg_at_10_se: float | None = None
     parameters: str | None = None
@@ -188,6 +192,9 @@ class Table:
         by default the best row and the baseline.
     printed : tuple of PrintedRow
         Rows that only the paper has.
+    two_folds : str
+        Measure by which weights that need no training, such as those of a mixture, are chosen on
+        one half of the test queries for the other; empty: they are chosen in training.
     """
 
     name: str
@@ -202,6 +209,7 @@ class Table:
     measures: Annotated[tuple[str, ...], Field(min_length=1)] = ("rank_loss", "map", "p_at_10")
     scatter: tuple[tuple[str, str], ...] = ()
     printed: tuple[PrintedRow, ...] = ()
+    two_folds: str | None = None
 
     def row(self, label: str) -> Row:
         """Return the row of a label; `BadInput` names the rows there are."""
@@ -269,7 +277,7 @@ class Table:
     def to_dict(self) -> dict[str, Any]:
         """Return what TOML would hold, with defaults written out; `parse_table` reads it back."""
         written = {
-            **_written(self, "name", "title", "baseline", "seeds", "source", "note"),
+            **_written(self, "name", "title", "baseline", "seeds", "source", "note", "two_folds"),
             "tasks": {name: _written_task(spec) for name, spec in self.tasks.items()},
             "rows": [_written_row(row) for row in self.rows],
         }

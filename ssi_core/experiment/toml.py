@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ssi_core import files
-from ssi_core.evaluation.measures import OF_ALL_QUERIES
+from ssi_core.evaluation.measures import MEASURES, OF_ALL_QUERIES
 from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.experiment.claimed import read_claims, without
 from ssi_core.experiment.names import check_name
@@ -208,6 +208,8 @@ def _check(table: Table, where: str) -> None:
     for measure in table.measures:
         if measure not in (known := (*PER_QUERY, *OF_ALL_QUERIES)):
             raise BadInput(f"{where}: measures: no measure {instead(measure, known)}")
+    if table.two_folds is not None and table.two_folds not in MEASURES:
+        raise BadInput(f"{where}: two_folds: no measure {instead(table.two_folds, MEASURES)}")
     every = [*labels, *(row.label for row in table.printed)]
     for label in (row.label for row in table.printed):
         if every.count(label) > 1 or not label.strip():

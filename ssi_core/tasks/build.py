@@ -118,6 +118,11 @@ def _quiet(fraction: float, message: str) -> None:
 
 
 def _require_relation(collection: Collection, spec: TaskSpec) -> None:
+    if spec.tests_judged and kinds.JUDGEMENT not in collection.relevant:
+        raise BadInput(
+            f"{collection.path}: it has no judgements to test by. Take what is clicked as the test "
+            "(--ranked pool), or ingest the log with judgements."
+        )
     if spec.relevant not in (*collection.relevant, kinds.SELF):
         names = ", ".join(map(repr, collection.relevant)) or "no relation"
         raise BadInput(

@@ -5,6 +5,9 @@ by a keyed hash of both ends (``pairs``: no pair is on two sides), by a keyed ha
 where the log knows none, of the session (``users``: what others click in training is clicked
 again in testing), or by time.
 
+Where judgements are the test (``ranked`` "judged"), no side is the test's by a hash: what would be
+there is trained on, and what is clicked in documents that were judged is not.
+
 Where it is known what was shown, the task has slates. With the split ``pairs`` what was clicked in
 training, or for the test in validation, is taken off the others' slates: it is known to be liked.
 Otherwise nothing is taken off.
@@ -25,11 +28,12 @@ from ssi_core.collection import INGEST, Collection
 from ssi_core.tasks.click_sides import with_sides, with_sides_of
 from ssi_core.tasks.exposure import WEIGHTS, count_exposure
 from ssi_core.tasks.frozen import excluded_pairs
+from ssi_core.tasks.judged import read_judgements, write_test_lists
 from ssi_core.tasks.layout import PAIRS
-from ssi_core.tasks.making import Making, Reading
+from ssi_core.tasks.making import Making, Mask, Reading
 from ssi_core.tasks.queries import write_exclude
 from ssi_core.tasks.slates import write_exposed, write_pairs_of, write_shown, write_slates
-from ssi_core.tasks.split import NO_SIDE, SIDES, TEST
+from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN
 from ssi_core.types import BadInput, Int32, Weights
 
 _OF_PAIRS = ("passed", "grade")
@@ -65,6 +69,9 @@ class _Events:
         self.making, self.spec, self.path = making, making.spec, making.path
         self.where = making.collection.path
         self.weights = weights_of(making.collection)
+        self.judged: pl.Series | None = None
+        if self.spec.tests_judged:
+            self.judged = read_judgements(making.collection)["target"].unique()
         if self.spec.vocabularies == "two" and making.same:
             raise BadInput(
                 f"{self.where}: what is clicked are the pages themselves. Take one vocabulary."
@@ -73,18 +80,22 @@ class _Events:
     def write(self) -> Reading:
         """Number the rows, give them sides, and write what follows from them."""
         making, reading = self.making, Reading.of_all(self.making)
-        rows = self._numbered()
+        rows = self._unjudged(self._numbered())
         goals = None
         if self.spec.queries == "goals":
             rows, goals = self._with_goals(rows)
         queries = len(making.queries) if goals is None else len(goals)
         rows = with_sides(rows, self.spec.division, self.spec.split_seed, self.where)
+        rows = self._before_test(rows)
         exposure = self._count_exposure(rows)
         rows = self._without_frozen(rows)
         exposure = None if exposure is None else self._bar_frozen(exposure)
         making.write_pools()
         looked = exposure if self.weights == "relevance" else None
         counts = write_pairs_of(self.path / PAIRS, rows, looked)
+        if self.judged is not None:
+            counts |= write_test_lists(making)
+            reading = replace(reading, queries=self._trained(rows))
         missing = [name for name, n in counts.items() if n == 0]
         if missing:
             raise BadInput(
@@ -131,6 +142,28 @@ class _Events:
             *_OF_PAIRS, query_id="query", document_id="document", query="q", user=user,
         )  # fmt: skip
 
+    def _unjudged(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Leave out the rows of documents that were judged for the test."""
+        if self.judged is None:
+            return rows
+        kept = rows.join(self.judged.to_frame("document_id"), on="document_id", how="anti")
+        clicked = (part.filter("clicked").select("q", "d").n_unique() for part in (rows, kept))
+        self.making.skipped["pairs_of_judged_documents"] = next(clicked) - next(clicked)
+        return kept
+
+    def _before_test(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Give training the rows of the test, where judgements are the test."""
+        if self.judged is None:
+            return rows
+        train = pl.lit(TRAIN, pl.Int8)
+        return rows.with_columns(side=pl.when(side=TEST).then(train).otherwise("side"))
+
+    def _trained(self, rows: pl.DataFrame) -> Mask:
+        """Return which queries are of training, whose words count."""
+        trained = np.zeros(len(self.making.queries), np.bool_)
+        trained[rows.filter(pl.col("side") == TRAIN)["q"].to_numpy()] = True
+        return trained
+
     def _numbers(self, side: str, name: str, row: str) -> pl.DataFrame:
         """Return the row of each text of a side by its id."""
         ids = getattr(self.making, side)["id"]
@@ -142,8 +175,9 @@ class _Events:
             return None
 
         def prepare(impressions: pl.DataFrame) -> pl.DataFrame:
-            others = self._with_numbers(impressions)
-            return with_sides_of(others, rows, self.spec.division, self.spec.split_seed, self.where)
+            others = self._unjudged(self._with_numbers(impressions))
+            how = (self.spec.division, self.spec.split_seed, self.where)
+            return self._before_test(with_sides_of(others, rows, *how))
 
         return count_exposure(self.where, rows, prepare)
 

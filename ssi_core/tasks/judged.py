@@ -23,8 +23,9 @@ from ssi_core import files, store
 from ssi_core.collection import INGEST, JUDGEMENT, Collection, relation_at
 from ssi_core.tasks.layout import PAIRS
 from ssi_core.tasks.making import Making
+from ssi_core.tasks.pairs import write_side
 from ssi_core.tasks.queries import load_queries, write_exclude, write_queries
-from ssi_core.tasks.split import VALID, hash_titles, side_of_documents
+from ssi_core.tasks.split import SIDES, TEST, VALID, hash_titles, side_of_documents
 from ssi_core.tasks.unseen import Raw, both_sides
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Fitted, Float32, Int32, Pairs, Task, Texts
@@ -114,26 +115,16 @@ def write_judged(making: Making, view: TextView) -> dict[str, Any]:
     """
     spec, path, where = making.spec, making.path, making.collection.path
     documents = making.documents
-    judgements = read_judgements(making.collection)
-    relevant = judgements.filter(pl.col("grade") > 0)
-    judgements = judgements.join(relevant, on="source", how="semi")
+    judgements, relevant = _with_relevant(making.collection)
     queries = files.read_strings(making.collection.parts("queries"), "id", "text", remedy=INGEST)
     judged_queries = queries.join(judgements, left_on="id", right_on="source", how="semi")
-    numbered = judgements.join(
-        judged_queries.with_row_index("q"), left_on="source", right_on="id"
-    ).join(documents.with_row_index("d"), left_on="target", right_on="id")
-    if len(numbered) != len(judgements):
-        raise BadInput(
-            f"{where}: {len(judgements) - len(numbered)} judgements have no query or document, or "
-            "one that is there twice. Ingest the collection again."
-        )
+    numbered = _numbered(judgements, judged_queries, documents, where)
     given = spec.split == "given"
     if not given and len(judged_queries) < FOLDS:
         raise BadInput(
             f"{where}: {len(judged_queries)} of its queries are judged, and {FOLDS} folds need as "
             "many."
         )
-    numbered = numbered.sort("q", "d")
     rows = numbered.select("q", "d").to_numpy().astype(np.int32)
     (path / PAIRS).mkdir()
     np.save(path / PAIRS / _PAIRS, rows)
@@ -220,15 +211,65 @@ def _pairs(rows: Int32, grades: Float32) -> Pairs:
     return replace(Pairs(rows, ones, grades).take(relevant), not_relevant=rows[~relevant])
 
 
+def write_test_lists(making: Making) -> dict[str, int]:
+    """Write the judgements of a click log as its test; return how many pairs are relevant.
+
+    Queries without a relevant document are left out and counted.
+
+    Raises
+    ------
+    BadInput
+        The collection has no judgements, or none that says that a document is relevant.
+    """
+    where = making.collection.path
+    judgements, relevant = _with_relevant(making.collection)
+    if relevant.is_empty():
+        raise BadInput(f"{where}: no judgement says that a document is relevant. {INGEST}")
+    numbered = _numbered(judgements, making.queries, making.documents, where)
+    rows = numbered.select("q", "d").to_numpy().astype(np.int32)
+    pairs = _pairs(rows, numbered["grade"].to_numpy())
+    write_side(making.path, SIDES[TEST], pairs)
+    making.counts["judged"] = {
+        "queries": relevant["source"].n_unique(),
+        "judgements": len(judgements),
+        "relevant": len(relevant),
+    }
+    return {SIDES[TEST]: len(pairs)}
+
+
+def _with_relevant(collection: Collection) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Read the judgements of queries with a relevant document, and those of such documents."""
+    judgements = read_judgements(collection)
+    relevant = judgements.filter(pl.col("grade") > 0)
+    return judgements.join(relevant, on="source", how="semi"), relevant
+
+
+def _numbered(
+    judgements: pl.DataFrame, queries: pl.DataFrame, documents: pl.DataFrame, where: Path
+) -> pl.DataFrame:
+    """Add the rows ``q`` and ``d`` of both ends, and sort by them."""
+    numbered = judgements.join(
+        queries.select("id").with_row_index("q"), left_on="source", right_on="id"
+    ).join(documents.select("id").with_row_index("d"), left_on="target", right_on="id")
+    if len(numbered) != len(judgements):
+        raise BadInput(
+            f"{where}: {len(judgements) - len(numbered)} judgements have no query or document, or "
+            "one that is there twice. Ingest the collection again."
+        )
+    return numbered.sort("q", "d")
+
+
 def is_judged(path: Path) -> bool:
     """Tell whether a task has judged queries."""
     return (path / PAIRS / _FOLDS).exists()
 
 
-def open_judged(task: Task, path: Path, seed: int, *, given: bool = False) -> Task:
+def open_judged(
+    task: Task, path: Path, seed: int, *, given: bool = False, listed: bool = False
+) -> Task:
     """Complete an opened task with its pairs: the first fold, all ``folds``, and ``titles``.
 
-    With ``given`` sides there are no folds.
+    With ``given`` sides there are no folds. ``listed``: see `types.Pairs`.
     """
     place = path / PAIRS
     rows, grades, fold = (store.load_array(place / n) for n in (_PAIRS, _GRADES, _FOLDS))
@@ -237,7 +278,7 @@ def open_judged(task: Task, path: Path, seed: int, *, given: bool = False) -> Ta
         of_pairs = fold[rows[:, 0]]
 
     def pairs(mask: NDArray[np.bool_]) -> Pairs:
-        return _pairs(rows[mask], grades[mask])
+        return replace(_pairs(rows[mask], grades[mask]), listed=listed)
 
     def sides(test: int) -> Task:
         valid = (test + 1) % FOLDS

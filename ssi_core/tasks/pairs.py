@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,8 @@ from ssi_core import files, store
 from ssi_core.tasks.layout import PAIRS, SHOWN
 from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_rows
 from ssi_core.types import BadInput, Float32, Int32, Int64, Judged, Pairs, Weights
+
+_NOT_RELEVANT = "not_relevant"
 
 
 def link_rows(parts: Iterable[pl.DataFrame], ids: pl.Series, where: Path) -> Int32:
@@ -87,12 +89,27 @@ def write_pairs(directory: Path, rows: Int32, sides: Sides) -> dict[str, int]:
     return {name: int(np.count_nonzero(sides == side)) for side, name in enumerate(SIDES)}
 
 
+def write_side(path: Path, side: str, pairs: Pairs) -> None:
+    """Write the pairs of a judged side over those that are there."""
+    place = path / PAIRS
+    np.save(place / f"{side}.npy", pairs.rows)
+    for name in ("weight", "grade", _NOT_RELEVANT):
+        np.save(place / f"{side}_{name}.npy", getattr(pairs, name))
+
+
 def load_pairs(path: Path, side: str, weighing: Weights = "clicks") -> Pairs:
-    """Load a side of a task directory: its pairs, and what was shown there."""
+    """Load a side of a task directory: its pairs, and what was shown there.
+
+    A side that knows what is not relevant is one of judged lists.
+    """
     place = path / PAIRS
     rows = store.load_array(place / f"{side}.npy")
     weight, grade = (_of_pairs(place / f"{side}_{name}.npy", rows) for name in ("weight", "grade"))
-    return Pairs(rows, weight, grade, shown=load_lists(path / SHOWN / side), weighing=weighing)
+    pairs = Pairs(rows, weight, grade, shown=load_lists(path / SHOWN / side), weighing=weighing)
+    judged = place / f"{side}_{_NOT_RELEVANT}.npy"
+    if not judged.exists():
+        return pairs
+    return replace(pairs, not_relevant=store.load_array(judged), listed=True)
 
 
 def _of_pairs(place: Path, rows: Int32) -> Float32:

@@ -26,9 +26,7 @@ def check_sizes(task: Task, where: Path) -> None:
                 )
     sizes = (len(task.queries), len(task.documents))
     for name, pairs in (("train", task.train), ("valid", task.valid), ("test", task.test)):
-        ends = pairs.rows
-        fits = ends.ndim == 2 and ends.shape[1] == 2 and ends.dtype == np.int32
-        if not fits or (len(ends) and (ends.min() < 0 or np.any(ends.max(axis=0) >= sizes))):
+        if not (_of_both(pairs.rows, sizes) and _of_both(pairs.not_relevant, sizes)):
             raise BadInput(
                 f"{where}: the pairs {name!r} are not of {sizes[0]} queries and {sizes[1]} "
                 f"documents. {files.MAKE_AGAIN}"
@@ -38,6 +36,12 @@ def check_sizes(task: Task, where: Path) -> None:
                 f"{where}: what was shown ({name}) is not of {sizes[0]} queries and {sizes[1]} "
                 f"documents. {files.MAKE_AGAIN}"
             )
+
+
+def _of_both(rows: Int32, sizes: tuple[int, int]) -> bool:
+    """Tell whether pairs are rows of so many queries and documents."""
+    fits = rows.ndim == 2 and rows.shape[1] == 2 and rows.dtype == np.int32
+    return fits and (not len(rows) or bool(rows.min() >= 0 and np.all(rows.max(axis=0) < sizes)))
 
 
 def _fit(lists: Judged, queries: int, documents: int) -> bool:

@@ -31,6 +31,7 @@ DRAWN = 10_000
 """Candidates that the paper draws of a large corpus."""
 
 _WORDS_OF, _TITLES = "words:", "titles"
+_JUDGED = "judged"
 _QUERIES = {
     LINK: ("documents", f"{_WORDS_OF}N"),
     TRANSLATION: ("queries",),
@@ -126,6 +127,13 @@ class TaskSpec(BaseModel):
         "so that models of the two splits answer the same queries",
     )
 
+    ranked: Literal["pool", "judged"] = Field(
+        default="pool",
+        description="Documents that a query of the test ranks: pool; or those that were judged for "
+        "it (judged). Of a click log with judgements, the judged queries are then the test, and "
+        "what is clicked in documents that were judged is not trained on",
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _filled(cls, values: Any) -> Any:
@@ -172,6 +180,10 @@ class TaskSpec(BaseModel):
             )
         if self.queries == "goals" and self.vocabularies == "two":
             raise ValueError("queries='goals': expected vocabularies='one'")
+        if self.ranked == _JUDGED and self.relevant not in (CLICK, JUDGEMENT):
+            raise ValueError("ranked='judged': expected relevant='click' or 'judgement'")
+        if self.ranked == _JUDGED and self.queries == "goals":
+            raise ValueError("ranked='judged': expected queries='queries'")
         if self.hashings and self.relevant != LINK:
             raise ValueError(f"views: with relevant={self.relevant!r} none is hashed")
         if self.rewritings and not self.across:
@@ -187,6 +199,11 @@ class TaskSpec(BaseModel):
         """Words of a query that is drawn from a document; None: queries are other texts."""
         drawn = self.queries.startswith(_WORDS_OF)
         return int(self.queries.removeprefix(_WORDS_OF)) if drawn else None
+
+    @property
+    def tests_judged(self) -> bool:
+        """Tell whether clicks are trained on and judgements are the test."""
+        return self.ranked == _JUDGED and self.relevant == CLICK
 
     @property
     def across(self) -> bool:

@@ -46,6 +46,7 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
         names = [str(name) for name in artefact.configuration["views"] if parse_view(name)]
         given = artefact.configuration["split"] == "given"
         weights = artefact.configuration.get("weights", "clicks")
+        listed = artefact.configuration["ranked"] == "judged"
         split_seed = int(artefact.configuration["split_seed"])
     judged = is_judged(path)
     documents = Texts(
@@ -74,7 +75,7 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
         path=path,
     )
     if judged:
-        task = open_judged(task, path, split_seed, given=given)
+        task = open_judged(task, path, split_seed, given=given, listed=listed)
     if (path / MONOLINGUAL).exists():
         task = open_translations(task, path)
     for one in (task, *task.auxiliary.values()):

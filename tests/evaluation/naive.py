@@ -17,8 +17,12 @@ def protocol(task, side):
             relevant.setdefault(q, {})[d] = grade
     pool = task.pool if side == "test" else task.valid_pool
     common = range(len(task.documents)) if pool is None else pool.tolist()
+    judged = {}
+    for q, d in pairs.not_relevant.tolist():
+        judged.setdefault(q, []).append(d)
+    ranked = {q: judged.get(q, []) if pairs.listed else common for q in relevant}
     return {
-        q: (own, [d for d in common if d not in own and (q, d) not in excluded])
+        q: (own, [d for d in ranked[q] if d not in own and (q, d) not in excluded])
         for q, own in relevant.items()
     }
 
@@ -31,9 +35,11 @@ def measures(score, grades, irrelevant):
     hits = [d in grades for d in order]
     precisions = [sum(hits[: k + 1]) / (k + 1) for k, hit in enumerate(hits) if hit]
 
-    def gain(ranking):
-        top = enumerate(ranking[:10], 1)
+    def gain(ranking, last):
+        top = enumerate(ranking[:last], 1)
         return sum((2 ** grades.get(d, 0) - 1) / math.log2(1 + k) for k, d in top)
+
+    best = sorted(grades, key=lambda d: -grades[d])
 
     return {
         "rank_loss": wrong / len(pairs) if pairs else 0.0,
@@ -41,5 +47,5 @@ def measures(score, grades, irrelevant):
         "mrr": 1 / (1 + hits.index(True)),
         "p_at_1": float(hits[0]),
         "p_at_10": sum(hits[:10]) / 10,
-        "ndcg_at_10": gain(order) / gain(sorted(grades, key=lambda d: -grades[d])),
+        **{f"ndcg_at_{k}": gain(order, k) / gain(best, k) for k in (1, 3, 10)},
     }

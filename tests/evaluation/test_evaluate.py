@@ -26,9 +26,10 @@ from tests.evaluation.toy import Lookup, csr, random_task, texts
     side=st.sampled_from(["valid", "test"]),
     pool=st.sampled_from([None, 0, 7]),
     dense=st.booleans(),
+    listed=st.booleans(),
 )
-def test_measures_equal_those_of_the_definitions(seed, side, pool, dense):
-    task = random_task(np.random.default_rng(seed), pool=pool)
+def test_measures_equal_those_of_the_definitions(seed, side, pool, dense, listed):
+    task = random_task(np.random.default_rng(seed), pool=pool, listed=listed)
     scores = task.queries.matrix("counts").toarray()
     expected = {
         q: naive.measures(scores[q], *lists) for q, lists in naive.protocol(task, side).items()
@@ -50,6 +51,22 @@ def test_blocks_and_threads_change_nothing(monkeypatch):
     assert whole.per_query.equals(parts.per_query)
     assert whole.means == parts.means
     assert whole.errors == parts.errors
+
+
+def test_a_judged_list_is_all_that_a_query_ranks():
+    """Blocks and the sum of two models' scores find the same; a constant model is no oracle."""
+    task = random_task(np.random.default_rng(1), queries=40, documents=60, listed=True)
+    report = evaluate(Lookup(), task)
+    assert "rank_loss_tuples" not in report.means
+    assert report.candidates == "the documents that were judged for the query"
+    validator = Validator(task, "test")
+    assert validator.rank_loss(Lookup()) == pytest.approx(report.means["rank_loss"])
+    scores = validator.scores(Lookup())
+    assert validator.rank_loss_of(scores) == pytest.approx(report.means["rank_loss"])
+    alike = dataclasses.replace(task, queries=texts(csr(np.ones((40, 60))), "a query"))
+    constant = evaluate(Lookup(), alike)
+    assert 0.4 < constant.means["rank_loss"] <= 0.5
+    assert constant.means["ndcg_at_3"] < 0.9
 
 
 def test_queries_are_drawn_once_whatever_the_model():

@@ -35,13 +35,14 @@ def test_another_tool_finds_the_same_gain_of_grades(tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("pool", [None, 60])
-def test_another_tool_finds_the_same_measures_in_spite_of_ties(tmp_path, seed, pool):
-    task = random_task(np.random.default_rng(seed), queries=30, documents=90, pool=pool, levels=3)
+@pytest.mark.parametrize(("pool", "listed"), [(None, False), (60, False), (None, True)])
+def test_another_tool_finds_the_same_measures_in_spite_of_ties(tmp_path, seed, pool, listed):
+    size = {"queries": 30, "documents": 90, "levels": 3}
+    task = random_task(np.random.default_rng(seed), pool=pool, listed=listed, **size)
     task.test.grade[:] = 1
     report = evaluate(Lookup(), task, queries=20, tuples=0)
     qrels, run = read(write_trec(Lookup(), task, tmp_path, queries=20))
-    theirs = {**THEIRS, "ndcg_at_10": nDCG @ 10}
+    theirs = {**THEIRS, **{f"ndcg_at_{k}": nDCG @ k for k in (1, 3, 10)}}
     found = {
         (m.query_id, m.measure): m.value
         for m in ir_measures.iter_calc(list(theirs.values()), qrels, run)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
+from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
-from ssi_core.models.bounds import Mixed
+from ssi_core.models.bounds import Count, Mixed, Values
 from ssi_core.types import Float64, Task, TextMatrix, Texts, Vectors, View
 
 
@@ -28,20 +30,35 @@ class LanguageModel(Model):
 
     Parameters
     ----------
-    background : float
-        Weight of the collection, between 0 and 1; long queries need more of it.
+    background : list of float
+        Weights of the collection to choose from, between 0 and 1; long queries need more of it. The
+        one with the lowest rank loss on validation is taken; a single one as it is.
+    validation_queries : int
+        Queries of the rank loss on validation.
     """
 
     name: ClassVar[str] = "language_model"
-    background: Mixed = 0.5
+    background: Values[Mixed] = (0.5,)
+    validation_queries: Count = 500
 
     def views(self) -> set[str]:
         """Counts."""
         return {"counts"}
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
-        """Count the words of the task's documents."""
-        return fitted(self, task, {"share": shares(task.documents.matrix("counts"))})
+        """Count the words of the task's documents, and choose the weight of the collection."""
+        share = {"share": shares(task.documents.matrix("counts"))}
+        variants = list(self.variants(fitted(self, task, share)))
+        if len(variants) == 1:
+            return variants[0]
+        judge = Validator(task, "valid", self.validation_queries, threads=course.threads)
+        return min(variants, key=judge.rank_loss)
+
+    def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:
+        """Yield the model with each weight of the collection."""
+        for weight in self.background:
+            arrays = {**fitted.arrays, "background": np.array([weight])}
+            yield replace(fitted, arrays=arrays, facts={"background": weight})
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Counts of the query; logarithms of the document."""
@@ -50,7 +67,8 @@ class LanguageModel(Model):
             return Vectors(counts, None)
         length = np.asarray(counts.sum(axis=1), np.float64)
         lengths = np.repeat(length, np.diff(counts.indptr))
-        odds = (1 - self.background) / self.background
+        background = fitted.arrays["background"][0]
+        odds = (1 - background) / background
         data = np.log1p(odds * counts.data / (lengths * fitted.arrays["share"][counts.indices]))
         return Vectors(
             sparse.csr_array(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.evaluate import Validator, validation_rank_loss
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.models import Bm25, LanguageModel, Lsi, LsiMixture, QueryExpansion, TfIdf
 from ssi_core.models.query_expansion import top_documents
@@ -63,15 +63,25 @@ def test_the_language_model_ranks_by_the_likelihood_of_the_query(task):
             for d in range(len(counts)):
                 p = 0.7 * counts[d, w] / counts[d].sum() + background
                 likelihood[q, d] += counts[q, w] * np.log(p)
-    fit = LanguageModel(background=0.3).fit(task, np.random.default_rng(0))
+    fit = LanguageModel(background=(0.3,)).fit(task, np.random.default_rng(0))
     np.testing.assert_allclose(
         all_scores(fit, task)[:5], likelihood - constant[:, None], rtol=1e-4, atol=1e-3
     )
 
 
+def test_the_language_model_takes_the_weight_that_validation_prefers(task):
+    weights = (0.05, 0.5, 0.95)
+    fit = LanguageModel(background=weights).fit(task, np.random.default_rng(0))
+    each = list(fit.model.variants(fit))
+    losses = [validation_rank_loss(one, task) for one in each]
+    assert fit.facts == {"background": weights[int(np.argmin(losses))]}
+    assert [one.facts["background"] for one in each] == list(weights)
+    assert validation_rank_loss(fit, task) == min(losses) < max(losses)
+
+
 def test_a_language_model_of_one_part_is_refused():
     with pytest.raises(ValueError, match=r"expected (more|less) than [01]"):
-        LanguageModel(background=1.0)
+        LanguageModel(background=(1.0,))
 
 
 def test_query_expansion_is_the_formula(task):

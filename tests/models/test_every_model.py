@@ -22,7 +22,7 @@ ROWS = {
     name: {f.name: SMALL[f.name] for f in dataclasses.fields(model) if f.name in SMALL}
     for name, model in MODELS.items()
 } | {
-    "language_model": {"background": 0.3},
+    "language_model": {"background": (0.3,)},
     "query_expansion": {"expansions": (2, 5), "betas": (0.3, 1.0)},
     "lsi": {"dimensions": (4, 8)},
     "lsi_mixture": {"dimensions": (4, 8), "alphas": (0.0, 0.5, 1.0), "tfidf_view": "sublinear"},

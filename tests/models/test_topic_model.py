@@ -53,7 +53,7 @@ def test_documents_are_ranked_by_the_likelihood_of_the_query(task, kind):
 
 def test_without_topics_it_is_the_language_model(task):
     ours = fit(task, background=(0.4,), unigram=(1.0,), passes=1)
-    other = LanguageModel(0.4).fit(task, np.random.default_rng(0))
+    other = LanguageModel((0.4,)).fit(task, np.random.default_rng(0))
     np.testing.assert_allclose(all_scores(ours, task), all_scores(other, task), rtol=1e-3)
 
 

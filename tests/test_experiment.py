@@ -203,6 +203,7 @@ def test_every_training_of_a_shipped_table_can_be_limited(name):
         ('words = "all"', 'words = "al"', "words='al': expected a whole number or 'all'"),
         ('words = "all"', 'wrods = "all"', r"tasks\.links\].* Did you mean 'words'\?"),
         ('title = "A', 'measures = ["mpa"]\ntitle = "A', r"no measure 'mpa'\. Did you mean 'map'"),
+        ('title = "A', 'two_folds = "mpa"\ntitle = "A', r"two_folds: no measure 'mpa'"),
         ('title = "A', 'measures = []\ntitle = "A', r"measures=\[\]: expected at least one"),
         (
             'words = "all"',

@@ -14,6 +14,7 @@ from flows.rows import run_row
 from ssi_core.command.verb import run as ssi
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.trec import write_trec
+from ssi_core.evaluation.two_folds import two_folds
 from ssi_core.experiment import parse_table
 from ssi_core.models import MODELS, load_model
 from ssi_core.models.tfidf import TfIdf
@@ -71,6 +72,23 @@ def test_a_row_on_folds_reports_every_query_once(tmp_path, capsys):
     assert tracking.client().get_run(run).data.params["candidates"] == "all 200 documents"
     logged = tracking.client().get_run(run).data.metrics
     assert logged["test/ndcg_at_10"] == pytest.approx(expected["ndcg_at_10"].mean())
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_weights_that_need_no_training_are_chosen_by_two_halves(tmp_path):
+    weights = (0.001, 0.5, 0.999)
+    table = TABLE.replace('words = "all"', 'words = "all"\nranked = "judged"')
+    table = table.replace("title =", 'two_folds = "ndcg_at_3"\ntitle =')
+    row = f'[[rows]]\nlabel = "UM"\nmodel = "language_model"\nbackground = {[*weights]}\n'
+    (tmp_path / "judged.toml").write_text(table + row)
+    corpus = write_collection(tmp_path / "corpus")
+    build_task(corpus, tmp_path / "task", words="all", relevant="judgement", ranked="judged")
+    run = run_row(str(tmp_path / "judged.toml"), "UM", tmp_path / "task", 0, "c")
+    frames = []
+    for fold in open_task(tmp_path / "task").folds:
+        fit = MODELS["language_model"](weights).fit(fold, np.random.default_rng(0))
+        frames.append(two_folds(fit.model.variants(fit), fold, "ndcg_at_3").per_query)
+    assert tracking.run_report(run).per_query.equals(pl.concat(frames).sort("query"))
 
 
 @pytest.mark.usefixtures("mlflow_root")

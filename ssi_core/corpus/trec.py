@@ -228,7 +228,7 @@ def read_qrels(path: Path) -> pl.DataFrame:
         columns = line.split()
         if not columns:
             continue
-        grade = _grade(columns[-1])
+        grade = read_grade(columns[-1])
         if len(columns) != 4 or grade is None:
             raise BadInput(
                 f"{path}: line {place} is {line.strip()[:60]!r}, expected a query, an iteration, a "
@@ -239,10 +239,10 @@ def read_qrels(path: Path) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _grade(text: str) -> float | None:
+def read_grade(text: str) -> float | None:
     """Return a finite number; None for what is none.
 
-    >>> _grade("0.5"), _grade("-1"), _grade("nan"), _grade("relevant")
+    >>> read_grade("0.5"), read_grade("-1"), read_grade("nan"), read_grade("relevant")
     (0.5, -1.0, None, None)
     """
     try:

@@ -27,6 +27,7 @@ SOURCES: dict[str, str] = {
     "wikispeedia-clicks": f"{_HERE}.published:WikispeediaClicks",
     "ubi": f"{_HERE}.ubi:Ubi",
     "farm-ads": f"{_HERE}.published:FarmAds",
+    "anchors": f"{_HERE}.query_logs:Anchors",
     "sample": f"{_HERE}.sample:Sample",
     "sample-mates": f"{_HERE}.sample:SampleMates",
     "sample-clicks": f"{_HERE}.sample:SampleClicks",

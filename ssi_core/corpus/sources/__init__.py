@@ -28,6 +28,8 @@ SOURCES: dict[str, str] = {
     "ubi": f"{_HERE}.ubi:Ubi",
     "farm-ads": f"{_HERE}.published:FarmAds",
     "anchors": f"{_HERE}.query_logs:Anchors",
+    "wikiqa": f"{_HERE}.query_logs:WikiQa",
+    "zzquerylog": f"{_HERE}.query_logs:ZzQueryLog",
     "sample": f"{_HERE}.sample:Sample",
     "sample-mates": f"{_HERE}.sample:SampleMates",
     "sample-clicks": f"{_HERE}.sample:SampleClicks",

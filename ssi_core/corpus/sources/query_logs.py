@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ssi_core.corpus.source import PROCESSES, Source, files
+from ssi_core.corpus.source import PROCESSES, Source, directory, files
 
 
 class Anchors(Source):
@@ -45,3 +45,36 @@ class Anchors(Source):
         default=None, description="Code of the language; empty: what the dump says"
     )
     processes: int | None = PROCESSES
+
+
+class WikiQa(Source):
+    """Read WikiQA: questions find the sentences that answer them.
+
+    Documents are the sentences of pages' summaries. A training question and its answer are a pair;
+    those without an answer are counted (question_without_answer). A question of the development
+    part is judged: all its sentences, 1 for an answer and 0 for the others. The titles of the pages
+    are not used, as a question has one page: there would be nothing to rank.
+    """
+
+    flow = "ingest-clicks"
+    examples = ("ssi ingest wikiqa wikiqa/ --out answers",)
+    reader = "ssi_core.corpus.clicks.wikiqa:ingest_wikiqa"
+
+    paths: tuple[Path, ...] = directory("Directory of WikiQA-train.tsv.gz and WikiQA-dev.tsv.gz")
+
+
+class ZzQueryLog(Source):
+    """Read ZZQueryLog: queries of a sports search site find the labels of their results.
+
+    A pair counts its clicks. A fifth of the queries, by a keyed hash of the wording, are judged
+    instead: a result's grade is 3 from three quarters of the query's clicks on, 2 from a half, 1
+    from a quarter, else 0, as in the publisher's own judgements. Results of one label are summed
+    (result_summed), and so are queries of one wording. Positions are means over visits, and are
+    not used.
+    """
+
+    flow = "ingest-clicks"
+    examples = ("ssi ingest zzquerylog zzquerylog/ --out sports",)
+    reader = "ssi_core.corpus.clicks.zzquerylog:ingest_zzquerylog"
+
+    paths: tuple[Path, ...] = directory("Directory of zz_query_log_queries.json.gz")

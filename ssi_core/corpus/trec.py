@@ -124,7 +124,9 @@ def _build(
         schema={"id": pl.String, "text": pl.String},
         orient="row",
     )
-    write_judgements(building, queries, read_qrels(qrels), qrels)
+    judged = read_qrels(qrels)
+    numbers = pl.Series([_number(name) for name in judged["query"]], dtype=pl.String)
+    write_judgements(building, queries, judged.with_columns(query=numbers), qrels)
 
 
 def _blocks(paths: Sequence[Path], progress: Progress | None) -> Iterator[pl.DataFrame]:
@@ -234,7 +236,7 @@ def read_qrels(path: Path) -> pl.DataFrame:
                 f"{path}: line {place} is {line.strip()[:60]!r}, expected a query, an iteration, a "
                 "document and a grade. Restore the published file."
             )
-        rows.append((_number(columns[0]), columns[2], grade))
+        rows.append((columns[0], columns[2], grade))
     schema = {"query": pl.String, "document": pl.String, "grade": pl.Float32}
     return pl.DataFrame(rows, schema=schema, orient="row")
 

@@ -27,7 +27,7 @@ from ssi_core.corpus.chunks import PAGES, Chunks
 from ssi_core.corpus.clicks.query_log import QueryLog, write_query_log
 from ssi_core.corpus.cost import LINKS_AT_ONCE, require_ingestion
 from ssi_core.corpus.dump import PIECE_BYTES
-from ssi_core.corpus.judged_titles import judgement_files, read_judged
+from ssi_core.corpus.judged_rows import judgement_files, read_judged
 from ssi_core.corpus.links import NOWHERE, REDIRECT, follow
 from ssi_core.corpus.mediawiki import first_pass, groups_of, one_site
 from ssi_core.corpus.readings import read_targets, read_titles
@@ -64,7 +64,7 @@ def ingest_anchors(
     out : Path or None
         Directory; by default one of the store.
     judgements : Path or None
-        See `judged_titles.read_judged`; documents are titles.
+        See `judged_rows.read_judged`; documents are titles.
     equal : Equal
         "drop" leaves out anchors and redirects whose words are the title that they lead to.
     language, processes, part_bytes, force
@@ -81,7 +81,7 @@ def ingest_anchors(
         raise ValueError("dumps=[] is empty; expected at least one dump")
     dumps = [Path(path) for path in dumps]
     site = one_site(dumps, language)
-    read = [*dumps, *(judgement_files(judgements) if judgements else [])]
+    read = [*dumps, *(judgement_files(Path(judgements)) if judgements else [])]
     parents = inputs.digest_inputs(read, progress=progress)
     settings = {
         "source": "anchors", "language": site.language, "part_bytes": part_bytes, "equal": equal
@@ -109,7 +109,7 @@ def _build(
     size: int,
     progress: Progress,
 ) -> None:
-    judged = None if judgements is None else _judged(judgements, site)
+    judged = None if judgements is None else _judged(Path(judgements), site)
     require_ingestion(dumps, building.path.parent, processes=processes, part_bytes=size)
     read = Chunks(site, building.work("chunks"))
     read.make()

@@ -33,6 +33,7 @@ SOURCES: dict[str, str] = {
     "sample": f"{_HERE}.sample:Sample",
     "sample-mates": f"{_HERE}.sample:SampleMates",
     "sample-clicks": f"{_HERE}.sample:SampleClicks",
+    "sample-query-log": f"{_HERE}.query_logs:SampleQueryLog",
 }
 """Name of a source -> module and class; in the order of the help, and in which `source_of` asks."""
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from pydantic import Field
 
-from ssi_core.corpus.source import PROCESSES, Source, directory, files
+from ssi_core.corpus.source import PROCESSES, SEED, Place, Source, directory, files
+
+if TYPE_CHECKING:
+    from ssi_core.store import Artefact
+
+
+def _number(default: int, least: int, most: int, description: str) -> Any:
+    return Field(default=default, ge=least, le=most, description=description)
 
 
 class Anchors(Source):
@@ -78,3 +85,43 @@ class ZzQueryLog(Source):
     reader = "ssi_core.corpus.clicks.zzquerylog:ingest_zzquerylog"
 
     paths: tuple[Path, ...] = directory("Directory of zz_query_log_queries.json.gz")
+
+
+class SampleQueryLog(Source):
+    """Make a query log whose truth is known, at any size.
+
+    A topic has 20 concepts, and a concept four words of titles and four of queries. --gap is the
+    share of concepts that a query says in words that no title has: with 0 a model of words can
+    rank, with 1 only one that has learned which words mean the same. Topics, concepts and words
+    are drawn by Zipf's law.
+
+    A search engine that knows the truth roughly shows ten titles; how often position k is looked at
+    is 1 / k, and a title that is looked at is clicked by its grade. A pair is kept where it was
+    clicked in more than a tenth of its expected looks: about two pairs a query.
+
+    Judged queries have 15 titles each, graded 0 to 4 by what both are about. These titles are a
+    fifth of all, and never clicked; clicks for a query that is judged are left out, and counted
+    (pair_of_judged_query).
+    """
+
+    flow = "ingest-clicks"
+    examples = (
+        "ssi ingest sample-query-log --queries 50000 --gap 0.5 --seed 3 --out log",
+        "ssi ingest sample-query-log --titles 1000000 --queries 5000000 --topics 1000 --out log",
+    )
+
+    titles: int = _number(20_000, 100, 50_000_000, "Titles of the log")
+    queries: int = _number(50_000, 100, 50_000_000, "Queries that are clicked for; some are equal")
+    judged: int = _number(500, 1, 100_000, "Judged queries; some are equal")
+    topics: int = _number(50, 1, 10_000, "Topics of 20 concepts")
+    gap: float = Field(
+        default=0.5, ge=0, le=1, description="Share of concepts that queries say in other words"
+    )
+    seed: int = SEED
+
+    def read(self, **place: Unpack[Place]) -> Artefact:
+        """Make the collection."""
+        from ssi_core.corpus.clicks.made_log import ingest_made_log
+        from ssi_core.sample.query_log import QueryLogWorld
+
+        return ingest_made_log(QueryLogWorld(**self.model_dump()), **place)

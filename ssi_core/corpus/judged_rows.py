@@ -1,4 +1,4 @@
-"""Judgements of titles: a table of query, document and grade, or Discernatron's directory."""
+"""Judgements by themselves: a table of query, document and grade, qrels, or Discernatron."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import polars as pl
 
 from ssi_core import files
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.log import kind_of, read_log
-from ssi_core.corpus.trec import read_grade
+from ssi_core.corpus.clicks.log import PACKED, kind_of, read_log
+from ssi_core.corpus.trec import read_grade, read_qrels
 from ssi_core.types import BadInput
 
 QUERIES, SCORES, PAGES = "search_queries.tsv", "discernatron_scores.tsv", "page_info.tsv"
 """Files of Discernatron."""
 _RESTORE = "Restore the published file."
+_QRELS = (".txt", ".qrels")
 _COLUMNS = ("query", "document", "grade")
 _SCHEMA = {"query": pl.String, "document": pl.String, "grade": pl.Float32}
 
@@ -40,8 +41,9 @@ def read_judged(path: Path) -> pl.DataFrame:
     Parameters
     ----------
     path : Path
-        A table (CSV, TSV, JSON lines, parquet, plain or packed) with these columns; or a directory
-        of Discernatron, whose queries are wordings and whose documents are titles of Wikipedia.
+        A table (CSV, TSV, JSON lines, parquet, plain or packed) with these columns; qrels of TREC
+        (.txt, .qrels); or a directory of Discernatron, whose queries are wordings and whose
+        documents are titles of Wikipedia.
 
     Raises
     ------
@@ -49,7 +51,15 @@ def read_judged(path: Path) -> pl.DataFrame:
         A file is missing or damaged, or a grade is no number; the message names the line.
     """
     paths = judgement_files(path)
-    return _discernatron(*paths) if len(paths) > 1 else _table(path)
+    if len(paths) > 1:
+        return _discernatron(*paths)
+    return read_qrels(path) if is_qrels(path) else _table(path)
+
+
+def is_qrels(path: Path) -> bool:
+    """Tell whether a path has the name of qrels; theirs are ids, and no wordings."""
+    stem = path.with_suffix("") if path.suffix in PACKED else path
+    return stem.suffix in _QRELS
 
 
 def _table(path: Path) -> pl.DataFrame:

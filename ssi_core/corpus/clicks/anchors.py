@@ -27,14 +27,14 @@ from ssi_core.corpus.chunks import PAGES, Chunks
 from ssi_core.corpus.clicks.query_log import QueryLog, write_query_log
 from ssi_core.corpus.cost import LINKS_AT_ONCE, require_ingestion
 from ssi_core.corpus.dump import PIECE_BYTES
-from ssi_core.corpus.judged_rows import judgement_files, read_judged
+from ssi_core.corpus.judged_rows import is_qrels, judgement_files, read_judged
 from ssi_core.corpus.links import NOWHERE, REDIRECT, follow
 from ssi_core.corpus.mediawiki import first_pass, groups_of, one_site
 from ssi_core.corpus.readings import read_targets, read_titles
 from ssi_core.corpus.titles import Site, clean_title
 from ssi_core.store import Artefact, Building
 from ssi_core.text.wording import wording_of
-from ssi_core.types import Progress
+from ssi_core.types import BadInput, Progress
 
 Equal: TypeAlias = Literal["keep", "drop"]
 
@@ -136,7 +136,12 @@ def _build(
 
 def _judged(path: Path, site: Site) -> pl.DataFrame:
     """Return the judgements, with titles as the site writes them for ids."""
-    rows = read_judged(Path(path)).rename({"query": "text"})
+    if is_qrels(path):
+        raise BadInput(
+            f"{path}: qrels have numbers of queries, and judged queries need their words. Give a "
+            "table with the columns query, document (a title) and grade, named .tsv or .csv."
+        )
+    rows = read_judged(path).rename({"query": "text"})
     titles = [site.first_up(clean_title(title)) for title in rows["document"]]
     ids = pl.Series(titles, dtype=pl.String).str.replace_all(" ", "_")
     return rows.with_columns(document=ids)

@@ -20,7 +20,7 @@ DOCUMENT, REDIRECT, EMPTY = 0, 1, 2
 NOWHERE, IN_CYCLE = -1, -2
 
 
-def _follow(hops: Int64, is_redirect: NDArray[np.bool_]) -> Int64:
+def follow(hops: Int64, is_redirect: NDArray[np.bool_]) -> Int64:
     """Return where chains of redirects end: a row, `NOWHERE` or `IN_CYCLE`.
 
     ``hops[i]`` is the row that i leads to (i itself when it is no redirect) or `NOWHERE`. Doubling:
@@ -96,7 +96,7 @@ def _settle_names(once: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.col("row"))
     )
     is_redirect = (numbered["kind"] == REDIRECT).to_numpy()
-    ends = _follow(hops.to_series().to_numpy(), is_redirect)
+    ends = follow(hops.to_series().to_numpy(), is_redirect)
     at_end = numbered.join(
         documents.select("id", "is_year", destination="kept"),
         on="id",

@@ -47,13 +47,14 @@ def _all_pieces(dumps: Sequence[Path], size: int) -> Iterator[tuple[Chunk, float
         before += length
 
 
-def _first_pass(
+def first_pass(
     dumps: Sequence[Path],
     read: Chunks,
     processes: int,
     size: int,
     progress: Callable[[float, str], None],
 ) -> list[Counter[str]]:
+    """Read the chunks that are missing; return the counts of each, in the order of the dumps."""
     n = 0
     shares: deque[float] = deque()
 
@@ -97,7 +98,7 @@ def _write_documents(
     return numbers
 
 
-def _groups(counts: Sequence[Counter[str]]) -> Iterator[list[int]]:
+def groups_of(counts: Sequence[Counter[str]]) -> Iterator[list[int]]:
     """Yield numbers of consecutive chunks with a bounded number of links together."""
     group: list[int] = []
     links_in_group = 0
@@ -122,7 +123,7 @@ def _write_links(
         collection.relation_writer(out, collection.LINK) as links,
         collection.relation_writer(out, collection.ANCHOR, collection.COUNTED) as anchors,
     ):
-        for group in _groups(counts):
+        for group in groups_of(counts):
             parts = {number: read.part(PAGES, number) for number in group}
             resolved = resolve_links(read_targets(parts), settled)
             links.write(resolved.links)
@@ -150,7 +151,7 @@ def _build(
     if isinstance(base, str):
         _log.warning("%s: every page is read anew, as %s", since, base)
     read.make()
-    counts = _first_pass(dumps, read, processes, size, progress)
+    counts = first_pass(dumps, read, processes, size, progress)
     progress(0.9, "following redirects")
     if too_large := sum(count["page_too_large"] for count in counts):
         _log.warning("left out: %d pages of more than %d bytes", too_large, stream.LARGEST_PAGE)
@@ -183,7 +184,8 @@ def _build(
     )
 
 
-def _one_site(dumps: Sequence[Path], language: str | None) -> Site:
+def one_site(dumps: Sequence[Path], language: str | None) -> Site:
+    """Return the site of all dumps; `BadInput` where they are of several languages."""
     sites = [read_site(path, language) for path in dumps]
     for path, site in zip(dumps, sites, strict=True):
         if site.language != sites[0].language:
@@ -251,7 +253,7 @@ def ingest_wikipedia(
         raise ValueError("dumps=[] is empty; expected at least one dump")
     dumps = [Path(path) for path in dumps]
     tell: Callable[[float, str], None] = progress or (lambda fraction, message: None)
-    site = _one_site(dumps, language)
+    site = one_site(dumps, language)
     parents = inputs.digest_inputs(dumps, progress=progress)
     configuration = {"source": "wikipedia", "language": site.language, "part_bytes": part_bytes}
     make = partial(

@@ -124,7 +124,9 @@ def _build(
         schema={"id": pl.String, "text": pl.String},
         orient="row",
     )
-    write_judgements(building, queries, read_qrels(qrels), qrels)
+    judged = read_qrels(qrels)
+    numbers = pl.Series([_number(name) for name in judged["query"]], dtype=pl.String)
+    write_judgements(building, queries, judged.with_columns(query=numbers), qrels)
 
 
 def _blocks(paths: Sequence[Path], progress: Progress | None) -> Iterator[pl.DataFrame]:
@@ -228,21 +230,21 @@ def read_qrels(path: Path) -> pl.DataFrame:
         columns = line.split()
         if not columns:
             continue
-        grade = _grade(columns[-1])
+        grade = read_grade(columns[-1])
         if len(columns) != 4 or grade is None:
             raise BadInput(
                 f"{path}: line {place} is {line.strip()[:60]!r}, expected a query, an iteration, a "
                 "document and a grade. Restore the published file."
             )
-        rows.append((_number(columns[0]), columns[2], grade))
+        rows.append((columns[0], columns[2], grade))
     schema = {"query": pl.String, "document": pl.String, "grade": pl.Float32}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _grade(text: str) -> float | None:
+def read_grade(text: str) -> float | None:
     """Return a finite number; None for what is none.
 
-    >>> _grade("0.5"), _grade("-1"), _grade("nan"), _grade("relevant")
+    >>> read_grade("0.5"), read_grade("-1"), read_grade("nan"), read_grade("relevant")
     (0.5, -1.0, None, None)
     """
     try:

@@ -27,6 +27,7 @@ from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.before import LINES, Kept, Plan, plan_reading, read_rows, rows_read
 from ssi_core.corpus.clicks.check import alike, judged
 from ssi_core.corpus.clicks.columns import LogMap
+from ssi_core.corpus.clicks.judged_log import Judged
 from ssi_core.corpus.clicks.language import name_language, warn_unsplit
 from ssi_core.corpus.clicks.lines import Place
 from ssi_core.corpus.clicks.log import read_log
@@ -37,6 +38,7 @@ from ssi_core.corpus.clicks.settle import settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import Gathered, Listed, with_ids
+from ssi_core.corpus.judged_rows import judgement_files
 from ssi_core.resources import require
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
@@ -53,6 +55,7 @@ def ingest_clicks(
     *,
     queries: Path | None = None,
     documents: Path | None = None,
+    judgements: Path | None = None,
     rules: Rules | None = None,
     since: Path | None = None,
     force: bool = False,
@@ -75,6 +78,10 @@ def ingest_clicks(
         Directory; by default one of the store.
     queries, documents : Path or None
         Collection or table of the texts, where the log has only ids.
+    judgements : Path or None
+        Judged lists beside the clicks: a table or qrels, see `judged_rows.read_judged`. A query
+        is its id, or its text where the log has no ids; a document is its id. Queries that nobody
+        clicked for are added where their text is known.
     rules : `Rules`
     since : Path or None
         Artefact of earlier logs of this form; only lines that it has not read are read. The result,
@@ -107,6 +114,7 @@ def ingest_clicks(
     }
     _check_texts(form, set(listed))
     read = [*logs, *(one.path for one in listed.values() if one.path.is_file())]
+    read += judgement_files(Path(judgements)) if judgements else []
     parents = inputs.digest_inputs(read, progress=progress)
     parents |= {
         f"{side} texts": key for side, one in listed.items() for key in one.parents.values()
@@ -131,7 +139,14 @@ def ingest_clicks(
             taken = {"rows_taken": rows_read(since), "rows_read": 0}
             return store.again(replace(earlier, counts={**earlier.counts, "since": taken}), place)
     make = partial(
-        _make, plan=plan, reading=reading, form=form, rules=rules, listed=listed, progress=progress
+        _make,
+        plan=plan,
+        reading=reading,
+        form=form,
+        rules=rules,
+        listed=listed,
+        judgements=judgements,
+        progress=progress,
     )
     return store.open_or_make(KIND, settings, parents, make, out=out, force=force)
 
@@ -143,6 +158,7 @@ def _make(
     form: LogMap,
     rules: Rules,
     listed: dict[str, Listed],
+    judgements: Path | None,
     progress: Progress | None,
 ) -> None:
     text = plan.text
@@ -152,7 +168,8 @@ def _make(
         directory=building.path.parent,
         disk=3 * text // 4,
     )
-    _Ingestion(building, form, rules, listed, progress).run(plan, reading)
+    judged = Judged(building, Path(judgements), form) if judgements else None
+    _Ingestion(building, form, rules, listed, judged, progress).run(plan, reading)
 
 
 def _check_texts(form: LogMap, listed: set[str]) -> None:
@@ -178,10 +195,11 @@ class _Ingestion:
         form: LogMap,
         rules: Rules,
         listed: dict[str, Listed],
+        judged: Judged | None,
         progress: Progress | None,
     ) -> None:
         self._building, self._form, self._rules = building, form, rules
-        self._listed, self._progress = listed, progress
+        self._listed, self._judged, self._progress = listed, judged, progress
         self._kept = Kept(building.path)
         self._quarantine = Quarantine(building.path, self._kept.path, rules.most_broken, form.where)
 
@@ -214,10 +232,19 @@ class _Ingestion:
             summary = self._quarantine.rows, self._quarantine.known()
             self._kept.finish(key, plan.logs, *summary)
             used = self._settle(rows, plan, where)
-            if "query" in self._listed and not shared:
-                self._listed["query"].write(writers["query"], used["query"])
+            listed_queries = self._listed["query"].known() if "query" in self._listed else None
+            if self._judged is not None:
+                known = gathered["query"].known() if listed_queries is None else listed_queries
+                self._judged.name_queries(known["id"], writers.get("query"))
+            if listed_queries is not None and not shared:
+                wanted = (
+                    used["query"] if self._judged is None else self._judged.added(used["query"])
+                )
+                self._listed["query"].write(writers["query"], wanted)
             if "document" in self._listed:
                 self._listed["document"].write(writers["document"])
+            if self._judged is not None:
+                self._judged.write()
             counts: dict[str, int] = {
                 _TABLES[side]: writer.rows for side, writer in writers.items()
             }

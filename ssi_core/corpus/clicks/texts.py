@@ -53,6 +53,10 @@ class Gathered:
     def __len__(self) -> int:
         return len(self._seen)
 
+    def known(self) -> pl.DataFrame:
+        """Ids that have a text."""
+        return self._seen.select("id")
+
     def add(self, rows: pl.DataFrame) -> pl.Series:
         """Take the texts of some rows; tell for each the line of another text of its id, or null.
 

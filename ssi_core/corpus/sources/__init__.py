@@ -27,9 +27,13 @@ SOURCES: dict[str, str] = {
     "wikispeedia-clicks": f"{_HERE}.published:WikispeediaClicks",
     "ubi": f"{_HERE}.ubi:Ubi",
     "farm-ads": f"{_HERE}.published:FarmAds",
+    "anchors": f"{_HERE}.query_logs:Anchors",
+    "wikiqa": f"{_HERE}.query_logs:WikiQa",
+    "zzquerylog": f"{_HERE}.query_logs:ZzQueryLog",
     "sample": f"{_HERE}.sample:Sample",
     "sample-mates": f"{_HERE}.sample:SampleMates",
     "sample-clicks": f"{_HERE}.sample:SampleClicks",
+    "sample-query-log": f"{_HERE}.query_logs:SampleQueryLog",
 }
 """Name of a source -> module and class; in the order of the help, and in which `source_of` asks."""
 

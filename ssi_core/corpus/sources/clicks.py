@@ -70,6 +70,12 @@ class Clicks(Source):
     Without positions there is all alone: they are what propensities are estimated from. What was
     never shown for a query is neither good nor bad, and no weight can tell.
 
+    --judgements adds what judges said of queries and documents, to measure by, while the clicks are
+    to learn from: a table (CSV, TSV, JSON lines, parquet) with the columns query, document and
+    grade, or TREC's qrels (.txt, .qrels: query, 0, document, grade). A query is its id, or its
+    text where the log has no ids, and need not be in the log then; a document is its id, in the
+    log or in --documents. Others are counted, as judgement_unknown_query and _document.
+
     With --since only lines that CLICKS has not read are read: new logs, and what the last one has
     grown by. The logs that it has read need not be there any more; the result is that of reading
     all.
@@ -81,6 +87,7 @@ class Clicks(Source):
         "ssi ingest clicks clicks.tsv.gz --map map.toml --queries corpus --documents ads.tsv.gz",
         "ssi ingest clicks log-*.jsonl --map map.toml --clicks weighted",
         "ssi ingest clicks queries.json --map map.toml --language pt",
+        "ssi ingest clicks clicks.tsv --map map.toml --judgements qrels.txt --out clicks",
         "ssi ingest clicks tuesday.csv --map map.toml --since clicks --out clicks-2",
     )
 
@@ -93,6 +100,9 @@ class Clicks(Source):
     )
     documents: Path | None = Field(
         default=None, description="Collection or table of the documents' texts"
+    )
+    judgements: Path | None = Field(
+        default=None, description="Table of query, document and grade, or TREC's qrels"
     )
     language: str | None = Field(
         default=None,
@@ -137,6 +147,7 @@ class Clicks(Source):
             form,
             queries=self.queries,
             documents=self.documents,
+            judgements=self.judgements,
             rules=Rules(self.clicks, self.clip, self.most_broken),
             since=self.since,
             **place,

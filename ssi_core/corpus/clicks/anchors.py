@@ -1,0 +1,236 @@
+"""The anchor log of a Wikipedia: what its links say, and the titles that they lead to.
+
+A link is a click of its author: its words are the query, the title of the page that it leads to is
+the document, also where the dump lacks that page; its number is the number of clicks. Redirects are
+followed as far as the dump has them, and are queries themselves: a title of a redirect, and the
+title that it stands for. Titles are those of Wikipedia: the first letter a capital where the site
+says so, and underscores for blanks in the id.
+
+The first pass over the dumps is that of `corpus.mediawiki`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from ssi_core import collection, store
+from ssi_core.corpus import inputs
+from ssi_core.corpus.chunks import PAGES, Chunks
+from ssi_core.corpus.clicks.query_log import QueryLog, write_query_log
+from ssi_core.corpus.cost import LINKS_AT_ONCE, require_ingestion
+from ssi_core.corpus.dump import PIECE_BYTES
+from ssi_core.corpus.judged_rows import is_qrels, judgement_files, read_judged
+from ssi_core.corpus.links import NOWHERE, REDIRECT, follow
+from ssi_core.corpus.mediawiki import first_pass, groups_of, one_site
+from ssi_core.corpus.readings import read_targets, read_titles
+from ssi_core.corpus.titles import Site, clean_title
+from ssi_core.store import Artefact, Building
+from ssi_core.text.wording import wording_of
+from ssi_core.types import BadInput, Progress
+
+Equal: TypeAlias = Literal["keep", "drop"]
+
+
+def ingest_anchors(
+    dumps: Sequence[Path],
+    out: Path | None = None,
+    *,
+    judgements: Path | None = None,
+    equal: Equal = "keep",
+    language: str | None = None,
+    processes: int | None = None,
+    part_bytes: int = PIECE_BYTES,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Artefact:
+    """Make a query log of the anchors and redirects of a Wikipedia.
+
+    The manifest accounts for all: ``links`` + ``skipped[link_...]`` = ``links_found``, and
+    ``redirects`` + ``skipped[redirect_...]`` the redirects of the dumps; ``links_equal`` and
+    ``redirects_equal`` count those whose words are the title.
+
+    Parameters
+    ----------
+    dumps : sequence of Path
+        As for `corpus.mediawiki.ingest_wikipedia`, of one language.
+    out : Path or None
+        Directory; by default one of the store.
+    judgements : Path or None
+        See `judged_rows.read_judged`; documents are titles.
+    equal : Equal
+        "drop" leaves out anchors and redirects whose words are the title that they lead to.
+    language, processes, part_bytes, force
+        See `corpus.mediawiki.ingest_wikipedia`.
+
+    Raises
+    ------
+    BadInput
+        A dump or the judgements are damaged, or of another kind.
+    Refused
+        ``out`` holds something else, or is being written; or memory or disk is too small.
+    """
+    if not dumps:
+        raise ValueError("dumps=[] is empty; expected at least one dump")
+    dumps = [Path(path) for path in dumps]
+    site = one_site(dumps, language)
+    read = [*dumps, *(judgement_files(Path(judgements)) if judgements else [])]
+    parents = inputs.digest_inputs(read, progress=progress)
+    settings = {
+        "source": "anchors", "language": site.language, "part_bytes": part_bytes, "equal": equal
+    }  # fmt: skip
+    make = partial(
+        _build,
+        dumps=dumps,
+        site=site,
+        judgements=judgements,
+        equal=equal,
+        processes=processes or len(os.sched_getaffinity(0)),
+        size=part_bytes,
+        progress=progress or (lambda fraction, message: None),
+    )
+    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
+
+
+def _build(
+    building: Building,
+    dumps: Sequence[Path],
+    site: Site,
+    judgements: Path | None,
+    equal: Equal,
+    processes: int,
+    size: int,
+    progress: Progress,
+) -> None:
+    judged = None if judgements is None else _judged(Path(judgements), site)
+    require_ingestion(dumps, building.path.parent, processes=processes, part_bytes=size)
+    read = Chunks(site, building.work("chunks"))
+    read.make()
+    counts = first_pass(dumps, read, processes, size, progress)
+    progress(0.9, "counting anchors")
+    total = sum(counts, Counter())
+    names = pl.Series(dtype=pl.String) if judged is None else judged["document"]
+    anchors = _Anchors(read, counts, equal, names.str.replace_all("_", " "))
+    log = QueryLog(
+        pairs=anchors.pairs(),
+        documents=anchors.documents(),
+        judgements=judged,
+        language=site.language,
+        where=dumps[0],
+        shards=1 + total["targets"] // LINKS_AT_ONCE,
+    )
+    write_query_log(building, log)
+    building.counts.update(pages=total["pages"], links_found=total["links_found"], **anchors.counts)
+    skipped = Counter({name: n for name, n in total.items() if name.startswith("link_")})
+    building.skipped.update(sorted((skipped + anchors.skipped).items()))
+    if total["page_too_large"]:
+        building.skipped["page_too_large"] = total["page_too_large"]
+
+
+def _judged(path: Path, site: Site) -> pl.DataFrame:
+    """Return the judgements, with titles as the site writes them for ids."""
+    if is_qrels(path):
+        raise BadInput(
+            f"{path}: qrels have numbers of queries, and judged queries need their words. Give a "
+            "table with the columns query, document (a title) and grade, named .tsv or .csv."
+        )
+    rows = read_judged(path).rename({"query": "text"})
+    titles = [site.first_up(clean_title(title)) for title in rows["document"]]
+    ids = pl.Series(titles, dtype=pl.String).str.replace_all(" ", "_")
+    return rows.with_columns(document=ids)
+
+
+def _ends(redirects: pl.DataFrame) -> pl.DataFrame:
+    """Return ``title`` and ``end``, the title that a chain of redirects leads to; null: to none.
+
+    Parameters
+    ----------
+    redirects : DataFrame
+        ``title``, each once, and ``target``, null where it is no title.
+    """
+    names = pl.concat([redirects["title"], redirects["target"].drop_nulls()])
+    titles = names.unique(maintain_order=True).to_frame("target").with_row_index("place")
+    leads = redirects.join(titles, on="target", how="left", maintain_order="left")["place"]
+    hops = np.arange(len(titles))
+    hops[: len(leads)] = leads.cast(pl.Int64).fill_null(NOWHERE).to_numpy()
+    ends = follow(hops, np.arange(len(titles)) < len(leads))[: len(leads)]
+    places = pl.Series(np.where(ends < 0, len(titles), ends))
+    every = pl.concat([titles["target"], pl.Series([None], dtype=pl.String)])
+    return redirects.select("title", end=every.gather(places))
+
+
+class _Anchors:
+    """Pairs of wordings and titles in chunks that are read, and all the titles.
+
+    Parameters
+    ----------
+    judged : Series
+        Titles that are documents, too.
+    """
+
+    def __init__(
+        self, read: Chunks, of_chunks: Sequence[Counter[str]], equal: Equal, judged: pl.Series
+    ) -> None:
+        self._read, self._of_chunks, self._equal = read, of_chunks, equal
+        self._titles = judged.unique()
+        self.counts: Counter[str] = Counter(
+            {"links": 0, "links_equal": 0, "redirects": 0, "redirects_equal": 0}
+        )
+        self.skipped: Counter[str] = Counter()
+
+    def pairs(self) -> Iterator[pl.DataFrame]:
+        """Yield the redirects, and then the links of some chunks at a time."""
+        pages = read_titles([self._read.part(PAGES, n) for n in range(len(self._of_chunks))])
+        pages = pages.unique("title", keep="first", maintain_order=True)
+        ends = _ends(pages.filter(pl.col("kind") == REDIRECT))
+        lost = pl.col("title").is_in(ends.filter(pl.col("end").is_null())["title"].implode())
+        words = pl.Series([wording_of(title) for title in ends["title"]], dtype=pl.String)
+        yield self._kept("redirect", ends.select("end", anchor=words, n=1))
+        for group in groups_of(self._of_chunks):
+            links = read_targets({n: self._read.part(PAGES, n) for n in group})
+            known = links.join(ends, on="title", how="left", maintain_order="left")
+            end = pl.when(~lost).then(pl.coalesce("end", "title"))
+            yield self._kept("link", known.select("anchor", "n", end=end))
+
+    def _kept(self, what: str, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return `PAIRS` of the rows (anchor, end, n) that have words and an end; count them."""
+        titles = rows["end"].drop_nulls().unique()
+        words = pl.DataFrame({"end": titles, "words": [wording_of(title) for title in titles]})
+        rows = rows.join(words, on="end", how="left", maintain_order="left")
+        equal = pl.col("anchor") == pl.col("words")
+        self.counts[f"{what}s_equal"] += _times(rows.filter(equal))
+        left_out = {
+            "to_nowhere": pl.col("end").is_null(),
+            "anchor_too_long": pl.col("anchor").is_null(),
+            "anchor_without_words": pl.col("anchor") == "",
+        }
+        for reason, wrong in (
+            left_out | ({"equal": equal} if self._equal == "drop" else {})
+        ).items():
+            self.skipped[f"{what}_{reason}"] += _times(rows.filter(wrong))
+            rows = rows.filter(~wrong.fill_null(False))
+        self.counts[f"{what}s"] += _times(rows)
+        self._titles = pl.concat([self._titles, rows["end"].unique()]).unique()
+        pairs = rows.group_by(text="anchor", document="end").agg(clicks=pl.col("n").sum())
+        return pairs.select(
+            "text",
+            pl.col("document").str.replace_all(" ", "_"),
+            pl.col("clicks").cast(pl.Int64),
+            shown=pl.lit(None, pl.Int64),
+        )
+
+    def documents(self) -> Iterator[pl.DataFrame]:
+        """Yield the titles, in the order of the alphabet."""
+        titles = self._titles.sort()
+        yield pl.DataFrame({"id": titles.str.replace_all(" ", "_"), "title": titles})
+
+
+def _times(rows: pl.DataFrame) -> int:
+    return int(rows["n"].sum())

@@ -1,0 +1,100 @@
+"""WikiQA: questions to a search engine, and the sentences of Wikipedia that answer them.
+
+Yang, Yih and Meek (2015), WikiQA: a challenge dataset for open-domain question answering. Rows of a
+question, a page and a sentence of its summary, labelled 1 where the sentence answers the question.
+
+Documents are the sentences, each of which is its own title. The titles of the pages are not used:
+a question has one page, so that there would be nothing to rank, and labels are of sentences. The
+answers of the training questions are what was clicked on; all sentences of a question of the
+development part are its judged list.
+"""
+
+from __future__ import annotations
+
+import gzip
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from ssi_core import collection, files, store
+from ssi_core.corpus import inputs
+from ssi_core.corpus.clicks.query_log import QueryLog, write_query_log
+from ssi_core.store import Artefact, Building
+from ssi_core.types import BadInput, Progress
+
+TRAIN, DEV = "WikiQA-train.tsv.gz", "WikiQA-dev.tsv.gz"
+_HEADER = [
+    *("QuestionID", "Question", "DocumentID", "DocumentTitle"),
+    *("SentenceID", "Sentence", "Label"),
+]
+_RESTORE = "Restore the published file."
+
+
+def ingest_wikiqa(
+    directory: Path,
+    out: Path | None = None,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Artefact:
+    """Make a query log of WikiQA: sentences that answer a question, and judged lists of them.
+
+    Training questions without an answer are left out: ``skipped["question_without_answer"]``.
+
+    Parameters
+    ----------
+    directory : Path
+        Has `TRAIN` and `DEV`.
+    out, force : Path or None, bool
+        See `build.ingest_clicks`.
+
+    Raises
+    ------
+    BadInput
+        A file is missing or damaged.
+    Refused
+        ``out`` holds something else, or is being written.
+    """
+    paths = [Path(directory) / name for name in (TRAIN, DEV)]
+    parents = inputs.digest_inputs(paths, progress=progress)
+    make = partial(_build, train=paths[0], dev=paths[1])
+    settings = {"source": "wikiqa"}
+    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
+
+
+def read_rows(path: Path) -> pl.DataFrame:
+    """Return ``question``, ``text``, ``document`` (SentenceID), ``title`` and ``label``."""
+    rows = []
+    with files.reading(path, _RESTORE), gzip.open(path, "rt", encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            fields = line.rstrip("\r\n").split("\t")
+            whole = len(fields) == len(_HEADER) and fields[-1] in ("0", "1")
+            if fields != _HEADER if number == 1 else not whole:
+                raise BadInput(
+                    f"{path}: line {number} is {line[:60]!r}, expected the columns "
+                    f"{', '.join(_HEADER)}, the label 0 or 1. {_RESTORE}"
+                )
+            if number > 1:
+                rows.append((fields[0], fields[1], fields[4], fields[5], float(fields[6])))
+    names = ["question", "text", "document", "title", "label"]
+    return pl.DataFrame(rows, schema=names, orient="row", schema_overrides={"label": pl.Float32})
+
+
+def _build(building: Building, train: Path, dev: Path) -> None:
+    asked, judged = read_rows(train), read_rows(dev)
+    answers = asked.filter(pl.col("label") > 0)
+    every = pl.concat([asked, judged]).select(id="document", title="title")
+    sentences = every.unique("id", keep="first", maintain_order=True)
+    one = {"clicks": pl.lit(1, pl.Int64), "shown": pl.lit(None, pl.Int64)}
+    log = QueryLog(
+        pairs=[answers.select("text", "document", **one)],
+        documents=[sentences],
+        judgements=judged.select("text", "document", grade="label"),
+        language="en",
+        where=train,
+    )
+    write_query_log(building, log)
+    questions = asked["question"].n_unique()
+    building.counts.update(rows=len(asked) + len(judged), questions=questions)
+    building.skipped["question_without_answer"] = questions - answers["question"].n_unique()

@@ -29,6 +29,9 @@ def table_file(context: click.Context, option: click.Parameter, value: str | Non
     return str(Path(value).resolve()) if value and Path(value).is_file() else value
 
 
+_MOST_LINES = 20
+"""Lines of counts of one kind; of more the first and the last are shown."""
+
 FORCE = click.option("--force", is_flag=True, help="Replace what --out holds, if it differs.")
 
 
@@ -51,7 +54,11 @@ def artefact_outcome(artefact: Artefact) -> Outcome:
 
 def _show_counts(console: Console, title: str, counts: Mapping[str, Any]) -> None:
     for name, count in counts.items():
-        if isinstance(count, Mapping):
+        if isinstance(count, Mapping) and len(count) > _MOST_LINES:
+            (first, low), *_, (last, high) = count.items()
+            text = f"{len(count)} of them, from {first} ({low:g}) to {last} ({high:g})"
+            console.print(f"  {title}{name.replace('_', ' ')}: {text}")
+        elif isinstance(count, Mapping):
             _show_counts(console, f"{title}{name}: ", count)
         else:
             text = f"{count:,}" if isinstance(count, int) else str(count)

@@ -125,7 +125,8 @@ def write_relation(building: Building, judgements: pl.DataFrame) -> None:
     """
     scale = judgements["grade"].cast(pl.Float32).unique().sort().to_list()
     factor = HIGHEST / max(HIGHEST, *scale)
-    building.counts["gains"] = {_shortest(grade): grade * factor for grade in scale}
+    grades = map(_shortest, scale)
+    building.counts["gains"] = {grade: float(grade) * factor for grade in grades}
     further = {**collection.JUDGED, **(collection.GIVEN if "side" in judgements.columns else {})}
     with collection.relation_writer(building.path, collection.JUDGEMENT, further) as writer:
         writer.write(judgements.rename({"query": "source", "document": "target"}))

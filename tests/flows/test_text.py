@@ -17,10 +17,12 @@ from rich.text import Text
 from flows import compare, tracking
 from flows.cli import cli
 from flows.workers import Workers
+from ssi_core.command.data import artefact_outcome
 from ssi_core.command.screen import Screen
 from ssi_core.command.text import shown
 from ssi_core.command.verb import Outcome, Verb, Verbs, run
 from ssi_core.experiment import parse_table
+from ssi_core.store import Artefact
 from tests.corpora import write_corpus
 from tests.flows import comparisons
 from tests.flows.project import SUBJECTS
@@ -194,3 +196,16 @@ def test_no_room_prints_around_the_screen():
     assert len(files) > 10
     for file in files:
         assert "Console(" not in file.read_text(), file
+
+
+def test_a_scale_of_many_grades_is_one_line(capsys):
+    gains = {f"{level / 10:g}": level / 10 for level in range(31)}
+    artefact = Artefact(Path("log"), "collection", "k" * 64, {}, {}, {"gains": gains, "a": 1}, {})
+
+    @click.command(cls=Verb)
+    def show() -> Outcome:
+        """Show."""
+        return artefact_outcome(artefact)
+
+    assert run(Verbs("ssi", commands={"show": show}), ["show"]) == 0
+    assert "  gains: 31 of them, from 0 (0) to 3 (3)\n  a 1\n" in capsys.readouterr().out

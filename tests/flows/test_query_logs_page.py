@@ -49,12 +49,13 @@ def write_own(place):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_gives_clicks_and_judgements(own_root, tmp_path, monkeypatch, capsys, command):
+def test_a_command_gives_clicks_and_judgements(tmp_path, monkeypatch, capsys, command):
     words = shlex.split(command)[1:]
     for word in words:
         if word in OUTSIDE:
             (tmp_path / word.strip("/")).symlink_to(real_data(*OUTSIDE[word]))
     write_own(tmp_path)
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "root"))
     monkeypatch.chdir(tmp_path)
     assert run(cli, [*words, "--json"]) == 0
     counts = json.loads(capsys.readouterr().out)["counts"]

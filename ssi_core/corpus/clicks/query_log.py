@@ -38,7 +38,7 @@ _HELD = 1 << 20  # rows that are held before they are written
 
 @dataclass(frozen=True)
 class QueryLog:
-    """What a query log with judgements is made of, each read once and in this order.
+    """Parts of a query log with judgements, each read once and in this order.
 
     Attributes
     ----------

@@ -90,5 +90,5 @@ def test_judged_lists_are_graded_and_apart_from_the_clicks(tmp_path):
 
 
 def test_the_smallest_log_is_a_log(tmp_path):
-    small = world(titles=100, queries=100, judged=1, topics=10)
-    assert ingest_made_log(small, tmp_path / "log").counts["judgements"] > 5
+    small = world(titles=100, queries=100, judged=10, topics=10)
+    assert ingest_made_log(small, tmp_path / "log").counts["judgements"] > 50

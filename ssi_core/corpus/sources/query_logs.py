@@ -92,8 +92,8 @@ class SampleQueryLog(Source):
 
     A topic has 20 concepts, and a concept four words of titles and four of queries. --gap is the
     share of concepts that a query says in words that no title has: with 0 the words of titles say
-    it all, with 1 a model must learn from the clicks which words mean the same. Topics, concepts and words
-    are drawn by Zipf's law.
+    it all, with 1 a model must learn from the clicks which words mean the same. Topics, concepts
+    and words are drawn by Zipf's law.
 
     A search engine that knows the truth roughly shows ten titles; how often position k is looked at
     is 1 / k, and a title that is looked at is clicked by its grade. A pair is kept where it was

@@ -62,7 +62,8 @@ def word_of(number: int) -> str:
 def _zipf(generator: np.random.Generator, size: Any, number: int) -> Ints:
     """Draw numbers below ``number``, the k-th with a weight of 1 / k."""
     bounds = np.cumsum(1 / np.arange(1, number + 1))
-    return np.searchsorted(bounds, generator.random(size) * bounds[-1]).clip(max=number - 1)
+    drawn: Ints = np.searchsorted(bounds, generator.random(size) * bounds[-1])
+    return drawn.clip(max=number - 1)
 
 
 @dataclass(frozen=True)
@@ -73,19 +74,15 @@ class Titles:
     words: Ints
 
     @cached_property
-    def topic(self) -> Ints:
-        """Topic of the main concept."""
-        return self.concepts[:, 0] // CONCEPTS
-
-    @cached_property
     def by_concept(self) -> Ints:
         """Titles in the order of their main concepts, and so of their topics."""
         return np.argsort(self.concepts[:, 0], kind="stable")
 
     @cached_property
-    def sorted(self) -> Ints:
+    def mains(self) -> Ints:
         """Main concepts, ascending."""
-        return self.concepts[self.by_concept, 0]
+        ascending: Ints = self.concepts[self.by_concept, 0]
+        return ascending
 
     def drawn(self, generator: np.random.Generator, concepts: Ints, n: int) -> Ints:
         """Draw n titles for each query, some of its concept, some of its topic, some of any.
@@ -97,9 +94,9 @@ class Titles:
         main = np.broadcast_to(concepts[:, :1], size)
         first = np.where(way < 0.4, main, main // CONCEPTS * CONCEPTS)
         end = np.where(way < 0.4, main + 1, first + CONCEPTS)
-        low, high = np.searchsorted(self.sorted, first), np.searchsorted(self.sorted, end)
+        low, high = np.searchsorted(self.mains, first), np.searchsorted(self.mains, end)
         anywhere = (way >= 0.7) | (low == high)
-        low, high = np.where(anywhere, 0, low), np.where(anywhere, len(self.sorted), high)
+        low, high = np.where(anywhere, 0, low), np.where(anywhere, len(self.mains), high)
         return self.by_concept[low + (generator.random(size) * (high - low)).astype(np.int64)]
 
 

@@ -13,10 +13,22 @@ from flows.cli import cli
 from ssi_core.experiment import load_table
 from tests.corpus.clicks import test_query_logs, test_ubi
 from tests.face.test_pages import PAGES as PYTHON_PAGES
-from tests.flows import test_collection_page, test_documented_commands, test_own_page
+from tests.flows import (
+    test_collection_page,
+    test_documented_commands,
+    test_own_page,
+    test_query_logs_page,
+)
 from tests.flows.pages import NOT_RUN, PAGES, REPOSITORY, command_lines, commands, every_block
 
-RUNNERS = (test_documented_commands, test_own_page, test_collection_page, test_query_logs, test_ubi)
+RUNNERS = (
+    test_documented_commands,
+    test_own_page,
+    test_collection_page,
+    test_query_logs,
+    test_query_logs_page,
+    test_ubi,
+)
 MADE = (REPOSITORY / ".ci" / "run").read_text(encoding="utf-8")
 WRITTEN = {"docs/bad-input.md"}
 """Pages whose blocks a program has printed."""

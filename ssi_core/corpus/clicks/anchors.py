@@ -54,8 +54,8 @@ def ingest_anchors(
     """Make a query log of the anchors and redirects of a Wikipedia.
 
     The manifest accounts for all: ``links`` + ``skipped[link_...]`` = ``links_found``, and
-    ``redirects`` + ``skipped[redirect_...]`` the redirects of the dumps; ``links_equal`` and
-    ``redirects_equal`` count those whose words are the title.
+    ``redirects`` + ``skipped[redirect_...]`` are the redirects of the dumps, each title once;
+    ``links_equal`` and ``redirects_equal`` count those whose words are the title.
 
     Parameters
     ----------
@@ -187,15 +187,19 @@ class _Anchors:
 
     def pairs(self) -> Iterator[pl.DataFrame]:
         """Yield the redirects, and then the links of some chunks at a time."""
-        pages = read_titles([self._read.part(PAGES, n) for n in range(len(self._of_chunks))])
-        pages = pages.unique("title", keep="first", maintain_order=True)
+        every = read_titles([self._read.part(PAGES, n) for n in range(len(self._of_chunks))])
+        pages = every.unique("title", keep="first", maintain_order=True)
+        pages = pages.unique("id", keep="first", maintain_order=True)
+        repeated = every["row"].drop_nulls().to_frame().join(pages, on="row", how="anti")["row"]
+        from_repeated = pl.col("row").is_in(repeated.implode())
         ends = _ends(pages.filter(pl.col("kind") == REDIRECT))
         lost = pl.col("title").is_in(ends.filter(pl.col("end").is_null())["title"].implode())
         words = pl.Series([wording_of(title) for title in ends["title"]], dtype=pl.String)
         yield self._kept("redirect", ends.select("end", anchor=words, n=1))
         for group in groups_of(self._of_chunks):
             links = read_targets({n: self._read.part(PAGES, n) for n in group})
-            known = links.join(ends, on="title", how="left", maintain_order="left")
+            self.skipped["link_from_repeated_page"] += _times(links.filter(from_repeated))
+            known = links.filter(~from_repeated).join(ends, on="title", how="left")
             end = pl.when(~lost).then(pl.coalesce("end", "title"))
             yield self._kept("link", known.select("anchor", "n", end=end))
 
@@ -211,9 +215,9 @@ class _Anchors:
             "anchor_too_long": pl.col("anchor").is_null(),
             "anchor_without_words": pl.col("anchor") == "",
         }
-        for reason, wrong in (
-            left_out | ({"equal": equal} if self._equal == "drop" else {})
-        ).items():
+        if self._equal == "drop":
+            left_out["equal"] = equal
+        for reason, wrong in left_out.items():
             self.skipped[f"{what}_{reason}"] += _times(rows.filter(wrong))
             rows = rows.filter(~wrong.fill_null(False))
         self.counts[f"{what}s"] += _times(rows)

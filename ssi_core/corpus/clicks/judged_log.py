@@ -6,7 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core.collection import PartWriter
+from ssi_core import files
+from ssi_core.collection import CLICK, PartWriter, relation_at
 from ssi_core.corpus.clicks.columns import LogMap
 from ssi_core.corpus.clicks.texts import PLACEHOLDER, id_of, write_texts
 from ssi_core.corpus.judged_rows import read_judged
@@ -70,3 +71,17 @@ class Judged:
             )
         account(self._building, kept, skipped)
         write_relation(self._building, kept)
+        self._building.counts.update(self._in_clicks(kept))
+
+    def _in_clicks(self, judged: pl.DataFrame) -> dict[str, int]:
+        """Count the judged documents, the judged queries that are clicked for, and the pairs."""
+        parts = files.parts_in(self._building.path / relation_at(CLICK))
+        pairs = pl.scan_parquet(parts, glob=False).filter(pl.col("weight") > 0)
+        queries, documents = (judged[side].unique().implode() for side in ("query", "document"))
+        of_queries = pairs.filter(pl.col("source").is_in(queries)).select("source").unique()
+        of_documents = pairs.filter(pl.col("target").is_in(documents))
+        return {
+            "judged_documents": judged["document"].n_unique(),
+            "judged_queries_clicked": of_queries.select(pl.len()).collect().item(),
+            "pairs_of_judged_documents": of_documents.select(pl.len()).collect().item(),
+        }

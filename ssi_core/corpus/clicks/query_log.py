@@ -38,7 +38,7 @@ _HELD = 1 << 20  # rows that are held before they are written
 
 @dataclass(frozen=True)
 class QueryLog:
-    """What a query log with judgements is made of, each read once and in this order.
+    """Parts of a query log with judgements, each read once and in this order.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ def write_query_log(building: Building, log: QueryLog) -> None:
     Raises
     ------
     BadInput
-        No pair is left.
+        No pair is left, or no title is relevant to a judged query.
     """
     skipped: Counter[str] = Counter()
     shards = _Shards(building.path / "pairs", log.shards)
@@ -89,6 +89,11 @@ def write_query_log(building: Building, log: QueryLog) -> None:
         rated = _with_queries(log.judgements, skipped, "judgement")
         queries = rated["query"].unique().to_list()
         judged, unknown = kept_judgements(building.path, queries, rated)
+        if judged.filter(pl.col("grade") > 0).is_empty():
+            raise BadInput(
+                f"{log.where}: of {len(log.judgements):,} judgements beside it none has a grade "
+                "above 0. Give lists that have relevant titles."
+            )
         account(building, judged, skipped + unknown)
         building.counts["judged_documents"] = judged["document"].n_unique()
         write_relation(building, judged.select("query", "document", "grade"))

@@ -87,9 +87,14 @@ class Gathered:
             self._seen = pl.read_parquet(kept / f"{self.side}.parquet", glob=False)
         for part in sorted(documents.glob("part-*.parquet")):
             with files.reading(part):
-                rows = len(pl.read_parquet(part, columns=["id"], glob=False))
-            if rows:
-                self._writer.link(part, rows)
+                ids = pl.read_parquet(part, columns=["id"], glob=False)["id"]
+                of_log = ids.is_in(self._seen["id"].implode())
+                # Queries that were only judged are no texts of the log.
+                texts = None if of_log.all() else pl.read_parquet(part, glob=False)
+            if texts is not None:
+                self._writer.write(texts.filter(of_log))
+            elif len(ids):
+                self._writer.link(part, len(ids))
 
     def keep(self, kept: Path) -> None:
         """Keep which ids have a text, for the next ingestion."""

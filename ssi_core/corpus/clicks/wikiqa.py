@@ -82,9 +82,9 @@ def read_rows(path: Path) -> pl.DataFrame:
 
 
 def _build(building: Building, train: Path, dev: Path) -> None:
-    asked, judged = read_rows(train), read_rows(dev)
-    answers = asked.filter(pl.col("label") > 0)
-    every = pl.concat([asked, judged]).select(id="document", title="title")
+    training, judged = read_rows(train), read_rows(dev)
+    answers = training.filter(pl.col("label") > 0)
+    every = pl.concat([training, judged]).select(id="document", title="title")
     sentences = every.unique("id", keep="first", maintain_order=True)
     one = {"clicks": pl.lit(1, pl.Int64), "shown": pl.lit(None, pl.Int64)}
     log = QueryLog(
@@ -95,6 +95,6 @@ def _build(building: Building, train: Path, dev: Path) -> None:
         where=train,
     )
     write_query_log(building, log)
-    questions = asked["question"].n_unique()
-    building.counts.update(rows=len(asked) + len(judged), questions=questions)
+    questions = training["question"].n_unique()
+    building.counts.update(rows=len(training) + len(judged), questions=questions)
     building.skipped["question_without_answer"] = questions - answers["question"].n_unique()

@@ -91,9 +91,9 @@ class SampleQueryLog(Source):
     """Make a query log whose truth is known, at any size.
 
     A topic has 20 concepts, and a concept four words of titles and four of queries. --gap is the
-    share of concepts that a query says in words that no title has: with 0 a model of words can
-    rank, with 1 only one that has learned which words mean the same. Topics, concepts and words
-    are drawn by Zipf's law.
+    share of concepts that a query says in words that no title has: with 0 the words of titles say
+    it all, with 1 a model must learn from the clicks which words mean the same. Topics, concepts
+    and words are drawn by Zipf's law.
 
     A search engine that knows the truth roughly shows ten titles; how often position k is looked at
     is 1 / k, and a title that is looked at is clicked by its grade. A pair is kept where it was
@@ -112,7 +112,7 @@ class SampleQueryLog(Source):
 
     titles: int = _number(20_000, 100, 50_000_000, "Titles of the log")
     queries: int = _number(50_000, 100, 50_000_000, "Queries that are clicked for; some are equal")
-    judged: int = _number(500, 1, 100_000, "Judged queries; some are equal")
+    judged: int = _number(500, 10, 100_000, "Judged queries; some are equal")
     topics: int = _number(50, 1, 10_000, "Topics of 20 concepts")
     gap: float = Field(
         default=0.5, ge=0, le=1, description="Share of concepts that queries say in other words"

@@ -88,6 +88,13 @@ def test_judged_titles_are_documents_and_a_judged_wording_is_the_query_of_the_an
     assert counts["documents"] == 5
 
 
+def test_a_page_of_two_dumps_is_read_once(dump, tmp_path):
+    other = write(tmp_path / "enwiki-more.xml", xml(PAGES[1], PAGES[2], page(9, "Oar", "[[Boat]]")))
+    made = ingest_anchors([dump, other], tmp_path / "out", processes=1)
+    assert pairs_of(made) == EQUAL | OTHER | {("boat", "Boat"): 1}
+    assert made.skipped["link_from_repeated_page"] == 3
+
+
 def test_qrels_have_no_words(dump, tmp_path):
     qrels = tmp_path / "qrels.txt"
     qrels.write_text("1 0 Car 3\n")

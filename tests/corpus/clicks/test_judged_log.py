@@ -47,6 +47,8 @@ def test_a_judged_wording_is_the_query_of_the_log_or_a_new_one(log, tmp_path):
     assert found.frame("relations/click").height == 3
     counts = made.counts
     assert (counts["queries"], counts["judgements"], counts["judged_queries"]) == (3, 3, 1)
+    assert (counts["judged_documents"], counts["judged_queries_clicked"]) == (3, 1)
+    assert counts["pairs_of_judged_documents"] == 3
     assert counts["gains"] == {"0": 0.0, "1.5": 1.5, "4": 4.0}
     assert made.skipped["judgement_unknown_document"] == 1
     assert made.key != ingest_clicks([log], form, tmp_path / "bare").key

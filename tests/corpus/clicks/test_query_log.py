@@ -81,6 +81,8 @@ def test_a_log_without_judgements_has_no_such_relation_and_no_clicks_are_refused
     assert open_collection(made.path).relations == ("click",)
     with pytest.raises(BadInput, match="no query has a title that was clicked on"):
         written(tmp_path / "none", [("!", "d0", 1)], JUDGEMENTS)
+    with pytest.raises(BadInput, match="of 1 judgements beside it none has a grade above 0"):
+        written(tmp_path / "zero", PAIRS_OF_A_TEST, JUDGEMENTS[1:2])
 
 
 def questions(directory, train, dev):

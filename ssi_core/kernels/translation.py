@@ -1,9 +1,9 @@
 """EM of IBM model 1: which words of queries the words of documents are translated into.
 
-``P(q | d) = prod_i (sum_w t(i | w) d_w / |d|) ^ q_i`` (Brown et al. 1993, model 1, without the empty
-word). The table t has a row for each word of documents, and in it the words of queries that it meets
-in a pair. It is kept sparse, and EM goes over it row by row: a row is laid out for look-up while the
-documents that have its word are visited, so that nothing is searched.
+``P(q | d) = prod_i (sum_w t(i | w) d_w / |d|) ^ q_i`` (Brown et al. 1993, model 1, without the
+empty word). The table t has a row for each word of documents, and in it the words of queries that
+it meets in a pair. It is kept sparse, and EM goes over it row by row: a row is laid out for look-up
+while the documents that have its word are visited, so that nothing is searched.
 """
 
 from __future__ import annotations

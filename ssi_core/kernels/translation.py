@@ -61,33 +61,32 @@ def likelihoods(
 
 @jit_making
 def translate(
-    table: Rows, postings: Rows, targets: Rows, first: int, last: int, width: int, sums: Float64
+    table: Rows, postings: Rows, targets: Rows, first: int, last: int, width: int, ratios: Float64
 ) -> None:
     """Replace some rows of the table by the expected shares of their words.
+
+    Word i of the queries of d is expected ``t(i | w) d_w ratio_i`` times from word w.
 
     Parameters
     ----------
     first, last : int
         Rows to do.
-    sums : float64
-        What `likelihoods` filled, for all documents.
+    ratios : float64 (non-zeros of targets,)
+        How often a word is there, over what `likelihoods` filled.
     others
         See `likelihoods`.
     """
-    chances, expected = np.zeros(width, np.float32), np.zeros(width)
+    factors = np.zeros(width)
     for w in range(first, last):
-        row = table[1][table[0][w] : table[0][w + 1]]
-        values = table[2][table[0][w] : table[0][w + 1]]
-        for e in range(len(row)):
-            chances[row[e]] = values[e]
-            expected[row[e]] = 0.0
+        begin, end = table[0][w], table[0][w + 1]
+        for e in range(begin, end):
+            factors[table[1][e]] = 0.0
         for k in range(postings[0][w], postings[0][w + 1]):
             d, count = postings[1][k], np.float64(postings[2][k])
             for i in range(targets[0][d], targets[0][d + 1]):
-                word = targets[1][i]
-                expected[word] += targets[2][i] * count * chances[word] / sums[i]
+                factors[targets[1][i]] += count * ratios[i]
         total = 0.0
-        for e in range(len(row)):
-            total += expected[row[e]]
-        for e in range(len(row)):
-            values[e] = expected[row[e]] / total
+        for e in range(begin, end):
+            total += table[2][e] * factors[table[1][e]]
+        for e in range(begin, end):
+            table[2][e] *= factors[table[1][e]] / total

@@ -182,7 +182,8 @@ class Training:
         )
         counts = task.documents.matrix(_VIEW)[documents]
         targets, by_word = clicked @ queries, counts.T.tocsr()
-        self._lengths = np.repeat(counts.sum(axis=1), np.diff(targets.indptr))
+        lengths = np.maximum(counts.sum(axis=1), 1)
+        self._lengths = np.repeat(lengths, np.diff(targets.indptr))
         self._targets, self._postings = csr(targets), csr(by_word)
         table = by_word @ targets
         self._table = table.indptr.astype(np.int64), table.indices, table.data
@@ -205,10 +206,10 @@ class Training:
         self._passes += 1
         sums = np.empty(len(self._targets.indices))
         self._each(likelihoods, self._targets.indptr, sums)
-        self._each(translate, self._work, sums)
-        met = sums > 0  # but for a document without words
-        logarithms = np.log(sums[met] / self._lengths[met])
-        likelihood = float((self._targets.data[met] * logarithms).sum())
+        sums[sums == 0] = 1  # of a document without words
+        ratios = self._targets.data / sums
+        self._each(translate, self._work, ratios)
+        likelihood = float((self._targets.data * np.log(sums / self._lengths)).sum())
         return {"train/objective": likelihood / len(self._task.train)}
 
     def _each(self, kernel: Callable[..., None], work: Int64, sums: Float64) -> None:

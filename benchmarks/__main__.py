@@ -22,6 +22,7 @@ from benchmarks import (
     serving,
     sweep,
     tokenise,
+    topics,
     wikitext,
 )
 from benchmarks.timing import Row, surroundings
@@ -34,6 +35,7 @@ BENCHMARKS = {
     "tokenise": tokenise.rows,
     "metrics": metrics.rows,
     "dice": dice.rows,
+    "topics": topics.rows,
 }
 ON_REQUEST = {
     "memory": memory.rows,
@@ -42,6 +44,7 @@ ON_REQUEST = {
     "japanese": japanese.rows,
     "matching": matching.rows,
     "serving": serving.rows,
+    "topics_memory": topics.memory,
 }
 """Benchmarks that take minutes: run when they are named."""
 _ALL = BENCHMARKS | ON_REQUEST

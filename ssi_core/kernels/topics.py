@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.kernels import jit_making, part_fast
+from ssi_core.kernels.vectors import ask_to_read, ask_to_write
 
 Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
@@ -21,6 +22,10 @@ _SHARES = 1e-5
 """Largest difference of the expected topic shares of the two texts after the projection."""
 _STEPS, _HALVES = 60, 30
 _FLAT = 1e-9
+_AHEAD = 16
+"""Words of a text whose rows are asked for at once."""
+_FACTORS = 6
+"""Weights that are multiplied before a logarithm is taken: float32 to this power is a float64."""
 
 
 @part_fast
@@ -33,10 +38,10 @@ def _posteriors(words: Int32, phi: Float32, theta: Float64, into: Float64) -> No
 
 
 @part_fast
-def _divide(posteriors: Float64, counts: Float32, n: int) -> float:
+def _divide(posteriors: Float64, counts: Float64) -> float:
     """Divide each row by its sum; return the log-likelihood of the words."""
     likelihood = 0.0
-    for i in range(n):
+    for i in range(len(posteriors)):
         total = 0.0
         for z in range(posteriors.shape[1]):
             total += posteriors[i, z]
@@ -49,7 +54,12 @@ def _divide(posteriors: Float64, counts: Float32, n: int) -> float:
 
 @part_fast
 def _tilted(
-    posteriors: Float64, weights: Float64, signs: Float64, multipliers: Float64, into: Float64
+    posteriors: Float64,
+    weights: Float64,
+    signs: Float64,
+    multipliers: Float64,
+    factors: Float64,
+    into: Float64,
 ) -> float:
     """Fill ``into`` with the rows of (10), (11); return the dual, ``-sum c ln Z``.
 
@@ -63,15 +73,20 @@ def _tilted(
         ``1 / |q|`` of a word of the query, ``-1 / |d|`` of the document.
     multipliers : float64 (T,)
         lambda.
+    factors : float64 (T,)
+        Scratch.
     """
-    dual = 0.0
+    dual, highest = 0.0, 0.0
     for i in range(len(weights)):
-        highest = -np.inf
-        for z in range(len(multipliers)):
-            highest = max(highest, -multipliers[z] * signs[i])
+        if i == 0 or signs[i] != signs[i - 1]:  # all words of a text have the same factors
+            highest = -np.inf
+            for z in range(len(multipliers)):
+                highest = max(highest, -multipliers[z] * signs[i])
+            for z in range(len(multipliers)):
+                factors[z] = np.exp(-multipliers[z] * signs[i] - highest)
         total = 0.0
         for z in range(len(multipliers)):
-            value = posteriors[i, z] * np.exp(-multipliers[z] * signs[i] - highest)
+            value = posteriors[i, z] * factors[z]
             into[i, z] = value
             total += value
         scale = 1.0 / total
@@ -96,11 +111,20 @@ def _gradient(tilted: Float64, weights: Float64, signs: Float64, into: Float64) 
 
 
 @part_fast
-def _inner(left: Float64, right: Float64, h: Float64) -> float:
-    """Return ``sum_z left_z right_z / h_z``."""
+def _inner(left: Float64, i: int, right: Float64, j: int) -> float:
+    """Return the inner product of two rows."""
     total = 0.0
-    for z in range(len(h)):
-        total += left[z] * right[z] / h[z]
+    for z in range(left.shape[1]):
+        total += left[i, z] * right[j, z]
+    return total
+
+
+@part_fast
+def _dot(left: Float64, right: Float64) -> float:
+    """Return the inner product."""
+    total = 0.0
+    for z in range(len(left)):
+        total += left[z] * right[z]
     return total
 
 
@@ -120,11 +144,17 @@ def _newton(
         curvature = weights[i] * signs[i] * signs[i]
         for z in range(topics):
             h[z] += curvature * tilted[i, z]
+    scaled = np.empty((m + 1, topics))  # rows over h; the last one is the gradient
+    for z in range(topics):
+        h[z] = 1.0 / h[z]
+        scaled[m, z] = gradient[z] * h[z]
     small, right = np.empty((m, m)), np.empty(m)
     for i in range(m):
-        right[i] = _inner(tilted[i], gradient, h)
+        for z in range(topics):
+            scaled[i, z] = tilted[i, z] * h[z]
+        right[i] = _inner(tilted, i, scaled, m)
         for j in range(i + 1):
-            small[i, j] = -_inner(tilted[i], tilted[j], h)
+            small[i, j] = -_inner(tilted, i, scaled, j)
         small[i, i] += 1.0 / (weights[i] * signs[i] * signs[i])
     # Cholesky in place, then L y = right and L' x = y.
     for i in range(m):
@@ -144,14 +174,11 @@ def _newton(
         for k in range(i + 1, m):
             right[i] -= small[k, i] * right[k]
         right[i] /= small[i, i]
-    slope = 0.0
-    for z in range(topics):
-        total = gradient[z]
-        for i in range(m):
-            total += tilted[i, z] * right[i]
-        into[z] = total / h[z]
-        slope += into[z] * gradient[z]
-    return slope
+    into[:] = scaled[m]
+    for i in range(m):
+        for z in range(topics):
+            into[z] += right[i] * scaled[i, z]
+    return _dot(into, gradient)
 
 
 @jit_making
@@ -182,9 +209,9 @@ def project(
     """
     topics = posteriors.shape[1]
     multipliers, gradient = np.zeros(topics), np.zeros(topics)
-    step, other = np.zeros(topics), np.zeros(topics)
+    step, other, factors = np.zeros(topics), np.zeros(topics), np.empty(topics)
     best, tried = np.empty_like(posteriors), np.empty_like(posteriors)
-    dual = _tilted(posteriors, weights, signs, multipliers, best)
+    dual = _tilted(posteriors, weights, signs, multipliers, factors, best)
     evaluations[0] += 1
     for _ in range(_STEPS):
         evaluations[1] += 1
@@ -199,7 +226,7 @@ def project(
                 mean += other[z] / topics
             for z in range(topics):
                 other[z] -= mean  # the dual is flat along it
-            value = _tilted(posteriors, weights, signs, other, tried)
+            value = _tilted(posteriors, weights, signs, other, factors, tried)
             evaluations[0] += 1
             if value >= dual + 1e-4 * length * slope:
                 raised = True
@@ -214,6 +241,86 @@ def project(
     for z in range(topics):
         divergence -= multipliers[z] * gradient[z]
     return best, max(0.0, divergence)
+
+
+@part_fast
+def _expect(
+    words: Int32,
+    counts: Float32,
+    first: int,
+    last: int,
+    phi: Float32,
+    weights: Float64,
+    sums: Float64,
+    shares: Float64,
+) -> float:
+    """Add the expected topics (4, 5) of the words of a text to their sums, and to its shares.
+
+    Returns
+    -------
+    float
+        Log-likelihood of the words.
+    """
+    likelihood = 0.0
+    for i in range(first, last):
+        if (i - first) % _AHEAD == 0:
+            for coming in range(i, min(i + _AHEAD, last)):
+                ask_to_read(phi, words[coming])
+                ask_to_write(sums, words[coming])
+        word, total = words[i], 0.0
+        for z in range(len(weights)):
+            total += phi[word, z] * weights[z]
+        scale = counts[i] / total
+        for z in range(len(weights)):
+            expected = scale * (phi[word, z] * weights[z])
+            shares[z] += expected
+            sums[word, z] += expected
+        likelihood += counts[i] * np.log(total)
+    return likelihood
+
+
+@jit_making
+def _projected(
+    words: tuple[Int32, Int32],
+    counts: tuple[Float32, Float32],
+    phi: tuple[Float32, Float32],
+    weights: Float64,
+    sums: tuple[Float64, Float64],
+    shares: Float64,
+    evaluations: Int64,
+) -> float:
+    """Add the projected topics of the words of a pair to their sums, and to its shares.
+
+    Returns
+    -------
+    float
+        Log-likelihood of the words less ``KL(P' || P)``.
+    """
+    k, m = len(words[0]), len(words[0]) + len(words[1])
+    posteriors, both, signs = np.empty((m, len(weights))), np.empty(m), np.empty(m)
+    _posteriors(words[0], phi[0], weights, posteriors[:k])
+    _posteriors(words[1], phi[1], weights, posteriors[k:])
+    both[:k], both[k:] = counts[0], counts[1]
+    signs[:k], signs[k:] = 1.0 / both[:k].sum(), -1.0 / both[k:].sum()
+    likelihood = _divide(posteriors, both)
+    posteriors, divergence = project(posteriors, both, signs, evaluations)
+    for i in range(m):
+        sum_ = sums[0][words[0][i]] if i < k else sums[1][words[1][i - k]]
+        for z in range(len(weights)):
+            expected = both[i] * posteriors[i, z]
+            shares[z] += expected
+            sum_[z] += expected
+    return likelihood - divergence
+
+
+@part_fast
+def _logarithms(product: Float64) -> float:
+    """Return the sum of logarithms; put ones in their place."""
+    total = 0.0
+    for z in range(len(product)):
+        total += np.log(product[z])
+        product[z] = 1.0
+    return total
 
 
 @jit_making
@@ -259,39 +366,36 @@ def em_pass(
     """
     topics = theta.shape[1]
     likelihood, prior = 0.0, 0.0
-    weights, shares = np.empty(topics), np.empty(topics)
+    weights, shares, product = np.empty(topics), np.empty(topics), np.ones(topics)
     for p in range(len(pairs)):
+        for z in range(topics):
+            weights[z] = theta[p, z]
+            product[z] *= weights[z]
+            shares[z] = alpha - 1.0
+        if p % _FACTORS == _FACTORS - 1 or p == len(pairs) - 1:
+            prior += (alpha - 1.0) * _logarithms(product)
         q, d = pairs[p, 0], pairs[p, 1]
         a, b = left[0][q], left[0][q + 1]
         c, e = right[0][d], right[0][d + 1]
-        k, m = b - a, b - a + e - c
-        for z in range(topics):
-            weights[z] = theta[p, z]
-            prior += (alpha - 1.0) * np.log(weights[z])
-        posteriors = np.empty((m, topics))
-        _posteriors(left[1][a:b], phi[0], weights, posteriors[:k])
-        _posteriors(right[1][c:e], phi[1], weights, posteriors[k:])
-        likelihood += _divide(posteriors[:k], left[2][a:b], k)
-        likelihood += _divide(posteriors[k:], right[2][c:e], m - k)
-        if projected and 0 < k < m:
-            counts, signs = np.empty(m), np.empty(m)
-            counts[:k], counts[k:] = left[2][a:b], right[2][c:e]
-            signs[:k], signs[k:] = 1.0 / counts[:k].sum(), -1.0 / counts[k:].sum()
-            posteriors, divergence = project(posteriors, counts, signs, evaluations)
-            likelihood -= divergence
-        shares[:] = alpha - 1.0
-        for i in range(m):
-            count = left[2][a + i] if i < k else right[2][c + i - k]
-            sum_ = sums[0][left[1][a + i]] if i < k else sums[1][right[1][c + i - k]]
-            for z in range(topics):
-                expected = count * posteriors[i, z]
-                shares[z] += expected
-                sum_[z] += expected
+        if projected and a < b and c < e:
+            likelihood += _projected(
+                (left[1][a:b], right[1][c:e]),
+                (left[2][a:b], right[2][c:e]),
+                phi,
+                weights,
+                sums,
+                shares,
+                evaluations,
+            )
+        else:
+            likelihood += _expect(left[1], left[2], a, b, phi[0], weights, sums[0], shares)
+            likelihood += _expect(right[1], right[2], c, e, phi[1], weights, sums[1], shares)
         total = 0.0
         for z in range(topics):
             total += shares[z]
+        scale = 1.0 / total
         for z in range(topics):
-            theta[p, z] = shares[z] / total
+            theta[p, z] = shares[z] * scale
     return likelihood, prior
 
 

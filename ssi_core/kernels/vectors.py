@@ -16,10 +16,11 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 LINE = 16
 """Floats of a cache line."""
+_LINE_BYTES = 4 * LINE
 
 _MOST = 7  # lines in registers: 14 of the 16 vectors of AVX2, 28 of the 32 of NEON
 _AHEAD = 8  # rows; 4 to 24 are about as fast
@@ -217,3 +218,50 @@ sum_rows = _intrinsic(_sum)
 
 add_to_rows = _intrinsic(_add)
 """``embedding[indices[t]] += scale weights[t] vector``, t from first to last."""
+
+
+def _asking(written: bool) -> Any:
+    @intrinsic
+    def ask(context: Any, rows: Any, row: Any) -> Any:
+        size = rows.dtype.bitwidth // 8
+
+        def codegen(context: Any, b: Any, signature: Any, values: Any) -> Any:
+            array = context.make_array(signature.args[0])(context, b, values[0])
+            length = b.mul(cgutils.unpack_tuple(b, array.shape)[1], _LONG(size))
+            start = b.bitcast(array.data, _BYTE.as_pointer())
+            start = b.gep(start, [b.mul(values[1], length)])
+            lines = b.udiv(b.add(length, _LONG(_LINE_BYTES - 1)), _LONG(_LINE_BYTES))
+            with cgutils.for_range(b, lines) as loop:
+                _prefetch(b, b.gep(start, [b.mul(loop.index, _LONG(_LINE_BYTES))]), written)
+            return context.get_dummy_value()
+
+        return types.void(rows, types.int64), codegen
+
+    return ask
+
+
+_ask_to_read, _ask_to_write = _asking(False), _asking(True)
+
+
+def ask_to_read(rows: Any, row: int) -> None:
+    """Ask for a row of a C-ordered matrix that will be read soon; without the JIT nothing."""
+
+
+def ask_to_write(rows: Any, row: int) -> None:
+    """Ask for a row of a C-ordered matrix that will be written soon, see `_Part.each_row`."""
+
+
+@overload(ask_to_read, jit_options={"_nrt": False})
+def _reading(rows: Any, row: int) -> Any:
+    def compiled(rows: Any, row: int) -> None:
+        _ask_to_read(rows, row)
+
+    return compiled
+
+
+@overload(ask_to_write, jit_options={"_nrt": False})
+def _writing(rows: Any, row: int) -> Any:
+    def compiled(rows: Any, row: int) -> None:
+        _ask_to_write(rows, row)
+
+    return compiled

@@ -24,6 +24,7 @@ from ssi_core.models.query_expansion import QueryExpansion
 from ssi_core.models.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.topic_model import TopicModel
+from ssi_core.models.translation_model import TranslationModel
 from ssi_core.models.word_pairs import WordPairs
 
 MODELS: Mapping[str, type[Model]] = {
@@ -48,6 +49,7 @@ MODELS: Mapping[str, type[Model]] = {
         Softmax,
         # Learnt from queries and the titles that were clicked: Gao et al. 2011.
         TopicModel,
+        TranslationModel,
         # Sums of two of these.
         Mixture,
         # One of several, by validation.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
@@ -87,3 +88,22 @@ def shares(counts: TextMatrix) -> Float64:
     occurrences = np.bincount(counts.indices, counts.data, minlength=counts.shape[1])
     share: Float64 = np.maximum(occurrences, 1) / max(1.0, float(occurrences.sum()))
     return share
+
+
+def weighed(
+    fitted: FittedModel, background: Iterable[float], unigram: Iterable[float]
+) -> Iterator[FittedModel]:
+    """Yield a model with each choice of two weights of a mixture, which it has as an array.
+
+    Parameters
+    ----------
+    fitted : FittedModel
+        A model whose ``arrays["weights"]`` are one of each.
+    background : iterable of float
+        Weights of the collection.
+    unigram : iterable of float
+        Weights of the document's own words in the rest.
+    """
+    for weights in product(background, unigram):
+        facts = fitted.facts | dict(zip(("background", "unigram"), weights, strict=True))
+        yield replace(fitted, arrays={**fitted.arrays, "weights": np.array(weights)}, facts=facts)

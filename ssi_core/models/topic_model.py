@@ -14,22 +14,26 @@ all documents.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryFile, gettempdir
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ssi_core import files
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.topics import em_pass, fold_in
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Count, Dimensions, Mixed, Prior, Share, Values
-from ssi_core.models.language_model import shares
+from ssi_core.models.language_model import shares, weighed
 from ssi_core.models.trained import same_space
 from ssi_core.resources import Cost
 from ssi_core.training.descend import descend
@@ -48,6 +52,9 @@ from ssi_core.types import (
 
 _VIEW = "counts"
 
+_IN_MEMORY = 1 << 30
+"""Bytes at most of the topic weights of pairs that are held in memory."""
+
 
 @dataclass(frozen=True)
 class TopicModel(Model):
@@ -62,6 +69,9 @@ class TopicModel(Model):
 
     Each training pair counts once. Training goes over all pairs ``passes`` times; the pass with the
     lowest rank loss on validation is kept, and then the two weights of the mixture with the lowest.
+
+    The topic weights of the pairs are in memory up to 1 GiB. More of them lie in a file, beside the
+    checkpoint or where temporary files lie (``TMPDIR``); of it memory holds what it has room for.
 
     Parameters
     ----------
@@ -117,7 +127,8 @@ class TopicModel(Model):
             raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
         same_space(task, _VIEW, "the words of queries and documents")
         judge = Validator(task, "valid", self.validation_queries, threads=course.threads)
-        training = Training(self, task, int(rng.integers(2**63)), judge, course.threads)
+        place = course.checkpoint.parent if course.checkpoint else None
+        training = Training(self, task, int(rng.integers(2**63)), judge, course.threads, place)
         progress = descend(
             training,
             epoch=training.pairs,
@@ -126,36 +137,44 @@ class TopicModel(Model):
             watch=course.watch,
             checkpoint=course.checkpoint,
         )
-        losses = {
-            weights: judge.rank_loss(training.fitted(*weights))
-            for weights in product(self.background, self.unigram)
-        }
-        chosen = min(losses, key=losses.__getitem__)
         facts = {
-            "background": chosen[0],
-            "unigram": chosen[1],
             "passes": progress.best_at // training.pairs,
             "pairs": training.pairs,
             "seconds": progress.seconds,
-            "validation_rank_loss": losses[chosen],
             "threads": course.threads,
         }
-        return replace(training.fitted(*chosen), facts=facts)
+        choices = list(self.variants(replace(training.fitted(), facts=facts)))
+        losses = [judge.rank_loss(choice) for choice in choices]
+        best = choices[int(np.argmin(losses))]
+        return replace(best, facts=best.facts | {"validation_rank_loss": min(losses)})
+
+    def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:
+        """Yield the model with each choice of the weights of the mixture."""
+        return weighed(fitted, self.background, self.unigram)
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Counts and topics of words; own words and topic weights of documents."""
         counts, arrays = texts.matrix(_VIEW), fitted.arrays
         if side == "query":
             return Vectors(counts, None, topics=np.asarray(arrays["topics"]))
-        theta = np.empty((counts.shape[0], arrays["words"].shape[1]), np.float32)
-        fold_in(_csr(counts), np.asarray(arrays["words"]), self.alpha, self.folding, theta)
-        odds = arrays["odds"]
-        if not odds.any():
+        background, unigram = arrays["weights"].tolist()
+        odds = (1 - background) / background
+        theta = self._folded(fitted, counts)
+        theta *= np.float32((1 - unigram) * odds)
+        if not unigram:
             return Vectors(None, theta)
+        share = unigram * odds / arrays["share"]
         length = np.asarray(counts.sum(axis=1), np.float64)
-        data = counts.data * odds[counts.indices] / np.repeat(length, np.diff(counts.indptr))
+        data = counts.data * share[counts.indices] / np.repeat(length, np.diff(counts.indptr))
         rows = (data.astype(np.float32), counts.indices, counts.indptr)
         return Vectors(sparse.csr_array(rows, shape=counts.shape), theta)
+
+    def _folded(self, fitted: FittedModel, counts: TextMatrix) -> Float32:
+        """Return the topic weights of texts."""
+        words = np.asarray(fitted.arrays["words"])
+        theta = np.empty((counts.shape[0], words.shape[1]), np.float32)
+        fold_in(_csr(counts), words, self.alpha, self.folding, theta)
+        return theta
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> View:
         """Columns are words."""
@@ -163,9 +182,10 @@ class TopicModel(Model):
 
     def topic_words(self, fitted: FittedModel, texts: Texts) -> tuple[TextMatrix, Float32]:
         """Share the topic weights of a document among its words, by their posteriors (5)."""
-        counts, theta = texts.matrix(_VIEW), self.vectors(fitted, texts, "document").dense
-        joint = fitted.arrays["words"][counts.indices] * theta
+        counts, (background, unigram) = texts.matrix(_VIEW), fitted.arrays["weights"]
+        joint = fitted.arrays["words"][counts.indices] * self._folded(fitted, counts)
         joint *= (counts.data / joint.sum(axis=1))[:, None]
+        joint *= np.float32((1 - unigram) * (1 - background) / background)
         return counts, joint / (counts.data.sum() + joint.shape[1] * (self.alpha - 1))
 
     def vector_shape(self, task: Task) -> tuple[int, int]:
@@ -173,20 +193,32 @@ class TopicModel(Model):
         return self.topics, int(task.documents.matrix(_VIEW).nnz)
 
     def cost(self, task: Task, threads: int = 1) -> Cost:
-        """Return the cost: topics of pairs and words, held twice, and sums for each thread."""
+        """Return the cost: topics of words, four times, and sums for each thread; topics of pairs.
+
+        A checkpoint has the topics of the pairs once, and those of the words twice; the next one is
+        whole before the last one goes.
+        """
         words = 2 * task.queries.width(_VIEW) * self.topics
         pairs = 4 * self.topics * len(task.train)
         ranking = ranking_memory(
             task, "valid", queries=self.validation_queries, dense=self.topics, nonzeros=0
         )
-        return Cost(2 * (4 * words + pairs) + 8 * words * threads + ranking, 8 * words + 2 * pairs)
+        held, mapped = (pairs, 0) if pairs <= _IN_MEMORY else (0, pairs)
+        memory = 16 * words + 8 * words * threads + held + ranking
+        return Cost(memory, 2 * (8 * words + pairs) + mapped)
 
 
 class Training:
     """Passes of EM over the training pairs (a `training.descend.Trainee`)."""
 
     def __init__(
-        self, model: TopicModel, task: Task, seed: int, judge: Validator, threads: int
+        self,
+        model: TopicModel,
+        task: Task,
+        seed: int,
+        judge: Validator,
+        threads: int,
+        place: Path | None = None,
     ) -> None:
         self._model, self._task, self._judge, self._threads = model, task, judge, threads
         self._rows, self._left = _texts_of(model, task)
@@ -194,8 +226,9 @@ class Training:
         self._share = shares(task.documents.matrix(_VIEW))
         rng, width = np.random.default_rng(seed), task.queries.width(_VIEW)
         self._passes = np.zeros(1, np.int64)
-        # From equal weights EM would never leave them.
-        self._theta = np.full((len(self._rows), model.topics), 1 / model.topics, np.float32)
+        self._theta = _rows((len(self._rows), model.topics), place)
+        self._theta[:] = 1 / model.topics
+        # From equal words EM would never leave them.
         self._documents = _noise(rng, width, model.topics)
         one = model.merged or model.texts == "documents"
         self._queries = self._documents if one else _noise(rng, width, model.topics)
@@ -229,8 +262,12 @@ class Training:
         with ThreadPoolExecutor(self._threads) as pool:
             parts = list(pool.map(lambda part: self._part(phi, *part), pairwise(bounds)))
         for n, one in enumerate(self._distinct()):
-            counts = self._model.beta - 1 + np.sum([sums[n] for _, sums, _ in parts], axis=0)
-            one[:] = counts / counts.sum(axis=0)
+            counts = parts[0][1][n]
+            for _, sums, _ in parts[1:]:
+                counts += sums[n]
+            counts += self._model.beta - 1
+            counts /= counts.sum(axis=0)
+            one[:] = counts
         objective = prior + sum(value for value, _, _ in parts)
         metrics = {"train/objective": objective / self.pairs}
         if self._model.projected:
@@ -262,22 +299,19 @@ class Training:
         one = self._queries is self._documents
         return [self._documents] if one else [self._documents, self._queries]
 
-    def fitted(self, background: float, unigram: float) -> FittedModel:
-        """Return the model as it stands, with weights of the mixture."""
-        odds = (1 - background) / background / self._share
+    def fitted(self) -> FittedModel:
+        """Return the model as it stands, with the first weights of the mixture."""
         arrays: dict[str, NDArray[Any]] = {
-            "topics": ((1 - unigram) * odds[:, None] * self._queries).astype(np.float32),
+            "topics": (self._queries / self._share[:, None]).astype(np.float32),
             "words": self._documents.copy(),
-            "odds": unigram * odds,
+            "share": self._share,
+            "weights": np.array([self._model.background[0], self._model.unigram[0]]),
         }
         return fitted(self._model, self._task, arrays)
 
     def error(self) -> float:
         """Validation rank loss now, with the first weights of the mixture; 1 for the noise."""
-        if not self._passes:
-            return 1.0
-        model = self._model
-        return self._judge.rank_loss(self.fitted(model.background[0], model.unigram[0]))
+        return self._judge.rank_loss(self.fitted()) if self._passes else 1.0
 
     def observed(self) -> Mapping[str, float]:
         """Return nothing more."""
@@ -299,6 +333,19 @@ def _csr(matrix: Any) -> tuple[Int64, Int32, Float32]:
         matrix.indices.astype(np.int32, copy=False),
         matrix.data.astype(np.float32, copy=False),
     )
+
+
+def _rows(shape: tuple[int, int], place: Path | None) -> Float32:
+    """Make a matrix: in memory, or in a file that has no name and goes with the process."""
+    size = 4 * shape[0] * shape[1]
+    if size <= _IN_MEMORY:
+        return np.empty(shape, np.float32)
+    directory = place or Path(gettempdir())
+    directory.mkdir(parents=True, exist_ok=True)
+    with files.writing(directory), TemporaryFile(dir=directory) as file:
+        # A full disk is found here, and not by a write into the mapping.
+        os.posix_fallocate(file.fileno(), 0, size)
+        return np.asarray(np.memmap(file, np.float32, "r+", shape=shape))
 
 
 def _noise(rng: np.random.Generator, words: int, topics: int) -> Float32:

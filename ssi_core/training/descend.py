@@ -28,6 +28,11 @@ log = logging.getLogger(__name__)
 SAMPLERS = "states"
 """Name of the array that has the state of a sampler in each row, one a thread."""
 
+PASSING = "theta"
+"""Name of a large array that only the next sweep reads: in a checkpoint, but no part of the best.
+
+It may lie in a file, and is not held in memory once more."""
+
 
 class Diverged(BadInput):
     """Parameters, errors or losses of a training grew beyond all bounds."""
@@ -118,7 +123,7 @@ def descend(
     Diverged
         The numbers grew beyond all bounds; nothing of the training is of use.
     """
-    best = {name: array.copy() for name, array in trainee.arrays.items()}
+    best = {name: array.copy() for name, array in trainee.arrays.items() if name != PASSING}
     progress = _resume(trainee, best, checkpoint)
     if progress is None:
         progress = Progress(best=_error(trainee))
@@ -171,7 +176,11 @@ _LARGEST = 1e12
 
 def converges(trainee: Trainee, metrics: Mapping[str, float]) -> bool:
     """Tell whether the numbers of a training, and what it measured, stay within bounds."""
-    numbers = [array for array in trainee.arrays.values() if array.dtype.kind == "f" and array.size]
+    numbers = [
+        array
+        for name, array in trainee.arrays.items()
+        if name != PASSING and array.dtype.kind == "f" and array.size
+    ]
     # NaN is neither below nor above a bound.
     return all(abs(value) < _LARGEST for value in metrics.values()) and all(
         array.max() < _LARGEST and array.min() > -_LARGEST for array in numbers
@@ -200,8 +209,8 @@ def later(watch: Watch | None, triples: int) -> Watch | None:
 
 
 def _copy(source: Mapping[str, NDArray[Any]], target: Mapping[str, NDArray[Any]]) -> None:
-    for name, array in source.items():
-        target[name][...] = array
+    for name in source.keys() & target.keys():
+        target[name][...] = source[name]
 
 
 def _save(

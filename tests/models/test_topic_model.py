@@ -1,13 +1,17 @@
 """Topic models against the formulas of their paper."""
 
+import errno
+import itertools
+
 import numpy as np
 import pytest
 
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.kernels.topics import em_pass
-from ssi_core.models import LanguageModel, TopicModel, load_model
+from ssi_core.models import LanguageModel, TopicModel, load_model, topic_model
 from ssi_core.serving.explain import explain_pair
 from ssi_core.tasks.task import open_task
+from ssi_core.types import Refused
 
 pytestmark = pytest.mark.trains
 SMALL = {"topics": 6, "passes": 4}
@@ -41,9 +45,9 @@ def test_documents_are_ranked_by_the_likelihood_of_the_query(task, kind):
     fitted = fit(task, background=(0.3,), unigram=(0.4,), **KINDS[kind])
     counts = task.documents.matrix("counts").toarray().astype(float)
     share = np.maximum(counts.sum(axis=0), 1) / counts.sum()
-    phi = fitted.arrays["topics"] * share[:, None] * 0.3 / (0.7 * 0.6)
+    phi = fitted.arrays["topics"] * share[:, None]
     np.testing.assert_allclose(phi.sum(axis=0), 1, rtol=1e-4)
-    theta = fitted.embed_documents(task.documents).dense
+    theta = fitted.embed_documents(task.documents).dense * 0.3 / (0.7 * 0.6)
     np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-5)
     own = counts / counts.sum(axis=1, keepdims=True)
     chance = 0.3 * share + 0.7 * (0.4 * own + 0.6 * theta @ phi.T)
@@ -86,7 +90,7 @@ def test_the_projection_brings_the_topics_of_both_texts_together(task):
         for texts, name in ((task.queries, "topics"), (task.documents, "words")):
             phi = np.asarray(fitted.arrays[name], float)
             counts = texts.matrix("counts").toarray()
-            theta = fitted.embed_documents(task.documents).dense
+            theta = fitted.embed_documents(task.documents).dense  # odds of the collection are 1
             rows = task.train.rows[:40]
             row = rows[:, 0] if texts is task.queries else rows[:, 1]
             shares = []
@@ -116,6 +120,60 @@ def test_threads_and_checkpoints_give_the_same_model(task, tmp_path):
     for name, array in plain.arrays.items():
         np.testing.assert_array_equal(resumed.arrays[name], array)
         np.testing.assert_allclose(both.arrays[name], array, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["BLTM", "PLSA"])
+def test_topic_weights_in_a_file_give_the_same_bits(task, tmp_path, monkeypatch, kind):
+    """With a break, whose checkpoint has what the file had; nothing is left beside it."""
+    plain = fit(task, **KINDS[kind])
+    monkeypatch.setattr(topic_model, "_IN_MEMORY", 0)
+
+    def stop(step, metrics):
+        if step > len(task.train):
+            raise KeyboardInterrupt
+
+    place = tmp_path / "new" / "state"
+    if kind == "BLTM":
+        with pytest.raises(KeyboardInterrupt):
+            fit(task, watch=stop, checkpoint=place)
+        assert {file.name for file in place.iterdir()} >= {"live-theta.npy", "best-documents.npy"}
+        assert not (place / "best-theta.npy").exists()
+    for checkpoint in (place, None):
+        for name, array in fit(task, checkpoint=checkpoint, **KINDS[kind]).arrays.items():
+            np.testing.assert_array_equal(plain.arrays[name], array)
+    assert [one.name for one in place.parent.iterdir()] == ["state"]
+
+
+def test_the_cost_counts_topic_weights_in_memory_or_on_disk(task, monkeypatch):
+    model, size = TopicModel(topics=7), 4 * 7 * len(task.train)
+    before = model.cost(task)
+    monkeypatch.setattr(topic_model, "_IN_MEMORY", size - 1)
+    after = model.cost(task)
+    assert (before.memory - after.memory, after.disk - before.disk) == (size, size)
+
+
+def test_a_disk_without_room_is_said_before_the_training(task, tmp_path, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(topic_model, "_IN_MEMORY", 0)
+    monkeypatch.setattr(topic_model.os, "posix_fallocate", full)
+    with pytest.raises(Refused, match="no space is left"):
+        fit(task, checkpoint=tmp_path / "state")
+
+
+def test_variants_are_the_choices_of_the_weights(task):
+    """They need no training: each ranks as a model that had no other choice."""
+    choices = {"background": (0.2, 0.6), "unigram": (0.0, 0.5, 1.0)}
+    fitted = fit(task, passes=1, **choices)
+    variants = list(fitted.model.variants(fitted))
+    assert [(one.facts["background"], one.facts["unigram"]) for one in variants] == [
+        *itertools.product(*choices.values())
+    ]
+    scores = [all_scores(one, task) for one in variants]
+    alone = fit(task, passes=1, background=(0.2,), unigram=(0.5,))
+    np.testing.assert_allclose(scores[1], all_scores(alone, task), rtol=1e-5)
+    assert np.abs(scores[1] - scores[4]).max() > 0.1
 
 
 def test_a_saved_model_scores_alike(task, tmp_path):

@@ -104,7 +104,8 @@ def random_models(seed: int, dimensions: int = 3) -> list[FittedModel]:
             {
                 "topics": np.abs(floats(n, dimensions)),
                 "words": np.abs(floats(n, dimensions)),
-                "odds": np.abs(floats(n)).astype(np.float64),
+                "share": np.abs(floats(n)).astype(np.float64) + 0.1,
+                "weights": np.array([0.5, 0.4]),
             },
         ),
         (

@@ -6,7 +6,7 @@ A model is a frozen dataclass of hyper-parameters with pure functions of its arr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
@@ -186,6 +186,10 @@ class Model:
         the document, but for what no word gives.
         """
         raise TypeError(f"{type(self).__name__} has no topics")
+
+    def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:
+        """Yield what a second choice chooses from: the model as it is."""
+        yield fitted
 
 
 @dataclass(frozen=True)

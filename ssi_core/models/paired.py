@@ -138,7 +138,9 @@ class Moments:
 
     def _total(self) -> Float64:
         paired, (queries, documents) = self._paired, self._times
-        total: Float64 = paired.words_of_queries @ queries + paired.words_of_documents @ documents
+        sign = -1 if self._crossed < 0 else 1
+        total: Float64 = paired.words_of_queries @ queries
+        total += sign * (paired.words_of_documents @ documents)
         return total
 
     def __call__(self, columns: Float64) -> Float64:

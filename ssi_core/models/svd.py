@@ -30,6 +30,8 @@ _DENSE = 512
 """Size up to which the whole spectrum is computed: cheaper than any iteration."""
 _DEGENERATE = 1e-6
 """Share of ``s_N^2`` below which a gap is none, so that an N does not name a subspace."""
+_ALIKE = 0.01
+"""Share of the N-th eigenvalue by which others are so near that either may be taken."""
 _ZERO = 1e-12
 _BASIS_BYTES = 2 << 30
 """Memory of the Krylov basis; where it is used up, the iteration restarts."""
@@ -147,7 +149,8 @@ def leading_eigenvectors(
     metric : Metric or None
         M; None: the identity.
     tolerance : float
-        Residual as a share of the gap after N.
+        Residual as a share of the gap after N, or of a hundredth of the N-th eigenvalue where the
+        gap is less: among values that are so near, any choice has the same quotient.
     basis_bytes : int
         Memory of the Krylov basis.
     """
@@ -159,7 +162,7 @@ def leading_eigenvectors(
         values, basis, residual = values[::-1], basis[:, ::-1], 0.0
     else:
         values, basis, residual = _lanczos(
-            product, metric, size, [bounded], rng, tolerance, basis_bytes
+            product, metric, size, [bounded], rng, tolerance, basis_bytes, _ALIKE
         )
     dimensions = _firm(values, bounded)
     return Factors(_signed(basis[:, :dimensions]), {wanted: dimensions}, residual)
@@ -179,6 +182,7 @@ def _lanczos(
     rng: np.random.Generator,
     tolerance: float,
     basis_bytes: int,
+    alike: float = 0.0,
 ) -> tuple[Float64, Float64, float]:
     """Return eigenvalues and eigenvectors of ``M^-1 S``, descending, and the largest residual."""
     most = grid[-1]
@@ -201,7 +205,7 @@ def _lanczos(
         if columns < check:
             continue
         ritz = _ritz(T[:columns, :columns], coupling, new)
-        residual = _residual(ritz, grid) if columns < size else 0.0
+        residual = _residual(ritz, grid, alike) if columns < size else 0.0
         if residual <= tolerance:
             return ritz.values, Q[:, :columns] @ ritz.coefficients[:, : most + 1], residual
         if columns == capacity:
@@ -250,11 +254,11 @@ def _ritz(T: Float64, coupling: Float64, last: slice) -> _Ritz:
     return _Ritz(values, coefficients, np.linalg.norm(coupling @ coefficients[last], axis=0))
 
 
-def _residual(ritz: _Ritz, grid: Sequence[int]) -> float:
+def _residual(ritz: _Ritz, grid: Sequence[int], alike: float) -> float:
     """Return the largest residual of the wanted subspaces, as a share of the gap after each."""
     shares = []
     for n in {_firm(ritz.values, n) for n in grid}:
-        gap = ritz.values[n - 1] - ritz.values[n]
+        gap = max(ritz.values[n - 1] - ritz.values[n], alike * ritz.values[n - 1])
         shares.append(np.linalg.norm(ritz.residuals[:n]) / max(gap, np.finfo(float).tiny))
     return float(max(shares))
 

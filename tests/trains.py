@@ -32,13 +32,15 @@ class Guard:
 
     def install(self) -> None:
         """Look at every training from now on."""
-        from ssi_core.models import cl_lsi, lsi, softmax
+        from ssi_core.models import cl_lsi, lsi, opca, pca, s2net, softmax
         from ssi_core.training.sgd import Sgd
 
-        for owner in (Sgd, softmax.Training):
+        for owner in (Sgd, softmax.Training, s2net.Training):
             owner.sweep = self._guarded(owner.sweep)
         for module in (lsi, cl_lsi):
             module.leading_vectors = self._guarded(module.leading_vectors)
+        for module in (opca, pca):
+            module.leading_eigenvectors = self._guarded(module.leading_eigenvectors)
 
     def _guarded(self, train):
         @wraps(train)

@@ -20,7 +20,10 @@ from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.mixture import Mixture
 from ssi_core.models.multi_task import MultiTask
+from ssi_core.models.opca import Opca
+from ssi_core.models.pca import Pca
 from ssi_core.models.query_expansion import QueryExpansion
+from ssi_core.models.s2net import S2Net
 from ssi_core.models.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.topic_model import TopicModel
@@ -50,6 +53,9 @@ MODELS: Mapping[str, type[Model]] = {
         # Learnt from queries and the titles that were clicked: Gao et al. 2011.
         TopicModel,
         TranslationModel,
+        Pca,
+        Opca,
+        S2Net,
         # Sums of two of these.
         Mixture,
         # One of several, by validation.

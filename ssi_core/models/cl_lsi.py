@@ -16,7 +16,8 @@ from scipy import sparse
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Count, Dimensions, Values
-from ssi_core.models.lsi import cosine_words, grid, tuning_memory, unit
+from ssi_core.models.lsi import grid, tuning_memory
+from ssi_core.models.projection import cosine_words, unit
 from ssi_core.models.svd import Factors, leading_vectors, memory_of
 from ssi_core.resources import Cost
 from ssi_core.tasks.translations import MATES

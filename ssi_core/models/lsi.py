@@ -17,24 +17,18 @@ from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Count, Dimensions, Share, Values
+from ssi_core.models.projection import Projection, cosine_words, unit
 from ssi_core.models.svd import leading_vectors, memory_of
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.resources import Cost
-from ssi_core.types import Float32, Task, TextMatrix, Texts, Vectors, View
+from ssi_core.types import Task, TextMatrix, Texts, Vectors, View
 
 _GRID = (50, 100, 200, 500, 750, 1000)  # the paper's dimensions
 _ALPHAS = tuple(round(0.05 * i, 2) for i in range(21))
 
 
-def unit(rows: Float32) -> Float32:
-    """Rows divided by their length; a row of zeros stays."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    scaled: Float32 = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths != 0)
-    return scaled
-
-
 @dataclass(frozen=True)
-class Lsi(Model):
+class Lsi(Projection):
     """``f(q, d) = cos(q V_N, d V_N)``.
 
     Parameters
@@ -48,13 +42,8 @@ class Lsi(Model):
     """
 
     name: ClassVar[str] = "lsi"
-    view: str = "raw"
     dimensions: Dimensions | Values[Dimensions] = _GRID
     tuning_queries: Count = 500
-
-    def views(self) -> set[str]:
-        """Return the one view that the model reads."""
-        return {self.view}
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Factor once at the largest N; keep the N of the lowest training rank loss."""
@@ -72,16 +61,6 @@ class Lsi(Model):
             "training_rank_loss": {str(n): v for n, v in losses.items()},
         }
         return fitted(self, task, {"V": vectors[:, :chosen].copy()}, facts)
-
-    def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
-        """Unit rows of ``x V``."""
-        return Vectors(None, unit(texts.matrix(self.view) @ fitted.arrays["V"]))
-
-    def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords:
-        """Rows divided by the length of ``x V``."""
-        return cosine_words(
-            texts.matrix(self.view), fitted.arrays["V"], fitted.view(self.view, side)
-        )
 
     def cost(self, task: Task, threads: int = 1) -> Cost:
         """Return the cost of the factors and of their choice."""
@@ -190,12 +169,3 @@ def grid(dimensions: int | tuple[int, ...]) -> tuple[int, ...]:
 
 def _scaled(matrix: TextMatrix, factor: np.float32) -> TextMatrix:
     return sparse.csr_array((factor * matrix.data, matrix.indices, matrix.indptr), matrix.shape)
-
-
-def cosine_words(matrix: TextMatrix, embedding: Float32, view: View) -> DenseWords:
-    """Words of ``matrix @ embedding`` at unit length: the lengths are in the weights."""
-    lengths = np.linalg.norm(matrix @ embedding, axis=1)
-    factors = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths != 0)
-    data = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
-    weights = sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-    return DenseWords(weights, embedding, view)

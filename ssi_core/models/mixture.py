@@ -6,8 +6,8 @@ second model of low rank for the other words, hashed; each is trained alone (sec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -124,6 +124,12 @@ class Mixture(Parts):
         views = [(part.sparse_view(side), i) for i, part in enumerate(_parts(fitted))]
         present = [(view, i) for view, i in views if view is not None]
         return _columns(present) if present else None
+
+    def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:
+        """Yield the same two models with each beta."""
+        for beta in sorted(self.betas):
+            arrays = {**fitted.arrays, "beta": np.array([beta], np.float32)}
+            yield replace(fitted, arrays=arrays, facts=fitted.facts | {"beta": beta})
 
 
 @dataclass(frozen=True)

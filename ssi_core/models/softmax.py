@@ -26,7 +26,7 @@ from ssi_core.kernels.adam import adam_step
 from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Batch, Count, Dimensions, Positive, Rate, Triples, Values
 from ssi_core.models.cl_lsi import factored, factoring_memory
-from ssi_core.models.lsi import cosine_words, unit
+from ssi_core.models.projection import cosine_words, unit
 from ssi_core.resources import Cost
 from ssi_core.training import fitting
 from ssi_core.training.sgd import excluded

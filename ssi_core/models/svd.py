@@ -1,9 +1,11 @@
-"""Leading singular vectors of a sparse matrix, to a stated tolerance (block Lanczos).
+"""Leading singular vectors and eigenvectors, to a stated tolerance (block Lanczos).
 
 With ``A`` the matrix or its transpose, whichever has fewer columns, the Krylov space of ``A'A`` and
 16 random vectors grows until the Ritz vectors of each wanted N have converged: the residual
 ``||A'A Y_N - Y_N diag(s_1^2 .. s_N^2)||`` is at most ``tolerance * (s_N^2 - s_(N+1)^2)``. A fixed
 fraction of ``s_1^2`` would pass wrong subspaces: the gap is some 1e-4 of it in texts at N = 200.
+A generalised eigenproblem ``S v = l M v`` is the same iteration with ``M^-1 S`` for ``A'A``, where
+lengths and angles are those of the inner product ``x'M y``.
 
 Source: G. H. Golub and C. F. Van Loan, Matrix Computations, section 10.3 (block Lanczos), with full
 reorthogonalisation; restarts keep Ritz vectors (K. Wu and H. Simon 2000).
@@ -11,20 +13,25 @@ reorthogonalisation; restarts keep Ritz vectors (K. Wu and H. Simon 2000).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from ssi_core.types import Float32, Float64, TextMatrix
+
+Columns: TypeAlias = Callable[[Float64], Float64]
+"""A linear map of columns."""
 
 _BLOCK = 16
 _DENSE = 512
 """Size up to which the whole spectrum is computed: cheaper than any iteration."""
 _DEGENERATE = 1e-6
 """Share of ``s_N^2`` below which a gap is none, so that an N does not name a subspace."""
+_ALIKE = 0.01
+"""Share of the N-th eigenvalue by which others are so near that either may be taken."""
 _ZERO = 1e-12
 _BASIS_BYTES = 2 << 30
 """Memory of the Krylov basis; where it is used up, the iteration restarts."""
@@ -47,6 +54,22 @@ class Factors:
     vectors: Float32
     dimensions: dict[int, int]
     residual: float
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A positive definite matrix M, by its products and its solutions.
+
+    Attributes
+    ----------
+    product : callable
+        ``x`` -> ``M x``.
+    solve : callable
+        ``x`` -> ``M^-1 x``.
+    """
+
+    product: Columns
+    solve: Columns
 
 
 @dataclass(frozen=True)
@@ -88,7 +111,9 @@ def leading_vectors(
         values, basis = np.linalg.eigh((A.T @ A).toarray())
         values, basis, residual = values[::-1], basis[:, ::-1], 0.0
     else:
-        values, basis, residual = _lanczos(A, grid, rng, tolerance, basis_bytes)
+        values, basis, residual = _lanczos(
+            lambda block: A.T @ (A @ block), None, A.shape[1], grid, rng, tolerance, basis_bytes
+        )
     dimensions = {n: _firm(values, bound) for n, bound in bounded.items()}
     vectors = basis[:, : max(dimensions.values())]
     if matrix.shape[0] < matrix.shape[1]:
@@ -96,39 +121,91 @@ def leading_vectors(
         vectors = A @ vectors
         lengths = np.linalg.norm(vectors, axis=0)
         vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return Factors(_signed(vectors), dimensions, residual)
+
+
+def leading_eigenvectors(
+    product: Columns,
+    size: int,
+    wanted: int,
+    rng: np.random.Generator,
+    *,
+    metric: Metric | None = None,
+    tolerance: float = 0.01,
+    basis_bytes: int = _BASIS_BYTES,
+) -> Factors:
+    """Compute eigenvectors of ``S v = l M v`` with the largest eigenvalues, ``v'M v = 1``.
+
+    Parameters
+    ----------
+    product : callable
+        ``x`` -> ``S x`` with S symmetric, without negative eigenvalues.
+    size : int
+        Rows of S.
+    wanted : int
+        N; bounded by ``size - 1``.
+    rng : Generator
+        Draws the first block.
+    metric : Metric or None
+        M; None: the identity.
+    tolerance : float
+        Residual as a share of the gap after N, or of a hundredth of the N-th eigenvalue where the
+        gap is less: among values that are so near, any choice has the same quotient.
+    basis_bytes : int
+        Memory of the Krylov basis.
+    """
+    bounded = max(1, min(wanted, size - 1))
+    if size <= max(_DENSE, 2 * bounded):
+        unit = np.eye(size)
+        M = None if metric is None else metric.product(unit)
+        values, basis = linalg.eigh(product(unit), M)
+        values, basis, residual = values[::-1], basis[:, ::-1], 0.0
+    else:
+        values, basis, residual = _lanczos(
+            product, metric, size, [bounded], rng, tolerance, basis_bytes, _ALIKE
+        )
+    dimensions = _firm(values, bounded)
+    return Factors(_signed(basis[:, :dimensions]), {wanted: dimensions}, residual)
+
+
+def _signed(vectors: Float64) -> Float32:
+    """Turn columns so that the largest entry of each is positive."""
     largest = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])]
-    vectors = vectors * np.where(largest < 0, -1.0, 1.0)
-    return Factors(np.ascontiguousarray(vectors, np.float32), dimensions, residual)
+    return np.ascontiguousarray(vectors * np.where(largest < 0, -1.0, 1.0), np.float32)
 
 
 def _lanczos(
-    A: Any,
+    product: Columns,
+    metric: Metric | None,
+    size: int,
     grid: Sequence[int],
     rng: np.random.Generator,
     tolerance: float,
     basis_bytes: int,
+    alike: float = 0.0,
 ) -> tuple[Float64, Float64, float]:
-    """Return eigenvalues and eigenvectors of ``A'A``, descending, and the largest residual."""
-    size, most = A.shape[1], grid[-1]
+    """Return eigenvalues and eigenvectors of ``M^-1 S``, descending, and the largest residual."""
+    most = grid[-1]
     capacity = _capacity(size, most, basis_bytes)
     Q = np.empty((size, capacity), order="F")
     T = np.zeros((capacity, capacity))
     columns, check = 0, min(capacity, 2 * most + 4 * _BLOCK)
-    block = np.linalg.qr(rng.standard_normal((size, _BLOCK)))[0]
+    block = _orthonormal(rng.standard_normal((size, _BLOCK)), metric)[0]
     while True:
         block = block[:, : capacity - columns]
         new = slice(columns, columns + block.shape[1])
         Q[:, new], columns = block, new.stop
-        product = A.T @ (A @ np.ascontiguousarray(block))
-        product, T[:columns, new] = _without(Q[:, :columns], product)
+        image = product(np.ascontiguousarray(block))
+        image = image if metric is None else metric.solve(image)
+        image, T[:columns, new] = _without(Q[:, :columns], image, metric)
         T[new, :columns] = T[:columns, new].T
-        block, coupling = np.linalg.qr(product)
+        block, coupling = _orthonormal(image, metric)
         # Columns that were in the space already: others take their place.
-        block = np.linalg.qr(_without(Q[:, :columns], block)[0])[0]
+        block = _orthonormal(_without(Q[:, :columns], block, metric)[0], metric)[0]
         if columns < check:
             continue
         ritz = _ritz(T[:columns, :columns], coupling, new)
-        residual = _residual(ritz, grid) if columns < size else 0.0
+        residual = _residual(ritz, grid, alike) if columns < size else 0.0
         if residual <= tolerance:
             return ritz.values, Q[:, :columns] @ ritz.coefficients[:, : most + 1], residual
         if columns == capacity:
@@ -150,12 +227,25 @@ def memory_of(shape: tuple[int, int], nonzeros: int, most: int) -> int:
     return 12 * nonzeros + basis + 4 * 8 * columns**2 + 8 * longest * (2 * _BLOCK + 2 * most)
 
 
-def _without(basis: Float64, block: Float64) -> tuple[Float64, Float64]:
+def _without(basis: Float64, block: Float64, metric: Metric | None) -> tuple[Float64, Float64]:
     """Take the part in a basis out of a block, twice for the sake of rounding."""
-    inside = basis.T @ block
+    inside = basis.T @ _measured(block, metric)
     block = block - basis @ inside
-    again = basis.T @ block
+    again = basis.T @ _measured(block, metric)
     return block - basis @ again, inside + again
+
+
+def _measured(block: Float64, metric: Metric | None) -> Float64:
+    return block if metric is None else metric.product(block)
+
+
+def _orthonormal(block: Float64, metric: Metric | None) -> tuple[Float64, Float64]:
+    """Return Q with ``Q'M Q = I`` and R, whose product is the block."""
+    Q, R = np.linalg.qr(block)
+    if metric is None:
+        return Q, R
+    L = np.linalg.cholesky(Q.T @ metric.product(Q))
+    return linalg.solve_triangular(L, Q.T, lower=True).T, L.T @ R
 
 
 def _ritz(T: Float64, coupling: Float64, last: slice) -> _Ritz:
@@ -164,11 +254,11 @@ def _ritz(T: Float64, coupling: Float64, last: slice) -> _Ritz:
     return _Ritz(values, coefficients, np.linalg.norm(coupling @ coefficients[last], axis=0))
 
 
-def _residual(ritz: _Ritz, grid: Sequence[int]) -> float:
+def _residual(ritz: _Ritz, grid: Sequence[int], alike: float) -> float:
     """Return the largest residual of the wanted subspaces, as a share of the gap after each."""
     shares = []
     for n in {_firm(ritz.values, n) for n in grid}:
-        gap = ritz.values[n - 1] - ritz.values[n]
+        gap = max(ritz.values[n - 1] - ritz.values[n], alike * ritz.values[n - 1])
         shares.append(np.linalg.norm(ritz.residuals[:n]) / max(gap, np.finfo(float).tiny))
     return float(max(shares))
 

@@ -9,6 +9,9 @@ from ssi_core.models.half_transductive import HalfTransductive
 from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.mixture import Mixture
 from ssi_core.models.multi_task import MultiTask
+from ssi_core.models.opca import Opca
+from ssi_core.models.pca import Pca
+from ssi_core.models.s2net import S2Net
 from ssi_core.models.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.word_pairs import WordPairs
@@ -25,6 +28,9 @@ MODELS = [
     Bilinear(dimensions=200, adagrad=True, diagonal="none", **SHORT),
     HalfTransductive(dimensions=500, functional_budget=20, **SHORT),
     MultiTask(dimensions=500, beside=(OTHER_FORM,), **SHORT),
+    Pca(dimensions=100),
+    Opca(dimensions=100, gammas=(0.1, 1.0)),
+    S2Net(dimensions=100, budget=2),
     Softmax(dimensions=150, **SHORT),
     WordPairs(buckets=500_000, **SHORT),
     WordPairs(form="dense", diagonal="none", **SHORT),

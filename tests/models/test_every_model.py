@@ -55,6 +55,9 @@ ROWS = {
     "topic_model PR": {"projected": True, "topics": 8, "passes": 2},
     "topic_model 1V": {"projected": True, "merged": True, "topics": 8, "passes": 2},
     "translation_model": {"passes": 3},
+    "pca joined": {"texts": "joined", "dimensions": 8},
+    "opca": {"dimensions": 8, "gammas": (0.1, 1.0)},
+    "s2net": {"dimensions": 8, "budget": 5},
     "softmax": {"dimensions": 8, "batch": 32, "rates": (0.01,), "epoch": 500, "budget": 1000},
     "mixture": {
         "parts": (

@@ -24,7 +24,7 @@ class Rows:
 
     Parameters
     ----------
-    matrix : sparse
+    matrix : CSR
         (n, m).
     threads : int
     """

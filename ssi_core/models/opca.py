@@ -27,7 +27,7 @@ from ssi_core.models.svd import Metric, leading_eigenvectors
 from ssi_core.resources import Cost
 from ssi_core.types import BadInput, Float64, Task
 
-_EXACT = 1e-8
+_EXACT = 1e-6
 """Length of what conjugate gradients leave, as a share of the right side."""
 _STEPS = 10_000
 

@@ -24,7 +24,7 @@ class Rows:
 
     Parameters
     ----------
-    matrix : sparse
+    matrix : CSR
         (n, m).
     threads : int
     """
@@ -133,8 +133,9 @@ class Moments:
         ]
         meet = sparse.csr_array((np.ones(len(paired)), (paired.left, paired.right)), shape=(n, m))
         self._meet, self._met = Rows(meet, threads), Rows(meet.T, threads)
-        mean = self._total() / self._count if centred else np.zeros(len(paired.words))
-        self._mean: Float64 = mean[:, None]
+        self._mean: Float64 | None = None
+        if centred:
+            self._mean = (self._total() / self._count)[:, None]
 
     def _total(self) -> Float64:
         paired, (queries, documents) = self._paired, self._times
@@ -145,16 +146,20 @@ class Moments:
 
     def __call__(self, columns: Float64) -> Float64:
         """Return the product with columns."""
-        q, d = self._paired.queries @ columns, self._paired.documents @ columns
-        by_q, by_d = (times[:, None] * x for times, x in zip(self._times, (q, d), strict=True))
-        if self._crossed:
-            by_q, by_d = (
-                by_q + self._crossed * (self._meet @ d),
-                by_d + self._crossed * (self._met @ q),
-            )
-        product: Float64 = self._paired.words_of_queries @ by_q
-        product += self._paired.words_of_documents @ by_d
-        return product / self._count - self._mean * (self._mean.T @ columns)
+        paired = self._paired
+        q, d = paired.queries @ columns, paired.documents @ columns
+        across = (self._meet @ d, self._met @ q) if self._crossed else ()
+        for rows, times in zip((q, d), self._times, strict=True):
+            rows *= times[:, None]
+        for rows, other in zip((q, d), across, strict=False):
+            other *= self._crossed
+            rows += other
+        product: Float64 = paired.words_of_queries @ q
+        product += paired.words_of_documents @ d
+        product /= self._count
+        if self._mean is not None:
+            product -= self._mean * (self._mean.T @ columns)
+        return product
 
     def diagonal(self) -> Float64:
         """Return the diagonal, without the means."""

@@ -12,7 +12,6 @@ from ssi_core.models.base import FittedModel
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.lsi import Lsi, LsiMixture
-from ssi_core.models.pca import Pca
 from ssi_core.models.query_expansion import QueryExpansion
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.topic_model import TopicModel
@@ -80,7 +79,6 @@ def random_models(seed: int, dimensions: int = 3) -> list[FittedModel]:
         (Bm25(), {"idf": np.abs(floats(n)), "mean_length": np.array([3.0])}),
         (QueryExpansion(), expanded),
         (Lsi(dimensions=dimensions), {"V": floats(n, dimensions)}),
-        (Pca(dimensions=dimensions), {"V": floats(n, dimensions)}),
         (
             LsiMixture(dimensions=dimensions, tfidf_view="sublinear"),
             {"V": floats(n, dimensions), "alpha": alpha},

@@ -69,7 +69,7 @@ class TopicModel(Model):
 
     The topic weights of the pairs are in memory where they take at most half of what is free. Else
     they lie in a file, beside the checkpoint or where temporary files lie (``TMPDIR``), and a pass
-    takes as long as the disk takes to write them. The bits are the same.
+    waits for the disk. The bits are the same.
 
     Parameters
     ----------

@@ -88,5 +88,6 @@ def translate(
         total = 0.0
         for e in range(begin, end):
             total += table[2][e] * factors[table[1][e]]
+        scale = 1.0 / total
         for e in range(begin, end):
-            table[2][e] *= factors[table[1][e]] / total
+            table[2][e] *= scale * factors[table[1][e]]

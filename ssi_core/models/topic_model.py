@@ -35,7 +35,7 @@ from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Count, Dimensions, Mixed, Prior, Share, Values
 from ssi_core.models.language_model import shares, weighed
 from ssi_core.models.trained import same_space
-from ssi_core.resources import Cost
+from ssi_core.resources import Cost, memory_available
 from ssi_core.training.descend import descend
 from ssi_core.types import (
     BadInput,
@@ -52,9 +52,6 @@ from ssi_core.types import (
 
 _VIEW = "counts"
 
-_IN_MEMORY = 1 << 30
-"""Bytes at most of the topic weights of pairs that are held in memory."""
-
 
 @dataclass(frozen=True)
 class TopicModel(Model):
@@ -70,8 +67,9 @@ class TopicModel(Model):
     Each training pair counts once. Training goes over all pairs ``passes`` times; the pass with the
     lowest rank loss on validation is kept, and then the two weights of the mixture with the lowest.
 
-    The topic weights of the pairs are in memory up to 1 GiB. More of them lie in a file, beside the
-    checkpoint or where temporary files lie (``TMPDIR``); of it memory holds what it has room for.
+    The topic weights of the pairs are in memory where they take at most half of what is free. Else
+    they lie in a file, beside the checkpoint or where temporary files lie (``TMPDIR``), and a pass
+    waits for the disk. The bits are the same.
 
     Parameters
     ----------
@@ -203,7 +201,7 @@ class TopicModel(Model):
         ranking = ranking_memory(
             task, "valid", queries=self.validation_queries, dense=self.topics, nonzeros=0
         )
-        held, mapped = (pairs, 0) if pairs <= _IN_MEMORY else (0, pairs)
+        held, mapped = (pairs, 0) if _has_room(pairs) else (0, pairs)
         memory = 16 * words + 8 * words * threads + held + ranking
         return Cost(memory, 2 * (8 * words + pairs) + mapped)
 
@@ -335,10 +333,15 @@ def _csr(matrix: Any) -> tuple[Int64, Int32, Float32]:
     )
 
 
+def _has_room(size: int) -> bool:
+    """Tell whether the topic weights of the pairs are held in memory."""
+    return size <= memory_available() // 2
+
+
 def _rows(shape: tuple[int, int], place: Path | None) -> Float32:
     """Make a matrix: in memory, or in a file that has no name and goes with the process."""
     size = 4 * shape[0] * shape[1]
-    if size <= _IN_MEMORY:
+    if _has_room(size):
         return np.empty(shape, np.float32)
     directory = place or Path(gettempdir())
     directory.mkdir(parents=True, exist_ok=True)

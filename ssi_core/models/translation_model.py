@@ -117,13 +117,13 @@ class TranslationModel(Model):
         background, unigram = arrays["weights"].tolist()
         length = np.repeat(np.asarray(counts.sum(axis=1)), np.diff(counts.indptr))
         shape, pattern = counts.shape, (counts.indices, counts.indptr)
-        own = sparse.csr_array((counts.data / length, *pattern), shape)
+        rows = sparse.csr_array((counts.data / length, *pattern), shape)
         starts = np.asarray(arrays["starts"])
         table = sparse.csr_array((arrays["chances"], arrays["words"], starts), 2 * shape[1:])
         itself = np.where(np.diff(starts)[counts.indices] > 0, unigram, 1)
-        mixed = sparse.csr_array((itself * own.data, *pattern), shape)
+        mixed = sparse.csr_array((itself * rows.data, *pattern), shape)
         if unigram < 1:
-            mixed += (1 - unigram) * (own @ table)  # a sum has no entry that is zero
+            mixed += (1 - unigram) * (rows @ table)  # a sum has no entry that is zero
             mixed.sort_indices()
         odds = (1 - background) / background / arrays["share"]
         data = np.log1p(odds[mixed.indices] * mixed.data).astype(np.float32)

@@ -126,7 +126,7 @@ def test_threads_and_checkpoints_give_the_same_model(task, tmp_path):
 def test_topic_weights_in_a_file_give_the_same_bits(task, tmp_path, monkeypatch, kind):
     """With a break, whose checkpoint has what the file had; nothing is left beside it."""
     plain = fit(task, **KINDS[kind])
-    monkeypatch.setattr(topic_model, "_IN_MEMORY", 0)
+    monkeypatch.setattr(topic_model, "memory_available", lambda: 0)
 
     def stop(step, metrics):
         if step > len(task.train):
@@ -147,7 +147,7 @@ def test_topic_weights_in_a_file_give_the_same_bits(task, tmp_path, monkeypatch,
 def test_the_cost_counts_topic_weights_in_memory_or_on_disk(task, monkeypatch):
     model, size = TopicModel(topics=7), 4 * 7 * len(task.train)
     before = model.cost(task)
-    monkeypatch.setattr(topic_model, "_IN_MEMORY", size - 1)
+    monkeypatch.setattr(topic_model, "memory_available", lambda: 2 * size - 1)
     after = model.cost(task)
     assert (before.memory - after.memory, after.disk - before.disk) == (size, size)
 
@@ -156,7 +156,7 @@ def test_a_disk_without_room_is_said_before_the_training(task, tmp_path, monkeyp
     def full(*arguments):
         raise OSError(errno.ENOSPC, "no space")
 
-    monkeypatch.setattr(topic_model, "_IN_MEMORY", 0)
+    monkeypatch.setattr(topic_model, "memory_available", lambda: 0)
     monkeypatch.setattr(topic_model.os, "posix_fallocate", full)
     with pytest.raises(Refused, match="no space is left"):
         fit(task, checkpoint=tmp_path / "state")

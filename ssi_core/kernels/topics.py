@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.kernels import jit_making, part_fast
+from ssi_core.kernels.sparse import Csr
 
 Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
@@ -218,8 +219,8 @@ def project(
 
 @jit_making
 def em_pass(
-    left: tuple[Int64, Int32, Float32],
-    right: tuple[Int64, Int32, Float32],
+    left: Csr,
+    right: Csr,
     pairs: Int32,
     theta: Float32,
     phi: tuple[Float32, Float32],
@@ -232,8 +233,8 @@ def em_pass(
 
     Parameters
     ----------
-    left, right : tuple
-        Start, column and count of the two matrices (CSR).
+    left, right : Csr
+        Counts of words of the two texts.
     pairs : int32 (n, 2)
         Row of the left matrix, row of the right one.
     theta : float32 (n, T)
@@ -262,27 +263,27 @@ def em_pass(
     weights, shares = np.empty(topics), np.empty(topics)
     for p in range(len(pairs)):
         q, d = pairs[p, 0], pairs[p, 1]
-        a, b = left[0][q], left[0][q + 1]
-        c, e = right[0][d], right[0][d + 1]
+        a, b = left.indptr[q], left.indptr[q + 1]
+        c, e = right.indptr[d], right.indptr[d + 1]
         k, m = b - a, b - a + e - c
         for z in range(topics):
             weights[z] = theta[p, z]
             prior += (alpha - 1.0) * np.log(weights[z])
         posteriors = np.empty((m, topics))
-        _posteriors(left[1][a:b], phi[0], weights, posteriors[:k])
-        _posteriors(right[1][c:e], phi[1], weights, posteriors[k:])
-        likelihood += _divide(posteriors[:k], left[2][a:b], k)
-        likelihood += _divide(posteriors[k:], right[2][c:e], m - k)
+        _posteriors(left.indices[a:b], phi[0], weights, posteriors[:k])
+        _posteriors(right.indices[c:e], phi[1], weights, posteriors[k:])
+        likelihood += _divide(posteriors[:k], left.data[a:b], k)
+        likelihood += _divide(posteriors[k:], right.data[c:e], m - k)
         if projected and 0 < k < m:
             counts, signs = np.empty(m), np.empty(m)
-            counts[:k], counts[k:] = left[2][a:b], right[2][c:e]
+            counts[:k], counts[k:] = left.data[a:b], right.data[c:e]
             signs[:k], signs[k:] = 1.0 / counts[:k].sum(), -1.0 / counts[k:].sum()
             posteriors, divergence = project(posteriors, counts, signs, evaluations)
             likelihood -= divergence
         shares[:] = alpha - 1.0
         for i in range(m):
-            count = left[2][a + i] if i < k else right[2][c + i - k]
-            sum_ = sums[0][left[1][a + i]] if i < k else sums[1][right[1][c + i - k]]
+            count = left.data[a + i] if i < k else right.data[c + i - k]
+            sum_ = sums[0][left.indices[a + i]] if i < k else sums[1][right.indices[c + i - k]]
             for z in range(topics):
                 expected = count * posteriors[i, z]
                 shares[z] += expected
@@ -308,15 +309,13 @@ def _share(word: Float32, count: float, weights: Float64, row: Float64, shares: 
 
 
 @jit_making
-def fold_in(
-    texts: tuple[Int64, Int32, Float32], phi: Float32, alpha: float, passes: int, theta: Float32
-) -> None:
+def fold_in(texts: Csr, phi: Float32, alpha: float, passes: int, theta: Float32) -> None:
     """Fill the topic weights of texts by EM with the words of the topics held fixed.
 
     Parameters
     ----------
-    texts : tuple
-        Start, column and count of n texts (CSR).
+    texts : Csr
+        Counts of words of n texts.
     phi : float32 (words, T)
     alpha : float
         Dirichlet prior of theta, above 1.
@@ -329,14 +328,14 @@ def fold_in(
     weights, shares = np.empty(topics), np.empty(topics)
     row = np.empty(topics)
     for d in range(len(theta)):
-        first, last = texts[0][d], texts[0][d + 1]
+        first, last = texts.indptr[d], texts.indptr[d + 1]
         weights[:] = 1.0 / topics
         for _ in range(passes):
             shares[:] = alpha - 1.0
             length = topics * (alpha - 1.0)
             for i in range(first, last):
-                length += texts[2][i]
-                _share(phi[texts[1][i]], texts[2][i], weights, row, shares)
+                length += texts.data[i]
+                _share(phi[texts.indices[i]], texts.data[i], weights, row, shares)
             for z in range(topics):
                 weights[z] = shares[z] / length
         for z in range(topics):

@@ -53,6 +53,18 @@ def once(make):
     return copied
 
 
+def one_thread_of_polars():
+    """Let a worker among several keep to one core; processes that it starts choose for themselves.
+
+    Polars reads the variable when it makes its threads.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POLARS_MAX_THREADS", "1")
+        import polars as pl
+
+        assert pl.thread_pool_size() == 1
+
+
 GUARD = trains.Guard()
 
 # What is loaded until the tests begin stays, see `pytest_collection_finish`.
@@ -66,6 +78,9 @@ def pytest_configure(config):
     from hypothesis import settings
 
     from flows import migration
+
+    if hasattr(config, "workerinput"):
+        one_thread_of_polars()
 
     # The first example of a kernel may compile it.
     settings.register_profile("ssi", deadline=None)

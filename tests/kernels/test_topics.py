@@ -81,10 +81,10 @@ def test_one_array_for_both_sides_is_one_vocabulary(data):
 @pytest.mark.parametrize("projected", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_em_never_lowers_its_objective(seed, projected):
-    (_, left), (_, right) = texts(seed, 30, 12), texts(seed + 50, 30, 15)
-    pairs = np.stack([np.arange(30), np.random.default_rng(seed).permutation(30)], 1)
+    (_, left), (_, right) = texts(seed, 12, 12), texts(seed + 50, 12, 15)
+    pairs = np.stack([np.arange(12), np.random.default_rng(seed).permutation(12)], 1)
     pairs = read_only(pairs.astype(np.int32))
-    theta, phi = start(seed, 30, (12, 15))
+    theta, phi = start(seed, 12, (12, 15))
     objectives = []
     for _ in range(15):
         prior = (BETA - 1) * sum(np.log(one.astype(float)).sum() for one in phi)

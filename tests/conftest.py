@@ -82,8 +82,9 @@ def pytest_configure(config):
     if hasattr(config, "workerinput"):
         one_thread_of_polars()
 
-    # The first example of a kernel may compile it.
-    settings.register_profile("ssi", deadline=None)
+    # The first example of a kernel may compile it; `make fuzz` tries more.
+    examples = int(os.environ.get("SSI_EXAMPLES", "40"))
+    settings.register_profile("ssi", deadline=None, max_examples=examples)
     settings.load_profile("ssi")
     GUARD.install()
     migration.make = once(migration.make)

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core import files, store
+from ssi_core import files
+from ssi_core.arrays import load_array
 from ssi_core.tasks.layout import PAIRS, SHOWN
 from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_rows
 from ssi_core.types import BadInput, Float32, Int32, Int64, Judged, Pairs, Weights
@@ -90,7 +91,7 @@ def write_pairs(directory: Path, rows: Int32, sides: Sides) -> dict[str, int]:
 def load_pairs(path: Path, side: str, weighing: Weights = "clicks") -> Pairs:
     """Load a side of a task directory: its pairs, and what was shown there."""
     place = path / PAIRS
-    rows = store.load_array(place / f"{side}.npy")
+    rows = load_array(place / f"{side}.npy")
     weight, grade = (_of_pairs(place / f"{side}_{name}.npy", rows) for name in ("weight", "grade"))
     return Pairs(rows, weight, grade, shown=load_lists(path / SHOWN / side), weighing=weighing)
 
@@ -99,7 +100,7 @@ def _of_pairs(place: Path, rows: Int32) -> Float32:
     """Load a number for each pair; 1 where there is no file."""
     if not place.exists():
         return np.ones(len(rows), np.float32)
-    numbers: Float32 = store.load_array(place)
+    numbers: Float32 = load_array(place)
     if numbers.shape != (len(rows),):
         raise BadInput(f"{place}: {len(numbers)} numbers of {len(rows)} pairs. {files.MAKE_AGAIN}")
     return numbers
@@ -115,7 +116,7 @@ def write_lists(place: Path, lists: Judged) -> None:
 def load_lists(place: Path) -> Judged:
     """Open lists of documents for queries; none where nothing was shown."""
     names = [one.name for one in fields(Judged)]
-    return Judged(*(store.load_array(place / f"{name}.npy") for name in names if place.exists()))
+    return Judged(*(load_array(place / f"{name}.npy") for name in names if place.exists()))
 
 
 def follow(query: Int32, source: Int32, links: Int32) -> Int32:

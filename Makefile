@@ -48,7 +48,9 @@ slow: .venv/.stamp
 kills: .venv/.stamp
 	$(BIN)/pytest -q -s -m kill
 
+# Properties on more examples, and damaged files.
 fuzz: .venv/.stamp
+	SSI_EXAMPLES=1000 $(BIN)/pytest -q -n 2 -m hypothesis --ignore=tests/robust
 	SSI_FUZZ_EXAMPLES=2000 SSI_FLIPS=500 $(BIN)/pytest -q -s tests/robust/test_fuzz.py tests/robust/test_flips.py
 
 bench: .venv/.stamp

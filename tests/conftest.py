@@ -12,6 +12,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
+from _pytest.doctest import DoctestModule
 
 from flows.environment import import_path
 from tests import trains
@@ -26,6 +27,9 @@ os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
 os.environ.pop("SSI_CACHE", None)
 CACHE = Path(__file__).parents[1] / ".cache" / "tests"
 os.environ["XDG_CACHE_HOME"] = str(CACHE)
+
+# No test cuts the power: nothing need wait for the disk.
+os.fsync = lambda descriptor: None
 
 # Processes that tests start find the checkout, which is not installed as a whole.
 os.environ["PYTHONPATH"] = import_path()
@@ -49,7 +53,22 @@ def once(make):
     return copied
 
 
+def one_thread_of_polars():
+    """Let a worker among several keep to one core; processes that it starts choose for themselves.
+
+    Polars reads the variable when it makes its threads.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POLARS_MAX_THREADS", "1")
+        import polars as pl
+
+        assert pl.thread_pool_size() == 1
+
+
 GUARD = trains.Guard()
+
+# What is loaded until the tests begin stays, see `pytest_collection_finish`.
+gc.disable()
 
 
 def pytest_configure(config):
@@ -60,8 +79,12 @@ def pytest_configure(config):
 
     from flows import migration
 
-    # The first example of a kernel may compile it.
-    settings.register_profile("ssi", deadline=None)
+    if hasattr(config, "workerinput"):
+        one_thread_of_polars()
+
+    # The first example of a kernel may compile it; `make fuzz` tries more.
+    examples = int(os.environ.get("SSI_EXAMPLES", "40"))
+    settings.register_profile("ssi", deadline=None, max_examples=examples)
     settings.load_profile("ssi")
     GUARD.install()
     migration.make = once(migration.make)
@@ -69,6 +92,15 @@ def pytest_configure(config):
 
 LONGEST = ("test_every_model", "test_retrain", "test_sweep", "test_moved", "test_across")
 """Files that begin first, so that no worker is left alone with one of them."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Look for examples in the files that have some: to go through all others takes seconds."""
+    collectors = yield
+    if file_path.suffix == ".py" and ">>>" not in file_path.read_text(encoding="utf-8"):
+        return [one for one in collectors if not isinstance(one, DoctestModule)]
+    return collectors
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -80,6 +112,7 @@ def pytest_collection_modifyitems(items):
 def pytest_collection_finish():
     # What is loaded by now stays: no collection of garbage need look at it again.
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from ssi_core import cache, integrity, store
+from ssi_core.arrays import load_csr, save_csr
 from ssi_core.types import BadInput
 from ssi_core.verify import verify
 from tests.seals import reseal
@@ -19,7 +20,7 @@ def sealed(tmp_path):
     path = tmp_path / "toy"
     with store.create(path, kind="toy", key="k", configuration={1: (2,)}, parents={}) as building:
         matrix = sparse.csr_array(np.eye(3, 5, dtype=np.float32))
-        store.save_csr(building.path / "matrix", matrix)
+        save_csr(building.path / "matrix", matrix)
         np.save(building.path / "weights.npy", np.arange(4, dtype=np.float32))
         (building.path / "parts").mkdir()
         (building.path / "parts" / "part-0.parquet").write_text("whole")
@@ -100,7 +101,7 @@ def test_a_matrix_whose_arrays_differ_in_length_is_refused(sealed):
     reseal(sealed)
     store.read(sealed)
     with pytest.raises(BadInput, match="do not fit together"):
-        store.load_csr(sealed / "matrix")
+        load_csr(sealed / "matrix")
 
 
 def test_hidden_files_are_no_part_of_it(sealed):

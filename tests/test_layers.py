@@ -20,6 +20,7 @@ LINES = [
     {"tasks"},
     {"views", "corpus"},
     {"text", "collection", "sample"},
+    {"arrays"},
     {"store", "resources", "stored", "verify"},
     {"integrity", "code", "pool"},
     {"files", "locks", "root", "strict", "threads"},

@@ -1,7 +1,6 @@
 """Artefact directories: whole or absent, one writer at a time."""
 
 import errno
-import mmap
 import os
 import shutil
 import subprocess
@@ -9,9 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from scipy import sparse
 
 from ssi_core import store
 from ssi_core.types import BadInput, Refused
@@ -102,26 +99,6 @@ def test_damage_and_other_kinds_are_named(tmp_path):
     (path / "artefact.json").write_text("{")
     with pytest.raises(BadInput, match="not JSON"):
         store.read(path)
-    with pytest.raises(BadInput, match="make it again"):
-        store.load_array(path / "absent.npy")
-
-
-def test_pickles_are_never_loaded(tmp_path):
-    np.save(tmp_path / "evil.npy", np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(BadInput, match="pickle"):
-        store.load_array(tmp_path / "evil.npy")
-
-
-def test_matrices_come_back_mapped(tmp_path):
-    matrix = sparse.random_array((20, 30), density=0.5, rng=np.random.default_rng(0)).tocsr()
-    store.save_csr(tmp_path / "m", matrix)
-    loaded = store.load_csr(tmp_path / "m")
-    assert (loaded != matrix).nnz == 0
-    for array in (loaded.data, loaded.indices):
-        bottom = array
-        while getattr(bottom, "base", None) is not None:
-            bottom = bottom.base
-        assert isinstance(bottom, mmap.mmap)
 
 
 def test_keys_depend_on_everything():

@@ -19,8 +19,8 @@ _NORMAL = 1.959964
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """Estimate of the clicks that a ranker would get.
+class Estimate(Support):
+    """Estimate of the clicks that a ranker would get, and the support of the log for it.
 
     Attributes
     ----------
@@ -28,12 +28,6 @@ class Estimate:
         Expected clicks a visit, and its 95 % interval.
     gain, gain_low, gain_high : float
         The same for the difference to what was logged.
-    visits : float
-        Effective sample size ``(sum w)^2 / sum w^2``, in visits.
-    never_shown : float
-        Share of the ranker's places that the log says nothing of.
-    mean_weight : float
-        Mean of w over its expectation: 1, but for chance, if the policy is right.
     """
 
     value: float
@@ -42,9 +36,6 @@ class Estimate:
     gain: float
     gain_low: float
     gain_high: float
-    visits: float
-    never_shown: float
-    mean_weight: float
 
 
 def bootstrap(problem: OffPolicy, *, rounds: int = 1000, seed: int = 0) -> pl.DataFrame:
@@ -108,11 +99,10 @@ def estimate_clicks(
     for name in ("logged", *supported):
         gains = resamples[name] - resamples["logged"]
         unseen = facts[name].never_shown * length
-        estimates[name] = Estimate(
-            *_interval(value[name], resamples[name], unseen),
-            *_interval(value[name] - value["logged"], gains, unseen),
-            *facts[name],
-        )
+        clicks = _interval(value[name], resamples[name], unseen)
+        gain = _interval(value[name] - value["logged"], gains, unseen)
+        support = facts[name].visits, facts[name].never_shown, facts[name].mean_weight
+        estimates[name] = Estimate(*support, *clicks, *gain)
     return estimates
 
 

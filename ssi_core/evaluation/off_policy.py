@@ -32,6 +32,7 @@ A policy that is not known is estimated by the log's frequencies, propensities t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +48,8 @@ _ROUNDS, _CLOSE = 1000, 1e-7
 _SLACK = 1e-6
 
 
-class Support(NamedTuple):
+@dataclass(frozen=True)
+class Support:
     """Support of a log for a ranker.
 
     Attributes

@@ -16,6 +16,8 @@ from threadpoolctl import ThreadpoolController
 
 from ssi_core.evaluation.likelihood import likelihoods, parts
 from ssi_core.kernels.scores import add_likelihoods, add_pairs, add_sparse
+from ssi_core.kernels.sparse import csr
+from ssi_core.kernels.structs import read_only
 from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix, Vectors
 
 _PAIRS_AT_ONCE = 8192
@@ -85,7 +87,7 @@ class Scorer:
         self._threads = threads
         self._blas = ThreadpoolController()
         self._words = None if documents.sparse is None else documents.sparse.tocsc()
-        self._postings = None if self._words is None else _arrays(self._words)
+        self._postings = None if self._words is None else csr(self._words)
         self.documents = length(documents)
 
     def score(self, queries: Vectors) -> Float32:
@@ -125,13 +127,13 @@ class Scorer:
     ) -> Callable[[int, int], None]:
         """Return what adds the sparse part of a range of queries to their scores."""
         if queries.through is None:
-            query = _arrays(queries.sparse)
+            query = csr(queries.sparse)
             return lambda first, last: add_sparse(*query, *postings, first, last, scores)
 
         def add(first: int, last: int) -> None:
             for rows in _few(queries, first, last):
                 met = _met(queries, rows)
-                add_sparse(*_arrays(met), *postings, 0, met.shape[0], scores[rows])
+                add_sparse(*csr(met), *postings, 0, met.shape[0], scores[rows])
 
         return add
 
@@ -197,12 +199,13 @@ def _add_pairs(
     scores: Float32,
     threads: int,
 ) -> None:
-    query, document = _arrays(queries), _arrays(documents)
+    query, document = csr(queries), csr(documents)
+    rows = read_only(query_row), read_only(document_row)
     width = queries.shape[1]
 
     def add(first: int, last: int) -> None:
         scratch = np.zeros(width, np.float32)
-        add_pairs(*query, *document, query_row, document_row, first, last, scratch, scores)
+        add_pairs(*query, *document, *rows, first, last, scratch, scores)
 
     _in_parts(add, len(scores), threads)
 
@@ -220,11 +223,12 @@ def _add_likelihoods(
     words: Any = documents.sparse
     if words is None:
         words = TextMatrix((len(weights), width), dtype=np.float32)
-    inner = *_arrays(counts), *_arrays(words), topics, weights
+    inner = *csr(counts), *csr(words), read_only(topics), read_only(weights)
+    rows = read_only(query_row), read_only(document_row)
 
     def add(first: int, last: int) -> None:
         scratch = np.zeros(width, np.float32)
-        add_likelihoods(*inner, query_row, document_row, first, last, scratch, scores)
+        add_likelihoods(*inner, *rows, first, last, scratch, scores)
 
     _in_parts(add, len(scores), threads)
 
@@ -241,15 +245,6 @@ def _met(queries: Vectors, rows: Any) -> TextMatrix:
     assert queries.sparse is not None
     assert queries.through is not None
     return queries.through(queries.sparse[rows])
-
-
-def _arrays(matrix: Any) -> tuple[Int64, Int32, Float32]:
-    """Start, index and value of a compressed matrix, in the one set of types kernels see."""
-    return (
-        matrix.indptr.astype(np.int64, copy=False),
-        matrix.indices.astype(np.int32, copy=False),
-        matrix.data.astype(np.float32, copy=False),
-    )
 
 
 def _check_alike(queries: Vectors, documents: Vectors) -> None:

@@ -24,9 +24,9 @@ class Csr(NamedTuple):
 
 
 def csr(matrix: Any) -> Csr:
-    """Wrap a scipy CSR matrix without a copy of indices and data; one type, mapped or not."""
+    """Wrap a scipy CSR matrix without a copy where its types allow; one type, mapped or not."""
     return Csr(
-        read_only(matrix.indptr.astype(np.int64)),
+        read_only(np.asarray(matrix.indptr, np.int64)),
         read_only(np.asarray(matrix.indices, np.int32)),
         read_only(np.asarray(matrix.data, np.float32)),
     )

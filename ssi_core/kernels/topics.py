@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.kernels import jit_making, part_fast
+from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.vectors import ask_to_read, ask_to_write
 
 Float32 = NDArray[np.float32]
@@ -325,8 +326,8 @@ def _logarithms(product: Float64) -> float:
 
 @jit_making
 def em_pass(
-    left: tuple[Int64, Int32, Float32],
-    right: tuple[Int64, Int32, Float32],
+    left: Csr,
+    right: Csr,
     pairs: Int32,
     theta: Float32,
     phi: tuple[Float32, Float32],
@@ -339,8 +340,8 @@ def em_pass(
 
     Parameters
     ----------
-    left, right : tuple
-        Start, column and count of the two matrices (CSR).
+    left, right : Csr
+        Counts of words of the two texts.
     pairs : int32 (n, 2)
         Row of the left matrix, row of the right one.
     theta : float32 (n, T)
@@ -375,12 +376,12 @@ def em_pass(
         if p % _FACTORS == _FACTORS - 1 or p == len(pairs) - 1:
             prior += (alpha - 1.0) * _logarithms(product)
         q, d = pairs[p, 0], pairs[p, 1]
-        a, b = left[0][q], left[0][q + 1]
-        c, e = right[0][d], right[0][d + 1]
+        a, b = left.indptr[q], left.indptr[q + 1]
+        c, e = right.indptr[d], right.indptr[d + 1]
         if projected and a < b and c < e:
             likelihood += _projected(
-                (left[1][a:b], right[1][c:e]),
-                (left[2][a:b], right[2][c:e]),
+                (left.indices[a:b], right.indices[c:e]),
+                (left.data[a:b], right.data[c:e]),
                 phi,
                 weights,
                 sums,
@@ -388,8 +389,8 @@ def em_pass(
                 evaluations,
             )
         else:
-            likelihood += _expect(left[1], left[2], a, b, phi[0], weights, sums[0], shares)
-            likelihood += _expect(right[1], right[2], c, e, phi[1], weights, sums[1], shares)
+            likelihood += _expect(left.indices, left.data, a, b, phi[0], weights, sums[0], shares)
+            likelihood += _expect(right.indices, right.data, c, e, phi[1], weights, sums[1], shares)
         total = 0.0
         for z in range(topics):
             total += shares[z]
@@ -412,15 +413,13 @@ def _share(word: Float32, count: float, weights: Float64, row: Float64, shares: 
 
 
 @jit_making
-def fold_in(
-    texts: tuple[Int64, Int32, Float32], phi: Float32, alpha: float, passes: int, theta: Float32
-) -> None:
+def fold_in(texts: Csr, phi: Float32, alpha: float, passes: int, theta: Float32) -> None:
     """Fill the topic weights of texts by EM with the words of the topics held fixed.
 
     Parameters
     ----------
-    texts : tuple
-        Start, column and count of n texts (CSR).
+    texts : Csr
+        Counts of words of n texts.
     phi : float32 (words, T)
     alpha : float
         Dirichlet prior of theta, above 1.
@@ -433,14 +432,14 @@ def fold_in(
     weights, shares = np.empty(topics), np.empty(topics)
     row = np.empty(topics)
     for d in range(len(theta)):
-        first, last = texts[0][d], texts[0][d + 1]
+        first, last = texts.indptr[d], texts.indptr[d + 1]
         weights[:] = 1.0 / topics
         for _ in range(passes):
             shares[:] = alpha - 1.0
             length = topics * (alpha - 1.0)
             for i in range(first, last):
-                length += texts[2][i]
-                _share(phi[texts[1][i]], texts[2][i], weights, row, shares)
+                length += texts.data[i]
+                _share(phi[texts.indices[i]], texts.data[i], weights, row, shares)
             for z in range(topics):
                 weights[z] = shares[z] / length
         for z in range(topics):

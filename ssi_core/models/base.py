@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core import files, integrity, store
+from ssi_core import files, integrity
+from ssi_core.arrays import load_array
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models import bounds
 from ssi_core.resources import Cost
@@ -310,9 +311,7 @@ def load(directory: Path, models: Mapping[str, type[Model]]) -> FittedModel:
         )
     with files.reading(file, again):
         model = parse(models[manifest["model"]], manifest["parameters"])
-        arrays = {
-            n: store.load_array(directory / "arrays" / f"{n}.npy") for n in manifest["arrays"]
-        }
+        arrays = {n: load_array(directory / "arrays" / f"{n}.npy") for n in manifest["arrays"]}
         queries = {n: load_view(_view_path(directory, "query", n)) for n in manifest["query_views"]}
         documents = queries
         if (names := manifest["document_views"]) is not None:

@@ -30,6 +30,8 @@ from scipy import sparse
 from ssi_core import files
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
+from ssi_core.kernels.sparse import Csr, csr
+from ssi_core.kernels.structs import read_only
 from ssi_core.kernels.topics import em_pass, fold_in
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Count, Dimensions, Mixed, Prior, Share, Values
@@ -169,9 +171,9 @@ class TopicModel(Model):
 
     def _folded(self, fitted: FittedModel, counts: TextMatrix) -> Float32:
         """Return the topic weights of texts."""
-        words = np.asarray(fitted.arrays["words"])
+        words = read_only(fitted.arrays["words"])
         theta = np.empty((counts.shape[0], words.shape[1]), np.float32)
-        fold_in(_csr(counts), words, self.alpha, self.folding, theta)
+        fold_in(csr(counts), words, self.alpha, self.folding, theta)
         return theta
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> View:
@@ -220,7 +222,7 @@ class Training:
     ) -> None:
         self._model, self._task, self._judge, self._threads = model, task, judge, threads
         self._rows, self._left = _texts_of(model, task)
-        self._right = _csr(task.documents.matrix(_VIEW))
+        self._right = csr(task.documents.matrix(_VIEW))
         self._share = shares(task.documents.matrix(_VIEW))
         rng, width = np.random.default_rng(seed), task.queries.width(_VIEW)
         self._passes = np.zeros(1, np.int64)
@@ -283,7 +285,7 @@ class Training:
         likelihood, prior = em_pass(
             self._left,
             self._right,
-            self._rows[first:last],
+            read_only(self._rows[first:last]),
             self._theta[first:last],
             phi,
             (sums[-1], sums[0]),
@@ -316,21 +318,13 @@ class Training:
         return {}
 
 
-def _texts_of(model: TopicModel, task: Task) -> tuple[Int32, tuple[Int64, Int32, Float32]]:
+def _texts_of(model: TopicModel, task: Task) -> tuple[Int32, Csr]:
     """Return the pairs of rows, and the texts of their left side."""
     if model.texts == "pairs":
-        return task.train.rows, _csr(task.queries.matrix(_VIEW))
+        return task.train.rows, csr(task.queries.matrix(_VIEW))
     documents = np.unique(task.train.rows[:, 1])
     nothing = sparse.csr_array((1, task.documents.width(_VIEW)), dtype=np.float32)
-    return np.stack([np.zeros_like(documents), documents], axis=1), _csr(nothing)
-
-
-def _csr(matrix: Any) -> tuple[Int64, Int32, Float32]:
-    return (
-        matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.int32, copy=False),
-        matrix.data.astype(np.float32, copy=False),
-    )
+    return np.stack([np.zeros_like(documents), documents], axis=1), csr(nothing)
 
 
 def _has_room(size: int) -> bool:

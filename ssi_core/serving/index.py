@@ -23,6 +23,7 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from ssi_core import files, store
+from ssi_core.arrays import load_array, load_csr
 from ssi_core.evaluation.scorer import refuse_nan
 from ssi_core.models.base import FittedModel
 from ssi_core.serving.passages import Passages, write_passages
@@ -151,8 +152,8 @@ def open_index(path: Path) -> Index:
     path = Path(path)
     artefact = store.read(path, KIND)
     frame = files.read_strings([path / "documents.parquet"], "id", "title")
-    sparse = store.load_csr(path / "sparse") if (path / "sparse").exists() else None
-    dense = store.load_array(path / "dense.npy") if (path / "dense.npy").exists() else None
+    sparse = load_csr(path / "sparse") if (path / "sparse").exists() else None
+    dense = load_array(path / "dense.npy") if (path / "dense.npy").exists() else None
     with files.reading(path / store.MANIFEST):
         spaces = dict(artefact.configuration["spaces"])
         kept = spaces if artefact.configuration["words"] else ()
@@ -163,7 +164,7 @@ def open_index(path: Path) -> Index:
         words = {
             name: sparse
             if sparse is not None and name in shared
-            else store.load_csr(path / _words_of(name))
+            else load_csr(path / _words_of(name))
             for name in kept
         }
     parts = [part for part in (sparse, dense, *words.values()) if part is not None]
@@ -217,7 +218,7 @@ def _take_room(path: Path) -> None:
 
 def _write_words(path: Path, documents: Texts, names: Sequence[str], block: int) -> list[str]:
     """Write the rows of views; return the names of those that ``sparse/`` has already."""
-    sparse = store.load_csr(path / "sparse") if (path / "sparse").exists() else None
+    sparse = load_csr(path / "sparse") if (path / "sparse").exists() else None
     shared = []
     for name in names:
         matrix = documents.matrix(name)

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from ssi_core import files, store
+from ssi_core import files
+from ssi_core.arrays import load_array
 from ssi_core.types import BadInput
 from ssi_core.views.csr_writer import GrowingArray
 
@@ -41,8 +42,8 @@ class Passages:
 
     def __init__(self, directory: Path, documents: int) -> None:
         self._directory = directory
-        self._starts = store.load_array(directory / "starts.npy")
-        self._packed = store.load_array(directory / "packed.npy")
+        self._starts = load_array(directory / "starts.npy")
+        self._packed = load_array(directory / "packed.npy")
         if len(self._starts) != documents + 1 or self._starts[-1] != len(self._packed):
             raise BadInput(
                 f"{directory}: its texts are not those of {documents} documents. {files.MAKE_AGAIN}"

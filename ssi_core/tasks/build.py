@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ssi_core import store
+from ssi_core.arrays import load_csr
 from ssi_core.collection import DOCUMENTS, Collection, PartWriter, open_collection
 from ssi_core.tasks import spec as kinds
 from ssi_core.tasks.clicks import counted_rows, weights_of, write_clicks
@@ -205,7 +206,7 @@ def _write_queries(
         making.counts["keywords"] = write_keyword_queries(
             making.path,
             making.documents.select("id", "title"),
-            store.load_csr(matrix_path(making.path / MATRICES, COUNTS)),
+            load_csr(matrix_path(making.path / MATRICES, COUNTS)),
             view.idf,
             weightings,
             words=spec.query_words,

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core import store
+from ssi_core.arrays import load_array, load_csr
 from ssi_core.tasks.layout import MATRICES, VIEW
 from ssi_core.tasks.queries import write_queries
 from ssi_core.types import Float32, Int32, TextMatrix
@@ -35,8 +35,8 @@ def write_goals(
         Rows of the page and of the goal of each query.
     """
     name = {c: pages[c][goals[:, 0]] + " > " + pages[c][goals[:, 1]] for c in ("id", "title")}
-    idf: Float32 = store.load_array(path / VIEW / "idf.npy", mapped=False)
-    counts = store.load_csr(matrix_path(path / MATRICES, COUNTS))
+    idf: Float32 = load_array(path / VIEW / "idf.npy", mapped=False)
+    counts = load_csr(matrix_path(path / MATRICES, COUNTS))
     heavy = _heaviest(counts, idf, _WORDS)
     rows = _sums(heavy, goals[:, 0], goals[:, 1])
     write_queries(path, name["id"], name["title"], rows, idf, weightings)

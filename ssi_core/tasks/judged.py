@@ -19,7 +19,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core import files, store
+from ssi_core import files
+from ssi_core.arrays import load_array
 from ssi_core.collection import INGEST, JUDGEMENT, Collection, relation_at
 from ssi_core.tasks.layout import PAIRS
 from ssi_core.tasks.making import Making
@@ -272,7 +273,7 @@ def open_judged(
     With ``given`` sides there are no folds. ``listed``: see `types.Pairs`.
     """
     place = path / PAIRS
-    rows, grades, fold = (store.load_array(place / n) for n in (_PAIRS, _GRADES, _FOLDS))
+    rows, grades, fold = (load_array(place / n) for n in (_PAIRS, _GRADES, _FOLDS))
     auxiliary = {TITLES: _titles(task, path / TITLES, seed)}
     with files.reading(place):
         of_pairs = fold[rows[:, 0]]

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core import files, store
+from ssi_core import files
+from ssi_core.arrays import load_array
 from ssi_core.tasks.layout import PAIRS, SHOWN
 from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_rows
 from ssi_core.types import BadInput, Float32, Int32, Int64, Judged, Pairs, Weights
@@ -103,20 +104,20 @@ def load_pairs(path: Path, side: str, weighing: Weights = "clicks") -> Pairs:
     A side that knows what is not relevant is one of judged lists.
     """
     place = path / PAIRS
-    rows = store.load_array(place / f"{side}.npy")
+    rows = load_array(place / f"{side}.npy")
     weight, grade = (_of_pairs(place / f"{side}_{name}.npy", rows) for name in ("weight", "grade"))
     pairs = Pairs(rows, weight, grade, shown=load_lists(path / SHOWN / side), weighing=weighing)
     judged = place / f"{side}_{_NOT_RELEVANT}.npy"
     if not judged.exists():
         return pairs
-    return replace(pairs, not_relevant=store.load_array(judged), listed=True)
+    return replace(pairs, not_relevant=load_array(judged), listed=True)
 
 
 def _of_pairs(place: Path, rows: Int32) -> Float32:
     """Load a number for each pair; 1 where there is no file."""
     if not place.exists():
         return np.ones(len(rows), np.float32)
-    numbers: Float32 = store.load_array(place)
+    numbers: Float32 = load_array(place)
     if numbers.shape != (len(rows),):
         raise BadInput(f"{place}: {len(numbers)} numbers of {len(rows)} pairs. {files.MAKE_AGAIN}")
     return numbers
@@ -132,7 +133,7 @@ def write_lists(place: Path, lists: Judged) -> None:
 def load_lists(place: Path) -> Judged:
     """Open lists of documents for queries; none where nothing was shown."""
     names = [one.name for one in fields(Judged)]
-    return Judged(*(store.load_array(place / f"{name}.npy") for name in names if place.exists()))
+    return Judged(*(load_array(place / f"{name}.npy") for name in names if place.exists()))
 
 
 def follow(query: Int32, source: Int32, links: Int32) -> Int32:

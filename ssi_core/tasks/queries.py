@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from ssi_core import files, store
+from ssi_core import files
+from ssi_core.arrays import load_csr, save_csr
 from ssi_core.types import Float32, TextMatrix, Texts, View
 from ssi_core.views.counting import matrix_path
 from ssi_core.views.csr_writer import CsrWriter
@@ -72,7 +73,7 @@ def load_queries(path: Path, documents: Texts) -> Texts:
         return documents
     texts = files.read_strings([path / TEXTS], "id", "title")
     views = _own_views(path, documents) if (path / QUERY_VIEW).exists() else documents.views
-    matrices = {name: store.load_csr(matrix_path(path / MATRICES, name)) for name in views}
+    matrices = {name: load_csr(matrix_path(path / MATRICES, name)) for name in views}
     return Texts(texts["id"], texts["title"], matrices, views)
 
 
@@ -97,13 +98,13 @@ def write_exclude(path: Path, pairs: Any, queries: int, documents: int) -> None:
     ones = np.ones(len(pairs), np.bool_)
     exclude = sparse.csr_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(queries, documents))
     exclude.sort_indices()
-    store.save_csr(path / _EXCLUDE, exclude)
+    save_csr(path / _EXCLUDE, exclude)
 
 
 def load_exclude(path: Path, documents: int) -> sparse.csr_array:
     """Open what is never a candidate: the query itself, unless something else was written."""
     if (path / _EXCLUDE).exists():
-        return store.load_csr(path / _EXCLUDE)
+        return load_csr(path / _EXCLUDE)
     rows = np.arange(documents + 1, dtype=np.int32)
     return sparse.csr_array(
         (np.ones(documents, np.bool_), rows[:-1], rows), shape=(documents, documents)

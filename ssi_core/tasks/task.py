@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ssi_core import files, store
+from ssi_core.arrays import load_array, load_csr
 from ssi_core.tasks.blind import without_test
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.judged import is_judged, open_judged
@@ -52,11 +53,11 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
     documents = Texts(
         texts["id"],
         texts["title"],
-        {name: store.load_csr(matrix_path(path / MATRICES, _plain(name))) for name in names},
+        {name: load_csr(matrix_path(path / MATRICES, _plain(name))) for name in names},
         {name: _load_view(path, name, base) for name in names},
     )
     if (path / COLD).exists():
-        documents = replace(documents, test_only=store.load_array(path / COLD))
+        documents = replace(documents, test_only=load_array(path / COLD))
     pairs = [
         Pairs.of(()) if judged or (side == SIDES[TEST] and not tested)
         else load_pairs(path, side, weights)
@@ -95,4 +96,4 @@ def _load_view(path: Path, name: str, base: TextView) -> View:
 
 
 def _load_rows(path: Path) -> Int32 | None:
-    return store.load_array(path) if path.exists() else None
+    return load_array(path) if path.exists() else None

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ssi_core import store
+from ssi_core.arrays import load_csr
 from ssi_core.collection import Side
 from ssi_core.tasks.layout import DOCUMENTS, MATRICES, VIEW
 from ssi_core.tasks.making import Making, Mask, Reading
@@ -69,7 +69,7 @@ def _write_as_one(making: Making, reading: Reading) -> TextView:
     both = making.building.work("both") / "matrices"
     fitting = np.concatenate([reading.documents, reading.queries])
     view, facts = _count(making, both, ["documents", "queries"], fitting, reading.kept, VIEW)
-    whole = store.load_csr(matrix_path(both, COUNTS))
+    whole = load_csr(matrix_path(both, COUNTS))
     begin = 0
     for matrices, size in (
         (MATRICES, len(reading.documents)),

@@ -23,7 +23,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core import collection, files, store
+from ssi_core import collection, files
+from ssi_core.arrays import load_array
 from ssi_core.tasks.frozen import excluded_articles
 from ssi_core.tasks.layout import PAIRS
 from ssi_core.tasks.links import links_of
@@ -197,7 +198,7 @@ def _given(making: Making, translations: Path | None, ids: pl.Series) -> list[st
 def open_translations(task: Task, path: Path) -> Task:
     """Complete an opened task with its further ones."""
     queries, documents = task.queries, task.documents
-    trained = store.load_array(path / MONOLINGUAL_QUERIES / _ROWS)
+    trained = load_array(path / MONOLINGUAL_QUERIES / _ROWS)
     if len(trained) and not 0 <= trained.min() <= trained.max() < len(queries):
         raise BadInput(
             f"{path / MONOLINGUAL_QUERIES}: its documents are not rows of {len(queries)} queries. "

@@ -16,7 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core import files, integrity, store
+from ssi_core import files, integrity
+from ssi_core.arrays import load_array
 from ssi_core.training.clock import working
 from ssi_core.types import BadInput, Watch
 
@@ -254,7 +255,7 @@ def _resume(
         progress = Progress(**facts)
         for kind, arrays in (("live", trainee.arrays), ("best", best)):
             for name, array in arrays.items():
-                kept = store.load_array(checkpoint / f"{kind}-{name}.npy")
+                kept = load_array(checkpoint / f"{kind}-{name}.npy")
                 if name == SAMPLERS and kept.shape != array.shape:
                     progress.reseeded_at = progress.triples
                 elif kept.shape != array.shape:

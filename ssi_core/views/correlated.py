@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core import resources, store
+from ssi_core import resources
+from ssi_core.arrays import load_csr
 from ssi_core.types import BadInput, Float32, Int32, Int64, Progress, TextMatrix
 from ssi_core.views import dice, ngrams
 from ssi_core.views.counting import matrix_path, row_blocks
@@ -71,7 +72,7 @@ def write_hashed_views(
     BadInput
         The vocabulary has no words beyond those that are the bins.
     """
-    words = store.load_csr(matrix_path(matrices, "counts"))
+    words = load_csr(matrix_path(matrices, "counts"))
     for hashing in hashings:
         if 1 in hashing.ngrams and hashing.words >= words.shape[1]:
             raise BadInput(
@@ -92,7 +93,7 @@ def write_hashed_views(
         rows = {1: words, **{n: item.counts for n, item in items.items()}}
         facts[view.name] = {"nonzeros": write_rows(matrix_path(matrices, view.name), view, rows)}
         if queries is not None:
-            counts = store.load_csr(matrix_path(queries, "counts"))
+            counts = load_csr(matrix_path(queries, "counts"))
             write_rows(matrix_path(queries, view.name), view, {1: counts})
         progress((done + 1) / len(hashings), "hashed words")
     items.clear()
@@ -162,7 +163,7 @@ def _count(
             counts = counted.count(read, ends)
             writer.append(counts.indptr, counts.indices, counts.data)
     idf = inverse_document_frequency(frequency, int(np.count_nonzero(fitting)))
-    items = Items(counted, idf, store.load_csr(work / f"{n}-grams"))
+    items = Items(counted, idf, load_csr(work / f"{n}-grams"))
     return items, {"kept": len(counted), "nonzeros": writer.nonzeros, **facts}
 
 

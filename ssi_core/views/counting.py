@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core import store
+from ssi_core.arrays import load_array
 from ssi_core.types import Float32, Int64, Progress, TextMatrix
 from ssi_core.views.bags import Bags, count_bags
 from ssi_core.views.csr_writer import CsrWriter
@@ -93,7 +93,7 @@ def write_views(
 ) -> dict[str, int]:
     """Derive views from the counts; returns the non-zeros of each."""
     path = matrix_path(directory, "counts")
-    indptr = store.load_array(path / "indptr.npy", mapped=False)
+    indptr = load_array(path / "indptr.npy", mapped=False)
     texts, words = len(indptr) - 1, len(idf)
     with ExitStack() as stack:
         writers = {
@@ -139,7 +139,7 @@ def _frequency(bags: Bags, fitting: Mask) -> Int64:
 def _read_rows(path: Path, indptr: NDArray[np.integer], width: int) -> TextMatrix:
     """Rows of a matrix on disk; mapped for this one time, so that what was read can go."""
     part = slice(int(indptr[0]), int(indptr[-1]))
-    indices, data = (np.array(store.load_array(path / f"{n}.npy")[part]) for n in _ENTRIES)
+    indices, data = (np.array(load_array(path / f"{n}.npy")[part]) for n in _ENTRIES)
     return sparse.csr_array((data, indices, indptr - indptr[0]), shape=(len(indptr) - 1, width))
 
 

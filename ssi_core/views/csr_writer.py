@@ -39,7 +39,7 @@ class GrowingArray:
 
 
 class CsrWriter:
-    """Write a matrix that `ssi_core.store.load_csr` opens; use it in a ``with`` block.
+    """Write a matrix that `ssi_core.arrays.load_csr` opens; use it in a ``with`` block.
 
     Attributes
     ----------

@@ -23,6 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core import files, store
+from ssi_core.arrays import load_array
 from ssi_core.types import BadInput, Float32, TextMatrix
 from ssi_core.views import rewriting
 from ssi_core.views import text_view as views
@@ -239,9 +240,9 @@ def _load_hashed(directory: Path, hashing: Hashing, base: TextView) -> HashedVie
     idf, matches, ngrams = {}, {}, {}
     for n in hashing.ngrams:
         part = directory / f"hashed-{n}"
-        bins, values = (store.load_array(part / f"{name}.npy") for name in ("bins", "dice"))
+        bins, values = (load_array(part / f"{name}.npy") for name in ("bins", "dice"))
         matches[n] = Matches(bins, values)
         if n > 1:
-            idf[n] = store.load_array(part / "idf.npy", mapped=False)
+            idf[n] = load_array(part / "idf.npy", mapped=False)
             ngrams[n] = load_ngrams(part, n)
     return HashedView(hashing, base, {1: base.idf, **idf}, matches, ngrams)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core import store
+from ssi_core.arrays import load_array
 from ssi_core.kernels import ngrams as kernels
 from ssi_core.types import Int32, Int64, TextMatrix
 
@@ -101,7 +101,7 @@ class Ngrams:
 def load_ngrams(directory: Path, n: int) -> Ngrams:
     """Load what `Ngrams.save` wrote."""
     names = (directory / f"pairs-{m}.npy" for m in range(2, n + 1))
-    return Ngrams(tuple(store.load_array(name, mapped=False) for name in names))
+    return Ngrams(tuple(load_array(name, mapped=False) for name in names))
 
 
 def count_ngrams(

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core import files, store
+from ssi_core.arrays import load_array
 from ssi_core.text import tokenizer
 from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix
 from ssi_core.views.lexicon import Lexicon, batches
@@ -152,7 +153,7 @@ def load_view(directory: Path) -> TextView:
             f"{file}: its texts were split by version {version} of the tokenizer, this is version "
             f"{wanted}. {AGAIN}"
         )
-    idf = store.load_array(directory / "idf.npy", mapped=False)
+    idf = load_array(directory / "idf.npy", mapped=False)
     view = TextView(language, Vocabulary(series), idf, weighting)
     if view.space != space or idf.shape != (len(series),) or idf.dtype != np.float32:
         raise BadInput(f"{file}: its words were changed. {AGAIN}")

@@ -1,14 +1,18 @@
 import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 
 import pytest
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
 from flows import environment
 from flows.cli import cli
 from flows.processes import name_of
+from flows.tracking import models
 from flows.workers import Workers
 from ssi_core.command.verb import run
 from ssi_core.serving import trial
@@ -35,6 +39,12 @@ above = "U'V + I"
 below = "TF-IDF"
 measure = "map"
 """
+
+
+@event.listens_for(Engine, "connect")
+def _do_not_wait_for_the_disk(connection, _):
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA synchronous = OFF")
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +137,14 @@ def little_code(tmp_path_factory):
     package.mkdir()
     (package / "__init__.py").touch()
     return package
+
+
+@pytest.fixture(scope="module")
+def models_of_little_code(little_code):
+    """Models are logged with that package: to copy all of ours takes longer than to train."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(models, "CODE", little_code)
+        yield
 
 
 @pytest.fixture(params=["direct", pytest.param("server", marks=pytest.mark.slow)])

@@ -9,7 +9,8 @@ import sqlite3
 import tarfile
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -22,18 +23,34 @@ from tests.flows import roots
 pytestmark = pytest.mark.trains
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    """A trained root that is no longer where it was written: (where it was, where it is, runs)."""
-    was = tmp_path_factory.mktemp("first") / "röot"
-    (was / "data").mkdir(parents=True)
+@contextmanager
+def rooted(root):
+    """A root by the environment, and no other setting."""
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name.startswith(("SSI_", "PREFECT_", "MLFLOW_")):
                 patch.delenv(name)
-        patch.setenv("SSI_ROOT", str(was))
+        patch.setenv("SSI_ROOT", str(root))
+        yield patch
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory, models_of_little_code):
+    """A trained root that is no longer where it was written: (where it was, where it is, runs)."""
+    was = tmp_path_factory.mktemp("first") / "röot"
+    (was / "data").mkdir(parents=True)
+    with rooted(was) as patch:
         runs = roots.make(was, patch)
     return was, was.rename(was.with_name("away")), runs
+
+
+@pytest.fixture(scope="module")
+def backed_up(original, tmp_path_factory):
+    """Another copy of that root, and its archive beside it."""
+    root = shutil.copytree(original[1], tmp_path_factory.mktemp("backed_up") / "there")
+    with rooted(root):
+        backup.back_up(root.with_name("backup.tar.gz"))
+    return root
 
 
 @pytest.fixture
@@ -50,10 +67,9 @@ def there(original, own_root, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def archive(there, tmp_path):
-    """An archive of that root."""
-    backup.back_up(tmp_path / "backup.tar.gz")
-    return tmp_path / "backup.tar.gz"
+def archive(backed_up, own_root, tmp_path):
+    """A copy of the archive of a root."""
+    return Path(shutil.copy(backed_up.with_name("backup.tar.gz"), tmp_path))
 
 
 def assert_all_works(ssi, runs):
@@ -155,11 +171,11 @@ def test_a_backup_is_restored_at_another_path(archive, original, monkeypatch, tm
     assert (tmp_path / "restored" / ".ssi" / "checkpoints").is_dir()
 
 
-def test_files_are_restored_with_their_times(archive, there, monkeypatch, tmp_path):
+def test_files_are_restored_with_their_times(archive, backed_up, monkeypatch, tmp_path):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path / "restored"))
     restore.restore(archive)
-    for file in (there / ".ssi" / "frozen").rglob("*.npy"):
-        again = tmp_path / "restored" / file.relative_to(there)
+    for file in (backed_up / ".ssi" / "frozen").rglob("*.npy"):
+        again = tmp_path / "restored" / file.relative_to(backed_up)
         assert again.read_bytes() == file.read_bytes()
         assert again.stat().st_mtime_ns == file.stat().st_mtime_ns
 

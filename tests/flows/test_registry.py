@@ -33,7 +33,7 @@ def name(request):
 
 
 @pytest.fixture(scope="module")
-def runs(mlflow_store, task_dir, tmp_path_factory):
+def runs(mlflow_store, task_dir, tmp_path_factory, models_of_little_code):
     """Three runs with a logged model each."""
     table = dataclasses.replace(parse_table(comparisons.TABLE), name="registry")
     row = table.row("TF-IDF")

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse
 
+from ssi_core.kernels.sparse import csr
+from ssi_core.kernels.structs import read_only
 from ssi_core.kernels.topics import em_pass, fold_in, project
 
 TOPICS, ALPHA, BETA = 4, 1.1, 1.01
@@ -14,13 +16,14 @@ def texts(seed, n, words):
     counts[:, 0] += 1
     matrix = sparse.csr_array(counts.astype(np.float32))
     matrix.sort_indices()
-    return counts, (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data)
+    return counts, csr(matrix)
 
 
 def start(seed, n, words):
     rng = np.random.default_rng(seed)
     theta = rng.dirichlet(np.ones(TOPICS), n).astype(np.float32)
-    return theta, tuple(rng.dirichlet(np.ones(w), TOPICS).T.astype(np.float32) for w in words)
+    phi = (rng.dirichlet(np.ones(w), TOPICS).T.astype(np.float32, order="C") for w in words)
+    return theta, tuple(phi)
 
 
 def naive_pass(counts, pairs, theta, phi):
@@ -45,7 +48,7 @@ def naive_pass(counts, pairs, theta, phi):
 @pytest.fixture
 def data():
     counts, arrays = zip(texts(0, 5, 6), texts(1, 4, 7), strict=True)
-    pairs = np.array([[0, 0], [1, 3], [2, 1], [4, 1], [3, 2]], np.int32)
+    pairs = read_only(np.array([[0, 0], [1, 3], [2, 1], [4, 1], [3, 2]], np.int32))
     return counts, arrays, pairs, *start(2, 5, (6, 7))
 
 
@@ -78,15 +81,14 @@ def test_one_array_for_both_sides_is_one_vocabulary(data):
 @pytest.mark.parametrize("projected", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_em_never_lowers_its_objective(seed, projected):
-    (_, left), (_, right) = texts(seed, 30, 12), texts(seed + 50, 30, 15)
-    pairs = np.stack([np.arange(30), np.random.default_rng(seed).permutation(30)], 1)
-    theta, phi = start(seed, 30, (12, 15))
+    (_, left), (_, right) = texts(seed, 12, 12), texts(seed + 50, 12, 15)
+    pairs = np.stack([np.arange(12), np.random.default_rng(seed).permutation(12)], 1)
+    pairs = read_only(pairs.astype(np.int32))
+    theta, phi = start(seed, 12, (12, 15))
     objectives = []
     for _ in range(15):
         prior = (BETA - 1) * sum(np.log(one.astype(float)).sum() for one in phi)
-        likelihood, of_theta, sums = passed(
-            (left, right), pairs.astype(np.int32), theta, phi, projected
-        )
+        likelihood, of_theta, sums = passed((left, right), pairs, theta, phi, projected)
         objectives.append(likelihood + of_theta + prior)
         phi = tuple(((BETA - 1 + s) / (BETA - 1 + s).sum(0)).astype(np.float32) for s in sums)
     assert np.diff(objectives).min() > -1e-6 * abs(objectives[-1])
@@ -139,7 +141,7 @@ def test_evaluations_are_counted():
 
 def test_folding_in_is_em_of_one_text_alone():
     counts, arrays = texts(3, 3, 7)
-    phi = start(4, 1, (7,))[1][0]
+    phi = read_only(start(4, 1, (7,))[1][0])
     theta = np.empty((3, TOPICS), np.float32)
     fold_in(arrays, phi, ALPHA, 20, theta)
     for text, row in zip(counts, theta, strict=True):
@@ -153,7 +155,7 @@ def test_folding_in_is_em_of_one_text_alone():
 
 
 def test_a_text_without_words_has_equal_weights():
-    empty = (np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
+    empty = csr(sparse.csr_array((1, 3), dtype=np.float32))
     theta = np.empty((1, TOPICS), np.float32)
-    fold_in(empty, start(0, 1, (3,))[1][0], ALPHA, 20, theta)
+    fold_in(empty, read_only(start(0, 1, (3,))[1][0]), ALPHA, 20, theta)
     np.testing.assert_allclose(theta, 1 / TOPICS)

@@ -5,8 +5,11 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from ssi_core.evaluation.scorer import Scorer
+from ssi_core.kernels.sparse import csr
+from ssi_core.kernels.structs import read_only
 from ssi_core.kernels.topics import em_pass
 from ssi_core.models import LanguageModel, TopicModel, load_model, topic_model
 from ssi_core.serving.explain import explain_pair
@@ -198,10 +201,10 @@ def test_an_explanation_adds_up_and_names_words_that_share_topics(task, unigram)
 
 def test_a_start_of_equal_weights_is_never_left():
     """Why the first values are noise (the paper's uniform start is a fixed point)."""
-    start = np.array([0, 2]), np.array([0, 1], np.int32), np.ones(2, np.float32)
+    start = csr(sparse.csr_array(np.ones((1, 2), np.float32)))
     theta, phi = np.full((1, 3), 1 / 3, np.float32), np.full((2, 3), 0.5, np.float32)
     sums = np.zeros((2, 3))
-    pairs = np.zeros((1, 2), np.int32)
+    pairs = read_only(np.zeros((1, 2), np.int32))
     em_pass(start, start, pairs, theta, (phi, phi), (sums, sums), 1.1, False, np.zeros(2, np.int64))
     np.testing.assert_allclose(theta, 1 / 3)
     np.testing.assert_allclose(sums / sums.sum(axis=0), 0.5)

@@ -22,7 +22,7 @@ import polars as pl
 from scipy import sparse
 
 from flows.cli import cli
-from ssi_core import store
+from ssi_core.arrays import save_csr
 from ssi_core.command.verb import run
 from tests.corpus import dumps
 from tests.robust import clicks, mates
@@ -269,7 +269,7 @@ TASKS = (
     _task("a matrix of 0 bytes", holds("task/matrices/raw/data.npy", b""), "data.npy"),
     _task("a matrix without its shape", remove("task/matrices/raw/shape.json"), "matrices/raw"),
     _task("a matrix of another task",
-          sealed(lambda here: store.save_csr(here / "task/matrices/raw", _small()), "task"), "51"),
+          sealed(lambda here: save_csr(here / "task/matrices/raw", _small()), "task"), "51"),
     _task("pairs of another task", _short_pairs, "pairs 'test'"),
     _task("a foreign file beside", holds("task/notes.txt", "mine"), "map", DONE),
     Case("Tasks", "a directory that is not ours", "features corpus --out mine",

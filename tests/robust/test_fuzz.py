@@ -26,6 +26,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ssi_core import files, store
+from ssi_core.arrays import load_array
 from ssi_core.corpus.dump import read_pieces, read_site
 from ssi_core.corpus.pages import read_pages
 from ssi_core.corpus.titles import read_target
@@ -340,7 +341,7 @@ def test_damaged_arrays(tmp_path_factory, array, data):
         data.draw(damaged(path.read_bytes(), (b"(9999999999,)", b"'|O'", b"\x93NUMPY")))
     )
     for mapped in (True, False):
-        assert store.load_array(path, mapped=mapped).nbytes <= path.stat().st_size
+        assert load_array(path, mapped=mapped).nbytes <= path.stat().st_size
 
 
 @fuzz

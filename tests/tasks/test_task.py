@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from ssi_core import store
+from ssi_core.arrays import load_csr
 from ssi_core.evaluation.candidates import candidates
 from ssi_core.tasks.frozen import freeze
 from ssi_core.tasks.spec import TaskSpec
@@ -370,7 +371,7 @@ def test_a_matrix_written_by_rows_is_the_matrix(tmp_path):
     with CsrWriter(tmp_path / "m", 5) as writer:
         for k in range(1000):
             writer.append(np.array([0, 0, 2]), np.array([1, 3]), np.array([k, 1.0]))
-    matrix = store.load_csr(tmp_path / "m")
+    matrix = load_csr(tmp_path / "m")
     assert matrix.shape == (2000, 5)
     assert matrix.nnz == writer.nonzeros == 2000
     np.testing.assert_array_equal(matrix[1::2].toarray()[:, 1], np.arange(1000))

@@ -141,7 +141,7 @@ def test_documents_are_ranked_by_the_likelihood_of_the_query(task, unigram):
 
 
 def test_without_translations_it_is_the_language_model(task):
-    other = LanguageModel(0.4).fit(task, np.random.default_rng(0))
+    other = LanguageModel((0.4,)).fit(task, np.random.default_rng(0))
     for settings in ({"unigram": (1.0,)}, {"unigram": (0.0,), "least": 1.0}):
         ours = fit(task, background=(0.4,), **settings)
         if "least" in settings:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import io
+import os
 import threading
 import time
 import token
@@ -63,8 +64,8 @@ def digest_of_modules(names: Iterable[str], root: Path = ROOT) -> str:
         There is no such module.
     """
     digest = hashlib.sha256()
-    for name, file in sorted(reached(names, root).items()):
-        digest.update(f"{name} {_read(file.read_text(encoding='utf-8'))[0]}\n".encode())
+    for name, (_, of_file) in sorted(_followed(names, root).items()):
+        digest.update(f"{name} {of_file}\n".encode())
         if name in DATA:
             digest.update(f"{getattr(import_module(name), DATA[name])()}\n".encode())
     return digest.hexdigest()[:16]
@@ -72,20 +73,26 @@ def digest_of_modules(names: Iterable[str], root: Path = ROOT) -> str:
 
 def reached(names: Iterable[str], root: Path = ROOT) -> dict[str, Path]:
     """Return the files of modules and of all that they import inside ``ssi_core``, by module."""
+    return {name: file for name, (file, _) in _followed(names, root).items()}
+
+
+def _followed(names: Iterable[str], root: Path) -> dict[str, tuple[Path, str]]:
+    """Return the file and the digest of each module that is reached; each file is read once."""
     modules = _modules(root)
-    files: dict[str, Path] = {}
+    files: dict[str, tuple[Path, str]] = {}
     waiting = list(names)
     while waiting:
         name = waiting.pop()
         if name in files:
             continue
         # A user's own function may be elsewhere below the root.
-        file = modules.get(name, root.joinpath(*name.split(".")).with_suffix(".py"))
+        file = modules.get(name) or root.joinpath(*name.split(".")).with_suffix(".py")
         if not file.is_file():
             raise ValueError(f"{name!r} is no module below {root / PACKAGE}")
-        files[name] = file
+        digest, imports = _read(file.read_text(encoding="utf-8"))
+        files[name] = file, digest
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-        for imported in _read(file.read_text(encoding="utf-8"))[1]:
+        for imported in imports:
             module = _module(_absolute(imported, package), modules)
             if module is not None and module not in REGISTRIES:
                 waiting.append(module)
@@ -94,14 +101,14 @@ def reached(names: Iterable[str], root: Path = ROOT) -> dict[str, Path]:
 
 def _modules(root: Path) -> dict[str, Path]:
     """Return the files of all modules of ours, by module."""
-    files = (root / PACKAGE).rglob("*.py")
-    return {_name(file.relative_to(root)): file for file in files}
-
-
-def _name(file: Path) -> str:
-    """Return the name of the module in a file below the root."""
-    parts = file.with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    modules = {}
+    for place, _, names in os.walk(root / PACKAGE):
+        package = place.removeprefix(f"{root}{os.sep}").replace(os.sep, ".")
+        for name in names:
+            if name.endswith(".py"):
+                module = package if name == "__init__.py" else f"{package}.{name[:-3]}"
+                modules[module] = Path(place, name)
+    return modules
 
 
 def _absolute(imported: str, package: str) -> str:

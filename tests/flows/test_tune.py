@@ -65,11 +65,25 @@ start = "U'V + I"
 GRID = {"margin": [1.0, 0.1], "rates": [0.1, 0.01]}
 
 
-@pytest.fixture
-def table(tmp_path, mlflow_root):
-    path = tmp_path / "tuned.toml"
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tuned") / "tuned.toml"
     path.write_text(TABLE)
     return str(path)
+
+
+@pytest.fixture
+def table(written, mlflow_root):
+    return written
+
+
+@pytest.fixture(scope="module")
+def searched(written, task_dir, mlflow_store):
+    """A search of the grid, seed 0."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSI_ROOT", str(mlflow_store))
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        return tune.tune(written, "U'V + I", task_dir, GRID)
 
 
 def values(found):
@@ -111,8 +125,7 @@ def test_a_try_is_the_row_with_other_settings_measured_on_validation(table, task
 
 @pytest.mark.trains
 @pytest.mark.parametrize("test_side", ["of no pairs", "of other pairs"])
-def test_the_test_side_is_never_opened(table, task_dir, tmp_path, test_side):
-    clear = tune.tune(table, "U'V + I", task_dir, GRID)
+def test_the_test_side_is_never_opened(searched, table, task_dir, tmp_path, test_side):
     shutil.copytree(task_dir, tmp_path / "task")
     pairs = tmp_path / "task" / "pairs" / "test.npy"
     if test_side == "of no pairs":
@@ -123,17 +136,16 @@ def test_the_test_side_is_never_opened(table, task_dir, tmp_path, test_side):
     if test_side == "of no pairs":
         with pytest.raises(BadInput, match="'test'"):
             open_task(tmp_path / "task")
-    assert values(tune.tune(table, "U'V + I", tmp_path / "task", GRID)) == values(clear)
+    assert values(tune.tune(table, "U'V + I", tmp_path / "task", GRID)) == values(searched)
 
 
 @pytest.mark.trains
-def test_runs_of_a_search_name_no_test_measure_and_are_in_no_comparison(table, task_dir):
-    found = tune.tune(table, "U'V + I", task_dir, GRID)
+def test_runs_of_a_search_name_no_test_measure_and_are_in_no_comparison(searched, table, task_dir):
     client = mlflow.MlflowClient()
-    for one in found.tries:
+    for one in searched.tries:
         run = client.get_run(one.run_id)
         assert run.data.tags["kind"] == "try"
-        assert run.data.tags["search_id"] == found.search_id
+        assert run.data.tags["search_id"] == searched.search_id
         assert run.data.metrics["valid/rank_loss"] == one.rank_loss
         assert not [name for name in run.data.metrics if "test" in name]
         artifacts = [file.path for file in client.list_artifacts(one.run_id)]

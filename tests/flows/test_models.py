@@ -217,8 +217,19 @@ def clean():
     return kept | {"MLFLOW_DISABLE_TELEMETRY": "true", "NUMBA_DISABLE_JIT": "1"}
 
 
+OF_QUERY_LOGS = {
+    "topic_model": {"projected": True, "topics": 8, "passes": 2},
+    "translation_model": {"passes": 2},
+    "opca": {"dimensions": 8, "gammas": (1.0,)},
+    "s2net": {"dimensions": 8, "budget": 2},
+}
+
+
 @pytest.mark.slow
-def test_a_model_loads_and_ranks_with_its_own_code_and_packages_alone(run, task_dir, tmp_path):
+@pytest.mark.parametrize("name", ["tfidf", *OF_QUERY_LOGS])
+@pytest.mark.usefixtures("mlflow_root")
+def test_a_model_loads_and_ranks_with_its_own_code_and_packages_alone(name, task_dir, tmp_path):
+    run = logged(MODELS[name](**OF_QUERY_LOGS.get(name, {})), task_dir, tmp_path / "fitted")
     word = open_task(task_dir).documents.views["raw"].words[-1]
     expected = open_searcher(tracking.searchable_directory(run)).search([word], 3)[0].hits
     place = tracking.model_directory(run).parents[1]

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -49,7 +50,9 @@ def terminable() -> Iterator[None]:
             hook(error)
             return
         came = False
-        threading.Timer(_AGAIN, os.kill, (os.getpid(), number)).start()
+        left = threading.Event()
+        threading.Thread(target=_come_again, args=(number, left), daemon=True).start()
+        left.set()
 
     before, hook = signal.signal(signal.SIGTERM, terminate), sys.unraisablehook
     sys.unraisablehook = dropped
@@ -58,6 +61,13 @@ def terminable() -> Iterator[None]:
     finally:
         sys.unraisablehook = hook
         signal.signal(signal.SIGTERM, before)
+
+
+def _come_again(number: int, left: threading.Event) -> None:
+    """Send a signal to this process once its main thread has left the hook, which drops it too."""
+    left.wait()
+    time.sleep(_AGAIN)
+    os.kill(os.getpid(), number)
 
 
 def _signal_of(error: BaseException | None) -> int | None:

@@ -17,6 +17,23 @@ from _pytest.doctest import DoctestModule
 from flows.environment import import_path
 from tests import trains
 
+
+def one_thread_of_polars():
+    """Let a worker among several keep to one core; processes that it starts choose for themselves.
+
+    Polars reads the variable when it makes its threads.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POLARS_MAX_THREADS", "1")
+        import polars as pl
+
+        assert pl.thread_pool_size() == 1
+
+
+# Here, since the other files of this name are read before pytest is configured.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    one_thread_of_polars()
+
 # Libraries read these when they are imported.
 os.environ.setdefault("DO_NOT_TRACK", "1")
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -53,18 +70,6 @@ def once(make):
     return copied
 
 
-def one_thread_of_polars():
-    """Let a worker among several keep to one core; processes that it starts choose for themselves.
-
-    Polars reads the variable when it makes its threads.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("POLARS_MAX_THREADS", "1")
-        import polars as pl
-
-        assert pl.thread_pool_size() == 1
-
-
 GUARD = trains.Guard()
 
 # What is loaded until the tests begin stays, see `pytest_collection_finish`.
@@ -78,9 +83,6 @@ def pytest_configure(config):
     from hypothesis import settings
 
     from flows import migration
-
-    if hasattr(config, "workerinput"):
-        one_thread_of_polars()
 
     # The first example of a kernel may compile it; `make fuzz` tries more.
     examples = int(os.environ.get("SSI_EXAMPLES", "40"))

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
@@ -36,9 +36,9 @@ from ssi_core.kernels.topics import em_pass, fold_in
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Count, Dimensions, Mixed, Prior, Share, Values
 from ssi_core.models.language_model import shares, weighed
+from ssi_core.models.passes import go_over
 from ssi_core.models.trained import same_space
 from ssi_core.resources import Cost, memory_available
-from ssi_core.training.descend import descend
 from ssi_core.types import (
     BadInput,
     Float32,
@@ -129,24 +129,7 @@ class TopicModel(Model):
         judge = Validator(task, "valid", self.validation_queries, threads=course.threads)
         place = course.checkpoint.parent if course.checkpoint else None
         training = Training(self, task, int(rng.integers(2**63)), judge, course.threads, place)
-        progress = descend(
-            training,
-            epoch=training.pairs,
-            budget=self.passes * training.pairs,
-            patience=self.passes,
-            watch=course.watch,
-            checkpoint=course.checkpoint,
-        )
-        facts = {
-            "passes": progress.best_at // training.pairs,
-            "pairs": training.pairs,
-            "seconds": progress.seconds,
-            "threads": course.threads,
-        }
-        choices = list(self.variants(replace(training.fitted(), facts=facts)))
-        losses = [judge.rank_loss(choice) for choice in choices]
-        best = choices[int(np.argmin(losses))]
-        return replace(best, facts=best.facts | {"validation_rank_loss": min(losses)})
+        return go_over(training, training.pairs, self.passes, judge, course)
 
     def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:
         """Yield the model with each choice of the weights of the mixture."""

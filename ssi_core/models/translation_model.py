@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -30,9 +30,9 @@ from ssi_core.kernels.translation import likelihoods, translate
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Count, Mixed, Share, Values
 from ssi_core.models.language_model import shares, weighed
+from ssi_core.models.passes import go_over
 from ssi_core.models.trained import same_space
 from ssi_core.resources import Cost
-from ssi_core.training.descend import descend
 from ssi_core.types import BadInput, Float64, Int64, Task, Texts, Vectors, View
 
 _VIEW = "counts"
@@ -83,27 +83,7 @@ class TranslationModel(Model):
         same_space(task, _VIEW, "the words of queries and documents")
         judge = Validator(task, "valid", self.validation_queries, threads=course.threads)
         training = Training(self, task, judge, course.threads)
-        pairs = len(task.train)
-        progress = descend(
-            training,
-            epoch=pairs,
-            budget=self.passes * pairs,
-            patience=self.passes,
-            watch=course.watch,
-            checkpoint=course.checkpoint,
-        )
-        facts = {
-            "passes": progress.best_at // pairs,
-            "pairs": pairs,
-            "seconds": progress.seconds,
-            "threads": course.threads,
-        }
-        plain = training.fitted()
-        facts["translations"] = len(plain.arrays["chances"])
-        choices = list(self.variants(replace(plain, facts=facts)))
-        losses = [judge.rank_loss(choice) for choice in choices]
-        best = choices[int(np.argmin(losses))]
-        return replace(best, facts=best.facts | {"validation_rank_loss": min(losses)})
+        return go_over(training, len(task.train), self.passes, judge, course)
 
     def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:
         """Yield the model with each choice of the weights of the mixture."""
@@ -231,7 +211,7 @@ class Training:
             "share": self._share,
             "weights": np.array([self._model.background[0], self._model.unigram[0]]),
         }
-        return fitted(self._model, self._task, arrays)
+        return fitted(self._model, self._task, arrays, {"translations": len(arrays["chances"])})
 
     def error(self) -> float:
         """Validation rank loss now, with the first weights of the mixture; 1 for the start."""

@@ -6,7 +6,8 @@ from scipy import optimize, sparse
 
 from ssi_core.kernels.sparse import csr
 from ssi_core.kernels.structs import read_only
-from ssi_core.kernels.topics import em_pass, fold_in, project
+from ssi_core.kernels.topic_projection import project
+from ssi_core.kernels.topics import em_pass, fold_in
 
 TOPICS, ALPHA, BETA = 4, 1.1, 1.01
 

@@ -1,0 +1,58 @@
+"""Passes of EM over the training pairs, and what validation chooses after them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.models.base import Course, FittedModel
+from ssi_core.training.descend import Trainee, descend
+
+
+class Passing(Trainee, Protocol):
+    """A training by passes."""
+
+    def fitted(self) -> FittedModel:
+        """Return the model as it stands, with the first of its variants."""
+        ...
+
+
+def go_over(
+    training: Passing, pairs: int, passes: int, judge: Validator, course: Course
+) -> FittedModel:
+    """Train by passes over all pairs; keep the pass and the variant that are best on validation.
+
+    Parameters
+    ----------
+    training : Passing
+        Begun.
+    pairs, passes : int
+        Training pairs, and how often to go over them.
+    judge : Validator
+        Its rank loss chooses.
+    course : Course
+        How the training goes.
+    """
+    progress = descend(
+        training,
+        epoch=pairs,
+        budget=passes * pairs,
+        patience=passes,
+        watch=course.watch,
+        checkpoint=course.checkpoint,
+    )
+    plain = training.fitted()
+    facts = {
+        **plain.facts,
+        "passes": progress.best_at // pairs,
+        "pairs": pairs,
+        "seconds": progress.seconds,
+        "threads": course.threads,
+    }
+    choices = list(plain.model.variants(replace(plain, facts=facts)))
+    losses = [judge.rank_loss(choice) for choice in choices]
+    best = choices[int(np.argmin(losses))]
+    return replace(best, facts=best.facts | {"validation_rank_loss": min(losses)})

@@ -130,6 +130,8 @@ def test_it_runs_what_is_deployed_and_its_end_is_the_end_of_all(project):
         assert run(project, "flows.cli", "deploy")[0] == 0
         prefect(project, "deployment", "run", "work/second")
         worker = psutil.Process(int(wait_for(lambda: pid_of(project), 120)))
+        # Prefect keeps the state of a task a while after the task has it.
+        wait_for(lambda: states(project) == ["COMPLETED", "RUNNING"] * 2, 60)
 
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=120)

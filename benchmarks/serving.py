@@ -33,6 +33,7 @@ from ssi_core.models.base import FittedModel
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.serving.index import build_index
 from ssi_core.types import Texts
+from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView
 from ssi_core.views.tfidf import Weighting
 from ssi_core.views.vocabulary import Vocabulary
@@ -111,8 +112,8 @@ def _write_models(place: Path) -> list[Path]:
     """Write two models and their indexes."""
     rng = np.random.default_rng(0)
     words = [f"w{word}" for word in range(_VOCABULARY)]
-    idf = np.ones(_VOCABULARY, np.float32)
-    own = TextView("en", Vocabulary(pl.Series("word", words)), idf, Weighting("counts"))
+    statistics = Statistics(np.ones(_VOCABULARY, np.float32), 100, 10.0)
+    own = TextView("en", Vocabulary(pl.Series("word", words)), statistics, Weighting("counts"))
     views = {"raw": own.named("raw")}
     chance = 1 / np.arange(10, _VOCABULARY + 10)
     columns = rng.choice(_VOCABULARY, (_DOCUMENTS, _LENGTH), p=chance / chance.sum())

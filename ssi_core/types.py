@@ -229,7 +229,8 @@ class Task:
     Attributes
     ----------
     queries, documents : Texts
-        `Texts`; one and the same object when queries are documents.
+        `Texts`; one and the same object when queries are documents and no view weighs them
+        otherwise.
     train, valid, test : `Pairs`
     exclude : CSR bool (queries, documents)
         Never sampled and never candidates (the query itself, its mate, the source of a keyword
@@ -262,6 +263,11 @@ class Task:
     folds: Sequence[Task] = ()
     subsets: Mapping[str, Int32] = field(default_factory=dict)
     path: Path | None = None
+
+    @property
+    def same(self) -> bool:
+        """Tell whether the queries are the documents, though a view may read both differently."""
+        return self.queries.ids is self.documents.ids
 
 
 class Through(Protocol):

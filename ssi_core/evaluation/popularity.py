@@ -91,7 +91,7 @@ class Popularity:
         self._chosen = chosen
         self._top = np.full((len(chosen.queries), _TOP), -1, np.int32)
         self._popular: NDArray[np.bool_] | None = None
-        if task.queries is task.documents and len(task.train):
+        if task.same and len(task.train):
             links = in_degrees(task)
             self._popular = most_linked(links)[chosen.documents]
             self._bin = bins(links)[chosen.documents]

@@ -75,7 +75,7 @@ def masks(task: Task, query: Int32, document: Int32, words: Int64) -> dict[str, 
         "short_query": short,
         "long_query": ~short,
     }
-    if task.queries is task.documents:
+    if task.same:
         width = np.int64(len(task.documents))
         trained = task.train.rows[:, 0] * width + task.train.rows[:, 1]
         back = np.isin(document * width + query, trained)

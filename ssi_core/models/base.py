@@ -280,9 +280,9 @@ def fitted(
 ) -> FittedModel:
     """Put a fitted model together with the views of the task that it reads."""
     queries = {name: task.queries.views[name] for name in sorted(model.views())}
-    if task.queries.views is task.documents.views:
-        return FittedModel(model, arrays, queries, queries, facts or {})
     documents = {name: task.documents.views[name] for name in sorted(model.views())}
+    if all(queries[name] is view for name, view in documents.items()):
+        documents = queries
     return FittedModel(model, arrays, queries, documents, facts or {})
 
 

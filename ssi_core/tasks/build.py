@@ -24,7 +24,7 @@ from ssi_core.tasks.names import write_anchors, write_name_queries, write_self
 from ssi_core.tasks.queries import MATRICES as QUERY_MATRICES
 from ssi_core.tasks.reading import language_of, texts_of
 from ssi_core.tasks.spec import TaskSpec, spec_of
-from ssi_core.tasks.texts import write_texts
+from ssi_core.tasks.texts import write_texts, write_two_sided
 from ssi_core.tasks.translations import write_rewritten, write_translations
 from ssi_core.types import BadInput, Progress
 from ssi_core.views.correlated import write_hashed_views
@@ -201,13 +201,13 @@ def _write_queries(
     elif reading.names is not None:
         write_name_queries(making, reading.names, view)
     elif reading.goals is not None:
-        write_goals(making.path, making.documents, reading.goals, weightings)
+        write_goals(making.path, making.documents, reading.goals, view.statistics, weightings)
     elif spec.query_words is not None:
         making.counts["keywords"] = write_keyword_queries(
             making.path,
             making.documents.select("id", "title"),
             load_csr(matrix_path(making.path / MATRICES, COUNTS)),
-            view.idf,
+            view.statistics,
             weightings,
             words=spec.query_words,
             draws=spec.query_draws,
@@ -217,3 +217,5 @@ def _write_queries(
     elif spec.rewritings:
         assert reading.kept is not None
         write_rewritten(making, reading.kept, query_view, view, given)
+    elif making.same:
+        write_two_sided(making, view)

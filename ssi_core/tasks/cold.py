@@ -33,11 +33,15 @@ def without_cold(task: Task) -> Task:
     number[kept] = np.arange(len(kept), dtype=np.int32)
     whole = task.documents
     matrices = _Part(whole.matrices, kept)
-    texts = Texts(whole.ids[kept], whole.titles[kept], matrices, whole.views)
+    documents = Texts(whole.ids[kept], whole.titles[kept], matrices, whole.views)
+    queries = documents
+    if task.queries is not whole:
+        asked = _Part(task.queries.matrices, kept)
+        queries = replace(documents, matrices=asked, views=task.queries.views)
     return replace(
         task,
-        queries=texts,
-        documents=texts,
+        queries=queries,
+        documents=documents,
         train=_pairs(task.train, number),
         valid=_pairs(task.valid, number),
         test=_pairs(task.test, number),

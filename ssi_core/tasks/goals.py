@@ -10,18 +10,23 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core.arrays import load_array, load_csr
-from ssi_core.tasks.layout import MATRICES, VIEW
+from ssi_core.arrays import load_csr
+from ssi_core.tasks.layout import MATRICES
 from ssi_core.tasks.queries import write_queries
 from ssi_core.types import Float32, Int32, TextMatrix
 from ssi_core.views.counting import BLOCK, matrix_path, row_blocks
+from ssi_core.views.statistics import Statistics
 from ssi_core.views.tfidf import COUNTS, Weighting, weigh
 
 _WORDS = 100
 
 
 def write_goals(
-    path: Path, pages: pl.DataFrame, goals: Int32, weightings: Sequence[Weighting]
+    path: Path,
+    pages: pl.DataFrame,
+    goals: Int32,
+    statistics: Statistics,
+    weightings: Sequence[Weighting],
 ) -> None:
     """Write the queries of a task whose documents are pages.
 
@@ -35,11 +40,10 @@ def write_goals(
         Rows of the page and of the goal of each query.
     """
     name = {c: pages[c][goals[:, 0]] + " > " + pages[c][goals[:, 1]] for c in ("id", "title")}
-    idf: Float32 = load_array(path / VIEW / "idf.npy", mapped=False)
     counts = load_csr(matrix_path(path / MATRICES, COUNTS))
-    heavy = _heaviest(counts, idf, _WORDS)
+    heavy = _heaviest(counts, statistics.idf, _WORDS)
     rows = _sums(heavy, goals[:, 0], goals[:, 1])
-    write_queries(path, name["id"], name["title"], rows, idf, weightings)
+    write_queries(path, name["id"], name["title"], rows, statistics, weightings)
 
 
 def _heaviest(counts: TextMatrix, idf: Float32, words: int) -> TextMatrix:

@@ -146,7 +146,7 @@ def write_judged(making: Making, view: TextView) -> dict[str, Any]:
         place.mkdir(exist_ok=True)
         counts = view.transform(texts.to_list())
         weightings = [Weighting(COUNTS), *spec.weightings]
-        write_queries(place, ids, texts, [counts], view.idf, weightings)
+        write_queries(place, ids, texts, [counts], view.statistics, weightings)
         if place is path:
             tokens = sum(len(tokenize(text, view.language)) for text in texts)
             known = int(counts.sum())

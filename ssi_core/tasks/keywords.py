@@ -24,6 +24,7 @@ from ssi_core.tasks.queries import write_exclude, write_queries
 from ssi_core.tasks.split import SIDES, hash_titles, mix
 from ssi_core.types import Float32, Int32, Int64, TextMatrix
 from ssi_core.views.counting import row_blocks
+from ssi_core.views.statistics import Statistics
 from ssi_core.views.tfidf import Weighting
 
 UInt64 = NDArray[np.uint64]
@@ -65,7 +66,7 @@ def write_keyword_queries(
     path: Path,
     documents: pl.DataFrame,
     counts: TextMatrix,
-    idf: Float32,
+    statistics: Statistics,
     weightings: Sequence[Weighting],
     *,
     words: int,
@@ -127,9 +128,10 @@ def write_keyword_queries(
     source = np.concatenate(sources)
     none = np.empty((0, 2), np.int32)
     write_exclude(path, np.concatenate([none, *excluded]), first, len(documents))
+    idf = statistics.idf
     blocks = _blocks(counts, idf, source, words, np.concatenate(states))
     ids, titles = documents["id"][source], documents["title"][source]
-    nonzeros = write_queries(path, ids, titles, blocks, idf, weightings)
+    nonzeros = write_queries(path, ids, titles, blocks, statistics, weightings)
     held = _words_of(counts, idf, np.unique(source))
     return {
         "queries": {side: len(part) for side, part in zip(SIDES, sources, strict=True)},

@@ -81,7 +81,7 @@ def write_name_queries(making: Making, names: Names, view: TextView) -> None:
             yield view.transform(names.texts[first : first + _AT_ONCE].to_list())
 
     weightings = [Weighting(COUNTS), *making.spec.weightings]
-    write_queries(making.path, names.keys, names.texts, counts(), view.idf, weightings)
+    write_queries(making.path, names.keys, names.texts, counts(), view.statistics, weightings)
 
 
 def without_titles(blocks: Iterator[list[bytes]], titles: pl.Series) -> Iterator[list[bytes]]:

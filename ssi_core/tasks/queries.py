@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,16 @@ from scipy import sparse
 
 from ssi_core import files
 from ssi_core.arrays import load_csr, save_csr
-from ssi_core.types import Float32, TextMatrix, Texts, View
+from ssi_core.types import TextMatrix, Texts, View
 from ssi_core.views.counting import matrix_path
 from ssi_core.views.csr_writer import CsrWriter
 from ssi_core.views.hashing import parse_view
 from ssi_core.views.rewriting import Rewriting
 from ssi_core.views.rewriting import load_view as load_rewritten
-from ssi_core.views.text_view import load_view
-from ssi_core.views.tfidf import Weighting, weigh
+from ssi_core.views.statistics import Statistics
+from ssi_core.views.text_view import TextView, load_view
+from ssi_core.views.tfidf import Weighting
+from ssi_core.views.weighing import weigh_side
 
 TEXTS, MATRICES, QUERY_VIEW = "queries.parquet", "queries", "query_view"
 _EXCLUDE = "exclude"
@@ -31,7 +34,7 @@ def write_queries(
     ids: pl.Series,
     titles: pl.Series,
     counts: Iterable[TextMatrix],
-    idf: Float32,
+    statistics: Statistics,
     weightings: Sequence[Weighting],
 ) -> dict[str, int]:
     """Write the queries of a task, in the views of its documents; returns non-zeros of each.
@@ -46,23 +49,26 @@ def write_queries(
         Their counts, in blocks of rows.
     """
     pl.DataFrame({"id": ids, "title": titles}).write_parquet(path / TEXTS)
-    return write_weighted(path, counts, idf, {str(one): one for one in weightings})
+    return write_weighted(path, counts, statistics, {str(one): one for one in weightings})
 
 
 def write_weighted(
-    path: Path, counts: Iterable[TextMatrix], idf: Float32, views: Mapping[str, Weighting]
+    path: Path,
+    counts: Iterable[TextMatrix],
+    statistics: Statistics,
+    views: Mapping[str, Weighting],
 ) -> dict[str, int]:
     """Write the matrices of queries, one for each view by its name; returns their non-zeros."""
     with ExitStack() as stack:
         writers = {
             name: stack.enter_context(
-                CsrWriter(matrix_path(path / MATRICES, name), weighting.width(len(idf)))
+                CsrWriter(matrix_path(path / MATRICES, name), weighting.width(len(statistics.idf)))
             )
             for name, weighting in views.items()
         }
         for block in counts:
             for name, writer in writers.items():
-                rows = weigh(block, idf, views[name])
+                rows = weigh_side(block, statistics, views[name], "query")
                 writer.append(rows.indptr, rows.indices, rows.data)
     return {name: writer.nonzeros for name, writer in writers.items()}
 
@@ -70,11 +76,36 @@ def write_weighted(
 def load_queries(path: Path, documents: Texts) -> Texts:
     """Open the queries of a task: its documents, unless queries of their own were written."""
     if not (path / TEXTS).exists():
-        return documents
+        return _as_queries(path, documents)
     texts = files.read_strings([path / TEXTS], "id", "title")
-    views = _own_views(path, documents) if (path / QUERY_VIEW).exists() else documents.views
+    own = (path / QUERY_VIEW).exists()
+    views = _own_views(path, documents) if own else _of_queries(documents.views)
     matrices = {name: load_csr(matrix_path(path / MATRICES, name)) for name in views}
     return Texts(texts["id"], texts["title"], matrices, views)
+
+
+def _as_queries(path: Path, documents: Texts) -> Texts:
+    """Return documents as queries: the same object, unless a view reads queries otherwise."""
+    views = _of_queries(documents.views)
+    if views is documents.views:
+        return documents
+    matrices = {
+        name: documents.matrices[name]
+        if view is documents.views[name]
+        else load_csr(matrix_path(path / MATRICES, name))
+        for name, view in views.items()
+    }
+    return replace(documents, matrices=matrices, views=views)
+
+
+def _of_queries(views: Mapping[str, View]) -> Mapping[str, View]:
+    """Return views as queries are read: the same mapping, unless one reads them otherwise."""
+    of_queries = {
+        name: view.of_queries() if isinstance(view, TextView) else view
+        for name, view in views.items()
+    }
+    same = all(of_queries[name] is view for name, view in views.items())
+    return views if same else of_queries
 
 
 def _own_views(path: Path, documents: Texts) -> dict[str, View]:
@@ -83,7 +114,7 @@ def _own_views(path: Path, documents: Texts) -> dict[str, View]:
     return {
         name: load_rewritten(rewritten_path(path, name))
         if isinstance(parse_view(name), Rewriting)
-        else base.named(name)
+        else base.named(name).of_queries()
         for name in documents.views
     }
 

@@ -22,6 +22,7 @@ from ssi_core.views.counting import BLOCK, matrix_path, row_blocks, write_counts
 from ssi_core.views.csr_writer import CsrWriter
 from ssi_core.views.text_view import TextView
 from ssi_core.views.tfidf import COUNTS, Weighting
+from ssi_core.views.weighing import Side as WeighedSide
 
 
 def write_texts(making: Making, reading: Reading) -> tuple[TextView, TextView]:
@@ -55,13 +56,33 @@ def _write_side(
     """Count and weigh the texts of one side."""
     counted, facts = _count(making, making.path / matrices, [side], fitting, kept, view)
     weightings = making.spec.weightings
-    nonzeros = write_views(making.path / matrices, counted.idf, weightings, making.progress)
+    nonzeros = write_views(
+        making.path / matrices,
+        counted.statistics,
+        weightings,
+        making.progress,
+        side="document" if side == "documents" else "query",
+    )
     facts |= {"nonzeros": {COUNTS: facts["nonzeros"], **nonzeros}}
     if view == VIEW:
         making.counts.update(facts)
     else:
         making.counts["query_texts"] = {"documents": len(fitting), **facts}
     return counted
+
+
+def write_two_sided(making: Making, view: TextView) -> None:
+    """Write how documents are read as queries, where that differs."""
+    two_sided = [weighting for weighting in making.spec.weightings if weighting.two_sided]
+    if two_sided:
+        write_views(
+            making.path / QUERY_MATRICES,
+            view.statistics,
+            two_sided,
+            making.progress,
+            side="query",
+            counts=making.path / MATRICES,
+        )
 
 
 def _write_as_one(making: Making, reading: Reading) -> TextView:
@@ -71,13 +92,14 @@ def _write_as_one(making: Making, reading: Reading) -> TextView:
     view, facts = _count(making, both, ["documents", "queries"], fitting, reading.kept, VIEW)
     whole = load_csr(matrix_path(both, COUNTS))
     begin = 0
-    for matrices, size in (
-        (MATRICES, len(reading.documents)),
-        (QUERY_MATRICES, len(reading.queries)),
-    ):
+    sides: tuple[tuple[str, int, WeighedSide], ...] = (
+        (MATRICES, len(reading.documents), "document"),
+        (QUERY_MATRICES, len(reading.queries), "query"),
+    )
+    for matrices, size, side in sides:
         place = making.path / matrices
         _copy_rows(whole, begin, begin + size, matrix_path(place, COUNTS))
-        write_views(place, view.idf, making.spec.weightings, making.progress)
+        write_views(place, view.statistics, making.spec.weightings, making.progress, side=side)
         begin += size
     making.counts.update(facts)
     return view
@@ -103,7 +125,7 @@ def _count(
     where = making.collection.path
     languages = [getattr(making, side)["language"] for side in sides]
     language = language_of(where, pl.concat(languages))
-    vocabulary, idf, facts = write_counts(
+    vocabulary, statistics, facts = write_counts(
         matrices,
         chain.from_iterable(
             _texts(making, side, kept if side == "queries" else None) for side in sides
@@ -113,14 +135,15 @@ def _count(
         words=making.spec.most_words,
         work=making.building.work(f"bags-{view}"),
         progress=making.progress,
+        documents=len(making.documents) if sides[0] == "documents" else None,
     )
-    if not (idf > 0).any():
+    if not (statistics.idf > 0).any():
         raise BadInput(
             f"{where}: its {' and '.join(sides)} have no word that is in some and not in all of "
             f"them ({len(vocabulary)} words), so nothing can be weighed. Take more words "
             "(--words), or ingest more texts."
         )
-    counted = TextView(language, vocabulary, idf, Weighting(COUNTS))
+    counted = TextView(language, vocabulary, statistics, Weighting(COUNTS))
     counted.save(making.path / view)
     return counted, dict(facts)
 

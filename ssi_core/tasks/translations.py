@@ -161,7 +161,7 @@ def write_rewritten(
         else:
             blocks = texts_of(making.collection, "queries", kept)
         counts = (view.transform([text.decode() for text in block]) for block in blocks)
-        nonzeros = write_weighted(making.path, counts, base.idf, weightings)
+        nonzeros = write_weighted(making.path, counts, base.statistics, weightings)
         making.counts.setdefault("rewritten_nonzeros", {}).update(nonzeros)
 
 

@@ -15,7 +15,7 @@ from ssi_core.kernels import sweep as kernel
 from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded
 from ssi_core.kernels.structs import Data, Parameters, Settings, Turn, Work
 from ssi_core.training.descend import SAMPLERS
-from ssi_core.types import Int32, Pairs, Task
+from ssi_core.types import Int32, Pairs, Task, Texts
 
 
 def excluded(task: Task) -> sparse.csr_array:
@@ -34,22 +34,20 @@ def excluded(task: Task) -> sparse.csr_array:
 def training_data(task: Task, view: str, diagonal_view: str) -> Data:
     """Arrays of a task as the sweep reads them; matrices stay where they are mapped."""
     never = excluded(task)
-    seen: dict[tuple[str, str], Any] = {}
+    seen: dict[tuple[int, str], Any] = {}
 
-    def rows(side: str, name: str) -> Any:
-        if side == "documents" and task.queries is task.documents:
-            side = "queries"
-        if (side, name) not in seen:
-            seen[side, name] = csr(getattr(task, side).matrix(name))
-        return seen[side, name]
+    def rows(texts: Texts, name: str) -> Any:
+        if (id(texts), name) not in seen:
+            seen[id(texts), name] = csr(texts.matrix(name))
+        return seen[id(texts), name]
 
     shown = task.train.shown
     times = np.bincount(shown.query, np.diff(shown.start), len(task.queries))
     return Data.of(
-        rows("queries", view),
-        rows("documents", view),
-        rows("queries", diagonal_view),
-        rows("documents", diagonal_view),
+        rows(task.queries, view),
+        rows(task.documents, view),
+        rows(task.queries, diagonal_view),
+        rows(task.documents, diagonal_view),
         by_weight(task.train),
         never.indptr.astype(np.int64),
         never.indices.astype(np.int32),

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core.arrays import load_array
-from ssi_core.types import Float32, Int64, Progress, TextMatrix
+from ssi_core.types import Int64, Progress, TextMatrix
 from ssi_core.views.bags import Bags, count_bags
 from ssi_core.views.csr_writer import CsrWriter
-from ssi_core.views.tfidf import Weighting, inverse_document_frequency, weigh
+from ssi_core.views.statistics import Statistics
+from ssi_core.views.tfidf import Weighting, inverse_document_frequency
 from ssi_core.views.vocabulary import Vocabulary, choose_words, to_columns
+from ssi_core.views.weighing import Side, weigh_side
 
 BLOCK = 1 << 22
 """Non-zeros that are worked on at a time."""
@@ -41,7 +43,8 @@ def write_counts(
     words: int | None,
     work: Path,
     progress: Progress,
-) -> tuple[Vocabulary, Float32, dict[str, int]]:
+    documents: int | None = None,
+) -> tuple[Vocabulary, Statistics, dict[str, int]]:
     """Count the words of texts, choose the vocabulary and write the view "counts".
 
     Parameters
@@ -54,17 +57,22 @@ def write_counts(
         The most frequent words to take; None: all.
     work : Path
         Directory of the counts under provisional numbers; see `count_bags`.
+    documents : int or None
+        The first texts, which are documents, so that their lengths count; None: all.
 
     Returns
     -------
-    vocabulary, idf, facts
+    vocabulary, statistics, facts
         facts : counts for the manifest
     """
     bags = count_bags(work, batches, len(fitting), language, progress)
     frequency = _frequency(bags, fitting)
     vocabulary, ids = choose_words(bags.lexicon, frequency, words)
     document_frequency = np.zeros(len(vocabulary), np.int64)
-    tokens = known = empty = 0
+    measured = fitting.copy()
+    if documents is not None:
+        measured[documents:] = False
+    tokens = known = empty = length = 0
     with CsrWriter(matrix_path(directory, "counts"), len(vocabulary)) as writer:
         for begin, end in row_blocks(bags.indptr):
             indptr, numbers, counts = bags.rows(begin, end)
@@ -74,6 +82,8 @@ def write_counts(
             document_frequency += np.bincount(seen, minlength=len(vocabulary))
             tokens += int(counts.sum(dtype=np.int64))
             known += int(block.data.sum(dtype=np.float64))
+            of_documents = np.repeat(measured[begin:end], np.diff(block.indptr))
+            length += int(block.data[of_documents].sum(dtype=np.float64))
             empty += int(np.count_nonzero(np.diff(block.indptr) == 0))
             progress(0.6 + 0.2 * end / len(fitting), "vocabulary")
     facts = {
@@ -84,17 +94,33 @@ def write_counts(
         "empty_documents": empty,
         "nonzeros": writer.nonzeros,
     }
-    idf = inverse_document_frequency(document_frequency, int(np.count_nonzero(fitting)))
-    return vocabulary, idf, facts
+    texts = int(np.count_nonzero(fitting))
+    idf = inverse_document_frequency(document_frequency, texts)
+    mean_length = max(1.0, length / max(1, int(np.count_nonzero(measured))))
+    return vocabulary, Statistics(idf, texts, mean_length), facts
 
 
 def write_views(
-    directory: Path, idf: Float32, weightings: Sequence[Weighting], progress: Progress
+    directory: Path,
+    statistics: Statistics,
+    weightings: Sequence[Weighting],
+    progress: Progress,
+    *,
+    side: Side = "document",
+    counts: Path | None = None,
 ) -> dict[str, int]:
-    """Derive views from the counts; returns the non-zeros of each."""
-    path = matrix_path(directory, "counts")
+    """Derive views from the counts; returns the non-zeros of each.
+
+    Parameters
+    ----------
+    side : str
+        Whose texts are counted; it matters to views that differ by side.
+    counts : Path or None
+        Directory of the counts; None: that of the views.
+    """
+    path = matrix_path(counts or directory, "counts")
     indptr = load_array(path / "indptr.npy", mapped=False)
-    texts, words = len(indptr) - 1, len(idf)
+    texts, words = len(indptr) - 1, len(statistics.idf)
     with ExitStack() as stack:
         writers = {
             weighting: stack.enter_context(
@@ -105,7 +131,7 @@ def write_views(
         for begin, end in row_blocks(indptr):
             block = _read_rows(path, indptr[begin : end + 1], words)
             for weighting, writer in writers.items():
-                rows = weigh(block, idf, weighting)
+                rows = weigh_side(block, statistics, weighting, side)
                 writer.append(rows.indptr, rows.indices, rows.data)
             progress(0.8 + 0.2 * end / texts, "views")
     return {str(weighting): writer.nonzeros for weighting, writer in writers.items()}

@@ -94,7 +94,8 @@ def _rises(numbers: Sequence[int]) -> bool:
 
 def parse_view(name: str) -> Weighting | Hashing | Rewriting:
     """Read the name of any view; ValueError says how one is written."""
-    if "." in name:
+    before, dot, _ = name.partition(".")
+    if dot and before.isalpha():
         return Rewriting.parse(name)
     return Hashing.parse(name) if name.startswith("cfh:") else Weighting.parse(name)
 

@@ -17,8 +17,10 @@ from ssi_core.arrays import load_array
 from ssi_core.text import tokenizer
 from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix
 from ssi_core.views.lexicon import Lexicon, batches
-from ssi_core.views.tfidf import Weighting, weigh
+from ssi_core.views.statistics import Statistics
+from ssi_core.views.tfidf import Weighting
 from ssi_core.views.vocabulary import Vocabulary, to_columns
+from ssi_core.views.weighing import Side, weigh_side
 
 # Unknown words of transformed texts are numbered too; past so many, numbering starts afresh.
 _MOST_UNKNOWN = 1 << 20
@@ -64,15 +66,19 @@ class TextView:
         Code that picks the rule of the tokenizer.
     vocabulary : Vocabulary
         `Vocabulary`, whose first words are the columns.
-    idf : float32 (words of the vocabulary,)
+    statistics : Statistics
+        Of the words of the vocabulary.
     weighting : Weighting
         `Weighting`, whose spelling is the name of the view.
+    side : str
+        "query" or "document": whose texts it reads, where these are weighed otherwise.
     """
 
     language: str
     vocabulary: Vocabulary
-    idf: Float32
+    statistics: Statistics
     weighting: Weighting
+    side: Side = "document"
     _counter: _Counter = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -95,9 +101,21 @@ class TextView:
         identity = f"{tokenizer.identity(self.language)} {self.language} {self.words.digest()}"
         return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
+    @property
+    def idf(self) -> Float32:
+        """``ln(n / df)``, float32 (words of the vocabulary,)."""
+        return self.statistics.idf
+
     def named(self, name: str) -> TextView:
         """Return the view of another name on the same words."""
-        other = TextView(self.language, self.vocabulary, self.idf, Weighting.parse(name))
+        return self._with(Weighting.parse(name), self.side)
+
+    def of_queries(self) -> TextView:
+        """Return the view as queries are read: itself, unless documents are weighed otherwise."""
+        return self._with(self.weighting, "query") if self.weighting.two_sided else self
+
+    def _with(self, weighting: Weighting, side: Side) -> TextView:
+        other = TextView(self.language, self.vocabulary, self.statistics, weighting, side)
         object.__setattr__(other, "_counter", self._counter)
         return other
 
@@ -108,7 +126,10 @@ class TextView:
         -------
         CSR float32 (len(texts), len(words))
         """
-        blocks = [weigh(counts, self.idf, self.weighting) for counts in self._counter.counts(texts)]
+        blocks = [
+            weigh_side(counts, self.statistics, self.weighting, self.side)
+            for counts in self._counter.counts(texts)
+        ]
         nothing = sparse.csr_array((0, len(self.words)), dtype=np.float32)
         return blocks[0] if len(blocks) == 1 else sparse.vstack([nothing, *blocks], format="csr")
 
@@ -134,6 +155,9 @@ class TextView:
                 "language": self.language,
                 "tokenizer": tokenizer.identity(self.language),
                 "space": self.space,
+                "side": self.side,
+                "texts": self.statistics.texts,
+                "mean_length": self.statistics.mean_length,
             },
         )
 
@@ -147,6 +171,8 @@ def load_view(directory: Path) -> TextView:
         weighting = Weighting.parse(facts["name"])
         language, version, space = facts["language"], facts["tokenizer"], facts["space"]
         wanted = tokenizer.identity(language)
+        side: Side = "query" if facts["side"] == "query" else "document"
+        texts, mean_length = int(facts["texts"]), float(facts["mean_length"])
     # Earlier versions wrote a number.
     if str(version) != wanted:
         raise BadInput(
@@ -154,7 +180,8 @@ def load_view(directory: Path) -> TextView:
             f"{wanted}. {AGAIN}"
         )
     idf = load_array(directory / "idf.npy", mapped=False)
-    view = TextView(language, Vocabulary(series), idf, weighting)
+    statistics = Statistics(idf, texts, mean_length)
+    view = TextView(language, Vocabulary(series), statistics, weighting, side)
     if view.space != space or idf.shape != (len(series),) or idf.dtype != np.float32:
         raise BadInput(f"{file}: its words were changed. {AGAIN}")
     return view

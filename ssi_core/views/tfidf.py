@@ -45,34 +45,53 @@ TERM_FREQUENCIES: dict[str, Callable[[Float64], Float64]] = {
 COUNTS = "counts"
 """The weighting that is none: how often a word occurs, no idf, rows as they are."""
 
+BM25 = "bm25"
+"""The weighting whose rows of queries are others than those of documents (`views.bm25`)."""
+
 WEIGHTINGS = (COUNTS, *TERM_FREQUENCIES)
+"""Those that weigh the texts of both sides alike."""
 
 
-_NAME = re.compile(r"(?P<kind>[a-z]+)(:(?P<cut>0*[1-9]\d*))?(@(?P<words>0*[1-9]\d*))?", re.ASCII)
+_NAME = re.compile(
+    r"(?P<kind>[a-z]+)(:(?P<cut>0*[1-9]\d*))?(@(?P<words>0*[1-9]\d*))?"
+    r"|bm25(:k1=(?P<k1>\d+(\.\d+)?),b=(?P<b>[01](\.\d+)?))?",
+    re.ASCII,
+)
 
 
 @dataclass(frozen=True)
 class Weighting:
-    """View of weighted words, spelled ``WEIGHTING[:CUT][@WORDS]``.
+    """View of weighted words, spelled ``WEIGHTING[:CUT][@WORDS]`` or ``bm25[:k1=K,b=B]``.
 
     Attributes
     ----------
     kind : str
-        One of `WEIGHTINGS`.
+        One of `WEIGHTINGS`, or `BM25`.
     cut : int or None
         Keep that many of the heaviest words of a text; None: all.
     words : int or None
         Columns are the n most frequent words; rows are what they are with all words, of unit length
         there, less the others; None: all.
+    k1, b : float
+        Of "bm25": saturation of a document's counts, and share of the length normalisation.
     """
 
     kind: str
     cut: int | None = None
     words: int | None = None
+    k1: float = 1.2
+    b: float = 0.75
 
     def __str__(self) -> str:
+        if (self.k1, self.b) != (Weighting.k1, Weighting.b):
+            return f"{self.kind}:k1={self.k1:g},b={self.b:g}"
         cut = "" if self.cut is None else f":{self.cut}"
         return f"{self.kind}{cut}" if self.words is None else f"{self.kind}{cut}@{self.words}"
+
+    @property
+    def two_sided(self) -> bool:
+        """Tell whether a query is weighed otherwise than a document."""
+        return self.kind == BM25
 
     def width(self, words: int) -> int:
         """Columns of the view on a vocabulary of so many words."""
@@ -82,16 +101,23 @@ class Weighting:
     def parse(cls, name: str) -> Weighting:
         """Read a name; ValueError lists the weightings there are.
 
-        >>> Weighting.parse("sublinear:100@30000")
-        Weighting(kind='sublinear', cut=100, words=30000)
+        >>> Weighting.parse("sublinear:100@30000").words
+        30000
+        >>> Weighting.parse("bm25:k1=0.9,b=0.4").b
+        0.4
         """
         match = _NAME.fullmatch(name)
+        if match is not None and name.startswith(BM25):
+            k1, b = float(match["k1"] or cls.k1), float(match["b"] or cls.b)
+            if b <= 1:
+                return cls(BM25, k1=k1, b=b)
         if match is None or match["kind"] not in WEIGHTINGS:
             known = ", ".join(WEIGHTINGS)
             raise ValueError(
                 f"view={name!r}: expected WEIGHTING, WEIGHTING:CUT or WEIGHTING@WORDS, such as "
                 f"'raw', 'sublinear:100' or 'raw@30000'; WEIGHTING is one of {known}, CUT the "
-                "heaviest words of a text, WORDS the most frequent of all, whole numbers >= 1"
+                "heaviest words of a text, WORDS the most frequent of all, whole numbers >= 1; "
+                "bm25 is written alone or as 'bm25:k1=0.9,b=0.4', b from 0 to 1"
             )
         cut, words = (int(n) if n else None for n in match.group("cut", "words"))
         return cls(match["kind"], cut, words)

@@ -17,6 +17,7 @@ from flows.server import free_port
 from ssi_core.models.base import FittedModel
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.serving.index import build_index
+from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView
 from ssi_core.views.tfidf import Weighting
 from ssi_core.views.vocabulary import Vocabulary
@@ -33,8 +34,8 @@ JAVASCRIPT, ADDRESS = "javascript:alert(1)//https://example.org", "https://examp
 
 def write_japanese(directory):
     words = pl.Series("word", ["京都", "寺", "庭", "東京", "電車", "鐘"])
-    idf = np.ones(len(words), np.float32)
-    view = TextView("ja", Vocabulary(words), idf, Weighting("counts")).named("raw")
+    statistics = Statistics(np.ones(len(words), np.float32), 100, 10.0)
+    view = TextView("ja", Vocabulary(words), statistics, Weighting("counts")).named("raw")
     fitted = FittedModel(TfIdf(), {}, {"raw": view}, {"raw": view})
     fitted.save(directory / "model")
     texts, urls = [f"{one}。{HOSTILE}" for one in JAPANESE], [JAVASCRIPT, ADDRESS, None]

@@ -253,7 +253,7 @@ def in_two_languages(task):
     """The task with documents of another language that has as many words."""
     view = task.queries.views["raw"]
     foreign = Vocabulary(view.words.series.reverse())
-    other = TextView("ja", foreign, view.idf, view.weighting)
+    other = TextView("ja", foreign, view.statistics, view.weighting)
     documents = Texts(
         task.documents.ids, task.documents.titles, task.documents.matrices, {"raw": other}
     )

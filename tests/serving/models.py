@@ -17,6 +17,7 @@ from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.topic_model import TopicModel
 from ssi_core.models.word_pairs import WordPairs
 from ssi_core.types import Texts, View
+from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView
 from ssi_core.views.tfidf import Weighting
 from ssi_core.views.vocabulary import Vocabulary
@@ -34,8 +35,13 @@ TITLES = ("Car", "Automobile", "Moon rocket", "Planets", "Rocket car", "Wheels")
 
 
 def views(*names: str, words: Sequence[str] = WORDS) -> dict[str, View]:
-    idf = np.linspace(0.5, 2.0, len(words)).astype(np.float32)
-    base = TextView("en", Vocabulary(pl.Series("word", list(words))), idf, Weighting("counts"))
+    statistics = Statistics(np.linspace(0.5, 2.0, len(words)).astype(np.float32), 100, 10.0)
+    base = TextView(
+        "en",
+        Vocabulary(pl.Series("word", list(words))),
+        statistics,
+        Weighting("counts"),
+    )
     return {name: base.named(name) for name in ("counts", *names)}
 
 

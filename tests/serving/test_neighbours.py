@@ -32,7 +32,7 @@ def test_neighbours_have_the_largest_cosine(which):
 def test_across_two_vocabularies_a_query_word_is_compared_with_document_words():
     fitted = next(m for m in random_models(1) if {"U", "V"} <= set(m.arrays))
     foreign = {
-        name: TextView("de", view.words, view.idf, view.weighting)
+        name: TextView("de", view.words, view.statistics, view.weighting)
         for name, view in fitted.document_views.items()
     }
     crossed = dataclasses.replace(fitted, document_views=foreign)

@@ -17,6 +17,7 @@ from ssi_core.tasks.task import open_task
 from ssi_core.tasks.unseen import Raw, require_known, require_scores, unknown_share
 from ssi_core.types import BadInput
 from ssi_core.views.rewriting import Rewriting, RewrittenView, Translation
+from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView
 from ssi_core.views.tfidf import Weighting
 from ssi_core.views.vocabulary import Vocabulary
@@ -26,8 +27,8 @@ from tests.seals import reseal
 
 
 def view(*words, name="raw", language="en"):
-    idf = np.ones(len(words), np.float32)
-    return TextView(language, Vocabulary(pl.Series(words)), idf, Weighting.parse(name))
+    statistics = Statistics(np.ones(len(words), np.float32), 100, 10.0)
+    return TextView(language, Vocabulary(pl.Series(words)), statistics, Weighting.parse(name))
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from ssi_core.tasks.task import open_task
 from ssi_core.text import tokenizer
 from ssi_core.types import BadInput
 from ssi_core.views import text_view as views
+from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView, load_view
 from ssi_core.views.tfidf import Weighting
 from ssi_core.views.vocabulary import Vocabulary
@@ -17,8 +18,8 @@ from tests.corpora import topical
 
 
 def view_of(words, name="raw", language="en"):
-    idf = np.linspace(0.5, 2, len(words), dtype=np.float32)
-    return TextView(language, Vocabulary(pl.Series(words)), idf, Weighting.parse(name))
+    statistics = Statistics(np.linspace(0.5, 2, len(words), dtype=np.float32), 100, 10.0)
+    return TextView(language, Vocabulary(pl.Series(words)), statistics, Weighting.parse(name))
 
 
 @pytest.fixture

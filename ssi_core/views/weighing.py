@@ -1,0 +1,35 @@
+"""Rows of one side of a task in any weighting of words."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from ssi_core.types import TextMatrix
+from ssi_core.views import bm25
+from ssi_core.views.statistics import Statistics
+from ssi_core.views.tfidf import Weighting, weigh
+
+Side: TypeAlias = Literal["query", "document"]
+
+
+def weigh_side(
+    counts: TextMatrix, statistics: Statistics, weighting: Weighting, side: Side
+) -> TextMatrix:
+    """Weigh rows of counts as a side has them; a row alone comes out as it does among others.
+
+    Parameters
+    ----------
+    counts : CSR (n, words)
+        Sorted indices, counts >= 1.
+    side : str
+        It matters where ``weighting.two_sided``.
+
+    Returns
+    -------
+    CSR float32 (n, ``weighting.width(words)``), sorted indices, no stored zeros
+    """
+    if not weighting.two_sided:
+        return weigh(counts, statistics.idf, weighting)
+    if side == "query":
+        return bm25.query_rows(counts, statistics, weighting.k1)
+    return bm25.document_rows(counts, statistics, weighting.k1, weighting.b)

@@ -47,7 +47,8 @@ class Data(NamedTuple):
 
     ``pairs`` int32 (n, 2); ``barred_indptr`` int64, ``barred_indices`` int32: for each query the
     sorted documents that are never drawn as d-. ``shown_indptr`` int64, ``shown`` int32: for each
-    query those that `sweep.draw_shown` draws from. All are read-only (`of`).
+    query those that `sweep.draw_shown` draws from. ``places`` int32: documents, each as often as
+    `sweep.draw_weighted` is to draw it. All are read-only (`of`).
     """
 
     queries: Any
@@ -59,6 +60,7 @@ class Data(NamedTuple):
     barred_indices: Any
     shown_indptr: Any = read_only(np.zeros(1, np.int64))
     shown: Any = read_only(np.zeros(0, np.int32))
+    places: Any = read_only(np.zeros(0, np.int32))
 
     @classmethod
     def of(

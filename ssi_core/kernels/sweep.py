@@ -37,6 +37,16 @@ def draw_negative(data: Data, n_documents: int, q: int, state: NDArray[np.uint64
 
 
 @jit
+def draw_weighted(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) -> Any:
+    """Draw from ``data.places`` a document that is not excluded for query ``q``; -1: none found."""
+    for _ in range(_DRAWS):
+        d: Any = np.int64(data.places[below(state, data.places.shape[0])])
+        if not contains(data.barred_indptr, data.barred_indices, q, d):
+            return d
+    return np.int64(-1)
+
+
+@jit
 def draw_shown(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) -> Any:
     """Draw from what was shown to query ``q`` (`types.Pairs`); any document where nothing was."""
     first, last = data.shown_indptr[q], data.shown_indptr[q + 1]
@@ -69,7 +79,7 @@ class Group(NamedTuple):
     ----------
     form, diagonal : str
         Keys of `FORMS` and `DIAGONALS`, of the first objective.
-    draw : `draw_negative` or `draw_shown`
+    draw : `draw_negative`, `draw_weighted` or `draw_shown`
     second : bool
         Of a group of the form "free": both objectives have the map of queries U and the diagonal;
         the documents of the second have the map ``parameters.second``.

@@ -114,8 +114,8 @@ class Bilinear(Trained):
             before = self.before(task, rng, replace(course, checkpoint=place))
         seed = int(rng.integers(2**63))
         training = _Training(self, task, further_tasks, seed, replace(course, start=before.start))
-        names = ("init_std", "alpha", "margin")
-        grid = {name: before.chosen.get(name) or several(getattr(self, name)) for name in names}
+        searched = {"init_std": several(self.init_std), **self.searched()}
+        grid = {name: before.chosen.get(name) or values for name, values in searched.items()}
         sgd, facts = fitting.fit(
             self,
             grid,
@@ -124,7 +124,7 @@ class Bilinear(Trained):
             watch=later(course.watch, before.triples),
             checkpoint=checkpoint,
         )
-        facts = {**before.facts, **facts, "threads": course.threads}
+        facts = {**before.facts, **facts, **training.hits(facts), "threads": course.threads}
         if self.diagonal == "alpha":
             facts["alpha"] = float(sgd.parameters.diagonal[0])
         return fitted(self, task, training.arrays(sgd.parameters), facts)
@@ -314,7 +314,7 @@ class _Training(Training[Bilinear]):
             groups[first.task] = Group(
                 self.kernels(form, diagonal)._replace(second=bool(second)),
                 parameters,
-                self._read[first.task],
+                self.drawn(self._tasks[first.task], self._read[first.task], settings),
                 numbers,
                 len(self._tasks[first.task].documents),
                 self.seed + number,

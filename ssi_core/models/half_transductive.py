@@ -88,7 +88,7 @@ class HalfTransductive(Bilinear):
         names = ("rate", "triples", "seconds", "trials")
         facts = {f"functional_{name}": fit.facts[name] for name in names}
         facts |= {name: fit.facts[name] for name in ("learned_first",) if name in fit.facts}
-        chosen = {name: (fit.facts[name],) for name in ("init_std", "alpha", "margin")}
+        chosen = {name: (fit.facts[name],) for name in ("init_std", *self.searched())}
         return Before(fit, facts, chosen, fit.facts["triples"])
 
     def check(self, task: Task) -> None:

@@ -17,9 +17,9 @@ from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.evaluation.slates import SlateValidator
 from ssi_core.kernels.sparse import padded
-from ssi_core.kernels.structs import Parameters, Settings
+from ssi_core.kernels.structs import Data, Parameters, Settings, read_only
 from ssi_core.kernels.sweep import Group as Kernels
-from ssi_core.kernels.sweep import draw_negative, draw_shown
+from ssi_core.kernels.sweep import draw_negative, draw_shown, draw_weighted
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import (
     Count,
@@ -34,7 +34,8 @@ from ssi_core.models.bounds import (
 from ssi_core.resources import Cost
 from ssi_core.tasks.share import share_of_pairs
 from ssi_core.training.embedding import shared_words
-from ssi_core.training.sgd import Group, Sgd, training_data
+from ssi_core.training.fitting import several
+from ssi_core.training.sgd import Group, Sgd, by_in_degree, held_out_hits, training_data
 from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, View
 
 
@@ -71,6 +72,10 @@ class Trained(Model):
         "random": d- is any document. "shown": d- is one that was shown to the query, where the task
         knows what was shown (`types.Pairs`); validation is then on slates. A task whose weights are
         relevance times showings needs "shown".
+    negatives_power : float or list of float
+        d- is drawn by ``(1 + n)^power``, where n training pairs lead to it; 0: uniformly. What is
+        linked to often is then no better than what is not, all else being equal: the score learns
+        ``P(d | q) / P(d)``. With "random" only; of several values validation chooses.
     warp : bool
         Multiply the rate of a step by ``L(floor((Y - 1) / n))``, ``L(k) = 1 + 1/2 + ... + 1/k``,
         where n is the trial that violated the margin, of Y documents (`kernels.sweep.rank_weight`).
@@ -105,6 +110,7 @@ class Trained(Model):
     margin: Weight | Values[Weight] = 1.0
     negatives: Tries = 1
     against: Literal["random", "shown"] = "random"
+    negatives_power: Weight | Values[Weight] = 0.0
     warp: bool = False
     epoch: Triples = 50_000
     budget: Triples = 1_000_000
@@ -113,6 +119,16 @@ class Trained(Model):
     validation_queries: Count = 500
     pairs: Part = 1.0
     curves: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a draw of d- that is not made."""
+        super().__post_init__()
+        if self.against == "shown" and any(several(self.negatives_power)):
+            raise ValueError(f"negatives_power={self.negatives_power}: expected against='random'")
+
+    def searched(self) -> dict[str, tuple[float, ...]]:
+        """Return the values of each setting that validation chooses from."""
+        return {name: several(getattr(self, name)) for name in ("alpha", "margin", _POWER)}
 
     def views(self) -> set[str]:
         """View of W, and of the diagonal, unless there is none."""
@@ -259,7 +275,7 @@ class Training(Generic[T]):
         group = Group(
             self.kernels(form, KERNELS[self.model.diagonal]),
             parameters,
-            self.data,
+            self.drawn(self.task, self.data, settings),
             self.numbers(settings),
             len(self.task.documents),
             self.seed if seed is None else seed,
@@ -278,9 +294,25 @@ class Training(Generic[T]):
 
     def kernels(self, form: str, diagonal: str) -> Kernels:
         """Return the kernels of a form of W and a kind of diagonal."""
-        return Kernels(
-            form, diagonal, draw_shown if self.model.against == "shown" else draw_negative
-        )
+        draw: Callable[..., Any] = draw_negative
+        if any(several(self.model.negatives_power)):
+            draw = draw_weighted
+        elif self.model.against == "shown":
+            draw = draw_shown
+        return Kernels(form, diagonal, draw)
+
+    def drawn(self, task: Task, data: Data, settings: Mapping[str, Any]) -> Data:
+        """Return the data of a task with the documents that d- is drawn from, unless uniformly."""
+        if not any(several(self.model.negatives_power)):
+            return data
+        return data._replace(places=read_only(by_in_degree(task, settings[_POWER])))
+
+    def hits(self, settings: Mapping[str, Any]) -> dict[str, float]:
+        """Return how often d- was a held-out pair, where it was not drawn uniformly."""
+        if not any(several(self.model.negatives_power)):
+            return {}
+        powers = {"held_out_hits": settings[_POWER], "held_out_hits_uniform": 0.0}
+        return {name: held_out_hits(self.task, power) for name, power in powers.items()}
 
     def numbers(self, settings: Mapping[str, Any]) -> Settings:
         """Return the numbers of the sweep."""
@@ -320,6 +352,8 @@ class Training(Generic[T]):
         new: View = texts.views[self.model.view]
         return shared_words(self.start.view(self.model.view, side), new)
 
+
+_POWER = "negatives_power"
 
 _SIDES: tuple[EvaluatedSide, ...] = ("train", "valid", "test")
 

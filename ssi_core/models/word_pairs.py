@@ -32,7 +32,6 @@ from ssi_core.models.trained import Trained, Training, same_space
 from ssi_core.resources import Cost
 from ssi_core.training import fitting
 from ssi_core.training.descend import descend, later
-from ssi_core.training.fitting import several
 from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Task, Texts, Vectors, Watch
 
@@ -110,7 +109,7 @@ class WordPairs(Trained):
         hashing, checkpoint = training.hashing(), course.checkpoint
         if training.dense_bytes > _CHECKPOINT_BYTES:
             checkpoint = None
-        grid = {name: several(getattr(self, name)) for name in ("alpha", "margin")}
+        grid = self.searched()
         first = checkpoint / "first" if checkpoint and self.form == "sparse" else checkpoint
         facts = training.settled(grid)
         if facts is None:
@@ -121,7 +120,7 @@ class WordPairs(Trained):
             sgd = training.begin(facts)
         if self.form == "sparse":
             sgd = training.thin_out(sgd, facts, course.watch, checkpoint)
-        facts |= {"threads": course.threads} | hashing
+        facts |= {"threads": course.threads} | training.hits(facts) | hashing
         if self.diagonal == "alpha":
             facts["alpha"] = float(sgd.parameters.diagonal[0])
         return fitted(self, task, self.arrays(sgd.parameters), facts)

@@ -15,7 +15,7 @@ from ssi_core.kernels import sweep as kernel
 from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded
 from ssi_core.kernels.structs import Data, Parameters, Settings, Turn, Work
 from ssi_core.training.descend import SAMPLERS
-from ssi_core.types import Int32, Pairs, Task, Texts
+from ssi_core.types import Float64, Int32, Int64, Pairs, Task, Texts
 
 
 def excluded(task: Task) -> sparse.csr_array:
@@ -65,10 +65,42 @@ def by_weight(pairs: Pairs) -> Int32:
     rows = np.ascontiguousarray(pairs.rows)
     if not len(pairs) or np.ptp(pairs.weight) == 0:
         return rows
-    places = len(pairs) * max(1, min(16, _MOST_PLACES // len(pairs)))
-    ends = np.cumsum(pairs.weight, dtype=np.float64)
-    times = np.diff(np.floor(ends * (places / ends[-1]) + 0.5), prepend=0).astype(np.int64)
-    return np.repeat(rows, times, axis=0)
+    return np.repeat(rows, _times(pairs.weight), axis=0)
+
+
+def by_in_degree(task: Task, power: float) -> Int32:
+    """Rows of documents, each as often as ``(1 + n)^power`` says, of n training pairs to it.
+
+    A uniform draw of them is then one by that weight, as of `by_weight`.
+    """
+    return np.repeat(np.arange(len(task.documents), dtype=np.int32), _times(_weights(task, power)))
+
+
+def held_out_hits(task: Task, power: float) -> float:
+    """Return how often a d- is in truth a pair of the query that validation holds out, 0..1.
+
+    It is the expectation over training pairs, of d- drawn by ``(1 + n)^power``.
+    """
+    weights = _weights(task, power)
+    weights = weights / weights.sum()
+    size = len(task.queries)
+    held_out = np.bincount(task.valid.rows[:, 0], weights[task.valid.rows[:, 1]], size)
+    left = 1 - excluded(task).astype(np.float64) @ weights
+    asked = np.bincount(task.train.rows[:, 0], minlength=size)
+    return float(asked @ (held_out / np.maximum(left, 1e-12)) / max(1, asked.sum()))
+
+
+def _weights(task: Task, power: float) -> Float64:
+    pairs = np.bincount(task.train.rows[:, 1], minlength=len(task.documents))
+    return np.asarray((1.0 + pairs) ** power, np.float64)
+
+
+def _times(weights: NDArray[np.floating[Any]]) -> Int64:
+    """Return how often each is repeated: 16 times one of the mean weight, fewer times of many."""
+    places = len(weights) * max(1, min(16, _MOST_PLACES // len(weights)))
+    ends = np.cumsum(weights, dtype=np.float64)
+    times: Int64 = np.diff(np.floor(ends * (places / ends[-1]) + 0.5), prepend=0).astype(np.int64)
+    return times
 
 
 _MOST_PLACES = 1 << 24

@@ -122,6 +122,10 @@ class Validator:
         self._threads = threads
         self._held: tuple[list[NDArray[Any]], Float32] | None = None
 
+    def __len__(self) -> int:
+        """Return how many queries there are."""
+        return len(self._chosen.queries)
+
     def ranks(self, fitted: Fitted) -> Ranks:
         """Return the counts that all measures follow from."""
         queries = fitted.embed_queries(self._queries)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ssi_core.models import base
+from ssi_core.models.auto import Auto
 from ssi_core.models.base import FittedModel, Model
 from ssi_core.models.best_of import BestOf
 from ssi_core.models.bilinear import Bilinear
@@ -60,6 +61,7 @@ MODELS: Mapping[str, type[Model]] = {
         Mixture,
         # One of several, by validation.
         BestOf,
+        Auto,
     )
 }
 

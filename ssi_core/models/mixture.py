@@ -84,12 +84,17 @@ class Mixture(Parts):
             for beta in sorted(self.betas)
         }
         beta = min(losses, key=losses.__getitem__)
+        mixed = self.sum_of(task, fits, beta)
+        mixed.facts["rank_loss_by_beta"] = {str(b): loss for b, loss in losses.items()}
+        return mixed
+
+    def sum_of(self, task: Task, fits: Sequence[FittedModel], beta: float) -> FittedModel:
+        """Return the sum of two models that are trained, with a weight of the second."""
         arrays = {
             _array(i, name): a for i, fit in enumerate(fits) for name, a in fit.arrays.items()
         }
         facts = {
             "beta": beta,
-            "rank_loss_by_beta": {str(b): loss for b, loss in losses.items()},
             "triples": sum(fit.facts.get("triples", 0) for fit in fits),
             "parts": [fit.facts for fit in fits],
         }

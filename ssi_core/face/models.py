@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -107,8 +107,10 @@ class SSI(Estimator):
     Parameters
     ----------
     auto : bool, optional
-        Choose margin, rate and both views on validation, from the grids of that table; values that
-        are given for them are then ignored. It takes about ten times as long.
+        Choose on validation whether to learn at all, and margin, rate, views, the diagonal and how
+        d- is drawn (`ssi_core.models.auto`); values that are given for them are then ignored.
+        ``budget`` is then that of all trials together, and the model may be one that learns
+        nothing, where that is best: ``fitted_.facts["choice"]`` says which.
     diagonal : str, optional
         "learned": a weight for each word (D). "identity": the same weight for all words, as in
         ``U'V + I``. "none": no diagonal.
@@ -186,13 +188,13 @@ class SSI(Estimator):
         auto, seconds, _ = (settings.pop(name) for name in ("auto", "seconds", "random_state"))
         if seconds is not None and (auto or not seconds > 0):
             raise ValueError(f"seconds={seconds!r}: expected a number above 0, without auto=True")
+        if auto:
+            given = {"dimensions": self.dimensions, "budget": self.budget}
+            return parse(MODELS["auto"], given)
         # What trials compare is the rank loss on validation, after an epoch.
         settings |= {"rate_by": "validation", "search_budget": self.epoch}
         settings["rates"] = (settings.pop("rate"),)
-        if not auto:
-            return parse(MODELS["bilinear"], settings)
-        parts = [{"model": "bilinear", **settings, **GRID, **views} for views in GRID_OF_VIEWS]
-        return parse(MODELS["best_of"], {"parts": parts})
+        return parse(MODELS["bilinear"], settings)
 
     def _fit(
         self,
@@ -220,15 +222,6 @@ class SSI(Estimator):
                 enough: Any = replace(ranker, budget=over.triples)  # type: ignore[call-arg]
             # From the last checkpoint to its end, which is now the budget.
             return super()._fit(enough, task, lambda step, metrics: None, threads, state)
-
-
-GRID: Mapping[str, Any] = {"margin": (0.3, 0.1, 0.03), "rates": (0.1, 0.03, 0.01)}
-GRID_OF_VIEWS: Sequence[Mapping[str, str]] = (
-    {"view": "sublinear:50", "diagonal_view": "raw"},
-    {"view": "sublinear:50", "diagonal_view": "sublinear"},
-    {"view": "sublinear:200", "diagonal_view": "raw"},
-)
-"""Values that `SSI` with ``auto`` chooses from, as in the table ``new-corpus``."""
 
 
 class _TimeIsOver(Exception):

@@ -21,7 +21,7 @@ from ssi_core.tasks.spec import Relevant, Split, only_relevant, spec_of
 from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
 
-VIEWS = ("counts", "raw", "sublinear", "sublinear:50", "sublinear:200")
+VIEWS = ("counts", "raw", "sublinear", "sublinear:50", "sublinear:200", "bm25")
 """Weightings of words that a task has by default: those that the models of `ssi_core.face` read."""
 
 Side = Literal["train", "valid", "test"]

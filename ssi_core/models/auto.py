@@ -10,25 +10,40 @@ else the untrained one is. So a few pairs, from which nothing can be learnt, do 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import paired_randomisation
-from ssi_core.models import auto_space
-from ssi_core.models.base import Course, FittedModel, Model, UnfitStart
+from ssi_core.models.base import Course, FittedModel, Model, UnfitStart, parse
 from ssi_core.models.bilinear import Bilinear
-from ssi_core.models.bounds import Count, Dimensions, Part, Triples
+from ssi_core.models.bm25 import Bm25
+from ssi_core.models.bounds import Count, Dimensions, Part, Rate, Triples, Values, Weight
+from ssi_core.models.lsi import LsiMixture
 from ssi_core.models.mixture import Mixture
+from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.trained import same_space
 from ssi_core.resources import Cost
 from ssi_core.training.descend import Diverged
 from ssi_core.types import Float64, Task
+
+Settings: TypeAlias = Mapping[str, Any]
+
+_SAME: Settings = {
+    "init_std": 0.01,
+    "diagonal_rate": 20.0,
+    "negatives": 8,
+    "epoch": 50_000,
+    "rate_by": "validation",
+}
+_OF_LSI, _DIMENSIONS_OF_LSI = "sublinear", (100, 300)
+_BETAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,9 @@ class Auto(Model):
         Rank of U and V.
     validation_queries : int
         Queries of validation that choose, both halves together.
+    view, diagonal_view, alpha, margin, rates, negatives_power : list
+        Values that trainings have, of all combinations of which a draw is tried; see `Bilinear`.
+        The diagonal is a weight for each word or one of the alphas, and ``W = D`` is among them.
     """
 
     name: ClassVar[str] = "auto"
@@ -65,28 +83,76 @@ class Auto(Model):
     level: Part = 0.05
     dimensions: Dimensions = 100
     validation_queries: Count = 2_000
+    view: Values[str] = ("sublinear:50", "sublinear:200")
+    diagonal_view: Values[str] = ("sublinear", "bm25")
+    alpha: Values[Weight] = (1.0, 3.0)
+    margin: Values[Weight] = (0.1, 0.3, 0.03)
+    rates: Values[Rate] = (0.03, 0.1, 0.01)
+    negatives_power: Values[Weight] = (0.0, 0.5, 1.0)
+
+    def untrained(self) -> tuple[Model, ...]:
+        """Return the models that learn nothing from pairs, but for the numbers of a mixture."""
+        words = dict.fromkeys([*self.diagonal_view, "raw"])
+        return (
+            Bm25(),
+            *map(TfIdf, words),
+            *(LsiMixture(_OF_LSI, view, _DIMENSIONS_OF_LSI) for view in self.diagonal_view),
+        )
+
+    def settings(self, task: Task, seed: int) -> list[Settings]:
+        """Return the settings that are begun with: the first values of all, and a draw."""
+        every = list(self._every())
+        rng = np.random.default_rng(seed)
+        others = rng.permutation(np.arange(1, len(every)))[: self.configurations - 1]
+        always: Settings = {}
+        if task.train.weighing == "shown":
+            always = {"against": "shown", "negatives_power": 0.0}
+        return [{**every[place], **always} for place in (0, *others.tolist())]
+
+    def _every(self) -> Iterator[Settings]:
+        diagonals: list[Settings] = []
+        for view in self.diagonal_view:
+            diagonals.append({"diagonal": "learned", "diagonal_view": view})
+        for view, alpha in product(self.diagonal_view, self.alpha):
+            diagonals.append({"diagonal": "alpha", "diagonal_view": view, "alpha": alpha})
+        views, margins, powers = (
+            [{name: value} for value in getattr(self, name)]
+            for name in ("view", "margin", "negatives_power")
+        )
+        rates: list[Settings] = [{"rates": (rate,)} for rate in self.rates]
+        low_rank = product(diagonals, views, margins, rates, powers)
+        yield _joined(next(low_rank))
+        for parts in product(diagonals[: len(self.diagonal_view)], margins[:1], rates):
+            yield {"form": "zero", **_joined(parts)}
+        yield from map(_joined, low_rank)
+
+    def trained(self, settings: Settings) -> Bilinear:
+        """Return the model of some settings."""
+        model = parse(Bilinear, {**_SAME, "dimensions": self.dimensions, **settings})
+        assert isinstance(model, Bilinear)
+        return model
 
     def views(self) -> set[str]:
         """Views of all models that are tried."""
-        tried = (*auto_space.untrained(), *map(auto_space.model_of, auto_space.every()))
-        return set().union(*(model.views() for model in tried))
+        trained = set(self.view) | set(self.diagonal_view)
+        return trained.union(*(model.views() for model in self.untrained()))
 
     def kinds(self) -> tuple[type[Model], ...]:
         """Return its own class, and those of all that are tried."""
-        tried = {type(model): None for model in auto_space.untrained()}
+        tried = {type(model): None for model in self.untrained()}
         return (type(self), *tried, Bilinear, Mixture)
 
     def cost(self, task: Task, threads: int = 1) -> Cost:
         """Return the cost of a fit: trainings go on from their checkpoints, one at a time."""
-        trained = auto_space.model_of(auto_space.first(self.dimensions)).cost(task, threads)
-        costs = [trained, *(model.cost(task, threads) for model in auto_space.untrained())]
+        trained = self.trained(next(self._every())).cost(task, threads)
+        costs = [trained, *(model.cost(task, threads) for model in self.untrained())]
         memory = 2 * max(cost.memory for cost in costs)
         return Cost(memory, self.configurations * trained.disk)
 
     def vector_shape(self, task: Task) -> tuple[int, int]:
         """Return the largest of what may be chosen: a mixture."""
-        trained = auto_space.model_of(auto_space.first(self.dimensions))
-        shapes = [model.vector_shape(task) for model in (trained, *auto_space.untrained())]
+        trained = self.trained(next(self._every()))
+        shapes = [model.vector_shape(task) for model in (trained, *self.untrained())]
         dense, nonzeros = zip(*shapes, strict=True)
         return 2 * max(dense), 2 * max(nonzeros)
 
@@ -98,7 +164,7 @@ class Auto(Model):
         judge = _Judge(task, self.measure, self.validation_queries, course.threads)
         seed = int(rng.integers(2**63))
         untrained = [model.learn(task, rng, replace(course, watch=None, checkpoint=None))
-                     for model in auto_space.untrained()]  # fmt: skip
+                     for model in self.untrained()]  # fmt: skip
         values = [judge.values(fit) for fit in untrained]
         best = int(np.argmax([value.mean() for value in values]))
         base, of_base = untrained[best], values[best]
@@ -106,7 +172,7 @@ class Auto(Model):
             "measure": self.measure,
             "queries": [len(judge.choosing), len(judge.keeping)],
             "untrained": [
-                {"model": auto_space.label(fit.model), "mean": float(value.mean())}
+                {"model": label(fit.model), "mean": float(value.mean())}
                 for fit, value in zip(untrained, values, strict=True)
             ],
         }
@@ -123,8 +189,8 @@ class Auto(Model):
                 if chosen is not base
                 else f"no trained model is better on the second half of validation (p {p:.2g})"
             )
-        label = auto_space.label(chosen.model)
-        chosen.facts.update(choice=label, auto={**facts, "p": p, "reason": why})
+        choice = label(chosen.model)
+        chosen.facts.update(choice=choice, auto={**facts, "p": p, "reason": why})
         chosen.facts.setdefault("triples", 0)
         return chosen
 
@@ -133,7 +199,7 @@ class Auto(Model):
     ) -> tuple[list[Trial], FittedModel | None]:
         """Train by successive halving; return all trials and the model that is left."""
         assert course.checkpoint is not None
-        settings = auto_space.drawn(self.configurations, self.dimensions, task, seed)
+        settings = self.settings(task, seed)
         trials: list[Trial] = []
         left = list(range(len(settings)))
         spent = dict.fromkeys(left, 0)
@@ -144,7 +210,7 @@ class Auto(Model):
                 triples = max(triples, self.budget - sum(spent.values()) + spent[left[0]])
             scores: dict[int, float] = {}
             for number in left:
-                model = auto_space.model_of({**settings[number], "budget": triples})
+                model = self.trained({**settings[number], "budget": triples})
                 at = course.checkpoint / f"configuration_{number}"
                 watch = course.watch if last else None
                 one = replace(course, checkpoint=at, watch=watch)
@@ -156,7 +222,7 @@ class Auto(Model):
                 done = int(fits[number].facts["triples"])
                 scores[number] = float(judge.values(fits[number])[judge.choosing].mean())
                 trials.append(
-                    Trial(round_, auto_space.told(settings[number]), done - spent[number],
+                    Trial(round_, _as_json(settings[number]), done - spent[number],
                           scores[number])
                 )  # fmt: skip
                 spent[number] = done
@@ -188,7 +254,7 @@ class Auto(Model):
         """Return what is better than the untrained model, or that, and p."""
         half, other = judge.choosing, judge.keeping
         best, values = winner, judge.values(winner)
-        for mixed in auto_space.mixtures(task, winner, base):
+        for mixed in _mixtures(task, winner, base):
             one = judge.values(mixed)
             if one[half].mean() > values[half].mean():
                 best, values = mixed, one
@@ -237,3 +303,39 @@ class _Judge:
     def values(self, fit: FittedModel) -> Float64:
         """Return the measure of each query."""
         return np.asarray(self._measure(self._validator.ranks(fit)), np.float64)
+
+
+def _joined(parts: Sequence[Settings]) -> Settings:
+    return {name: value for part in parts for name, value in part.items()}
+
+
+def _as_json(settings: Settings) -> Settings:
+    return {n: list(v) if isinstance(v, tuple) else v for n, v in settings.items()}
+
+
+def _mixtures(task: Task, trained: FittedModel, other: FittedModel) -> Iterator[FittedModel]:
+    """Yield the sums of a trained and an untrained model, with each weight of the second."""
+    parts = tuple({"model": fit.model.name, **_parameters(fit.model)} for fit in (trained, other))
+    mixture = Mixture(parts, betas=_BETAS)
+    yield from (mixture.sum_of(task, (trained, other), beta) for beta in mixture.betas)
+
+
+def label(model: Model) -> str:
+    """Return a model in words: its name, and what is not as it is by default.
+
+    >>> label(TfIdf("sublinear"))
+    'tfidf view=sublinear'
+    """
+    if isinstance(model, Mixture):
+        return " + ".join(label(part) for part in model.models())
+    default = {field.name: field.default for field in fields(model)}
+    differing = (
+        f"{name}={value}"
+        for name, value in _parameters(model).items()
+        if value != default[name] and name not in _SAME and name != "budget"
+    )
+    return " ".join([model.name, *differing])
+
+
+def _parameters(model: Model) -> dict[str, Any]:
+    return {field.name: getattr(model, field.name) for field in fields(model)}

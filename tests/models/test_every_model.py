@@ -72,7 +72,12 @@ ROWS = {
             {"model": "bilinear", "view": "sublinear:10", "diagonal_view": "raw"} | SMALL,
         ),
     },
-}
+    "auto": {
+        "dimensions": 8, "configurations": 3, "first": 500, "budget": 2000, "alpha": (1.0,),
+        "view": ("sublinear:10",), "diagonal_view": ("raw",), "rates": (0.1,), "margin": (0.3,),
+        "negatives_power": (0.0,),
+    },
+}  # fmt: skip
 
 WORDLESS = {"in_degree"}
 """Rows whose score does not depend on the query: they know no subject."""

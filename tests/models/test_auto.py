@@ -1,0 +1,103 @@
+"""A choice of validation whether to learn, and how."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from ssi_core.models import Bilinear, Mixture
+from ssi_core.models.auto import Auto, _Judge
+from ssi_core.models.base import UnfitStart
+from ssi_core.tasks.task import open_task
+from ssi_core.types import Pairs
+
+pytestmark = pytest.mark.trains
+
+SMALL = Auto(
+    dimensions=8, configurations=4, first=500, budget=6_000, view=("sublinear:10",),
+    diagonal_view=("raw",), margin=(0.3,), rates=(0.1, 0.03), alpha=(1.0,), negatives_power=(0.0,),
+)  # fmt: skip
+
+
+def shifted(task, by):
+    """The task whose pairs lead to documents so many further on: of another subject than before."""
+    n = len(task.documents)
+
+    def moved(pairs):
+        rows = np.column_stack([pairs.rows[:, 0], (pairs.rows[:, 1] + by) % n])
+        return Pairs.of(rows[rows[:, 0] != rows[:, 1]])
+
+    return dataclasses.replace(task, train=moved(task.train), valid=moved(task.valid))
+
+
+@pytest.fixture(scope="module")
+def same_words(task_dir):
+    """Documents link to those with the same words: there is nothing to learn."""
+    return open_task(task_dir)
+
+
+@pytest.fixture(scope="module")
+def task(same_words):
+    """Documents link to those of the next subject, with which they share no telling word."""
+    return shifted(same_words, 1)
+
+
+@pytest.fixture(scope="module")
+def fit(task):
+    return SMALL.fit(task, np.random.default_rng(0))
+
+
+def test_what_links_teach_is_taken(fit):
+    assert isinstance(fit.model, Bilinear | Mixture)
+    found = fit.facts["auto"]
+    assert found["p"] < 0.05
+    assert "better" in found["reason"]
+    assert fit.facts["choice"]
+
+
+def test_rounds_are_a_third_of_those_before_with_three_times_the_triples(fit):
+    trials = fit.facts["auto"]["trials"]
+    of_rounds = [[one for one in trials if one["round"] == i] for i in range(2)]
+    assert [len(one) for one in of_rounds] == [4, 1]
+    assert [one["triples"] for one in of_rounds[0]] == [500] * 4
+    best = max(of_rounds[0], key=lambda one: one["mean"])
+    assert of_rounds[1][0]["settings"] == best["settings"]
+    total = sum(one["triples"] for one in trials)
+    assert fit.facts["auto"]["triples"] == total <= SMALL.budget
+
+
+def test_where_links_teach_nothing_the_best_untrained_model_is_kept(same_words):
+    fit = SMALL.fit(same_words, np.random.default_rng(0))
+    found = fit.facts["auto"]
+    assert "U" not in fit.arrays
+    assert found["p"] >= 0.05
+    assert "no trained model is better" in found["reason"]
+    best = max(found["untrained"], key=lambda one: one["mean"])
+    assert fit.facts["choice"] == best["model"]
+
+
+def test_halves_share_no_query_and_do_not_depend_on_the_models(task):
+    judges = [_Judge(task, "map", 100, 1) for _ in range(2)]
+    halves = judges[0].choosing, judges[0].keeping
+    assert not set(halves[0]) & set(halves[1])
+    assert len(halves[0]) + len(halves[1]) == len(judges[0].values(SMALL.untrained()[0].fit(
+        task, np.random.default_rng(0))))  # fmt: skip
+    np.testing.assert_array_equal(halves[0], judges[1].choosing)
+
+
+def test_trials_are_kept_as_json(fit):
+    trials = fit.facts["auto"]["trials"]
+    assert json.loads(json.dumps(trials)) == trials
+
+
+def test_a_start_is_of_one_model(task, fit):
+    with pytest.raises(UnfitStart, match="auto"):
+        SMALL.fit(task, np.random.default_rng(0), start=fit)
+
+
+def test_a_budget_too_small_for_a_round_ends_with_the_best_so_far(task):
+    little = dataclasses.replace(SMALL, budget=2_000)
+    found = little.fit(task, np.random.default_rng(0)).facts["auto"]
+    assert [one["round"] for one in found["trials"]].count(0) == 4
+    assert found["triples"] <= 2_000 + 3 * little.first

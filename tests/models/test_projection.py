@@ -246,6 +246,28 @@ def test_loss_and_gradient_are_those_of_the_paper(triples, gamma):
     np.testing.assert_allclose(gradient, naive_gradient(V, q, d, examples, gamma), atol=1e-10)
 
 
+@pytest.mark.parametrize("gamma", [1.0, 10.0])
+def test_the_gradient_is_that_of_autograd(triples, gamma):
+    """Of the loss as it is written in numpy, with nothing derived by hand."""
+    autograd = pytest.importorskip("autograd", reason="autograd is not here")
+    from autograd import numpy as anp
+
+    paired, negatives, q, d, examples, V = triples
+
+    def loss(V):
+        left, right = q @ V, d @ V
+        left = left / anp.sqrt((left**2).sum(axis=1, keepdims=True))
+        right = right / anp.sqrt((right**2).sum(axis=1, keepdims=True))
+        i, first, others = examples[:, 0], examples[:, 1], examples[:, 2:]
+        near = (left[i] * right[first]).sum(axis=1)[:, None]
+        far = (left[i][:, None, :] * right[others]).sum(axis=2)
+        return anp.mean(anp.log1p(anp.exp(-gamma * (near - far))))
+
+    value, gradient = CosineLoss(paired, negatives, gamma)(V)
+    assert value == pytest.approx(float(loss(V)), rel=1e-10)
+    np.testing.assert_allclose(gradient, autograd.grad(loss)(V), atol=1e-10)
+
+
 def test_the_gradient_is_that_of_finite_differences(triples):
     paired, negatives, *_, V = triples
     loss = CosineLoss(paired, negatives, 10.0)

@@ -89,6 +89,31 @@ def test_em_is_that_of_the_definition(log):
     np.testing.assert_allclose(table[known].sum(axis=1), 1, rtol=1e-5)
 
 
+@given(logs())
+def test_em_is_that_of_nltk(log):
+    """It adds a word to each document, as is done here; words that a query repeats it counts once."""
+    ibm = pytest.importorskip("nltk.translate", reason="nltk is not here")
+    queries, documents, rows = log
+    none = WORDS - 1
+    queries = [sorted({w % none for w in query}) for query in queries]
+    documents = [[w % none for w in document] for document in documents]
+    ours = training(queries, [[none, *document] for document in documents], rows)
+    for _ in range(5):
+        ours.sweep(len(rows))
+    pairs = sorted(set(rows))
+    sentences = [
+        ibm.AlignedSent([str(w) for w in queries[q]], [str(w) for w in documents[d]])
+        for q, d in pairs
+    ]
+    theirs = ibm.IBMModel1(sentences, 5).translation_table
+    table = dense(ours)
+    for q, d in pairs:
+        for i in queries[q]:
+            assert table[none, i] == pytest.approx(theirs[str(i)][None], abs=1e-4)
+            for w in documents[d]:
+                assert table[w, i] == pytest.approx(theirs[str(i)][str(w)], abs=1e-4)
+
+
 def test_a_word_is_told_from_those_that_stand_beside_it():
     """The textbook's example: das Haus, das Buch, ein Buch."""
     the, house, book, a = range(4)

@@ -178,8 +178,7 @@ class _Divided:
             known = pl.Series(self.documents != NO_SIDE)
             named = self.titles.filter(known.gather(self.titles["d"]))
         else:
-            named = self.anchors.join(_frame(*self.links, "side"), on=["s", "d"])
-            named = named.rename({"side_right": "link"})
+            named = self.anchors.join(_frame(*self.links, "link"), on=["s", "d"])
         sided = named.drop("side").join(self.wordings, on="key").filter(pl.col("side") != TEST)
         return sided if kind == TITLES else sided.filter(pl.col("link") <= pl.col("side"))
 

@@ -73,6 +73,11 @@ def by_weight(pairs: Pairs) -> Int32:
     return np.repeat(rows, times, axis=0)
 
 
+def memory_by_weight(pairs: Pairs) -> int:
+    """Return the most bytes of pairs that are repeated by their weights."""
+    return 150 * len(pairs) if len(pairs) and np.ptp(pairs.weight) > 0 else 0
+
+
 _MOST_PLACES = 1 << 24
 
 

@@ -196,9 +196,9 @@ class _Divided:
         """Links of training and validation, sorted, and their sides."""
         making, spec = self.making, self.making.spec
         if spec.relevant == LINK:
-            own = [load_pairs(making.path, SIDES[side]).rows for side in (TRAIN, VALID)]
-            rows = np.concatenate(own)
-            sides = np.repeat(np.array([TRAIN, VALID], np.int8), [len(part) for part in own])
+            parts = [load_pairs(making.path, SIDES[side]).rows for side in (TRAIN, VALID)]
+            rows = np.concatenate(parts)
+            sides = np.repeat(np.array([TRAIN, VALID], np.int8), [len(part) for part in parts])
             order = np.argsort(keys(rows))
             return rows[order], sides[order]
         rows, titles = links_of(making), making.documents["title"]

@@ -140,8 +140,8 @@ def titles_of(making: Making, skipped: dict[str, Any]) -> pl.DataFrame:
     names = pl.concat([titled, redirects]).with_columns(weight=pl.lit(1.0))
     rows = _numbered(making, names, skipped)
     sides = side_of_documents(making.documents["title"], seed=making.spec.split_seed)
-    own = pl.Series("side", sides[rows["d"].to_numpy()])
-    return rows.with_columns(own).with_columns(pl.col("side").max().over("key"))
+    of_rows = pl.Series("side", sides[rows["d"].to_numpy()])
+    return rows.with_columns(of_rows).with_columns(pl.col("side").max().over("key"))
 
 
 def _numbered(making: Making, names: pl.DataFrame, skipped: dict[str, Any]) -> pl.DataFrame:

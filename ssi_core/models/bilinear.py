@@ -234,7 +234,7 @@ def further(task: Task, argument: str, name: str) -> Task:
         known = ", ".join(sorted(task.auxiliary)) or "none"
         raise BadInput(
             f"task {task.path}: {argument}={name!r} is not among the tasks that it has beside its "
-            f"own: {known}."
+            f"own: {known}. Make the task with it (--beside), or name one that it has."
         )
     other = task.auxiliary[name]
     if not len(other.train) or not len(other.valid):

@@ -57,6 +57,37 @@ def write_ends(path: Path, relation: str, rows: list[tuple[int, int]]) -> None:
         writer.write(pl.DataFrame(ends, schema=schema))
 
 
+def write_named(
+    path: Path,
+    titles: list[str],
+    texts: list[str],
+    anchors: list[tuple[str, str, str, float]] = (),
+    redirects: list[tuple[str, str, str]] = (),
+    links: list[tuple[int, int]] = (),
+) -> Path:
+    """A collection whose documents have names; "d{i}" is the text in row i.
+
+    An anchor is (source, target, text, weight), a redirect (source, target, text).
+    """
+    configuration = {"titles": titles, "anchors": anchors, "links": links}
+    key = store.key_of(collection.KIND, configuration, {})
+    with store.create(
+        path, kind=collection.KIND, key=key, configuration={}, parents={}
+    ) as building:
+        with collection.text_writer(building.path) as writer:
+            writer.write(texts_of(texts, titles, "en"))
+        for name, further, rows in (
+            (collection.ANCHOR, collection.COUNTED, anchors),
+            (collection.REDIRECT, collection.NAMED, redirects),
+        ):
+            schema = {**collection.ENDS, **further}
+            with collection.relation_writer(building.path, name, further) as writer:
+                writer.write(pl.DataFrame(rows, schema=schema, orient="row"))
+        if links:
+            write_ends(building.path, collection.LINK, links)
+    return path
+
+
 def clicked_pairs(path: Path) -> pl.DataFrame:
     """The pairs of a collection of clicks: query, document, shown, clicks, weight, grade."""
     clicks = collection.open_collection(path).frame("relations/click")

@@ -34,7 +34,11 @@ def _views(context: click.Context, option: click.Parameter, value: str | None) -
     return names
 
 
-_CALLBACKS: dict[str, Any] = {"words": _words, "views": _views}
+def _beside(context: click.Context, option: click.Parameter, value: str | None) -> list[str] | None:
+    return None if value is None else value.split(",")
+
+
+_CALLBACKS: dict[str, Any] = {"words": _words, "views": _views, "beside": _beside}
 
 
 class Features(Verb):
@@ -63,6 +67,7 @@ class Features(Verb):
         'ssi features kyoto --relevant "translation > link" --views sublinear,dictionary.raw',
         "ssi features clicks --split users --vocabularies two",
         "ssi features corpus --relevant anchor",
+        "ssi features corpus --beside titles,words:3,link:3",
     ),
 )
 @click.argument("corpus", type=click.Path(path_type=Path))

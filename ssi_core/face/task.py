@@ -62,6 +62,7 @@ class Task:
         views: Sequence[str] = VIEWS,
         pool: int | None = None,
         split_seed: int = 0,
+        beside: Sequence[str] = (),
         out: str | Path | None = None,
     ) -> Task:
         """Make a task of documents, as ``ssi features`` does, or find it in the store.
@@ -94,6 +95,9 @@ class Task:
             links, and all for judgements.
         split_seed : int, optional
             Key of the hash that gives the sides.
+        beside : sequence of str, optional
+            Further kinds of queries on the same documents, to learn from only: "anchors", "titles",
+            "words:3", "link", "link:3". A model "multi_task" names them in its own ``beside``.
         out : str or Path, optional
             Directory to write; by default one of the store.
 
@@ -111,6 +115,7 @@ class Task:
             views=tuple(views),
             pool=pool,
             split_seed=split_seed,
+            beside=tuple(beside),
         )
         with progress.shown("task") as tell:
             place = None if out is None else Path(out)

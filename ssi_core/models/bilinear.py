@@ -24,7 +24,7 @@ from ssi_core.training import fitting
 from ssi_core.training.descend import later
 from ssi_core.training.embedding import normal, shared_words
 from ssi_core.training.fitting import several
-from ssi_core.training.sgd import Group, Sgd, training_data
+from ssi_core.training.sgd import Group, Sgd, memory_by_weight, training_data
 from ssi_core.types import BadInput, Inapplicable, Task, Texts, Vectors, View
 
 
@@ -164,7 +164,9 @@ class Bilinear(Trained):
         if not (others := self.groups()[1:]):
             return one
         copies = max(side.matrix(self.view).nnz for side in (task.queries, task.documents))
-        return Cost(one.memory + 8 * copies * len(others), one.disk)
+        known = (task.auxiliary.get(objective.task) for (objective,) in others)
+        pairs = sum(memory_by_weight(other.train) for other in known if other is not None)
+        return Cost(one.memory + 8 * copies * len(others) + pairs, one.disk)
 
     def carry_over(self, start: FittedModel, task: Task, maps: Mapping[str, Any]) -> None:
         """Take the rows of the words that ``start`` and the task both have."""
@@ -232,7 +234,7 @@ def further(task: Task, argument: str, name: str) -> Task:
         known = ", ".join(sorted(task.auxiliary)) or "none"
         raise BadInput(
             f"task {task.path}: {argument}={name!r} is not among the tasks that it has beside its "
-            f"own: {known}."
+            f"own: {known}. Make the task with it (--beside), or name one that it has."
         )
     other = task.auxiliary[name]
     if not len(other.train) or not len(other.valid):
@@ -281,10 +283,22 @@ class _Training(Training[Bilinear]):
         super().__init__(model, task, seed, course)
         self._tasks = {"": task, **others}
         self._rows = rows_of_maps(model.groups(), self._tasks, model.view)
-        read = {name: training_data(one, model.view, model.view) for name, one in others.items()}
+        # Of other words than those of the diagonal a further task is learnt without it.
+        self._bare = {name for name, one in others.items() if not self._in_its_words(one)}
+        views = {
+            name: model.view if name in self._bare else model.diagonals_view for name in others
+        }
+        read = {name: training_data(one, model.view, views[name]) for name, one in others.items()}
         self._read = {"": self.data, **read}
         sides = (side for one in others.values() for side in (one.queries, one.documents))
         self.width = max([self.width, *(side.width(model.view) for side in sides)])
+
+    def _in_its_words(self, other: Task) -> bool:
+        """Tell whether queries and documents of a further task are in the diagonal's words."""
+        if self.model.diagonal == "none":
+            return False
+        sides = (other.queries, other.documents, self.task.documents)
+        return len({texts.views[self.model.diagonals_view].space for texts in sides}) == 1
 
     def begin(self, settings: Mapping[str, Any]) -> Sgd:
         """Return a training at its start: normal maps, or the rows of ``start``; alpha, D = 1."""
@@ -294,20 +308,23 @@ class _Training(Training[Bilinear]):
         if self.start is not None:
             model.carry_over(self.start, self.task, maps)
         squares = {name: first_squares(rows) for name, rows in self._rows.items()}
-        nothing = aligned_empty(0, padded(1))
+        nothing, shared = aligned_empty(0, padded(1)), self.first_diagonal(settings)
         groups = {}
         for number, (first, *second) in enumerate(model.groups()):
             query, document, form, diagonal = first.term
-            learnt = diagonal != "none"
+            diagonal = "none" if first.task in self._bare else diagonal
             parameters = Parameters(
                 maps.get(query, nothing),
                 maps.get(document, nothing),
-                self.first_diagonal(settings) if learnt else np.ones(1, np.float32),
+                np.ones(1, np.float32) if diagonal == "none" else shared,
             )
             if model.adagrad:
                 both = Squares(squares[query], squares[document], np.float32(N))
                 parameters = parameters._replace(squares=both)
             numbers = self.numbers({**settings, "rate": settings["rate"] * first.weight})
+            if diagonal == "alpha":
+                of_alpha = np.float32(numbers.diagonal_rate * np.float32(first.weight))
+                numbers = numbers._replace(diagonal_rate=of_alpha)
             for one in second:
                 parameters = parameters._replace(second=maps[one.term.document])
                 numbers = numbers._replace(second=np.float32(one.weight))

@@ -10,6 +10,10 @@ step of each further objective, which shares an array with it by its name::
 
 so that both languages have a good latent space although few queries are known with their answers.
 Queries are ranked by the first; ``U_E`` and ``V_F`` are not kept.
+
+Within one language it learns several kinds of queries together (`tasks.beside`): titles, anchors
+and drawn words of the documents beside the task's own queries, with the same two maps and the same
+diagonal. Validation, which ends the training and chooses the rate, is that of the task's own.
 """
 
 from __future__ import annotations
@@ -29,19 +33,21 @@ class MultiTask(Bilinear):
 
     Parameters
     ----------
-    beside : tuple of mapping
+    beside : tuple of str or mapping
         Further objectives, each a step after that of the model's own. ``task``: the
         name of a further task (``task.auxiliary``). ``query`` and ``document``: the names of the
         maps of its term, where ``U_F`` and ``V_E`` are those of the model (one and the same where
-        it is tied), and any other name is a map that only these objectives share. ``weight``: its
-        rate as a multiple of the first one's, 1 by default. Their terms have no diagonal.
+        it is tied), and any other name is a map that only these objectives share; by default those
+        of the model. ``weight``: its rate as a multiple of the first one's, 1 by default. A name
+        alone is that of a task. Their terms share the model's diagonal, unless their queries and
+        documents are in other words than it.
     others
         See `Bilinear`; ``pairs`` is a share of the model's own objective alone.
     """
 
     name: ClassVar[str] = "multi_task"
     diagonal: Literal["none", "identity", "alpha", "learned"] = "none"
-    beside: tuple[Mapping[str, Any], ...] = (
+    beside: tuple[str | Mapping[str, Any], ...] = (
         {"task": MONOLINGUAL, "query": "V_E", "document": "V_E"},
     )
 
@@ -59,9 +65,9 @@ class MultiTask(Bilinear):
         term = self.term("U_F", "V_E")
         same = {"V_E": term.document}
 
-        def beside(values: Mapping[str, Any]) -> Objective:
-            one = Objective.of(values)
+        def beside(values: str | Mapping[str, Any]) -> Objective:
+            one = Objective.of(values, "U_F", "V_E")
             query, document = (same.get(name, name) for name in one.term[:2])
-            return replace(one, term=Term(query, document, term.form))
+            return replace(one, term=Term(query, document, term.form, term.diagonal))
 
         return ((Objective("", term),), *((beside(values),) for values in self.beside))

@@ -54,24 +54,31 @@ class Objective:
     weight: float = 1.0
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Objective:
-        """Read ``task``, ``query``, ``document`` and ``weight``; ValueError says what is wrong."""
-        values = dict(values)
-        weight = values.pop("weight", 1.0)
-        if set(values) != set(_NAMES) or not all(
-            isinstance(value, str) and value for value in values.values()
-        ):
+    def of(cls, values: str | Mapping[str, Any], query: str, document: str) -> Objective:
+        """Read an objective beside the model's own; ValueError says what is wrong.
+
+        Parameters
+        ----------
+        values : str or mapping
+            ``task``, and perhaps ``query``, ``document`` and ``weight``; or the task alone.
+        query, document : str
+            Maps of an objective that names none.
+        """
+        given = {"task": values} if isinstance(values, str) else dict(values)
+        weight = given.pop("weight", 1.0)
+        names = {"task": "", "query": query, "document": document} | given
+        if len(names) > 3 or not all(isinstance(name, str) and name for name in names.values()):
             raise ValueError(
-                f"an objective has {', '.join(_NAMES)} (names) and weight, not {values!r}"
+                "an objective has task, query, document (names) and weight, not "
+                f"{values!r}; only the task is needed"
             )
         try:
             _WEIGHT.validate_python(weight)
         except ValidationError:
             raise ValueError(f"weight={weight!r}; expected a number above 0") from None
-        return cls(values["task"], Term(values["query"], values["document"]), float(weight))
+        return cls(names["task"], Term(names["query"], names["document"]), float(weight))
 
 
-_NAMES = ("task", "query", "document")
 _WEIGHT: TypeAdapter[float] = TypeAdapter(Positive)
 
 Groups: TypeAlias = tuple[tuple[Objective, ...], ...]

@@ -35,7 +35,14 @@ from ssi_core.resources import Cost
 from ssi_core.tasks.share import share_of_pairs
 from ssi_core.training.embedding import shared_words
 from ssi_core.training.fitting import several
-from ssi_core.training.sgd import Group, Sgd, by_in_degree, held_out_hits, training_data
+from ssi_core.training.sgd import (
+    Group,
+    Sgd,
+    by_in_degree,
+    held_out_hits,
+    memory_by_weight,
+    training_data,
+)
 from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, View
 
 
@@ -180,8 +187,7 @@ class Trained(Model):
             )
             for side in _SIDES
         )
-        if len(task.train) and np.ptp(task.train.weight) > 0:
-            scratch += 150 * len(task.train)  # pairs as often as `training.sgd.by_weight` has them
+        scratch += memory_by_weight(task.train)
         return Cost(3 * size + scratch + (3 if self.curves else 2) * ranking, 4 * size)
 
     def parameter_bytes(self, task: Task) -> int:

@@ -11,6 +11,7 @@ from ssi_core import store
 from ssi_core.arrays import load_csr
 from ssi_core.collection import DOCUMENTS, Collection, PartWriter, open_collection
 from ssi_core.tasks import spec as kinds
+from ssi_core.tasks.beside import write_pairs_beside, write_queries_beside
 from ssi_core.tasks.clicks import counted_rows, weights_of, write_clicks
 from ssi_core.tasks.cost import require_features
 from ssi_core.tasks.frozen import KIND
@@ -124,13 +125,20 @@ def _require_relation(collection: Collection, spec: TaskSpec) -> None:
             f"{collection.path}: it has no judgements to test by. Take what is clicked as the test "
             "(--ranked pool), or ingest the log with judgements."
         )
+    names = ", ".join(map(repr, collection.relevant)) or "no relation"
     if spec.relevant not in (*collection.relevant, kinds.SELF):
-        names = ", ".join(map(repr, collection.relevant)) or "no relation"
         raise BadInput(
             f"{collection.path}: nothing there says which documents are relevant by "
             f"{spec.relevant!r}; it has {names}. Name one that it has (--relevant), or ingest "
             "texts with such a relation."
         )
+    for kind in spec.beside:
+        if kinds.relation_of(kind) not in (*collection.relevant, kinds.SELF):
+            raise BadInput(
+                f"{collection.path}: beside={kind!r} needs the relation "
+                f"{kinds.relation_of(kind)!r}; it has {names}. Leave it out (--beside), or ingest "
+                "texts with such a relation."
+            )
 
 
 def _write_task(
@@ -162,9 +170,11 @@ def _write_task(
         language_of(collection.path, texts["language"])
     making = Making(collection, spec, frozen, building, progress, documents, queries)
     reading = _PAIRS[spec.relevant](making)
+    names_beside = write_pairs_beside(making)
     _link_texts(making)
     query_view, view = write_texts(making, reading)
     _write_queries(making, reading, query_view, view, translations)
+    write_queries_beside(making, names_beside, view)
     if spec.hashings:
         making.counts["hashed"] = write_hashed_views(
             making.path,
@@ -180,9 +190,9 @@ def _write_task(
 
 def _names(spec: TaskSpec, manifest: Mapping[str, int]) -> int:
     """Return how many names of documents are read."""
-    if spec.asks_titles:
-        return manifest.get("documents", 0) + manifest.get("redirects_resolved", 0)
-    return manifest.get("anchors", 0) if spec.relevant == kinds.ANCHOR else 0
+    titles = manifest.get("documents", 0) + manifest.get("redirects_resolved", 0)
+    numbers = {kinds.TITLES: titles, kinds.ANCHORS: manifest.get("anchors", 0)}
+    return sum(numbers.get(kind, 0) for kind in spec.kinds)
 
 
 def _link_texts(making: Making) -> None:
@@ -199,7 +209,7 @@ def _write_queries(
     if spec.relevant == kinds.JUDGEMENT:
         making.counts["judged"] = write_judged(making, view)
     elif reading.names is not None:
-        write_name_queries(making, reading.names, view)
+        write_name_queries(making, making.path, reading.names, view)
     elif reading.goals is not None:
         write_goals(making.path, making.documents, reading.goals, view.statistics, weightings)
     elif spec.query_words is not None:
@@ -218,4 +228,4 @@ def _write_queries(
         assert reading.kept is not None
         write_rewritten(making, reading.kept, query_view, view, given)
     elif making.same:
-        write_two_sided(making, view)
+        write_two_sided(making, making.path, view)

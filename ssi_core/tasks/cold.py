@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core.tasks.split import hash_titles
+from ssi_core.tasks.split import SIDES, hash_titles
 from ssi_core.types import Int32, Pairs, Task, TextMatrix, Texts
 
 
@@ -22,37 +22,45 @@ def cold_documents(titles: pl.Series, share: float, *, seed: int) -> Int32:
 def without_cold(task: Task) -> Task:
     """Return the task without its cold documents, neither as documents nor as queries.
 
-    No pair, no d-, no place among the candidates of validation. Without cold documents it is the
-    task itself.
+    No pair, no d-, no place among the candidates of validation, in further tasks as in its own.
+    Without cold documents it is the task itself.
     """
-    cold = task.documents.test_only
+    whole, cold = task.documents, task.documents.test_only
     if not len(cold):
         return task
-    kept = np.setdiff1d(np.arange(len(task.documents)), cold)
-    number = np.full(len(task.documents), -1, np.int32)
+    kept = np.setdiff1d(np.arange(len(whole)), cold)
+    number = np.full(len(whole), -1, np.int32)
     number[kept] = np.arange(len(kept), dtype=np.int32)
-    whole = task.documents
     matrices = _Part(whole.matrices, kept)
-    documents = Texts(whole.ids[kept], whole.titles[kept], matrices, whole.views)
-    queries = documents
-    if task.queries is not whole:
-        asked = _Part(task.queries.matrices, kept)
-        queries = replace(documents, matrices=asked, views=task.queries.views)
+    return _cut(task, Texts(whole.ids[kept], whole.titles[kept], matrices, whole.views), number)
+
+
+def _cut(task: Task, documents: Texts, number: Int32) -> Task:
+    """Return a task on some of its documents; ``number`` is their new rows, -1 of the others."""
+    queries = task.queries
+    of_queries = number if task.same else np.arange(len(queries), dtype=np.int32)
+    if queries is task.documents:
+        queries = documents
+    elif task.same:
+        part = _Part(queries.matrices, np.flatnonzero(number >= 0))
+        queries = replace(documents, matrices=part, views=queries.views)
+    train, valid, test = (_pairs(getattr(task, side), of_queries, number) for side in SIDES)
     return replace(
         task,
         queries=queries,
         documents=documents,
-        train=_pairs(task.train, number),
-        valid=_pairs(task.valid, number),
-        test=_pairs(task.test, number),
-        exclude=task.exclude[kept][:, kept],
+        train=train,
+        valid=valid,
+        test=test,
+        exclude=task.exclude[of_queries >= 0][:, number >= 0],
         pool=_rows(task.pool, number),
         valid_pool=_rows(task.valid_pool, number),
+        auxiliary={name: _cut(one, documents, number) for name, one in task.auxiliary.items()},
     )
 
 
-def _pairs(pairs: Pairs, number: Int32) -> Pairs:
-    rows = number[pairs.rows]
+def _pairs(pairs: Pairs, of_queries: Int32, number: Int32) -> Pairs:
+    rows = np.column_stack([of_queries[pairs.rows[:, 0]], number[pairs.rows[:, 1]]])
     kept = (rows >= 0).all(axis=1)
     return replace(pairs.take(kept), rows=rows[kept])
 

@@ -26,6 +26,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -38,7 +40,7 @@ from ssi_core.tasks.pairs import write_pairs
 from ssi_core.tasks.queries import write_exclude, write_queries
 from ssi_core.tasks.reading import language_of
 from ssi_core.tasks.slates import write_pairs_of
-from ssi_core.tasks.split import SIDES, TRAIN, Sides, side_of_documents
+from ssi_core.tasks.split import SIDES, side_of_documents
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Int32, TextMatrix
 from ssi_core.views.text_view import TextView
@@ -49,39 +51,31 @@ _AT_ONCE = 16_384
 
 def write_anchors(making: Making) -> Reading:
     """Write the pairs of a wording and the documents that it leads to."""
-    rows = _numbered(making, _anchors(making))
-    keys = rows["key"].unique().sort()
-    sides = side_of_documents(keys, seed=making.spec.split_seed)
-    return _write(making, rows, keys, sides)
+    return _write(making, anchors_of(making, making.skipped, "text", "target"))
 
 
 def write_self(making: Making) -> Reading:
     """Write the pairs of a document with its names, or with itself where words are drawn of it."""
-    of_documents = side_of_documents(making.documents["title"], seed=making.spec.split_seed)
-    if making.spec.query_words is not None:
-        rows = np.arange(len(making.documents), dtype=np.int32)
-        pairs = write_pairs(making.path / PAIRS, np.column_stack([rows, rows]), of_documents)
-        _require_all_sides(making, pairs)
-        making.counts["pairs"] = pairs
-        making.write_pools()
-        return Reading.of_all(making)
-    rows_of_names = _numbered(making, _titles(making))
-    keys = rows_of_names["key"].unique().sort()
-    sides = np.full(len(keys), TRAIN, np.int8)
-    targets = _places(rows_of_names["key"], keys)
-    np.maximum.at(sides, targets, of_documents[rows_of_names["d"].to_numpy()])
-    return _write(making, rows_of_names, keys, sides)
+    if making.spec.query_words is None:
+        return _write(making, titles_of(making, making.skipped))
+    sides = side_of_documents(making.documents["title"], seed=making.spec.split_seed)
+    rows = np.arange(len(making.documents), dtype=np.int32)
+    pairs = write_pairs(making.path / PAIRS, np.column_stack([rows, rows]), sides)
+    _require_all_sides(making, pairs)
+    making.counts["pairs"] = pairs
+    making.write_pools()
+    return Reading.of_all(making)
 
 
-def write_name_queries(making: Making, names: Names, view: TextView) -> None:
-    """Write names as queries, in the views of the documents."""
+def write_name_queries(making: Making, place: Path, names: Names, view: TextView) -> None:
+    """Write names as queries of a directory, in the views of the documents."""
 
     def counts() -> Iterator[TextMatrix]:
         for first in range(0, len(names.texts), _AT_ONCE):
             yield view.transform(names.texts[first : first + _AT_ONCE].to_list())
 
     weightings = [Weighting(COUNTS), *making.spec.weightings]
-    write_queries(making.path, names.keys, names.texts, counts(), view.statistics, weightings)
+    write_queries(place, names.keys, names.texts, counts(), view.statistics, weightings)
 
 
 def without_titles(blocks: Iterator[list[bytes]], titles: pl.Series) -> Iterator[list[bytes]]:
@@ -111,31 +105,47 @@ def _pattern(title: str) -> re.Pattern[str]:
     return re.compile("|".join(ends) or r"(?!)", re.IGNORECASE)
 
 
-def _anchors(making: Making) -> pl.DataFrame:
-    """Return text, target and weight of each anchor, over all its sources."""
+def anchors_of(making: Making, skipped: dict[str, Any], *by: str) -> pl.DataFrame:
+    """Return the anchors: columns ``by``, d, key, weight, and the side of the wording.
+
+    Parameters
+    ----------
+    skipped : dict
+        Told how many were left out.
+    by : str
+        "text", "target" and perhaps "source"; weights are summed over the others.
+    """
     place = making.collection.relation(ANCHOR)
     with files.reading(making.collection.path, INGEST):
-        return (
+        anchors = (
             pl.scan_parquet(place, glob=False)
-            .group_by("text", "target")
+            .group_by(*by)
             .agg(pl.col("weight").cast(pl.Float64).sum())
             .collect(engine="streaming")
         )
+    rows = _numbered(making, anchors, skipped)
+    keys = rows["key"].unique()
+    sides = side_of_documents(keys, seed=making.spec.split_seed)
+    return rows.join(pl.DataFrame({"key": keys, "side": sides}), on="key")
 
 
-def _titles(making: Making) -> pl.DataFrame:
-    """Return text and target of the titles that documents were given, and of redirects to them."""
+def titles_of(making: Making, skipped: dict[str, Any]) -> pl.DataFrame:
+    """Return the titles that documents were given, and redirects: d, key, text, weight, side."""
     texts = making.collection.documents.select(beginning(pl.col("text"))).collect().to_series()
     titles = making.documents.select(text="title", target="id")
     numbers = (titles["text"] == titles["target"]) & titles["text"].str.contains(r"^\d+$")
     titled = titles.filter((titles["text"] != texts) & ~numbers)
-    making.skipped["documents_without_title"] = len(titles) - len(titled)
+    skipped["documents_without_title"] = len(titles) - len(titled)
     redirects = making.collection.redirects.select("text", "target").collect()
-    return pl.concat([titled, redirects]).with_columns(weight=pl.lit(1.0))
+    names = pl.concat([titled, redirects]).with_columns(weight=pl.lit(1.0))
+    rows = _numbered(making, names, skipped)
+    sides = side_of_documents(making.documents["title"], seed=making.spec.split_seed)
+    of_rows = pl.Series("side", sides[rows["d"].to_numpy()])
+    return rows.with_columns(of_rows).with_columns(pl.col("side").max().over("key"))
 
 
-def _numbered(making: Making, names: pl.DataFrame) -> pl.DataFrame:
-    """Return d (row of a document), key, text and weight; each key with a document once."""
+def _numbered(making: Making, names: pl.DataFrame, skipped: dict[str, Any]) -> pl.DataFrame:
+    """Add d, the row of a document, and key; leave names without words out."""
     language = language_of(making.collection.path, making.documents["language"])
     distinct = names["text"].unique()
     keys = pl.Series("key", [" ".join(tokenize(text, language)) for text in distinct])
@@ -149,32 +159,48 @@ def _numbered(making: Making, names: pl.DataFrame) -> pl.DataFrame:
             f"{making.collection.path}: {lost} names are of no document. Ingest it again."
         )
     worded = joined.filter(pl.col("key") != "")
-    making.skipped["names_without_words"] = len(joined) - len(worded)
+    skipped["names_without_words"] = len(joined) - len(worded)
     return worded
 
 
-def _write(making: Making, rows: pl.DataFrame, keys: pl.Series, sides: Sides) -> Reading:
-    """Write the pairs of names with documents, and read each name as it is most often written."""
-    targets = _places(rows["key"], keys)
-    pairs = rows.select(
-        "d", "weight", q=targets, side=sides[targets], grade=pl.lit(None, pl.Float64)
-    )
-    counts = write_pairs_of(making.path / PAIRS, pairs)
-    _require_all_sides(making, counts)
-    making.counts["pairs"] = counts
-    making.counts["queries"] = {
-        name: int(np.count_nonzero(sides == side)) for side, name in enumerate(SIDES)
-    }
-    write_exclude(making.path, np.empty((0, 2), np.int32), len(keys), len(making.documents))
+def _write(making: Making, rows: pl.DataFrame) -> Reading:
+    """Write the task of names."""
+    pairs, queries, names = write_names(making, making.path, rows)
+    _require_all_sides(making, pairs)
+    making.counts["pairs"], making.counts["queries"] = pairs, queries
     making.write_pools()
+    reading = Reading.of_all(making)
+    return Reading(reading.documents, reading.queries, names=names)
+
+
+def write_names(
+    making: Making, place: Path, rows: pl.DataFrame
+) -> tuple[dict[str, int], dict[str, int], Names]:
+    """Write the pairs of names with documents into a directory.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        d, key, text, weight, side; a key is on one side.
+
+    Returns
+    -------
+    numbers of pairs and of queries by side, and the names as they are most often written
+    """
+    keys = rows["key"].unique().sort()
+    targets = _places(rows["key"], keys)
+    pairs = rows.select("d", "weight", "side", q=targets, grade=pl.lit(None, pl.Float64))
+    counts = write_pairs_of(place / PAIRS, pairs)
+    sides = rows.unique("key")["side"]
+    queries = {name: int((sides == side).sum()) for side, name in enumerate(SIDES)}
+    write_exclude(place, np.empty((0, 2), np.int32), len(keys), len(making.documents))
     written = rows.group_by("key", "text").agg(pl.col("weight").sum())
     texts = (
         written.sort(["key", "weight", "text"], descending=[False, True, False])
         .unique("key", keep="first", maintain_order=True)
         .get_column("text")
     )
-    reading = Reading.of_all(making)
-    return Reading(reading.documents, reading.queries, names=Names(keys, texts))
+    return counts, queries, Names(keys, texts)
 
 
 def _places(names: pl.Series, keys: pl.Series) -> Int32:

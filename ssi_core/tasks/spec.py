@@ -6,6 +6,7 @@ means nothing is refused here, and nowhere else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, get_args
 
@@ -30,7 +31,8 @@ OF_DOCUMENTS = (LINK, ANCHOR, SELF)
 DRAWN = 10_000
 """Candidates that the paper draws of a large corpus."""
 
-_WORDS_OF, _TITLES = "words:", "titles"
+_WORDS_OF, _LINK_OF = "words:", "link:"
+ANCHORS, TITLES = "anchors", "titles"
 _JUDGED = "judged"
 _QUERIES = {
     LINK: ("documents", f"{_WORDS_OF}N"),
@@ -38,8 +40,8 @@ _QUERIES = {
     LINK_OF_TRANSLATION: ("queries",),
     CLICK: ("queries", "goals"),
     JUDGEMENT: ("queries",),
-    ANCHOR: ("anchors",),
-    SELF: (_TITLES, f"{_WORDS_OF}N"),
+    ANCHOR: (ANCHORS,),
+    SELF: (TITLES, f"{_WORDS_OF}N"),
 }
 _SPLITS: Mapping[str, tuple[Split, ...]] = {
     LINK: ("pairs", "documents"),
@@ -60,6 +62,9 @@ _VOCABULARIES: Mapping[str, tuple[Vocabularies, ...]] = {
     SELF: ("documents",),
 }
 """What goes with each relation, the default first."""
+
+_BESIDE = re.compile(r"anchors|titles|link|(words|link):[1-9][0-9]*")
+_WITH_BESIDE = (LINK, ANCHOR, SELF, JUDGEMENT)
 
 
 class TaskSpec(BaseModel):
@@ -134,6 +139,13 @@ class TaskSpec(BaseModel):
         "what is clicked in documents that were judged is not trained on",
     )
 
+    beside: tuple[str, ...] = Field(
+        default=(),
+        description="Further kinds of queries on the same documents, to learn from only: anchors; "
+        "titles, and redirects; words:3, three words of a document, which it answers; link, whole "
+        "documents, or link:3, three words of one, answered by what the document links to",
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _filled(cls, values: Any) -> Any:
@@ -153,6 +165,9 @@ class TaskSpec(BaseModel):
         if not isinstance(views, str) and all(isinstance(name, str) for name in views):
             names = {str(parse_view(name)) for name in views} - {COUNTS}
             filled["views"] = (COUNTS, *sorted(names))
+        beside = filled.get("beside", ())
+        if not isinstance(beside, str) and all(isinstance(name, str) for name in beside):
+            filled["beside"] = tuple(sorted(set(beside)))
         return filled
 
     @model_validator(mode="after")
@@ -186,13 +201,46 @@ class TaskSpec(BaseModel):
             raise ValueError("ranked='judged': expected queries='queries'")
         if self.hashings and self.relevant != LINK:
             raise ValueError(f"views: with relevant={self.relevant!r} none is hashed")
+        if self.across and any(weighting.two_sided for weighting in self.weightings):
+            raise ValueError("views: of translations none weighs queries otherwise (bm25)")
         if self.rewritings and not self.across:
             raise ValueError("views: only queries in another language are rewritten")
+        self._check_beside()
         return self
+
+    def _check_beside(self) -> None:
+        """Refuse further kinds of queries that mean nothing here."""
+        for name in self.beside:
+            if not _BESIDE.fullmatch(name):
+                raise ValueError(
+                    f"beside={name!r}: expected 'anchors', 'titles', 'words:N', 'link' or 'link:N'"
+                )
+        if self.beside and self.relevant not in _WITH_BESIDE:
+            raise ValueError(
+                f"beside={self.beside[0]!r} with relevant={self.relevant!r}: expected "
+                f"{' or '.join(map(repr, _WITH_BESIDE))}"
+            )
+        if self.kind in self.beside:
+            raise ValueError(f"beside={self.kind!r}: these are the queries of the task itself")
+        if self.beside and self.hashings:
+            raise ValueError("views: with beside none is hashed")
 
     def _draws_words(self, choices: Iterable[str]) -> bool:
         number = self.queries.removeprefix(_WORDS_OF)
         return f"{_WORDS_OF}N" in choices and number.isdecimal() and int(number) > 0
+
+    @property
+    def kind(self) -> str:
+        """Return the name that the task's own queries would have in ``beside``; else empty."""
+        if self.relevant == LINK and self.query_words is not None:
+            return f"{_LINK_OF}{self.query_words}"
+        whole: Mapping[str, str] = {LINK: LINK, ANCHOR: ANCHORS, SELF: self.queries}
+        return whole.get(self.relevant, "")
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return the kinds of queries, the task's own and those beside it."""
+        return (self.kind, *self.beside)
 
     @property
     def query_words(self) -> int | None:
@@ -213,7 +261,7 @@ class TaskSpec(BaseModel):
     @property
     def asks_titles(self) -> bool:
         """Tell whether titles are the queries, so that documents are read without their own."""
-        return self.queries == _TITLES
+        return self.queries == TITLES
 
     @property
     def division(self) -> str:
@@ -271,7 +319,19 @@ class TaskSpec(BaseModel):
         """Tell whether both tasks test the same queries, candidates and answers."""
         shared = self.held_out == other.held_out == "both"
         same = (self.split_seed, self.pool) == (other.split_seed, other.pool)
-        return self == other or (shared and same)
+        alone = [one.model_copy(update={"beside": ()}) for one in (self, other)]
+        return alone[0] == alone[1] or (shared and same)
+
+
+def words_of(kind: str) -> int:
+    """Return N of ``words:N`` or ``link:N``."""
+    return int(kind.rpartition(":")[2])
+
+
+def relation_of(kind: str) -> str:
+    """Return what is relevant to a kind of queries beside a task."""
+    relation: str = LINK if kind.startswith(LINK) else ANCHOR if kind == ANCHORS else SELF
+    return relation
 
 
 def spec_of(**fields: Any) -> TaskSpec:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ssi_core import files, store
 from ssi_core.arrays import load_array, load_csr
+from ssi_core.tasks.beside import open_beside
 from ssi_core.tasks.blind import without_test
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.judged import is_judged, open_judged
@@ -49,6 +50,7 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
         weights = artefact.configuration.get("weights", "clicks")
         listed = artefact.configuration["ranked"] == "judged"
         split_seed = int(artefact.configuration["split_seed"])
+        beside = tuple(map(str, artefact.configuration["beside"]))
     judged = is_judged(path)
     documents = Texts(
         texts["id"],
@@ -79,6 +81,7 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
         task = open_judged(task, path, split_seed, given=given, listed=listed)
     if (path / MONOLINGUAL).exists():
         task = open_translations(task, path)
+    task = open_beside(task, path, beside)
     for one in (task, *task.auxiliary.values()):
         check_sizes(one, path)
     return task if tested else without_test(task)

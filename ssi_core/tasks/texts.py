@@ -71,12 +71,18 @@ def _write_side(
     return counted
 
 
-def write_two_sided(making: Making, view: TextView) -> None:
-    """Write how documents are read as queries, where that differs."""
+def write_two_sided(making: Making, place: Path, view: TextView) -> None:
+    """Write how documents are read as queries, where that differs.
+
+    Parameters
+    ----------
+    place : Path
+        Directory of the task, or of one beside it.
+    """
     two_sided = [weighting for weighting in making.spec.weightings if weighting.two_sided]
     if two_sided:
         write_views(
-            making.path / QUERY_MATRICES,
+            place / QUERY_MATRICES,
             view.statistics,
             two_sided,
             making.progress,

@@ -324,7 +324,7 @@ def test_multi_task_learns_on_two_threads_and_goes_on_from_another(link):
         ({"beside": (BESIDE["V_E'V_E"], BESIDE["U_E'V_E"])}, "each on another task"),
         ({"beside": ({**BESIDE["V_E'V_E"], "weight": 0.0},)}, "weight=0.0"),
         ({"beside": ({**BESIDE["V_E'V_E"], "words": 3},)}, "an objective has task, query"),
-        ({"beside": ({"task": "monolingual"},)}, "an objective has task, query"),
+        ({"beside": ({"query": "V_E"},)}, "an objective has task, query"),
     ],
 )
 def test_what_multi_task_has_no_place_for_is_refused(wrong, message):

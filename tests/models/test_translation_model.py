@@ -91,7 +91,7 @@ def test_em_is_that_of_the_definition(log):
 
 @given(logs())
 def test_em_is_that_of_nltk(log):
-    """It adds a word to each document, as is done here; words that a query repeats it counts once."""
+    """It adds a word to each document, as here, and counts a word of a query once."""
     ibm = pytest.importorskip("nltk.translate", reason="nltk is not here")
     queries, documents, rows = log
     none = WORDS - 1

@@ -1,12 +1,10 @@
 """Names of documents as queries: anchors, titles, redirects, and words drawn of a document."""
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssi_core import collection, store
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models import MODELS
 from ssi_core.tasks.frozen import freeze
@@ -14,27 +12,10 @@ from ssi_core.tasks.split import TEST, side_of_documents
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput
-from tests.corpora import texts_of, topical
+from tests.corpora import topical
+from tests.corpora import write_named as write
 
 SIDES = ("train", "valid", "test")
-
-
-def write(path, titles, texts, anchors=(), redirects=()):
-    """A collection; "d{i}" is the text in row i, an anchor is (source, target, text, weight)."""
-    key = store.key_of(collection.KIND, {"path": str(path)}, {})
-    with store.create(
-        path, kind=collection.KIND, key=key, configuration={}, parents={}
-    ) as building:
-        with collection.text_writer(building.path) as writer:
-            writer.write(texts_of(texts, titles, "en"))
-        for name, further, rows in (
-            (collection.ANCHOR, collection.COUNTED, anchors),
-            (collection.REDIRECT, collection.NAMED, redirects),
-        ):
-            schema = {**collection.ENDS, **further}
-            with collection.relation_writer(building.path, name, further) as writer:
-                writer.write(pl.DataFrame(rows, schema=schema, orient="row"))
-    return path
 
 
 def named(task, side):

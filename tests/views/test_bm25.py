@@ -9,6 +9,7 @@ from scipy import sparse
 
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.tfidf import TfIdf
+from ssi_core.tasks.spec import spec_of
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.tfidf import Weighting, inverse_document_frequency
@@ -138,3 +139,20 @@ def test_queries_of_their_own_are_read_as_queries(tmp_path, corpus_dir):
     for i in full[:20]:
         row = slice(rows.indptr[i], rows.indptr[i + 1])
         assert 2.2 * (rows.data[row] * idf[rows.indices[row]]).sum() == pytest.approx(1, rel=1e-5)
+
+
+def test_links_beside_read_documents_as_queries(tmp_path, corpus_dir):
+    build_task(
+        corpus_dir, tmp_path / "task", relevant="self", views=("bm25", "raw"), beside=("link",)
+    )
+    other = open_task(tmp_path / "task").auxiliary["link"]
+    assert other.same
+    queries, documents = other.queries.matrix("bm25"), other.documents.matrix("bm25")
+    assert queries.shape == documents.shape
+    assert (queries != documents).nnz
+    assert other.queries.matrix("raw") is other.documents.matrix("raw")
+
+
+def test_translations_have_no_view_of_two_sides():
+    with pytest.raises(ValueError, match="bm25"):
+        spec_of(relevant="translation", views=("bm25",))

@@ -181,7 +181,8 @@ def read_linked(place: Path, relevant: str | None = None) -> Linked:
 
 def number_of(names: pl.Series, among: pl.Series) -> Int64:
     """Return the row of each name among others; -1: it is not there."""
-    numbered = pl.DataFrame({"name": among, "row": np.arange(len(among))}).unique("name")
+    numbered = pl.DataFrame({"name": among, "row": np.arange(len(among))})
+    numbered = numbered.unique("name", keep="first")
     joined = names.to_frame("name").join(numbered, on="name", how="left", maintain_order="left")
     rows: Int64 = joined["row"].fill_null(-1).to_numpy()
     return rows

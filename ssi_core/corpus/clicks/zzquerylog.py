@@ -118,7 +118,10 @@ def _build(building: Building, path: Path) -> None:
     )
     log = QueryLog(
         pairs=[rows.filter(~pl.col("judged")).select(*PAIRS)],
-        documents=[results.select(id="document", title="title").unique("id", keep="first")],
+        # By id: the order of the file is that of clicks, and equal scores stand as documents do.
+        documents=[
+            results.select(id="document", title="title").unique("id", keep="first").sort("id")
+        ],
         judgements=rows.filter("judged").select("text", "document", "grade"),
         language="pt",
         where=path,

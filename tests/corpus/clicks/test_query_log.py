@@ -163,6 +163,9 @@ def test_a_fifth_of_the_queries_has_grades_in_the_place_of_clicks(tmp_path):
         for grade in judged.filter(text=word, target=id_of(label))["grade"]
     }
     assert grades == {(0, "A"): 3, (0, "B"): 0, (1, "A"): 2, (1, "B"): 1, (1, "C"): 0}
+    # Not as the file has them, which is by clicks.
+    documents = pl.read_parquet(made.path / "documents" / "*.parquet")["id"].to_list()
+    assert documents == sorted(map(id_of, "ABC"))
     assert made.counts["results"] == 120
     assert made.skipped == {"result_summed": 20}
 
@@ -183,6 +186,8 @@ def test_the_published_sports_queries(tmp_path):
     }  # fmt: skip
     assert {name: made.counts[name] for name in expected} == expected
     assert made.counts["pairs"] + made.counts["judgements"] + 1497 == 6856
+    documents = pl.read_parquet(made.path / "documents" / "*.parquet")["id"].to_list()
+    assert documents == sorted(documents)
 
 
 def test_the_grade_of_a_share_is_that_of_the_publisher():

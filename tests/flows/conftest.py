@@ -74,7 +74,7 @@ _DRAW = MlflowClient.log_figure
 
 @pytest.fixture(scope="session", autouse=True)
 def _pictures_are_blank():
-    """To draw takes half a second: a picture is an empty file, but in tests that want it `drawn`."""
+    """To draw takes half a second: a picture is an empty file, unless a test has it `drawn`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             MlflowClient, "log_figure", lambda client, run, _, path: client.log_text(run, "", path)

@@ -42,14 +42,13 @@ def _of_code() -> frozenset[str]:
     return frozenset(map(_distribution, _packages(code())))
 
 
-def _packages(digest: str) -> list[str]:
+def _packages(digest: str) -> set[str]:
     """Packages that the code imports; they are remembered, since to read it takes a second."""
     fact = remembered.recall("packages", digest)
     if fact is None:
-        tops = {name.partition(".")[0] for name in _reached()}
-        fact = " ".join(sorted(tops - sys.stdlib_module_names - {ssi_core.__name__}))
+        fact = " ".join(sorted({name.partition(".")[0] for name in _reached()}))
         remembered.remember("packages", digest, fact)
-    return fact.split()
+    return set(fact.split()) - sys.stdlib_module_names - {ssi_core.__name__}
 
 
 def _distribution(package: str) -> str:

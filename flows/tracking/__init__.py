@@ -10,7 +10,8 @@ from flows.tracking.evaluations import evaluation_run
 from flows.tracking.folds import fold_directory, log_fold
 from flows.tracking.indexes import searchable_directory
 from flows.tracking.models import model_directory, training_of
-from flows.tracking.rows import Curve, RowRun, code, end_abandoned, row_run
+from flows.tracking.origin import code
+from flows.tracking.rows import Curve, RowRun, end_abandoned, row_run
 from flows.tracking.runs import (
     FinishedRow,
     finished_rows,

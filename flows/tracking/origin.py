@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import hashlib
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,17 @@ def origin() -> dict[str, str]:
     ``mlflow.source.git.dirty`` is "true" where the code differs from the commit.
     """
     return {**_user(), **_commit()}
+
+
+@cache
+def code() -> str:
+    """Digest of every source file of the project."""
+    digest = hashlib.sha256()
+    for package in _PACKAGES:
+        base = _CODE / package
+        for file in sorted(base.rglob("*.py")):
+            digest.update(str(file.relative_to(base)).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _user() -> dict[str, str]:

@@ -15,6 +15,8 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from pathlib import Path
 
 import ssi_core
+from flows.tracking.origin import code
+from ssi_core import cache as remembered
 from ssi_core.code import parsed
 from ssi_core.text.tokenizer import language_of
 
@@ -37,9 +39,16 @@ def requirements(languages: Collection[str]) -> list[str]:
 @cache
 def _of_code() -> frozenset[str]:
     """Distributions that the code of every model needs."""
-    modules = {name for name in _reached() if name.partition(".")[0] != ssi_core.__name__}
-    tops = {name.partition(".")[0] for name in modules} - sys.stdlib_module_names
-    return frozenset(map(_distribution, tops))
+    return frozenset(map(_distribution, _packages(code())))
+
+
+def _packages(digest: str) -> set[str]:
+    """Packages that the code imports; they are remembered, since to read it takes a second."""
+    fact = remembered.recall("packages", digest)
+    if fact is None:
+        fact = " ".join(sorted({name.partition(".")[0] for name in _reached()}))
+        remembered.remember("packages", digest, fact)
+    return set(fact.split()) - sys.stdlib_module_names - {ssi_core.__name__}
 
 
 def _distribution(package: str) -> str:

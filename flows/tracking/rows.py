@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import math
 import resource
@@ -15,21 +14,18 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
-from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, TypeAlias
 
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run
 
-import flows
-import ssi_core
 from flows import slices
 from flows.processes import is_over, own_name
 from flows.tracking.database import client, experiment_id, locked, plain, quiet, search
 from flows.tracking.dataset import dataset_of
 from flows.tracking.models import log_model
-from flows.tracking.origin import origin
+from flows.tracking.origin import code, origin
 from flows.tracking.page import describe
 from ssi_core import store
 from ssi_core.evaluation.report import save_report
@@ -318,17 +314,6 @@ def _chosen(facts: Mapping[str, Any], prefix: str = "chosen") -> Iterator[tuple[
 
 def _section(name: str) -> str:
     return "usage" if "second" in name or "memory" in name else "train"
-
-
-@cache
-def code() -> str:
-    """Digest of every source file of the project."""
-    digest = hashlib.sha256()
-    for package in (ssi_core, flows):
-        base = Path(next(iter(package.__path__)))
-        for file in sorted(base.rglob("*.py")):
-            digest.update(str(file.relative_to(base)).encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 _PROCESS = Path("/proc/self")

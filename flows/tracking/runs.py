@@ -22,6 +22,7 @@ from flows.tracking.database import (
     row_runs,
     search,
 )
+from flows.tracking.models import local
 from flows.tracking.origin import origin
 from flows.tracking.rows import Curve
 from ssi_core.evaluation.report import load_report
@@ -93,13 +94,13 @@ def reasons(experiment: str, comparison: str) -> dict[str, str]:
 
 def run_table(run_id: str) -> Table:
     """Return the table that a run was a row of, as it was then."""
-    with _downloaded(run_id, "table.json") as path:
+    with _artifact(run_id, "table.json") as path:
         return parse_table(json.loads(path.read_text(encoding="utf-8")), f"run {run_id}")
 
 
 def run_report(run_id: str) -> Report:
     """Return the report of a finished run."""
-    with _downloaded(run_id, "report") as path:
+    with _artifact(run_id, "report") as path:
         return load_report(path)
 
 
@@ -158,9 +159,14 @@ def log_summary(
 
 
 @contextmanager
-def _downloaded(run_id: str, path: str) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
-        try:
+def _artifact(run_id: str, path: str) -> Iterator[Path]:
+    """Give a file or directory of a run where it lies, or a copy if it is behind a server."""
+    try:
+        place = local(str(client().get_run(run_id).info.artifact_uri)) / path
+        if place.exists():
+            yield place
+            return
+        with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
             yield Path(client().download_artifacts(run_id, path, folder))
-        except (MlflowException, OSError) as error:
-            raise BadInput(f"run {run_id} has no {path}: {error}") from error
+    except (MlflowException, OSError) as error:
+        raise BadInput(f"run {run_id} has no {path}: {error}") from error

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,12 @@ def refuse_nan(vectors: Vectors, what: str) -> Vectors:
     return vectors
 
 
+@cache
+def _blas() -> ThreadpoolController:
+    """Return the controls of BLAS: numpy has loaded its own, and to look for it takes 10 ms."""
+    return ThreadpoolController()
+
+
 class Scorer:
     """Documents made ready to be scored against any queries.
 
@@ -85,7 +92,6 @@ class Scorer:
     def __init__(self, documents: Vectors, *, threads: int = 1) -> None:
         self._documents = documents
         self._threads = threads
-        self._blas = ThreadpoolController()
         self._words = None if documents.sparse is None else documents.sparse.tocsc()
         self._postings = None if self._words is None else csr(self._words)
         self.documents = length(documents)
@@ -110,10 +116,10 @@ class Scorer:
         _check_alike(queries, self._documents)
         rows = length(queries)
         if queries.topics is not None:
-            with self._blas.limit(limits=self._threads, user_api="blas"):
+            with _blas().limit(limits=self._threads, user_api="blas"):
                 return likelihoods(queries, self._documents, self._words)
         if queries.dense is not None and self._documents.dense is not None:
-            with self._blas.limit(limits=self._threads, user_api="blas"):
+            with _blas().limit(limits=self._threads, user_api="blas"):
                 scores = queries.dense @ self._documents.dense.T
         else:
             scores = np.zeros((rows, self.documents), np.float32)

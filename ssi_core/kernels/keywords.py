@@ -44,7 +44,7 @@ def draw_entries(
     longest = 0
     for row in rows:
         longest = max(longest, indptr[row + 1] - indptr[row])
-    places = np.empty(longest, np.int64)
+    places, drawn = np.empty(longest, np.int64), np.zeros(longest, np.bool_)
     state = np.empty(1, np.uint64)
     ends[0] = 0
     for i in range(rows.shape[0]):
@@ -58,6 +58,12 @@ def draw_entries(
         for t in range(taken):
             other = t + below(state, count - t)
             places[t], places[other] = places[other], places[t]
-        first = ends[i]
-        entries[first : first + taken] = np.sort(places[:taken])
-        ends[i + 1] = first + taken
+        start, place = indptr[rows[i]], ends[i]
+        for t in range(taken):
+            drawn[places[t] - start] = True
+        for t in range(indptr[rows[i] + 1] - start):
+            if drawn[t]:
+                entries[place] = start + t
+                place += 1
+                drawn[t] = False
+        ends[i + 1] = place

@@ -141,7 +141,8 @@ def _newton(
         for k in range(i + 1, m):
             right[i] -= small[k, i] * right[k]
         right[i] /= small[i, i]
-    into[:] = scaled[m]
+    for z in range(topics):  # to assign a slice to a slice takes seconds to compile
+        into[z] = scaled[m, z]
     for i in range(m):
         for z in range(topics):
             into[z] += right[i] * scaled[i, z]

@@ -107,8 +107,15 @@ def _projected(
     posteriors, both, signs = np.empty((m, len(weights))), np.empty(m), np.empty(m)
     _posteriors(words[0], phi[0], weights, posteriors[:k])
     _posteriors(words[1], phi[1], weights, posteriors[k:])
-    both[:k], both[k:] = counts[0], counts[1]
-    signs[:k], signs[k:] = 1.0 / both[:k].sum(), -1.0 / both[k:].sum()
+    first, last = 0.0, 0.0
+    for i in range(m):
+        both[i] = counts[0][i] if i < k else counts[1][i - k]
+        if i < k:
+            first += both[i]
+        else:
+            last += both[i]
+    for i in range(m):
+        signs[i] = 1.0 / first if i < k else -1.0 / last
     likelihood = _divide(posteriors, both)
     posteriors, divergence = project(posteriors, both, signs, evaluations)
     for i in range(m):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from mlflow import MlflowClient
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
@@ -66,6 +67,25 @@ def own_root(tmp_path, monkeypatch):
 def _trials_here(monkeypatch):
     """A model is tried in this process; tests/serving/test_trial.py has real ones."""
     monkeypatch.setattr(trial, "subprocess", direct.Trials)
+
+
+_DRAW = MlflowClient.log_figure
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _pictures_are_blank():
+    """To draw takes half a second: a picture is an empty file, unless a test has it `drawn`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            MlflowClient, "log_figure", lambda client, run, _, path: client.log_text(run, "", path)
+        )
+        yield
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Pictures are drawn."""
+    monkeypatch.setattr(MlflowClient, "log_figure", _DRAW)
 
 
 @pytest.fixture

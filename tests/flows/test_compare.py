@@ -328,6 +328,7 @@ def test_the_page_in_markdown_has_a_line_for_every_row_and_claim(found):
     assert "## Rows of made-up reports" in page
 
 
+@pytest.mark.usefixtures("drawn")
 def test_the_summary_run_holds_the_object_the_page_and_pictures_and_replaces_the_last(found):
     first = compare.summarise(EXPERIMENT, "first", found)
     second = compare.summarise(EXPERIMENT, "first")
@@ -347,7 +348,10 @@ def test_the_summary_run_holds_the_object_the_page_and_pictures_and_replaces_the
     # The table names three pairs of rows to draw; one of their rows was not computed.
     names = ("measures", "training", "learning", "average_precision_1", "average_precision_2")
     assert plots == {f"plots/{name}.png" for name in names}
-    with tracking.runs._downloaded(second, "comparison.json") as path:
+    for name in names:
+        with tracking.runs._artifact(second, f"plots/{name}.png") as path:
+            assert path.read_bytes().startswith(b"\x89PNG")
+    with tracking.runs._artifact(second, "comparison.json") as path:
         assert json.loads(path.read_text()) == found
 
 

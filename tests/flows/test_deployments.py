@@ -1,6 +1,5 @@
 """The deployments on two workers: schedules, races, events, and what ends the runs of the dead."""
 
-import json
 from datetime import UTC, datetime
 
 import pytest
@@ -93,17 +92,26 @@ def owners_of(machine, runs):
 
 def what_the_pipeline_leaves(machine, run):
     mine = {"flow_runs": {"id": {"any_": [run]}}}
-    runs = {task["id"]: task for task in machine.ask("task_runs/filter", **mine)}
-    before = {
-        task["name"]: {
-            runs[one["id"]]["name"]
-            for inputs in task["task_inputs"].values()
-            for one in inputs
-            if one["input_type"] == "task_run"
-        }
-        for task in runs.values()
-    }
     rows = {"TF-IDF seed 0", "U'V + I seed 0"}
+
+    def tasks():
+        """Name of a task -> names of those before it; empty until all are recorded."""
+        runs = {task["id"]: task for task in machine.ask("task_runs/filter", **mine)}
+        names = {one: runs[one]["name"] for one in runs}
+        before = {
+            task["name"]: {
+                names.get(one["id"])
+                for inputs in task["task_inputs"].values()
+                for one in inputs
+                if one["input_type"] == "task_run"
+            }
+            for task in runs.values()
+        }
+        begun = any(name.startswith("compare the rows") for name in before)
+        return before if begun and None not in set().union(*before.values()) else {}
+
+    # Records of tasks, and lines of the log, arrive after the end of their flow.
+    before = wait_for(tasks, 120)
     (compared,) = (name for name in before if name.startswith("compare the rows"))
     (made,) = (name for name in before if name.startswith("make the task"))
     assert rows <= before[compared]
@@ -111,8 +119,12 @@ def what_the_pipeline_leaves(machine, run):
     assert {name.split("-")[0] for name in before[made]} == {"read_source"}
     artifacts = machine.ask("artifacts/filter", **mine)
     assert {"progress", "table"} <= {artifact["type"] for artifact in artifacts}
-    logged = machine.ask("logs/filter", logs={"flow_run_id": {"any_": [run]}})
-    assert any("is done" in line["message"] for line in logged), json.dumps(logged)
+
+    def done():
+        lines = machine.ask("logs/filter", logs={"flow_run_id": {"any_": [run]}})
+        return any("is done" in line["message"] for line in lines)
+
+    wait_for(done, 120)
 
 
 def test_what_a_sensor_sees_starts_a_night(machine, retraining):

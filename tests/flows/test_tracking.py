@@ -57,7 +57,7 @@ def test_the_address_is_a_database_under_the_root_unless_said(monkeypatch, tmp_p
         tracking.tracking_uri()
 
 
-@pytest.mark.usefixtures("mlflow_root")
+@pytest.mark.usefixtures("mlflow_root", "drawn")
 def test_a_row_is_one_flat_run_with_all_that_is_known_of_it(table, task_dir):
     row = table.row("U'V + I")
     with tracking.row_run(table, row, 0, "c", task_dir) as run:

@@ -122,7 +122,8 @@ def test_it_runs_what_is_deployed_and_its_end_is_the_end_of_all(project):
         assert "work/first" in prefect(project, "deployment", "ls")
         (project / "go").touch()
         prefect(project, "deployment", "run", "work/first", "--watch")
-        assert states(project) == ["COMPLETED"] * 2
+        # Prefect keeps the state of a task a while after the task has it.
+        wait_for(lambda: states(project) == ["COMPLETED"] * 2, 60)
 
         (project / "go").unlink()
         (project / "pid").unlink()
@@ -130,7 +131,6 @@ def test_it_runs_what_is_deployed_and_its_end_is_the_end_of_all(project):
         assert run(project, "flows.cli", "deploy")[0] == 0
         prefect(project, "deployment", "run", "work/second")
         worker = psutil.Process(int(wait_for(lambda: pid_of(project), 120)))
-        # Prefect keeps the state of a task a while after the task has it.
         wait_for(lambda: states(project) == ["COMPLETED", "RUNNING"] * 2, 60)
 
         process.send_signal(signal.SIGTERM)

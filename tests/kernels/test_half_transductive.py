@@ -1,5 +1,6 @@
 """The sweep of a group of two objectives against finite differences and against a naive twin."""
 
+import numba
 import numpy as np
 import pytest
 
@@ -11,6 +12,12 @@ from ssi_core.kernels.sweep import HINGE, SKIPPED, TRIPLES, VIOLATED, Group
 from tests.kernels.test_sweep import WORDS, N, embedding, rows, swept
 
 GAMMA = 0.3
+
+
+def rare_if_compiled(diagonal):
+    """A sweep that no model of another test needs is slow; as Python it is always tested."""
+    rare = diagonal == "weights" and not numba.config.DISABLE_JIT
+    return pytest.param(diagonal, marks=[pytest.mark.slow] * rare)
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +76,7 @@ def step(W, v, D, x, xd, q, p, n, rate, diagonal_rate, gamma, hinge, diagonal):
 
 
 @pytest.mark.parametrize("gamma", [0.0, GAMMA])
-@pytest.mark.parametrize("diagonal", DIAGONALS)
+@pytest.mark.parametrize("diagonal", [rare_if_compiled(one) for one in DIAGONALS])
 def test_step_is_the_gradient_by_finite_differences(diagonal, gamma):
     """With both hinges positive, a step of rate 1 is minus the gradient of their weighted sum."""
     rng = np.random.default_rng(0)

@@ -174,6 +174,42 @@ def bars(
     return figure
 
 
+def effects(trials: Sequence[Mapping[str, Any]], measure: str) -> Figure:
+    """Draw what each setting of the first round gave: a panel per setting, a dot per trial.
+
+    Parameters
+    ----------
+    trials : sequence of mapping
+        ``round``, ``settings`` and ``mean``.
+    measure : str
+        Of the means.
+    """
+    first = [trial for trial in trials if trial["round"] == 0]
+    values: dict[str, dict[str, list[float]]] = {}
+    for trial in first:
+        for name, value in trial["settings"].items():
+            values.setdefault(name, {}).setdefault(_spelled(value), []).append(trial["mean"])
+    several = {name: means for name, means in values.items() if len(means) > 1}
+    several = several or {"all": {"": [trial["mean"] for trial in first]}}
+    figure, panels = _figure(len(several), width=1.9 * len(several) + 1, height=3.4)
+    for n, (axes, (name, means)) in enumerate(zip(panels, several.items(), strict=True)):
+        ordered = sorted(means.items())
+        for place, (_, dots) in enumerate(ordered):
+            axes.scatter(
+                [place] * len(dots), dots, s=16, color=COLOURS[0], alpha=0.45, linewidths=0
+            )
+            axes.plot([place - 0.3, place + 0.3], [np.mean(dots)] * 2, color=COLOURS[1])
+        axes.set_xticks(range(len(ordered)), [value for value, _ in ordered], rotation=35)
+        axes.set_xlim(-0.6, len(ordered) - 0.4)
+        axes.set_title(name, fontsize=10, color=_INK, loc="left")
+        axes.sharey(panels[0]) if n else axes.set_ylabel(NAMES.get(measure, measure), color=_INK)
+    return figure
+
+
+def _spelled(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def scatter(x: Float64, y: Float64, x_name: str, y_name: str) -> Figure:
     """Draw the average precision of each query under two rows (Figure 1 of Bai et al. 2010)."""
     figure, (axes,) = _figure(width=4.8, height=4.8)

@@ -27,6 +27,7 @@ from flows.tracking.dataset import dataset_of
 from flows.tracking.models import log_model
 from flows.tracking.origin import code, origin
 from flows.tracking.page import describe
+from flows.tracking.trials import log_trials
 from ssi_core import store
 from ssi_core.evaluation.report import save_report
 from ssi_core.experiment import Row, Table
@@ -84,6 +85,8 @@ class RowRun:
         }
         self._add(numbers)
         client().log_dict(self.run_id, dict(facts), "facts.json")
+        if "auto" in facts:
+            log_trials(self._experiment, self.run_id, facts["auto"])
 
     def finish_model(self, fitted: FittedModel, model_dir: Path) -> None:
         """Log a model and what its training found.

@@ -17,6 +17,7 @@ from mlflow.types.schema import Array
 from flows import comparisons, slices, tracking
 from flows.tracking import origin
 from flows.tracking.card import card_of
+from flows.tracking.database import row_runs
 from flows.tracking.page import address_of, first_address
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.experiment import Table, parse_table
@@ -108,6 +109,29 @@ def test_settings_that_a_training_chose_are_parameters_beside_the_declared(table
     }  # fmt: skip
     assert data.params["rates"] == "[0.1, 0.03]"
     assert not {"train/rate", "train/margin", "train/expansion", "train/beta"} & set(data.metrics)
+
+
+@pytest.mark.usefixtures("mlflow_root", "drawn")
+def test_trials_of_a_choice_are_runs_below_the_row_with_a_picture(table, task_dir):
+    trials = [
+        {
+            "round": round_,
+            "settings": {"margin": margin, "rates": [0.1]},
+            "triples": 500,
+            "mean": 0.3,
+        }
+        for round_, margin in ((0, 0.1), (0, 0.3), (1, 0.3))
+    ]
+    with tracking.row_run(table, table.rows[0], 0, "one", task_dir) as run:
+        run.facts({"triples": 1500, "auto": {"measure": "map", "trials": trials}})
+    where = f'tags.`mlflow.parentRunId` = "{run.run_id}"'
+    below = tracking.client().search_runs([run_of(run.run_id).info.experiment_id], where)
+    assert len(below) == 3
+    assert {one.data.params["margin"] for one in below} == {"0.1", "0.3"}
+    assert all(one.data.metrics["valid/map"] == 0.3 for one in below)
+    assert all(one.info.status == "FINISHED" for one in below)
+    assert "trials.png" in artifacts(run.run_id)
+    assert [one.info.run_id for one in row_runs(table.name, "one", "FINISHED")] == [run.run_id]
 
 
 @pytest.mark.usefixtures("mlflow_root")

@@ -27,6 +27,7 @@ from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bounds import Count, Dimensions, Part, Rate, Triples, Values, Weight
 from ssi_core.models.lsi import LsiMixture
 from ssi_core.models.mixture import Mixture
+from ssi_core.models.multi_task import MultiTask
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.trained import same_space
 from ssi_core.resources import Cost
@@ -100,14 +101,24 @@ class Auto(Model):
         )
 
     def settings(self, task: Task, seed: int) -> list[Settings]:
-        """Return the settings that are begun with: the first values of all, and a draw."""
+        """Return the settings that are begun with: the first values of all, and a draw.
+
+        Of a task that has other kinds of queries beside its own (`tasks.beside`), every second one
+        learns these, too.
+        """
         every = list(self._every())
         rng = np.random.default_rng(seed)
         others = rng.permutation(np.arange(1, len(every)))[: self.configurations - 1]
         always: Settings = {}
         if task.train.weighing == "shown":
             always = {"against": "shown", "negatives_power": 0.0}
-        return [{**every[place], **always} for place in (0, *others.tolist())]
+        places = (0, *others.tolist())
+        chosen: list[Settings] = [{**every[place], **always} for place in places]
+        beside: Settings = {"beside": tuple(sorted(task.auxiliary))}
+        if not task.auxiliary:
+            return chosen
+        return [{**one, **(beside if n % 2 and "form" not in one else {})}
+                for n, one in enumerate(chosen)]  # fmt: skip
 
     def _every(self) -> Iterator[Settings]:
         diagonals: list[Settings] = []
@@ -128,7 +139,8 @@ class Auto(Model):
 
     def trained(self, settings: Settings) -> Bilinear:
         """Return the model of some settings."""
-        model = parse(Bilinear, {**_SAME, "dimensions": self.dimensions, **settings})
+        kind = MultiTask if "beside" in settings else Bilinear
+        model = parse(kind, {**_SAME, "dimensions": self.dimensions, **settings})
         assert isinstance(model, Bilinear)
         return model
 
@@ -140,7 +152,7 @@ class Auto(Model):
     def kinds(self) -> tuple[type[Model], ...]:
         """Return its own class, and those of all that are tried."""
         tried = {type(model): None for model in self.untrained()}
-        return (type(self), *tried, Bilinear, Mixture)
+        return (type(self), *tried, Bilinear, MultiTask, Mixture)
 
     def cost(self, task: Task, threads: int = 1) -> Cost:
         """Return the cost of a fit: trainings go on from their checkpoints, one at a time."""

@@ -131,7 +131,8 @@ def test_trials_of_a_choice_are_runs_below_the_row_with_a_picture(table, task_di
     assert all(one.data.metrics["valid/map"] == 0.3 for one in below)
     assert all(one.info.status == "FINISHED" for one in below)
     assert "trials.png" in artifacts(run.run_id)
-    assert [one.info.run_id for one in row_runs(table.name, "one", "FINISHED")] == [run.run_id]
+    experiment = run_of(run.run_id).info.experiment_id
+    assert [one.info.run_id for one in row_runs(experiment, "one", "FINISHED")] == [run.run_id]
 
 
 @pytest.mark.usefixtures("mlflow_root")

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from ssi_core.models import Bilinear, Mixture
+from ssi_core.models import Bilinear, Mixture, MultiTask
 from ssi_core.models.auto import Auto, _Judge
 from ssi_core.models.base import UnfitStart
 from ssi_core.tasks.task import open_task
@@ -101,3 +101,15 @@ def test_a_budget_too_small_for_a_round_ends_with_the_best_so_far(task):
     found = little.fit(task, np.random.default_rng(0)).facts["auto"]
     assert [one["round"] for one in found["trials"]].count(0) == 4
     assert found["triples"] <= 2_000 + 3 * little.first
+
+
+def test_other_kinds_of_queries_are_learnt_beside_by_every_second_training(task):
+    wide = dataclasses.replace(task, auxiliary={"titles": task})
+    settings = SMALL.settings(wide, 0)
+    besides = ["beside" in one for one in settings]
+    assert any(besides)
+    assert not all(besides)
+    trained = SMALL.trained(next(one for one in settings if "beside" in one))
+    assert isinstance(trained, MultiTask)
+    assert trained.beside == ("titles",)
+    assert not any("beside" in one for one in SMALL.settings(task, 0))

@@ -78,8 +78,8 @@ def load_queries(path: Path, documents: Texts) -> Texts:
     if not (path / TEXTS).exists():
         return _as_queries(path, documents)
     texts = files.read_strings([path / TEXTS], "id", "title")
-    own = (path / QUERY_VIEW).exists()
-    views = _own_views(path, documents) if own else _of_queries(documents.views)
+    separate = (path / QUERY_VIEW).exists()
+    views = _own_views(path, documents) if separate else _of_queries(documents.views)
     matrices = {name: load_csr(matrix_path(path / MATRICES, name)) for name in views}
     return Texts(texts["id"], texts["title"], matrices, views)
 

@@ -86,8 +86,8 @@ def held_out_hits(task: Task, power: float) -> float:
     size = len(task.queries)
     held_out = np.bincount(task.valid.rows[:, 0], weights[task.valid.rows[:, 1]], size)
     left = 1 - excluded(task).astype(np.float64) @ weights
-    asked = np.bincount(task.train.rows[:, 0], minlength=size)
-    return float(asked @ (held_out / np.maximum(left, 1e-12)) / max(1, asked.sum()))
+    queries = np.bincount(task.train.rows[:, 0], minlength=size)
+    return float(queries @ (held_out / np.maximum(left, 1e-12)) / max(1, queries.sum()))
 
 
 def _weights(task: Task, power: float) -> Float64:

@@ -1,4 +1,4 @@
-"""What a collection says of its words: in how many texts each is, how long the texts are."""
+"""Statistics of the words of a collection: in how many texts each is, how long texts are."""
 
 from __future__ import annotations
 

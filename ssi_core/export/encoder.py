@@ -55,7 +55,7 @@ class Encoder:
         words = {self.names[place]: x for place, x in places.items()}
         own = {(f"m_{w}" if x < 0 else w): abs(x) for w, x in words.items() if x}
         signed = {f"{'n' if x < 0 else 'p'}_{k}": abs(x) for k, x in enumerate(latent) if x}
-        scale = 64 / max(64, *own.values(), *signed.values())
+        scale = 64 / max([64, *own.values(), *signed.values()])
         beyond = {len(self.names) + k: x for k, x in enumerate(latent)}
         values = {
             "$k": k,

@@ -1,6 +1,6 @@
 """Weights as Lucene keeps them: nine significant bits, which a few digits can name.
 
-A feature field cuts the last 15 bits of a float32 off. A weight is rounded to the nearest of what
+A feature field cuts the sign and the last 15 bits of a float32 off. A weight is rounded to the nearest of what
 is left before it is written, so that the cut takes nothing more.
 """
 
@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 from ssi_core.types import Float32
 
 _CUT = 15
-_LARGEST = 0x7F7F
+_LARGEST = 0xFEFF
 """Code of the largest number: beyond come infinity and what is none."""
-_SMALLEST = 0x0080
+_SMALLEST = 0x0100
 """Code of the smallest normal number, below which a feature field takes none."""
 
 
 def codes(weights: Float32) -> NDArray[np.uint16]:
-    """Return the upper 16 bits of weights above zero, rounded to the nearest."""
+    """Return the upper bits of weights above zero, rounded to the nearest."""
     bits = np.ascontiguousarray(weights, np.float32).view(np.uint32)
     rounded = (bits.astype(np.uint64) + (1 << (_CUT - 1))) >> _CUT
-    codes: NDArray[np.uint16] = np.clip(rounded, _SMALLEST, _LARGEST).astype(np.uint16)
-    return codes
+    kept: NDArray[np.uint16] = np.clip(rounded, _SMALLEST, _LARGEST).astype(np.uint16)
+    return kept
 
 
 def values(of: NDArray[np.uint16]) -> Float32:

@@ -53,15 +53,15 @@ class Encoder:
         """
         places, latent = self.vectors(text)
         words = {self.names[place]: x for place, x in places.items()}
-        own = {(f"m_{w}" if x < 0 else w): abs(x) for w, x in words.items() if x}
+        plain = {(f"m_{w}" if x < 0 else w): abs(x) for w, x in words.items() if x}
         signed = {f"{'n' if x < 0 else 'p'}_{k}": abs(x) for k, x in enumerate(latent) if x}
-        scale = 64 / max([64, *own.values(), *signed.values()])
+        scale = 64 / max([64, *plain.values(), *signed.values()])
         beyond = {len(self.names) + k: x for k, x in enumerate(latent)}
         values = {
             "$k": k,
-            "$words": {term: scale * x for term, x in own.items()},
+            "$words": {term: scale * x for term, x in plain.items()},
             "$latent": {term: scale * x for term, x in signed.items()},
-            "$terms": {term: scale * x for term, x in {**own, **signed}.items()},
+            "$terms": {term: scale * x for term, x in {**plain, **signed}.items()},
             "$signed": words,
             "$vector": latent,
             "$sparse": _sparse({**places, **beyond}),

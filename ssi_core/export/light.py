@@ -48,8 +48,8 @@ def lightened(
         block = documents.vectors(rows)
         assert block.dense is not None
         added = heaviest(block.dense, embedding, most)
-        own = [] if block.sparse is None else [block.sparse]
-        return Vectors(joined([*own, added]), None)
+        sparse_part = [] if block.sparse is None else [block.sparse]
+        return Vectors(joined([*sparse_part, added]), None)
 
     others: list[Part] = [one for one in parts if one is not part]
     names = [*layout.words, *(f"{_BEFORE}{word}" for word in words)]

@@ -1,7 +1,7 @@
 """Weights as Lucene keeps them: nine significant bits, which a few digits can name.
 
-A feature field cuts the sign and the last 15 bits of a float32 off. A weight is rounded to the nearest of what
-is left before it is written, so that the cut takes nothing more.
+A feature field cuts the sign and the last 15 bits of a float32 off. A weight is rounded to the
+nearest of what is left before it is written, so that the cut takes nothing more.
 """
 
 from __future__ import annotations

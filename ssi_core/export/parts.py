@@ -1,4 +1,4 @@
-"""How a model turns a query into vectors, in parts that the encoder of an export can compute.
+"""Queries of each kind of model, taken apart into what the encoder of an export can compute.
 
 `PARTS` has a function for each kind of model whose queries are read by their words alone; a test
 compares what they say with ``embed_queries`` for every model that there is.

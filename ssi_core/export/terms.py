@@ -202,12 +202,12 @@ def _rows(vectors: Vectors) -> int:
 def _negative(fitted: FittedModel) -> Int32:
     """Return the columns that a query of one word weighs below zero."""
     width = max(len(view.words) for view in fitted.query_views.values())
-    found = []
+    columns = []
     for begin in range(0, width, _BLOCK):
         rows = fitted.embed_queries(_single_words(fitted, begin, min(begin + _BLOCK, width))).sparse
         assert rows is not None
-        found.append(rows.indices[rows.data < 0])
-    return np.unique(np.concatenate(found)).astype(np.int32)
+        columns.append(rows.indices[rows.data < 0])
+    return np.unique(np.concatenate(columns)).astype(np.int32)
 
 
 def _single_words(fitted: FittedModel, begin: int, end: int) -> Texts:

@@ -1,4 +1,4 @@
-"""What the writers of all targets share: terms of blocks, lines of JSON, files of limited size."""
+"""Parts that all writers share: terms of blocks, lines of JSON, files of limited size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_BYTES = 20 << 20
 
 @dataclass
 class Material:
-    """What a target writes: documents, the names of terms, and bounds.
+    """Documents to write, with the names of their terms and their bounds.
 
     Attributes
     ----------

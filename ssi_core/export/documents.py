@@ -10,6 +10,7 @@ from typing import NamedTuple
 import polars as pl
 
 from ssi_core.collection import open_collection
+from ssi_core.evaluation.scorer import refuse_nan
 from ssi_core.models.base import FittedModel
 from ssi_core.serving.index import Index
 from ssi_core.tasks.unseen import Raw, require_known, texts_in_views
@@ -87,6 +88,7 @@ def of_collection(fitted: FittedModel, path: Path) -> Documents:
     require_known(Raw(frame, frame), reads_documents, path)
 
     def vectors(rows: slice) -> Vectors:
-        return fitted.embed_documents(texts_in_views(frame[rows], fitted.document_views))
+        texts = texts_in_views(frame[rows], fitted.document_views)
+        return refuse_nan(fitted.embed_documents(texts), str(path))
 
     return Documents(frame["id"], frame["title"], collection.key, vectors)

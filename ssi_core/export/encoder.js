@@ -88,6 +88,10 @@ function tokenize(text) {
 function weigh(counts, view) {
   const ascending = (a, b) => a[0] - b[0];
   let row = [...counts].sort(ascending);
+  if (view.kind === "bm25") {
+    const most = (view.k1 + 1) * row.reduce((sum, [column, n]) => sum + n * view.idf[column], 0);
+    return row.map(([column, n]) => [column, n / most]);
+  }
   if (view.kind !== "counts") {
     const tf = { raw: (n) => n, sublinear: (n) => 1 + Math.log(n), binary: () => 1 }[view.kind];
     row = row.filter(([c]) => view.idf[c] > 0).map(([c, n]) => [c, tf(n) * view.idf[c]]);
@@ -140,7 +144,7 @@ function numbers(value) {
 }
 
 if (typeof module !== "undefined") {
-  module.exports = { Encoder, tokenize };
+  module.exports = { Encoder, tokenize, weigh };
   if (require.main === module) {
     const [file, text, k] = process.argv.slice(2);
     const model = JSON.parse(require("fs").readFileSync(file, "utf8"));

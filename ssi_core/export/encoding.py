@@ -68,13 +68,8 @@ def _plain(view: View) -> TextView:
 
 
 def _view(view: TextView) -> dict[str, Any]:
-    weighting = view.weighting
-    return {
-        "kind": weighting.kind,
-        "cut": weighting.cut,
-        "words": len(view.words),
-        "idf": _floats(view.idf),
-    }
+    kind, cut = view.weighting.kind, view.weighting.cut
+    return {"kind": kind, "cut": cut, "words": len(view.words), "idf": _floats(view.idf)}
 
 
 def _part(part: Part) -> dict[str, Any]:

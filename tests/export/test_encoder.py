@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -155,6 +156,29 @@ def test_javascript_splits_words_alike_in_every_script(tmp_path):
     assert words == tokenize(text)
 
 
+BM25 = {"kind": "bm25", "cut": None, "words": 3, "k1": 1.2, "idf": [0.5, 2.0, 1.0]}
+"""A view whose rows of queries are counts over the most that BM25 gives for them."""
+
+
+def test_a_query_of_bm25_is_its_counts_over_their_most():
+    assert shipped.weigh({2: 1, 1: 3}, BM25) == {
+        1: pytest.approx(3 / (2.2 * (3 * 2.0 + 1.0))),
+        2: pytest.approx(1 / (2.2 * (3 * 2.0 + 1.0))),
+    }
+    assert shipped.weigh({}, BM25) == {}
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed: encoder.js is not run")
+def test_javascript_weighs_bm25_alike():
+    run = (
+        "const {weigh} = require(process.argv[1]);"
+        "const counts = new Map([[2, 1], [1, 3]]);"
+        "console.log(JSON.stringify(weigh(counts, JSON.parse(process.argv[2]))));"
+    )
+    rows = json.loads(in_node(run, Path(shipped.__file__).with_suffix(".js"), json.dumps(BM25)))
+    assert dict(rows) == pytest.approx(shipped.weigh({2: 1, 1: 3}, BM25))
+
+
 def in_node(program, *arguments):
     command = [NODE, "-e", program, *map(str, arguments)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -175,10 +199,8 @@ def test_a_query_that_is_more_than_its_words_has_no_encoder():
 
 
 def test_a_language_without_blanks_has_no_encoder(task):
-    from ssi_core.views.text_view import TextView
-
     fitted = random_models(task)["TF-IDF"]
     view = fitted.query_views["sublinear:10"]
-    views = {view.name: TextView("zh", view.vocabulary, view.idf, view.weighting)}
+    views = {view.name: replace(view, language="zh")}
     with pytest.raises(BadInput, match="'zh'"):
         parts_of(type(fitted)(fitted.model, fitted.arrays, views, views))

@@ -19,17 +19,21 @@ import numpy as np
 import polars as pl
 
 from ssi_core.corpus.wikispeedia import ingest_wikispeedia
+from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.export.documents import Documents, of_index
 from ssi_core.export.encoder import Encoder
 from ssi_core.export.exporting import Settings, export_model
+from ssi_core.export.light import heaviest
 from ssi_core.export.search_bm25s import Search as Columns
 from ssi_core.export.search_faiss import Search as Nearest
+from ssi_core.export.terms import joined
 from ssi_core.models import MODELS
-from ssi_core.models.base import parse
+from ssi_core.models.base import FittedModel, parse
+from ssi_core.models.tfidf import TfIdf
 from ssi_core.serving.index import build_index
 from ssi_core.serving.searcher import Searcher, open_searcher, texts_of
 from ssi_core.tasks.task import build_task, open_task
-from ssi_core.types import Vectors
+from ssi_core.types import Texts, Vectors
 from tests.corpus.dumps import real_data
 
 K = 10
@@ -181,6 +185,40 @@ def measure(root: Path, name: str, queries: dict[str, list[str]], java: list[str
         report(f"{name} lucene {kind}", found, best[kind], time.time() - start)
 
 
+class Light:
+    """The light mode of ``U'V + I``: documents with their heaviest words of ``U'Vd``."""
+
+    def __init__(self, fitted: FittedModel, most: int) -> None:
+        self.fitted, self.model, self.most = fitted, fitted.model, most
+        self.query_views, self.document_views = fitted.query_views, fitted.document_views
+
+    def embed_queries(self, queries: Texts) -> Vectors:
+        """Return the words of the diagonal and those of ``U'V``, side by side."""
+        views = (LEARNT["diagonal_view"], LEARNT["view"])
+        return Vectors(joined([queries.matrix(view) for view in views]), None)
+
+    def embed_documents(self, documents: Texts) -> Vectors:
+        """Return the words of documents, and those that they would be found by."""
+        vectors = self.fitted.embed_documents(documents)
+        added = heaviest(vectors.dense, np.asarray(self.fitted.arrays["U"]), self.most)
+        return Vectors(joined([vectors.sparse, added]), None)
+
+
+def measure_light(root: Path) -> None:
+    """Print the share of the gain over TF-IDF that expansion words keep."""
+    task, full = open_task(root / "task"), trained(root, "uv_i").fitted
+    plain = TfIdf(LEARNT["diagonal_view"]).fit(task, np.random.default_rng(0))
+
+    def precision(model: Any) -> float:
+        return evaluate(model, task).means["map"]
+
+    least, most = precision(plain), precision(full)
+    print(f"MAP of TF-IDF {least:.4f}, of the model {most:.4f}", flush=True)
+    for words in (50, 100, 200, 1000):
+        share = (precision(Light(full, words)) - least) / (most - least)
+        print(f"{words} expansion words keep {share:.0%} of the gain", flush=True)
+
+
 def main() -> None:
     """Measure each row, then an export of many documents."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
@@ -195,6 +233,7 @@ def main() -> None:
     queries = queries_of(chosen.root, chosen.queries)
     for name in ROWS:
         measure(chosen.root, name, queries, java)
+    measure_light(chosen.root)
     many = trained(chosen.root, "uv_i")
     exported(many, repeated(many, chosen.documents), chosen.root / "many", "opensearch")
 

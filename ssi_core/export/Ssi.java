@@ -7,12 +7,14 @@
 // number of the query, id, title, score.
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -34,14 +36,21 @@ import org.apache.lucene.store.FSDirectory;
 
 public class Ssi {
   static final String FIELD = "ssi";
-  // No term has a quotation mark or a backslash.
+  // No term has a quotation mark, and none a backslash but that of an escaped letter.
   private static final Pattern TERM = Pattern.compile("\"([^\"]*)\"\\s*:\\s*([-+.\\deE]+)");
+
+  private static final Pattern ESCAPED = Pattern.compile("\\\\u(\\p{XDigit}{4})");
+
+  private static String letter(MatchResult escaped) {
+    return Character.toString(Integer.parseInt(escaped.group(1), 16));
+  }
 
   // The terms of a line of JSON.
   static Map<String, Float> terms(String json) {
     Map<String, Float> terms = new TreeMap<>();
     for (Matcher term = TERM.matcher(json); term.find(); ) {
-      terms.put(term.group(1), Float.parseFloat(term.group(2)));
+      String name = ESCAPED.matcher(term.group(1)).replaceAll(Ssi::letter);
+      terms.put(name, Float.parseFloat(term.group(2)));
     }
     return terms;
   }
@@ -93,11 +102,12 @@ public class Ssi {
     try (DirectoryReader reader = DirectoryReader.open(FSDirectory.open(Path.of(arguments[1])))) {
       IndexSearcher searcher = new IndexSearcher(reader);
       InputStreamReader input = new InputStreamReader(System.in, StandardCharsets.UTF_8);
+      PrintStream output = new PrintStream(System.out, true, StandardCharsets.UTF_8);
       int number = 0;
       for (String line : (Iterable<String>) new BufferedReader(input).lines()::iterator) {
         for (ScoreDoc hit : searcher.search(query(terms(line)), k).scoreDocs) {
           Document document = searcher.storedFields().document(hit.doc);
-          System.out.println(
+          output.println(
               number + "\t" + document.get("id") + "\t" + document.get("title") + "\t" + hit.score);
         }
         number++;

@@ -145,6 +145,22 @@ def test_the_java_class_of_an_export_ranks_as_the_model(
     share, _ = overlap(found, best_of_model(models[name], task, queries)[0])
 
     assert share >= 0.99
+    # Letters of a query may be escaped, as JSON allows.
+    (out / "letters").mkdir()
+    row = 'd0\tCafé\t{"café":0.5,"𝓜":0.25}\n'
+    (out / "letters" / "1.tsv").write_text(row, encoding="utf-8")
+    subprocess.run([*command, "index", "letters", "index of letters"], cwd=out, check=True)
+    run = subprocess.run(
+        [*command, "search", "index of letters"],
+        cwd=out,
+        check=True,
+        input=json.dumps({"café": 2, "𝓜": 4}),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "LC_ALL": "C"},
+    )
+    assert run.stdout.split("\t") == ["0", "d0", "Café", "2.0\n"]
 
 
 @pytest.mark.parametrize("name", [*MODELS, "U'V", "TF-IDF"])

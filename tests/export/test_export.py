@@ -12,7 +12,8 @@ from ssi_core.export.encoder import Encoder
 from ssi_core.export.exporting import Settings, export_model
 from ssi_core.export.nine_bits import codes
 from ssi_core.export.targets import TARGETS
-from ssi_core.export.terms import Bounds, document_terms, layout_of
+from ssi_core.export.terms import Bounds, Layout, document_terms, layout_of
+from ssi_core.export.writing import Material
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.searcher import texts_of
 from ssi_core.types import BadInput, Refused, Vectors
@@ -182,6 +183,20 @@ def test_an_id_that_the_engine_refuses_is_named(models, task, tmp_path):
     long = Documents(texts.ids + "x" * 600, texts.titles, "long", fitted.embed_documents)
     with pytest.raises(BadInput, match="602 bytes"):
         exported(models, task, tmp_path / "out", name="U'V", documents=long)
+
+
+def test_an_id_with_a_line_break_is_named(models, task, tmp_path):
+    texts = task.documents.take(slice(0, 2))
+    broken = Documents(texts.ids + "\n", texts.titles, "broken", models["U'V"].embed_documents)
+    with pytest.raises(BadInput, match=r"'d0\\n'"):
+        exported(models, task, tmp_path / "out", name="U'V", documents=broken)
+
+
+def test_a_term_with_a_dot_is_refused_where_it_is_a_path(tmp_path):
+    layout = Layout(("3.14",), np.empty(0, np.int32), 0)
+    material = Material(None, layout, None)
+    with pytest.raises(BadInput, match=r"'3\.14' have a dot"):
+        TARGETS["elasticsearch"].write(tmp_path, material)
 
 
 def test_a_document_that_weighs_a_word_below_zero_is_refused(models, task):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ssi_core.face.compare import Comparison, compare
     from ssi_core.face.documents import Documents, read
-    from ssi_core.face.index import Index
+    from ssi_core.face.index import Export, Index
     from ssi_core.face.models import BM25, SSI, Ranker, TfIdf, load
     from ssi_core.face.task import Task
     from ssi_core.types import BadInput, Refused
@@ -20,6 +20,7 @@ _HOMES = {
     "BadInput": "ssi_core.types",
     "Comparison": "ssi_core.face.compare",
     "Documents": "ssi_core.face.documents",
+    "Export": "ssi_core.face.index",
     "Index": "ssi_core.face.index",
     "Ranker": "ssi_core.face.models",
     "Refused": "ssi_core.types",
@@ -37,6 +38,7 @@ __all__ = [
     "BadInput",
     "Comparison",
     "Documents",
+    "Export",
     "Index",
     "Ranker",
     "Refused",

@@ -13,6 +13,7 @@ LINES = [
     {"flows"},
     {"__main__"},
     {"face", "command"},
+    {"export"},
     {"experiment", "serving", "monitoring"},
     {"models"},
     {"training"},

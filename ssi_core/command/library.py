@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import click
 
-from ssi_core.command import data, evaluate, features, ingest, search
+from ssi_core.command import data, evaluate, export, features, ingest, search
 from ssi_core.command.verb import WORKFLOW, Verbs, run
 
 VERBS = (
     data.sample, ingest.ingest, features.features, search.index, search.search, search.neighbours,
-    search.explain, evaluate.evaluate,
+    search.explain, export.export, evaluate.evaluate,
 )  # fmt: skip
 """Verbs that need no workflow."""
 FURTHER = (

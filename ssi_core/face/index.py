@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,16 +11,20 @@ import polars as pl
 
 from ssi_core import store
 from ssi_core.collection import open_collection
+from ssi_core.export import exporting
+from ssi_core.export.documents import of_index
+from ssi_core.export.targets import TARGETS
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.show import html_table, text_table
 from ssi_core.face.task import Task
 from ssi_core.models.base import FittedModel
+from ssi_core.models.content import content_of
 from ssi_core.serving import explain, searcher
 from ssi_core.serving.index import KIND, build_index, open_index
 from ssi_core.serving.ranked import Hit
 from ssi_core.tasks.unseen import Raw, require_known, texts_in_views
-from ssi_core.types import Texts
+from ssi_core.types import BadInput, Texts
 
 
 @dataclass(frozen=True)
@@ -214,19 +217,90 @@ class Index:
         """
         return Explanation(**vars(explain.explain(self._searcher, text, document, k)))
 
+    def export(
+        self,
+        to: str,
+        out: str | Path,
+        *,
+        bounds: str | Path | None = None,
+        margin: float = exporting.MARGIN,
+        expand: int | None = None,
+    ) -> Export:
+        """Write the documents for another engine, with the ranking of the model.
+
+        Parameters
+        ----------
+        to : str
+            Engine or format, as in ``ssi export``: "opensearch", "lucene", "qdrant", ...
+        out : str or Path
+            Directory to write.
+        bounds : str or Path, optional
+            A former export of the same model: these documents are added to its index.
+        margin : float, optional
+            Width of the bounds beyond the documents, as a share of what these span.
+        expand : int, optional
+            Give each document so many words in place of the latent vector, which keeps a part of
+            its gain.
+
+        Returns
+        -------
+        Export
+            The directory, and the queries of the engine.
+
+        Raises
+        ------
+        BadInput
+            The score of this model is no sum over terms, or ``bounds`` are those of another.
+        """
+        if to not in TARGETS:
+            raise BadInput(f"to={to!r}: expected one of {', '.join(TARGETS)}")
+        fitted = self._searcher.fitted
+        artefact = exporting.export_model(
+            fitted,
+            of_index(fitted, self._searcher.index),
+            Path(out),
+            exporting.Settings(to, margin, expand),
+            model=content_of(fitted),
+            former=None if bounds is None else Path(bounds),
+        )
+        return Export(fitted, artefact)
+
+
+class Export:
+    """A model and its documents as an engine takes them; ``export`` of an `Index` writes one.
+
+    Attributes
+    ----------
+    path : Path
+        Directory that was written.
+    counts : mapping
+        Documents, terms, bytes, values outside of former bounds.
+    """
+
+    def __init__(self, fitted: FittedModel, artefact: store.Artefact) -> None:
+        self.path, self.counts = artefact.path, artefact.counts
+        self._encoder = exporting.encoder_of(fitted, artefact.configuration["to"])
+
+    def query(self, text: str, k: int = 10, body: str = "query") -> Any:
+        """Return what the engine is to be asked for the k best documents for a text.
+
+        Parameters
+        ----------
+        text : str
+            What is searched.
+        k : int, optional
+            Number of documents.
+        body : str, optional
+            "query"; or "rescore", where only the first thousand documents are scored in full.
+        """
+        return self._encoder.query(text, k, body)
+
+    def __repr__(self) -> str:
+        return f"Export of {self.counts['documents']:,} documents, {self.path}"
+
 
 def _read_by(fitted: FittedModel, docs: Documents) -> Texts:
     """Read documents with the words that a model knows."""
     raw = docs.frame.select("id", "title", "language", "text")
     require_known(Raw(raw, raw), replace(fitted, query_views=fitted.document_views), docs.path)
     return texts_in_views(raw, fitted.document_views)
-
-
-def content_of(fitted: FittedModel) -> str:
-    """Return a digest of what a trained model computes: its parameters, arrays and words."""
-    with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
-        fitted.save(Path(folder))
-        files = sorted(file for file in Path(folder).rglob("*") if file.name != "model.json")
-        names = [str(file.relative_to(folder)) for file in files if file.is_file()]
-        digests = {name: store.digest_file(Path(folder) / name) for name in names}
-    return store.key_of("model", {"name": fitted.model.name, **vars(fitted.model)}, digests)

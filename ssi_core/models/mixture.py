@@ -75,7 +75,7 @@ class Mixture(Parts):
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Train the parts one after the other; score each once and take the best sum."""
-        starts = [None, None] if course.start is None else _parts(course.start)
+        starts = [None, None] if course.start is None else fitted_parts(course.start)
         fits = list(self.learn_parts(task, rng, course, starts))
         validator = Validator(task, self.tune_on, self.tuning_queries, threads=course.threads)
         first, second = (validator.scores(fit) for fit in fits)
@@ -102,7 +102,7 @@ class Mixture(Parts):
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Vectors of both side by side, those of the second times the root of beta."""
-        both = [part.model.vectors(part, texts, side) for part in _parts(fitted)]
+        both = [part.model.vectors(part, texts, side) for part in fitted_parts(fitted)]
         scale = _scales(fitted)
         rows = [_times(v.sparse, s) for v, s in zip(both, scale, strict=True)]
         dense = [v.dense * s for v, s in zip(both, scale, strict=True) if v.dense is not None]
@@ -114,7 +114,7 @@ class Mixture(Parts):
 
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords | None:
         """Words of both; one of the second model bears a prime."""
-        parts = [part.dense_words(texts, side) for part in _parts(fitted)]
+        parts = [part.dense_words(texts, side) for part in fitted_parts(fitted)]
         present = [(words, i) for i, words in enumerate(parts) if words is not None]
         if not present:
             return None
@@ -126,7 +126,7 @@ class Mixture(Parts):
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> Words | None:
         """Columns of both, named as in `dense_words`."""
-        views = [(part.sparse_view(side), i) for i, part in enumerate(_parts(fitted))]
+        views = [(part.sparse_view(side), i) for i, part in enumerate(fitted_parts(fitted))]
         present = [(view, i) for view, i in views if view is not None]
         return _columns(present) if present else None
 
@@ -167,7 +167,7 @@ def _joined_through(both: Sequence[Vectors]) -> _Joined:
     return _Joined(widths, tuple(v.through for v in present))
 
 
-def _parts(mixture: FittedModel) -> list[FittedModel]:
+def fitted_parts(mixture: FittedModel) -> list[FittedModel]:
     """Return the two models that a fitted mixture is made of."""
     model = mixture.model
     if not isinstance(model, Mixture):

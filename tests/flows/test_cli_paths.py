@@ -108,6 +108,8 @@ CALLS = {
     "neighbours": f"neighbours|{IN}/model|moon",
     "dice": f"neighbours|{IN}/task|moon|--dice",
     "explain": f"explain|{IN}/model|moon|Page 1",
+    "export": f"export|{IN}/model|--to|opensearch|--out|a/exported",
+    "export documents": f"export|{IN}/model|--documents|{IN}/corpus|--to|lucene|--out|a/added",
     "root": f"doctor|--root|{IN}/rööt",
 }
 

@@ -43,6 +43,7 @@ STORIES = {
     "researcher": [("docs/researcher.md", None)],
     "backup": [("docs/backup.md", "Commands")],
     "clicks": [("docs/clicks.md", "Only what changed")],
+    "export": [("docs/export.md", None)],
     "hashing": [("docs/hashing.md", "Words that go together")],
     "mates": [("docs/mates.md", "Mates: documents of two languages on one subject")],
     "pages": [("docs/mlflow.md", "What MLflow holds")],

@@ -1,0 +1,153 @@
+// Turn a text into the query of a search engine, by what `ssi export` has written of a model.
+//
+//     node encoder.js encoder.json "old automobile" 10
+//
+// It needs no package, and of node only the reading of files: in a browser, pass the parsed
+// encoder.json to `new Encoder(model)`. encoder.py is the same in Python.
+"use strict";
+
+class Encoder {
+  constructor(model) {
+    this.model = model;
+    this.columns = new Map(model.words.map((word, column) => [word, column]));
+    this.names = [];
+    for (const view of Object.values(model.views)) view.idf = numbers(view.idf);
+    for (const part of model.parts) {
+      part.scale = numbers(part.scale);
+      if ("embedding" in part) part.embedding = numbers(part.embedding);
+      else {
+        part.first = this.names.length;
+        for (const name of this.namesOf(part)) this.names.push(name);
+      }
+    }
+  }
+
+  // The body of a search for the k best documents; with "rescore", only the first thousand are
+  // scored in full.
+  query(text, k = 10, body = "query") {
+    const [places, latent] = this.vectors(text);
+    const words = new Map([...places].map(([place, x]) => [this.names[place], x]));
+    const own = [...words].filter(([, x]) => x).map(([w, x]) => [x < 0 ? "m_" + w : w, Math.abs(x)]);
+    const signed = latent.map((x, i) => [(x < 0 ? "n_" : "p_") + i, Math.abs(x)]).filter(([, x]) => x);
+    const highest = [...own, ...signed].reduce((most, [, x]) => Math.max(most, x), 64);
+    const scaled = (terms) => object(terms.map(([term, x]) => [term, (x * 64) / highest]));
+    const beyond = latent.map((x, i) => [this.names.length + i, x]);
+    return filled(this.model.bodies[body], {
+      $k: k,
+      $words: scaled(own),
+      $latent: scaled(signed),
+      $terms: scaled([...own, ...signed]),
+      $signed: object([...words]),
+      $vector: latent,
+      $sparse: sparse([...places, ...beyond]),
+      $sparse_words: sparse([...places]),
+    });
+  }
+
+  // The weights of words, by their places in `names`, and the latent vector.
+  vectors(text) {
+    const counts = new Map();
+    for (const word of tokenize(text)) {
+      const column = this.columns.get(word);
+      if (column !== undefined) counts.set(column, (counts.get(column) || 0) + 1);
+    }
+    const rows = new Map(
+      Object.entries(this.model.views).map(([name, view]) => [name, weigh(counts, view)])
+    );
+    const places = new Map();
+    const latent = [];
+    for (const part of this.model.parts) {
+      const row = "view" in part ? rows.get(part.view) : [[0, 1]];
+      if ("embedding" in part) latent.push(...embedded(row, part));
+      else {
+        for (const [column, weight] of row) {
+          const scale = typeof part.scale === "number" ? part.scale : part.scale[column];
+          const k = part.saturation;
+          const x = k === null ? weight : ((k + 1) * weight) / (k + weight);
+          places.set(part.first + column, scale * x);
+        }
+      }
+    }
+    return [places, latent];
+  }
+
+  namesOf(part) {
+    if (!("view" in part)) return [part.name];
+    const words = this.model.words.slice(0, this.model.views[part.view].words);
+    return words.map((word) => part.before + word + part.after);
+  }
+}
+
+// Runs of letters and digits, in lower case.
+function tokenize(text) {
+  const runs = (one) => one.match(/[\p{L}\p{N}]+/gu) || [];
+  return runs(text.normalize("NFKC")).flatMap((run) => runs(run.toLowerCase()));
+}
+
+// Weigh the words of a text, by their columns, as a view does: a list of [column, weight].
+function weigh(counts, view) {
+  const ascending = (a, b) => a[0] - b[0];
+  let row = [...counts].sort(ascending);
+  if (view.kind === "bm25") {
+    const most = (view.k1 + 1) * row.reduce((sum, [column, n]) => sum + n * view.idf[column], 0);
+    return row.map(([column, n]) => [column, n / most]);
+  }
+  if (view.kind !== "counts") {
+    const tf = { raw: (n) => n, sublinear: (n) => 1 + Math.log(n), binary: () => 1 }[view.kind];
+    row = row.filter(([c]) => view.idf[c] > 0).map(([c, n]) => [c, tf(n) * view.idf[c]]);
+  }
+  if (view.cut && row.length > view.cut) {
+    row = row.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, view.cut).sort(ascending);
+  }
+  if (view.kind !== "counts") {
+    const length = Math.sqrt(row.reduce((sum, [, x]) => sum + x * x, 0));
+    row = row.map(([column, x]) => [column, x / length]);
+  }
+  return row.filter(([column]) => column < view.words);
+}
+
+function embedded(row, part) {
+  const vector = new Array(part.width).fill(0);
+  for (const [column, weight] of row) {
+    const first = column * part.width;
+    for (let k = 0; k < part.width; k++) vector[k] += weight * part.embedding[first + k];
+  }
+  const length = part.unit ? Math.sqrt(vector.reduce((sum, x) => sum + x * x, 0)) || 1 : 1;
+  return vector.map((x) => (part.scale * x) / length);
+}
+
+function sparse(weights) {
+  return { indices: weights.map(([i]) => i), values: weights.map(([, x]) => x) };
+}
+
+function filled(body, values) {
+  if (Array.isArray(body)) return body.map((part) => filled(part, values));
+  if (body !== null && typeof body === "object") {
+    return object(Object.entries(body).map(([name, part]) => [name, filled(part, values)]));
+  }
+  return typeof body === "string" && Object.hasOwn(values, body) ? values[body] : body;
+}
+
+// An object without a prototype, so that a word such as "constructor" is a name like any other.
+function object(entries) {
+  const made = Object.create(null);
+  for (const [name, value] of entries) made[name] = value;
+  return made;
+}
+
+// Decode an array of float32, which is written {"float32": BASE64}.
+function numbers(value) {
+  if (value === null || typeof value !== "object") return value;
+  const bytes = Uint8Array.from(atob(value.float32), (letter) => letter.charCodeAt(0));
+  const view = new DataView(bytes.buffer);
+  return Float32Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
+}
+
+if (typeof module !== "undefined") {
+  module.exports = { Encoder, tokenize, weigh };
+  if (require.main === module) {
+    const [file, text, k] = process.argv.slice(2);
+    const model = JSON.parse(require("fs").readFileSync(file, "utf8"));
+    console.log(JSON.stringify(new Encoder(model).query(text, Number(k || 10))));
+  }
+}

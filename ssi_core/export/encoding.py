@@ -1,0 +1,113 @@
+"""The file that the encoder of queries reads, and the same encoder on the model itself."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ssi_core import store
+from ssi_core.export.encoder import Encoder
+from ssi_core.export.parts import Constant, Latent, Part, Words
+from ssi_core.export.terms import Layout
+from ssi_core.export.writing import program
+from ssi_core.models.base import FittedModel
+from ssi_core.serving.searcher import texts_of
+from ssi_core.types import BadInput, View
+from ssi_core.views.text_view import TextView
+
+FILE = "encoder.json"
+_OF_WORDS, _OF_LATENT = {"$words", "$signed", "$sparse_words"}, {"$vector", "$latent"}
+
+
+def bodies_of(bodies: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
+    """Return the searches of an engine without the places that a model has nothing for."""
+    absent = (set() if len(layout.words) else _OF_WORDS) | (set() if layout.latent else _OF_LATENT)
+    if absent:
+        bodies = {"query": bodies["query"]}
+    return {name: _without(body, absent) for name, body in bodies.items()}
+
+
+def _without(body: Any, absent: set[str]) -> Any:
+    if not isinstance(body, dict):
+        return body
+    kept = {name: part for name, part in body.items() if str(part) not in absent}
+    return {name: _without(part, absent) for name, part in kept.items()}
+
+
+def write_encoder(
+    place: Path, fitted: FittedModel, parts: Sequence[Part], bodies: Mapping[str, Any]
+) -> None:
+    """Write ``encoder.json`` and the two programs that read it, in Python and in JavaScript."""
+    read = sorted({part.view for part in parts if not isinstance(part, Constant)})
+    views = {name: _plain(fitted.query_views[name]) for name in read}
+    vocabularies = {view.vocabulary.digest(): view.vocabulary for view in views.values()}
+    if len(vocabularies) > 1:
+        raise BadInput(f"views {', '.join(read)} have different words")
+    words = [word for vocabulary in vocabularies.values() for word in vocabulary]
+    store.write_json(
+        place / FILE,
+        {
+            "words": words,
+            "views": {name: _view(view) for name, view in views.items()},
+            "parts": [_part(part) for part in parts],
+            "bodies": dict(bodies),
+        },
+    )
+    for name in ("encoder.py", "encoder.js"):
+        program(name, place / name)
+
+
+def _plain(view: View) -> TextView:
+    assert isinstance(view, TextView)
+    return view
+
+
+def _view(view: TextView) -> dict[str, Any]:
+    kind, cut = view.weighting.kind, view.weighting.cut
+    return {"kind": kind, "cut": cut, "words": len(view.words), "idf": _floats(view.idf)}
+
+
+def _part(part: Part) -> dict[str, Any]:
+    if isinstance(part, Latent):
+        facts = {"view": part.view, "unit": part.unit, "scale": part.scale}
+        return {**facts, "width": part.embedding.shape[1], "embedding": _floats(part.embedding)}
+    if isinstance(part, Words):
+        scale = _floats(part.scale) if isinstance(part.scale, np.ndarray) else part.scale
+        return {**asdict(part), "scale": scale}
+    return {"name": part.name, "scale": part.scale, "saturation": None}
+
+
+def _floats(numbers: Any) -> dict[str, str]:
+    data = np.ascontiguousarray(numbers, "<f4").tobytes()
+    return {"float32": base64.b64encode(data).decode("ascii")}
+
+
+class ModelEncoder(Encoder):
+    """The encoder of a model in memory, of any kind and language.
+
+    Parameters
+    ----------
+    fitted : FittedModel
+    layout : Layout
+        Its terms.
+    bodies : mapping
+        Searches of an engine, see `Target`.
+    """
+
+    def __init__(self, fitted: FittedModel, layout: Layout, bodies: Mapping[str, Any]) -> None:
+        self.fitted, self.names = fitted, list(layout.words)
+        self.model = {"bodies": bodies}
+
+    def vectors(self, text: str) -> tuple[dict[int, float], list[float]]:
+        """Return the weights of words, by their places in ``names``, and the latent vector."""
+        vectors = self.fitted.embed_queries(texts_of([text], self.fitted.query_views))
+        rows, dense = vectors.sparse, vectors.dense
+        places: dict[int, float] = {}
+        if rows is not None:
+            places = dict(zip(rows.indices.tolist(), rows.data.tolist(), strict=True))
+        return places, [] if dense is None else dense[0].tolist()

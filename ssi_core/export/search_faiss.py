@@ -1,0 +1,55 @@
+"""Search what `ssi export --to faiss` has written: faiss for the latent part, scipy for words.
+
+    python encoder.py encoder.json "old automobile" | python search.py vectors 10
+
+Each line of the standard input is a query; each line of the output a document: number of the query,
+id, title, score.
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import faiss
+import numpy as np
+from scipy import sparse
+
+CANDIDATES = 1000
+"""Documents of each part that are scored in full."""
+
+
+class Search:
+    """Search of a directory ``vectors``."""
+
+    def __init__(self, vectors: str | Path) -> None:
+        place = Path(vectors)
+        self.latent = np.load(place / "latent.npy", mmap_mode="r")
+        self.index = faiss.IndexFlatIP(self.latent.shape[1])
+        self.index.add(np.ascontiguousarray(self.latent))
+        has_words = (place / "words.npz").exists()
+        self.words = sparse.csc_array(sparse.load_npz(place / "words.npz")) if has_words else None
+        lines = (place / "documents.jsonl").read_text(encoding="utf-8").split("\n")
+        self.documents = [json.loads(line) for line in lines if line]
+
+    def best(self, query: Mapping[str, Any], k: int = 10) -> list[tuple[int, float]]:
+        """Return the rows and scores of the ``k`` best documents for a query of the encoder."""
+        vector = np.array([query["vector"]], np.float32)
+        rows = self.index.search(vector, min(CANDIDATES, len(self.documents)))[1][0]
+        scores = np.zeros(len(self.documents))
+        if self.words is not None:
+            weights = np.array(query["words"]["values"])
+            scores = self.words[:, query["words"]["indices"]] @ weights
+            rows = np.union1d(rows, np.argsort(-scores, kind="stable")[:CANDIDATES])
+        full = scores[rows] + self.latent[rows] @ vector[0]
+        order = np.argsort(-full, kind="stable")[:k]
+        return list(zip(rows[order].tolist(), full[order].tolist(), strict=True))
+
+
+if __name__ == "__main__":
+    search = Search(sys.argv[1])
+    for number, line in enumerate(sys.stdin):
+        for row, score in search.best(json.loads(line), int(sys.argv[2])):
+            document = search.documents[row]
+            print(number, document["id"], document["title"], f"{score:.6f}", sep="\t")

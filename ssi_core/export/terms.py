@@ -1,0 +1,224 @@
+"""The score of a model as a sum of weights that are never negative, as search engines keep them.
+
+Engines of the family of Lucene multiply the weight of a term in the query with its weight in the
+document, add the products up, and take no weight below zero. A score ``<q, d> + <u, v>`` with
+weights of any sign becomes such a sum, up to a number that is the same for all documents:
+
+==========  ============================  ==========================
+term        weight in a document          weight in a query
+==========  ============================  ==========================
+``word``    ``d_i``                       ``q_i``, where above zero
+``m_word``  ``most_i - d_i``              ``-q_i``, where below zero
+``p_k``     ``v_k - low_k``               ``u_k``, where above zero
+``n_k``     ``high_k - v_k``              ``-u_k``, where below zero
+==========  ============================  ==========================
+
+Every document carries all terms ``m_``, ``p_`` and ``n_``, so that the order of the documents is
+that of the model. The bounds ``low``, ``high`` and ``most`` are taken from the documents of a first
+export, with a margin: later documents are exported by themselves with the same bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from ssi_core import files, store
+from ssi_core.models.base import FittedModel
+from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix, Texts, Vectors
+
+BOUNDS = "bounds.json"
+LONGEST = 32_766
+"""Bytes of the longest term that Lucene keeps."""
+HIGHEST = 64.0
+"""Highest weight of a term in a query of Lucene."""
+_LEAST = 2.0**-20
+"""Weight of a term that would weigh nothing, as a share of the span of its bounds."""
+_BLOCK = 1024
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Columns of the terms: own words, ``m_``, ``p_`` and ``n_``.
+
+    Attributes
+    ----------
+    words : sequence of str
+        Columns of the sparse part.
+    negative : int32
+        Columns of the sparse part that a query may weigh below zero, ascending.
+    latent : int
+        Width of the dense part.
+    """
+
+    words: Sequence[str]
+    negative: Int32
+    latent: int
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of all terms; `BadInput` where an engine would refuse one."""
+        words = list(self.words)
+        longest = max(words, key=len, default="")
+        if len(longest.encode()) + 2 > LONGEST:
+            raise BadInput(
+                f"the word {longest[:40]}... has {len(longest.encode()):,} bytes, and an engine "
+                f"takes {LONGEST:,}. Make the task with fewer words: 'ssi features --words'."
+            )
+        below = [f"m_{words[column]}" for column in self.negative]
+        return [*words, *below, *(f"{sign}_{k}" for sign in "pn" for k in range(self.latent))]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds of the documents' weights, between which an export keeps them.
+
+    Attributes
+    ----------
+    low, high : float32 (N,)
+        Of the dense part.
+    most : float32
+        Of the sparse part, in the columns ``Layout.negative``.
+    """
+
+    low: Float32
+    high: Float32
+    most: Float32
+
+    @classmethod
+    def of(cls, documents: Iterable[Vectors], layout: Layout, margin: float) -> Bounds:
+        """Take the bounds of some documents, wider by ``margin`` times their span on each side."""
+        low = np.full(layout.latent, np.inf, np.float32)
+        high, most = -low, np.zeros(len(layout.negative), np.float32)
+        for block in documents:
+            if block.dense is not None:
+                low = np.minimum(low, block.dense.min(axis=0))
+                high = np.maximum(high, block.dense.max(axis=0))
+            if block.sparse is not None and len(most):
+                columns = block.sparse[:, layout.negative]
+                most = np.maximum(most, columns.max(axis=0).toarray().ravel())
+        room = np.maximum(margin * (high - low), np.float32(1e-6))
+        return cls(low - room, high + room, most * np.float32(1 + margin) + np.float32(1e-6))
+
+    def save(self, directory: Path) -> None:
+        """Write ``bounds.json``."""
+        store.write_json(directory / BOUNDS, {n: v.tolist() for n, v in vars(self).items()})
+
+    @classmethod
+    def load(cls, directory: Path, layout: Layout) -> Bounds:
+        """Read the bounds of a former export; `BadInput` where they are of other terms."""
+        path = directory / BOUNDS
+        facts = files.read_object(path, "Export all documents anew, without former bounds.")
+        with files.reading(path):
+            bounds = cls(*(np.array(facts[n], np.float32) for n in ("low", "high", "most")))
+        widths = (len(bounds.low), len(bounds.high), len(bounds.most))
+        if widths != (layout.latent, layout.latent, len(layout.negative)):
+            raise BadInput(
+                f"{path}: bounds of another model. Name an export of this model, or export all "
+                "documents anew."
+            )
+        return bounds
+
+
+def layout_of(fitted: FittedModel) -> Layout:
+    """Return the terms of a model; `BadInput` where its score is no sum over terms."""
+    nothing = fitted.embed_queries(_single_words(fitted, 0, 1))
+    if nothing.topics is not None or nothing.through is not None:
+        what = "a logarithm of sums" if nothing.topics is not None else "a sum over pairs of words"
+        raise BadInput(
+            f"model {fitted.model.name!r}: its score is {what}, which no engine adds up term by "
+            "term. Export a model whose score is <sparse, sparse> + <dense, dense>, such as "
+            "'bilinear', 'lsi_mixture' or 'bm25'."
+        )
+    view = fitted.sparse_view("query")
+    words = () if view is None or nothing.sparse is None else view.words
+    latent = 0 if nothing.dense is None else nothing.dense.shape[1]
+    return Layout(words, _negative(fitted) if len(words) else np.empty(0, np.int32), latent)
+
+
+def document_terms(vectors: Vectors, layout: Layout, bounds: Bounds) -> tuple[TextMatrix, Int64]:
+    """Return the terms of documents, and how many values of each lie outside of the bounds.
+
+    Returns
+    -------
+    terms : CSR float32 (n, len(layout.names)), all weights above zero
+    clipped : int64 (n,)
+    """
+    parts: list[Any] = []
+    clipped = np.zeros(_rows(vectors), np.int64)
+    if vectors.sparse is not None:
+        if vectors.sparse.nnz and vectors.sparse.data.min() < 0:
+            raise BadInput("a document weighs a word below zero, which no engine keeps.")
+        parts.append(vectors.sparse)
+        if len(layout.negative):
+            below = bounds.most - vectors.sparse[:, layout.negative].toarray()
+            clipped += np.count_nonzero(below < 0, axis=1)
+            parts.append(np.maximum(below, _LEAST * bounds.most))
+    if vectors.dense is not None:
+        outside = (vectors.dense < bounds.low) | (vectors.dense > bounds.high)
+        clipped += np.count_nonzero(outside, axis=1)
+        least = _LEAST * (bounds.high - bounds.low)
+        for above in (vectors.dense - bounds.low, bounds.high - vectors.dense):
+            parts.append(np.maximum(above, least))
+    return joined(parts), clipped
+
+
+def query_terms(vectors: Vectors, layout: Layout) -> TextMatrix:
+    """Return the terms of queries: CSR float32 (n, len(layout.names)), weights up to `HIGHEST`."""
+    parts: list[Any] = []
+    if vectors.sparse is not None:
+        parts += [vectors.sparse.maximum(0), -vectors.sparse[:, layout.negative].minimum(0)]
+    if vectors.dense is not None:
+        parts += [np.maximum(vectors.dense, 0), np.maximum(-vectors.dense, 0)]
+    terms = joined(parts)
+    highest = terms.max(axis=1).toarray().ravel()
+    scale = HIGHEST / np.maximum(highest, HIGHEST)
+    terms.data *= np.repeat(scale, np.diff(terms.indptr)).astype(np.float32)
+    return terms
+
+
+def joined(parts: Sequence[Any]) -> TextMatrix:
+    """Return matrices side by side, float32, without entries that are zero."""
+    rows = [sparse.csr_array(part) for part in parts]
+    terms: TextMatrix = sparse.hstack(rows, format="csr", dtype=np.float32)
+    terms.eliminate_zeros()
+    terms.sort_indices()
+    return terms
+
+
+def _rows(vectors: Vectors) -> int:
+    part = vectors.dense if vectors.sparse is None else vectors.sparse
+    assert part is not None
+    return int(part.shape[0])
+
+
+def _negative(fitted: FittedModel) -> Int32:
+    """Return the columns that a query of one word weighs below zero."""
+    width = max(len(view.words) for view in fitted.query_views.values())
+    columns = []
+    for begin in range(0, width, _BLOCK):
+        rows = fitted.embed_queries(_single_words(fitted, begin, min(begin + _BLOCK, width))).sparse
+        assert rows is not None
+        columns.append(rows.indices[rows.data < 0])
+    return np.unique(np.concatenate(columns)).astype(np.int32)
+
+
+def _single_words(fitted: FittedModel, begin: int, end: int) -> Texts:
+    """Return queries of one word each, those of the columns from ``begin`` to before ``end``."""
+    names = pl.Series([""] * (end - begin), dtype=pl.String)
+    matrices = {}
+    for name, view in fitted.query_views.items():
+        columns = np.arange(begin, min(end, len(view.words)), dtype=np.int32)
+        lengths = np.arange(begin, end) < len(view.words)
+        matrices[name] = sparse.csr_array(
+            (np.ones(len(columns), np.float32), columns, np.concatenate([[0], np.cumsum(lengths)])),
+            shape=(end - begin, len(view.words)),
+        )
+    return Texts(names, names, matrices, fitted.query_views)

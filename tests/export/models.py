@@ -1,0 +1,89 @@
+"""Fitted models of random arrays on the small corpus, of every kind that is exported."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssi_core.models.base import FittedModel, fitted
+from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bm25 import Bm25
+from ssi_core.models.cl_lsi import ClLsi
+from ssi_core.models.in_degree import InDegree
+from ssi_core.models.known import fingerprints
+from ssi_core.models.language_model import LanguageModel
+from ssi_core.models.lsi import Lsi, LsiMixture
+from ssi_core.models.mixture import Mixture
+from ssi_core.models.softmax import Softmax
+from ssi_core.models.tfidf import TfIdf
+from ssi_core.types import Task
+
+N = 12
+LATENT = {"model": "bilinear", "dimensions": N, "diagonal": "none", "view": "sublinear:10"}
+
+
+def random_models(task: Task, seed: int = 0) -> dict[str, FittedModel]:
+    """Models by the names that papers give them; D has negative entries."""
+    rng = np.random.default_rng(seed)
+    D = len(task.documents.views["raw"].words)
+
+    def floats(*shape: int, scale: float = 1.0) -> np.ndarray:
+        return (scale * rng.normal(size=shape)).astype(np.float32)
+
+    maps = {"U": floats(D, N), "V": floats(D, N)}
+    small = {"U": floats(D, N, scale=0.1), "V": floats(D, N, scale=0.1)}
+    diagonal = rng.uniform(-0.5, 2, D).astype(np.float32)
+    bm25 = {"idf": np.abs(floats(D)) + 1, "mean_length": np.array([30.0])}
+    alpha = np.array([0.3], np.float32)
+    known = {
+        "known": np.sort(fingerprints(task.documents)),
+        "links": np.arange(len(task.documents), dtype=np.float32),
+    }
+    share = np.full(D, 1 / D)
+    models = {
+        "TF-IDF": (TfIdf("sublinear:10"), {}),
+        "BM25": (Bm25(), bm25),
+        "language model": (LanguageModel(), {"share": share, "background": np.array([0.3])}),
+        "in-degree": (InDegree(), known),
+        "D": (Bilinear(form="zero", diagonal="learned"), {"diagonal": diagonal}),
+        "U'V": (Bilinear(dimensions=N, diagonal="none"), maps),
+        "U'U + I": (Bilinear(dimensions=N, tied=True), {"U": maps["U"]}),
+        "U'V + I": (Bilinear(dimensions=N, view="sublinear:10", diagonal_view="raw"), maps),
+        "U'V + alpha I": (
+            Bilinear(dimensions=N, diagonal="alpha"),
+            {**maps, "diagonal": np.array([2.5], np.float32)},
+        ),
+        "U'V + D": (Bilinear(dimensions=N, diagonal="learned"), {**maps, "diagonal": diagonal}),
+        "LSI": (Lsi(dimensions=N), {"V": maps["V"]}),
+        "LSI + TF-IDF": (
+            LsiMixture(dimensions=N, tfidf_view="sublinear"),
+            {"V": maps["V"], "alpha": alpha},
+        ),
+        "softmax": (Softmax(dimensions=N), maps),
+        "CL-LSI": (ClLsi(dimensions=N, measure="dot"), maps),
+        "BM25 + U'V": (
+            Mixture(parts=({"model": "bm25"}, LATENT)),
+            {
+                **{f"part_1_{name}": array for name, array in bm25.items()},
+                **{f"part_2_{name}": array for name, array in small.items()},
+                "beta": np.array([3.0], np.float32),
+            },
+        ),
+        "TF-IDF + D": (
+            Mixture(
+                parts=(
+                    {"model": "tfidf", "view": "sublinear"},
+                    {"model": "bilinear", "form": "zero", "diagonal": "learned"},
+                )
+            ),
+            {"part_2_diagonal": diagonal, "beta": np.array([2.0], np.float32)},
+        ),
+        "BM25 + in-degree": (
+            Mixture(parts=({"model": "bm25"}, {"model": "in_degree"})),
+            {
+                **{f"part_1_{name}": array for name, array in bm25.items()},
+                **{f"part_2_{name}": array for name, array in known.items()},
+                "beta": np.array([0.5], np.float32),
+            },
+        ),
+    }
+    return {name: fitted(model, task, arrays) for name, (model, arrays) in models.items()}

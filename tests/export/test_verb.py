@@ -1,0 +1,110 @@
+"""``ssi export``, and its door in Python."""
+
+import json
+
+import pytest
+from click import Choice
+
+import ssi_core as ssi
+from ssi_core.command.export import export
+from ssi_core.command.library import library
+from ssi_core.command.verb import BAD_INPUT, DONE, USAGE, run
+from ssi_core.export.encoder import Encoder
+from ssi_core.export.exporting import MARGIN
+from ssi_core.export.targets import TARGETS
+from ssi_core.serving.index import build_index
+
+
+@pytest.fixture
+def model(models, task, tmp_path):
+    """A model directory with its index."""
+    place = tmp_path / "model"
+    models["U'V + D"].save(place)
+    build_index(models["U'V + D"], task.documents, place / "index", parents={})
+    return place
+
+
+@pytest.fixture
+def call(capsys, tmp_path):
+    def called(*words):
+        code = run(library, ["export", *map(str, words), "--json", "--root", str(tmp_path)])
+        return code, json.loads(capsys.readouterr().out)
+
+    return called
+
+
+def test_the_verb_knows_every_target_and_has_the_defaults_of_the_export():
+    options = {option.name: option for option in export.params}
+    assert isinstance(options["to"].type, Choice)
+    assert list(options["to"].type.choices) == list(TARGETS)
+    assert options["margin"].default == MARGIN
+
+
+def test_a_model_is_exported_with_its_own_index(model, call, tmp_path, task):
+    code, value = call(model, "--to", "opensearch", "--out", tmp_path / "out")
+
+    assert code == DONE
+    assert value["counts"]["documents"] == len(task.documents)
+    assert value["counts"]["words_of_negative_weight"] > 0
+    body = Encoder(tmp_path / "out" / "encoder.json").query("music1", 3)
+    assert body["size"] == 3
+    assert "music1" in body["query"]["neural_sparse"]["ssi"]["query_tokens"]
+
+
+def test_new_documents_are_added_to_a_former_export(model, call, tmp_path, corpus_dir):
+    call(model, "--to", "elasticsearch", "--out", tmp_path / "old")
+    words = ("--documents", corpus_dir, "--bounds", tmp_path / "old", "--to", "elasticsearch")
+    code, value = call(model, *words, "--out", tmp_path / "new")
+
+    assert code == DONE
+    # The same documents, read anew, are within the bounds and have the same weights.
+    assert value["counts"]["clipped"] == 0
+    old, new = ((tmp_path / n / "bulk" / "00001.ndjson").read_text() for n in ("old", "new"))
+    assert old == new
+
+
+def test_an_encoder_that_cannot_be_is_said(models, task, tmp_path, call):
+    from tests.serving.models import documents, random_models
+
+    fitted = next(one for one in random_models(0) if one.model.name == "query_expansion")
+    fitted.save(tmp_path / "model")
+    texts = documents(dict(fitted.document_views))
+    build_index(fitted, texts, tmp_path / "model" / "index", parents={})
+    code, value = call(tmp_path / "model", "--to", "lucene", "--out", tmp_path / "out")
+
+    assert code == DONE
+    assert "not a function of its words alone" in value["skipped"]["encoder"]
+    assert not (tmp_path / "out" / "encoder.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "why"),
+    [
+        (["--to", "solr"], USAGE, "solr"),
+        (["--to", "lucene", "--index", "{model}/index", "--documents", "{model}"], USAGE, "one of"),
+        (["--to", "lucene", "--bounds", "{model}"], BAD_INPUT, "artefact.json"),
+        (["--to", "lucene", "--index", "{model}"], BAD_INPUT, "ssi index"),
+    ],
+)
+def test_wrong_use_is_explained(model, call, tmp_path, words, code, why):
+    words = [word.format(model=model) for word in words]
+    found, value = call(model, *words, "--out", tmp_path / "out")
+
+    assert found == code
+    assert why in value["error"]["message"]
+
+
+def test_an_index_in_python_is_exported_and_encodes_queries(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    texts = [f"{word} {n} {n % 7}" for n in range(40) for word in ("car", "moon")]
+    docs = ssi.read(texts, links=[(n, (n + k) % 80) for n in range(80) for k in (2, 4)])
+    index = ssi.BM25().fit(ssi.Task.of(docs)).index(docs)
+    exported = index.export("opensearch", tmp_path / "out")
+
+    assert repr(exported) == f"Export of 80 documents, {tmp_path / 'out'}"
+    body = exported.query("moon 7", 3)
+    ours = Encoder(exported.path / "encoder.json").query("moon 7", 3)
+    assert body["query"]["neural_sparse"]["ssi"]["query_tokens"].keys() == {"moon", "7"}
+    assert body.keys() == ours.keys()
+    with pytest.raises(ssi.BadInput, match="expected one of opensearch"):
+        index.export("solr", tmp_path / "solr")

@@ -68,8 +68,11 @@ def _plain(view: View) -> TextView:
 
 
 def _view(view: TextView) -> dict[str, Any]:
-    kind, cut = view.weighting.kind, view.weighting.cut
-    return {"kind": kind, "cut": cut, "words": len(view.words), "idf": _floats(view.idf)}
+    weighting, words = view.weighting, len(view.words)
+    if weighting.two_sided:
+        idf = _floats(view.statistics.bm25_idf)
+        return {"kind": weighting.kind, "cut": None, "words": words, "idf": idf, "k1": weighting.k1}
+    return {"kind": weighting.kind, "cut": weighting.cut, "words": words, "idf": _floats(view.idf)}
 
 
 def _part(part: Part) -> dict[str, Any]:

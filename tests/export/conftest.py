@@ -1,12 +1,15 @@
 import pytest
 
-from ssi_core.tasks.task import open_task
+from ssi_core.tasks.task import build_task, open_task
 from tests.export.models import random_models
 
 
 @pytest.fixture(scope="session")
-def task(task_dir):
-    return open_task(task_dir)
+def task(tmp_path_factory, corpus_dir):
+    """Documents that are queries, in views of which one reads queries otherwise."""
+    out = tmp_path_factory.mktemp("export") / "task"
+    build_task(corpus_dir, out, views=("raw", "sublinear", "sublinear:10", "bm25"))
+    return open_task(out)
 
 
 @pytest.fixture(scope="session")

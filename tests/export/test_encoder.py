@@ -34,8 +34,8 @@ TEXTS = (
 )
 MODELS = tuple(name for name in (
     "TF-IDF", "BM25", "language model", "in-degree", "D", "U'V", "U'U + I", "U'V + I",
-    "U'V + alpha I", "U'V + alpha BM25", "U'V + D", "LSI", "LSI + TF-IDF", "softmax", "CL-LSI", "BM25 + U'V",
-    "TF-IDF + D", "BM25 + in-degree",
+    "U'V + alpha I", "U'V + alpha BM25", "U'V + D", "LSI", "LSI + TF-IDF", "softmax", "CL-LSI",
+    "BM25 + U'V", "TF-IDF + D", "BM25 + in-degree",
 ))  # fmt: skip
 
 

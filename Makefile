@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test coverage other-kernels docs docs-figures lint slow kills fuzz bench clean
+.PHONY: demo test coverage other-kernels docs docs-figures lint slow kills fuzz bench peers clean
 
 demo: .venv/.stamp
 	$(BIN)/ssi demo
@@ -56,6 +56,12 @@ fuzz: .venv/.stamp
 bench: .venv/.stamp
 	$(BIN)/python -m benchmarks
 
+# Engines and programs that tests compare with are installed, and these tests run.
+peers: .venv/.stamp
+	$(BIN)/python -m pip install -q --require-hashes -r requirements-peers.lock
+	$(PYTEST) -m "not kill" tests/export tests/models/test_translation_model.py \
+	  tests/models/test_projection.py
+
 lint: .venv/.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -73,6 +79,9 @@ clean:
 	  $(BIN)/python -m pip install -q --require-hashes -r requirements.lock; }
 	$(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
 	touch $@
+
+requirements-peers.lock: | requirements.lock
+	uv pip compile -q --universal --extra peers --constraint requirements.lock --generate-hashes --no-emit-index-url --no-annotate --no-header pyproject.toml -o $@
 
 requirements.lock: | pyproject.toml
 	uv pip compile -q --universal --extra dev --generate-hashes --no-emit-index-url --no-annotate --no-header pyproject.toml -o $@

@@ -23,7 +23,7 @@ from ssi_core.resources import Cost
 from ssi_core.strict import check_keys
 from ssi_core.tasks.blind import training_part
 from ssi_core.tasks.cold import without_cold
-from ssi_core.types import BadInput, Float32, Task, TextMatrix, Texts, Vectors, View, Watch
+from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, Vectors, View, Watch
 from ssi_core.views.hashing import load_view
 
 Side: TypeAlias = Literal["query", "document"]
@@ -187,6 +187,14 @@ class Model:
         the document, but for what no word gives.
         """
         raise TypeError(f"{type(self).__name__} has no topics")
+
+    def sources(self, fitted: FittedModel, texts: Texts) -> tuple[Int32, TextMatrix] | None:
+        """Take the sparse part of one document apart: its words, and their shares in each column.
+
+        Columns of the words, and CSR (words, columns), where what a column has adds up to 1; None
+        where a column is the word itself.
+        """
+        return None
 
     def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:
         """Yield what a second choice chooses from: the model as it is."""

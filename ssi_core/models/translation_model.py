@@ -33,7 +33,17 @@ from ssi_core.models.language_model import shares, weighed
 from ssi_core.models.passes import go_over
 from ssi_core.models.trained import same_space
 from ssi_core.resources import Cost
-from ssi_core.types import BadInput, Float64, Int64, Task, Texts, Vectors, View
+from ssi_core.types import (
+    BadInput,
+    Float64,
+    Int32,
+    Int64,
+    Task,
+    TextMatrix,
+    Texts,
+    Vectors,
+    View,
+)
 
 _VIEW = "counts"
 
@@ -108,6 +118,22 @@ class TranslationModel(Model):
         odds = (1 - background) / background / arrays["share"]
         data = np.log1p(odds[mixed.indices] * mixed.data).astype(np.float32)
         return Vectors(sparse.csr_array((data, mixed.indices, mixed.indptr), shape), None)
+
+    def sources(self, fitted: FittedModel, texts: Texts) -> tuple[Int32, TextMatrix]:
+        """Return how much of the chance of each word comes from each word of one document."""
+        counts, unigram = texts.matrix(_VIEW), float(fitted.arrays["weights"][1])
+        starts = np.asarray(fitted.arrays["starts"])
+        table = sparse.csr_array(
+            (fitted.arrays["chances"], fitted.arrays["words"], starts), 2 * counts.shape[1:]
+        )
+        words, n = counts.indices, counts.nnz
+        itself = np.where(np.diff(starts)[words] > 0, unigram, 1)
+        own = sparse.csr_array((itself, (np.arange(n), words)), (n, counts.shape[1]))
+        parts = sparse.csr_array(own + (1 - unigram) * table[words])
+        parts = sparse.csr_array(sparse.diags_array(counts.data) @ parts)
+        totals = np.asarray(parts.sum(axis=0))
+        parts.data = parts.data / totals[parts.indices]
+        return words, parts
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> View:
         """Columns are words; those of a document are what it is translated into."""

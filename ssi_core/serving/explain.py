@@ -26,7 +26,7 @@ from scipy import sparse
 from ssi_core.evaluation import likelihood
 from ssi_core.models.base import FittedModel, Side, Words
 from ssi_core.serving.searcher import Searcher
-from ssi_core.types import BadInput, Float64, Texts, Vectors
+from ssi_core.types import BadInput, Float64, Int32, TextMatrix, Texts, Vectors
 
 # Parts that are held at once; a long query against a long document has more than memory.
 _PARTS = 1 << 22
@@ -90,6 +90,8 @@ def explain_pair(fitted: FittedModel, query: Texts, document: Texts, k: int = 20
     vectors = fitted.embed_queries(query)
     if vectors.topics is not None:
         return _of_likelihood(fitted, vectors, document, k)
+    if (sources := fitted.model.sources(fitted, document)) is not None:
+        return _of_sources(fitted, vectors, document, *sources, k)
     if vectors.through is None:
         left, right = _words_of(fitted, query, "query"), _words_of(fitted, document, "document")
     else:
@@ -124,6 +126,22 @@ def _of_likelihood(fitted: FittedModel, query: Vectors, text: Texts, k: int) -> 
         iter([(names, [document_view.words[t] for t in words.indices.tolist()], parts)]), k
     )
     return Explanation(math.fsum(scores), largest, rest + unexplained)
+
+
+def _of_sources(
+    fitted: FittedModel, query: Vectors, text: Texts, given: Int32, shares: TextMatrix, k: int
+) -> Explanation:
+    """Explain a score whose words of the document stand for others, which the query has."""
+    document, view = fitted.embed_documents(text), fitted.sparse_view("query")
+    if query.sparse is None or document.sparse is None or view is None:
+        raise _unexplained(fitted)
+    columns, counts = query.sparse.indices, query.sparse.data.astype(np.float64)
+    scores = counts * document.sparse[:, columns].toarray()[0]
+    parts = scores[:, None] * shares[:, columns].toarray().T
+    names = [view.words[column] for column in columns.tolist()]
+    words = [view.words[word] for word in given.tolist()]
+    largest, rest = _largest(iter([(names, words, parts)]), k)
+    return Explanation(math.fsum(scores), largest, rest)
 
 
 def _words_of(fitted: FittedModel, text: Texts, side: Side) -> _Words:

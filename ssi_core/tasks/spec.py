@@ -104,7 +104,8 @@ class TaskSpec(BaseModel):
         default=(COUNTS, "raw", "sublinear"),
         min_length=1,
         description="Weightings of words: counts, raw, sublinear, binary; raw:100 keeps a text's "
-        "100 heaviest words, raw@30000 the 30,000 most frequent of all; "
+        "100 heaviest words, raw@30000 the 30,000 most frequent of all; bm25 weighs queries "
+        "otherwise than documents; "
         "cfh:k=5,words=30000,ngrams=1 hashes the words beyond 30,000; of translations: "
         "dictionary.raw reads queries translated word by word, translated.raw those that are "
         "given, untitled.raw those without titles",

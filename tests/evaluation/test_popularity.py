@@ -140,7 +140,8 @@ def test_in_degree_alone_has_half_of_the_matched_rank_loss():
 
 def test_a_task_that_is_not_of_links_has_none_of_them():
     task, table = linked_task(6)
-    apart = dataclasses.replace(task, queries=dataclasses.replace(task.documents))
+    queries = dataclasses.replace(task.documents, ids=task.documents.ids.clone())
+    apart = dataclasses.replace(task, queries=queries)
     untrained = dataclasses.replace(task, train=Pairs.of(()))
     for other in (apart, untrained):
         report = evaluate(Scores(table), other, tuples=0)

@@ -41,6 +41,7 @@ _SAME: Settings = {
     "diagonal_rate": 20.0,
     "negatives": 8,
     "epoch": 50_000,
+    "patience": 10,
     "rate_by": "validation",
 }
 _OF_LSI, _DIMENSIONS_OF_LSI = "sublinear", (100, 300)

@@ -128,8 +128,8 @@ class TranslationModel(Model):
         )
         words, n = counts.indices, counts.nnz
         itself = np.where(np.diff(starts)[words] > 0, unigram, 1)
-        own = sparse.csr_array((itself, (np.arange(n), words)), (n, counts.shape[1]))
-        parts = sparse.csr_array(own + (1 - unigram) * table[words])
+        kept = sparse.csr_array((itself, (np.arange(n), words)), (n, counts.shape[1]))
+        parts = sparse.csr_array(kept + (1 - unigram) * table[words])
         parts = sparse.csr_array(sparse.diags_array(counts.data) @ parts)
         totals = np.asarray(parts.sum(axis=0))
         parts.data = parts.data / totals[parts.indices]

@@ -215,6 +215,17 @@ def test_qdrant_first_takes_the_nearest_of_each_part(models, task, tmp_path):
     assert all(one.limit == 1000 for one in request.prefetch)
 
 
+def assert_same_ranking(search, encoder, fitted, task, queries):
+    """Check the first ten of a search against those of the model."""
+    found = [
+        [search.documents[row]["id"] for row, _ in search.best(encoder.query(text), K)]
+        for text in queries
+    ]
+    share, first = overlap(found, best_of_model(fitted, task, queries)[0])
+    assert share >= 0.999
+    assert first == 1
+
+
 @pytest.mark.parametrize("name", [*MODELS, "U'V"])
 def test_faiss_and_words_rank_as_the_model(models, task, queries, tmp_path, name):
     pytest.importorskip("faiss", reason="faiss keeps the latent vectors")
@@ -222,14 +233,7 @@ def test_faiss_and_words_rank_as_the_model(models, task, queries, tmp_path, name
 
     encoder = exported(models, name, task, tmp_path / "out", "faiss")
     search = Search(tmp_path / "out" / "vectors")
-    found = [
-        [search.documents[row]["id"] for row, _ in search.best(encoder.query(text), K)]
-        for text in queries
-    ]
-    share, first = overlap(found, best_of_model(models[name], task, queries)[0])
-
-    assert share >= 0.999
-    assert first == 1
+    assert_same_ranking(search, encoder, models[name], task, queries)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -238,14 +242,7 @@ def test_columns_of_bm25s_rank_as_the_model(models, task, queries, tmp_path, nam
 
     encoder = exported(models, name, task, tmp_path / "out", "bm25s")
     search = Search(tmp_path / "out" / "index")
-    found = [
-        [search.documents[row]["id"] for row, _ in search.best(encoder.query(text), K)]
-        for text in queries
-    ]
-    share, first = overlap(found, best_of_model(models[name], task, queries)[0])
-
-    assert share >= 0.999
-    assert first == 1
+    assert_same_ranking(search, encoder, models[name], task, queries)
 
 
 def test_bm25s_opens_its_directory_and_adds_up_the_same_weights(models, task, tmp_path):

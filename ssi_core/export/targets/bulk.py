@@ -1,14 +1,45 @@
-"""Bulk files, as OpenSearch and Elasticsearch read them: a line of action, one of a document."""
+"""Mapping, bulk files and searches, as OpenSearch and Elasticsearch have them alike.
+
+A bulk file has a line of action, and one of a document.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from ssi_core.export.writing import Material, json_rows, text, write_lines
+from ssi_core import store
+from ssi_core.export.terms import Layout
+from ssi_core.export.writing import Material, Target, json_rows, text, write_lines
 from ssi_core.types import BadInput
 
 LONGEST_ID = 512
 """Bytes of an id."""
+
+
+def target_of(field: str, query: Callable[[str], dict[str, object]]) -> Target:
+    """Return the target of an engine.
+
+    Parameters
+    ----------
+    field : str
+        Type of the field that has the terms.
+    query : callable
+        The search for some terms of a query, by the name of their place.
+    """
+    properties = {"title": {"type": "text"}, "ssi": {"type": field}}
+    index = {"mappings": {"dynamic": "strict", "properties": properties}}
+    answer: dict[str, object] = {"size": "$k", "_source": ["title"]}
+    again = {"window_size": 1000, "query": {"rescore_query": query("$latent")}}
+    bodies = {
+        "query": {**answer, "query": query("$terms")},
+        "rescore": {**answer, "query": query("$words"), "rescore": again},
+    }
+
+    def first(place: Path, layout: Layout) -> None:
+        store.write_json(place / "index.json", index)
+
+    return Target(bodies, write_bulk, first, LONGEST_ID)
 
 
 def write_bulk(place: Path, material: Material) -> None:

@@ -6,38 +6,11 @@ the terms of the latent vectors.
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from ssi_core import store
-from ssi_core.export.targets.bulk import LONGEST_ID, write_bulk
-from ssi_core.export.terms import Layout
-from ssi_core.export.writing import Target
-
-INDEX = {
-    "mappings": {
-        "dynamic": "strict",
-        "properties": {"title": {"type": "text"}, "ssi": {"type": "sparse_vector"}},
-    },
-}
+from ssi_core.export.targets.bulk import target_of
 
 
 def _query(terms: str) -> dict[str, object]:
     return {"sparse_vector": {"field": "ssi", "query_vector": terms, "prune": False}}
 
 
-BODIES = {
-    "query": {"size": "$k", "_source": ["title"], "query": _query("$terms")},
-    "rescore": {
-        "size": "$k",
-        "_source": ["title"],
-        "query": _query("$words"),
-        "rescore": {"window_size": 1000, "query": {"rescore_query": _query("$latent")}},
-    },
-}
-
-
-def _first(place: Path, layout: Layout) -> None:
-    store.write_json(place / "index.json", INDEX)
-
-
-TARGET = Target(BODIES, write_bulk, _first, LONGEST_ID)
+TARGET = target_of("sparse_vector", _query)

@@ -61,7 +61,7 @@ class Auto(Model):
     budget : int
         Triples of all trainings together, at most.
     configurations : int
-        Settings that are begun with.
+        Settings that are begun with, or as many as the budget has for the first round.
     first : int
         Triples of each of them in the first round; in each further round a third is left, with
         three times the triples.
@@ -212,7 +212,7 @@ class Auto(Model):
     ) -> tuple[list[Trial], FittedModel | None]:
         """Train by successive halving; return all trials and the model that is left."""
         assert course.checkpoint is not None
-        settings = self.settings(task, seed)
+        settings = self.settings(task, seed)[: max(1, self.budget // self.first)]
         trials: list[Trial] = []
         left = list(range(len(settings)))
         spent = dict.fromkeys(left, 0)
@@ -220,7 +220,9 @@ class Auto(Model):
         while left:
             last = len(left) == 1
             if last:
-                triples = max(triples, self.budget - sum(spent.values()) + spent[left[0]])
+                triples = self.budget - sum(spent.values()) + spent[left[0]]
+                if triples <= spent[left[0]]:
+                    break
             scores: dict[int, float] = {}
             for number in left:
                 model = self.trained({**settings[number], "budget": triples})

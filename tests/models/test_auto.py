@@ -96,11 +96,13 @@ def test_a_start_is_of_one_model(task, fit):
         SMALL.fit(task, np.random.default_rng(0), start=fit)
 
 
-def test_a_budget_too_small_for_a_round_ends_with_the_best_so_far(task):
-    little = dataclasses.replace(SMALL, budget=2_000)
+@pytest.mark.parametrize(("budget", "begun"), [(2_000, 4), (2_300, 4), (1_200, 2), (300, 1)])
+def test_no_more_triples_than_the_budget_are_drawn(task, budget, begun):
+    little = dataclasses.replace(SMALL, budget=budget)
     found = little.fit(task, np.random.default_rng(0)).facts["auto"]
-    assert [one["round"] for one in found["trials"]].count(0) == 4
-    assert found["triples"] <= 2_000 + 3 * little.first
+    assert [one["round"] for one in found["trials"]].count(0) == begun
+    assert found["triples"] <= budget
+    assert found["triples"] == sum(one["triples"] for one in found["trials"])
 
 
 def test_other_kinds_of_queries_are_learnt_beside_by_every_second_training(task):

@@ -52,6 +52,8 @@ def variables() -> dict[str, str]:
         "PREFECT_LOGGING_EXTRA_LOGGERS": "ssi_core,flows",
         "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
         "MLFLOW_DISABLE_TELEMETRY": "true",
+        # A bar of its own for each model that is logged, wherever tqdm is installed.
+        "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
         "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
         "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     }

@@ -6,7 +6,7 @@ at most 64 MiB.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,13 +66,21 @@ def rank(
     """
     parts = []
     for first, last in blocks(len(chosen.queries), len(chosen.documents)):
-        relevant = chosen.relevant.part(first, last)
-        span = slice(chosen.relevant.start[first], chosen.relevant.start[last])
-        excluded = chosen.excluded_of(first, last)
         scores = score(first, last)
-        parts.append(count(scores, chosen.outside, excluded, relevant, chosen.grade[span]))
+        parts.append(_ranked(scores, chosen, first, last))
         if look is not None:
             look(first, scores)
+    return _joined(parts, chosen)
+
+
+def _ranked(scores: Float32, chosen: Candidates, first: int, last: int) -> Ranks:
+    relevant = chosen.relevant.part(first, last)
+    span = slice(chosen.relevant.start[first], chosen.relevant.start[last])
+    excluded = chosen.excluded_of(first, last)
+    return count(scores, chosen.outside, excluded, relevant, chosen.grade[span])
+
+
+def _joined(parts: Sequence[Ranks], chosen: Candidates) -> Ranks:
     names = ("rank", "above", "tied", "grade", "irrelevant")
     joined = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
     return Ranks(chosen.relevant.start, *joined)
@@ -164,6 +172,26 @@ class Validator:
         """Return all scores, float32 (queries, candidates), for models that are sums of others."""
         scorer = Scorer(fitted.embed_documents(self._documents), threads=self._threads)
         return scorer.score(fitted.embed_queries(self._queries))
+
+    def ranks_of_sums(
+        self, first: Fitted, second: Fitted, weights: Sequence[tuple[float, float]]
+    ) -> list[Ranks]:
+        """Return the counts of each weighted sum of two models, of which each is scored once."""
+        one, other = (
+            _scores(
+                fitted.embed_queries(self._queries),
+                fitted.embed_documents(self._documents),
+                self._threads,
+            )
+            for fitted in (first, second)
+        )
+        sums: list[list[Ranks]] = [[] for _ in weights]
+        for low, high in blocks(len(self._chosen.queries), len(self._chosen.documents)):
+            left, right = one(low, high), other(low, high)
+            for parts, (a, b) in zip(sums, weights, strict=True):
+                scores = np.float32(a) * left + np.float32(b) * right
+                parts.append(_ranked(scores, self._chosen, low, high))
+        return [_joined(parts, self._chosen) for parts in sums]
 
     def rank_loss_of(self, scores: Float32) -> float:
         """Return the mean rank loss of what `scores` gave, or of a sum of such."""

@@ -1,8 +1,8 @@
 """A model that validation chooses: whether to learn at all, what to learn from, and how.
 
 The queries of validation are divided into two halves. Trainings of many settings are begun and the
-best third goes on with three times the triples (successive halving: Jamieson and Talwalkar 2016),
-judged on the first half. The winner, alone or mixed with the best model that learns nothing from
+best third goes on with three times the triples (`models.halving`), judged on the first half, where
+they are validated, too. The winner, alone or mixed with the best model that learns nothing from
 pairs, is taken if it is better than that one on the second half, which had no part in the choice;
 else the untrained one is. So a few pairs, from which nothing can be learnt, do no harm.
 """
@@ -10,6 +10,7 @@ else the untrained one is. So a few pairs, from which nothing can be learnt, do 
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
@@ -18,34 +19,42 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ssi_core.evaluation.evaluate import Validator
-from ssi_core.evaluation.measures import MEASURES
-from ssi_core.evaluation.significance import paired_randomisation
 from ssi_core.models.base import Course, FittedModel, Model, UnfitStart, parse
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bounds import Count, Dimensions, Part, Rate, Triples, Values, Weight
-from ssi_core.models.lsi import LsiMixture
+from ssi_core.models.cl_lsi import ClLsi
+from ssi_core.models.halves import Halves
+from ssi_core.models.halving import halve
+from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.mixture import Mixture
 from ssi_core.models.multi_task import MultiTask
+from ssi_core.models.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
-from ssi_core.models.trained import same_space
+from ssi_core.models.untrained import DIMENSIONS, LSI_VIEW, is_shared, untrained
 from ssi_core.resources import Cost
 from ssi_core.training.descend import Diverged
-from ssi_core.types import Float64, Task
+from ssi_core.types import Task
 
 Settings: TypeAlias = Mapping[str, Any]
 
 _SAME: Settings = {
     "init_std": 0.01,
     "diagonal_rate": 20.0,
-    "negatives": 8,
-    "epoch": 50_000,
-    "patience": 10,
+    "patience": 4,
+    "decays": 2,
     "rate_by": "validation",
 }
-_OF_LSI, _DIMENSIONS_OF_LSI = "sublinear", (100, 300)
+_LOSSES: tuple[Settings, ...] = ({"negatives": 16}, {"negatives": 50, "warp": True})
+_OF_WARP = 0.1
+"""Its rates as a share of those of the hinge: a step is up to ``1 + 1/2 + ...`` times as long."""
+_EPOCH = 50_000
 _BETAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+_OF_MATES: tuple[Settings, ...] = tuple(
+    {"model": "softmax", "view": LSI_VIEW, "temperature": temperature, "rates": (rate,)}
+    for temperature, rate in product((0.1, 0.05), (0.003, 0.001))
+)
+"""Settings that are begun with where the two sides have no word in common."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +69,13 @@ class Auto(Model):
         Mean that chooses, over queries of validation.
     budget : int
         Triples of all trainings together, at most.
+    visits : int
+        The same for each training pair: a task with few pairs has a smaller budget.
     configurations : int
-        Settings that are begun with, or as many as the budget has for the first round.
+        Settings that are begun with, or as many as a third of the budget has for the first round.
     first : int
-        Triples of each of them in the first round; in each further round a third is left, with
-        three times the triples.
+        Triples of each of them in the first round, at most, and five for each pair; in each
+        further round a third is left, with three times the triples.
     level : float
         The trained model is taken if it is better on the second half of validation with a
         one-sided p below this level (paired randomisation).
@@ -75,31 +86,24 @@ class Auto(Model):
     view, diagonal_view, alpha, margin, rates, negatives_power : list
         Values that trainings have, of all combinations of which a draw is tried; see `Bilinear`.
         The diagonal is a weight for each word or one of the alphas, and ``W = D`` is among them.
+        Of a task whose sides have no word in common, `Softmax` is tried in their place.
     """
 
     name: ClassVar[str] = "auto"
     measure: Literal["map", "ndcg_at_10", "mrr"] = "map"
     budget: Triples = 10_000_000
-    configurations: Count = 27
+    visits: Count = 100
+    configurations: Count = 18
     first: Triples = 50_000
     level: Part = 0.05
     dimensions: Dimensions = 100
     validation_queries: Count = 2_000
-    view: Values[str] = ("sublinear:50", "sublinear:200")
-    diagonal_view: Values[str] = ("sublinear", "bm25")
+    view: Values[str] = ("sublinear:200", "sublinear:50")
+    diagonal_view: Values[str] = ("raw", "sublinear", "bm25")
     alpha: Values[Weight] = (1.0, 3.0)
-    margin: Values[Weight] = (0.1, 0.3, 0.03)
-    rates: Values[Rate] = (0.03, 0.1, 0.01)
-    negatives_power: Values[Weight] = (0.0, 0.5, 1.0)
-
-    def untrained(self) -> tuple[Model, ...]:
-        """Return the models that learn nothing from pairs, but for the numbers of a mixture."""
-        words = dict.fromkeys([*self.diagonal_view, "raw"])
-        return (
-            Bm25(),
-            *map(TfIdf, words),
-            *(LsiMixture(_OF_LSI, view, _DIMENSIONS_OF_LSI) for view in self.diagonal_view),
-        )
+    margin: Values[Weight] = (0.03, 0.1, 0.3)
+    rates: Values[Rate] = (0.05, 0.02)
+    negatives_power: Values[Weight] = (0.0, 0.5)
 
     def settings(self, task: Task, seed: int) -> list[Settings]:
         """Return the settings that are begun with: the first values of all, and a draw.
@@ -107,10 +111,12 @@ class Auto(Model):
         Of a task that has other kinds of queries beside its own (`tasks.beside`), every second one
         learns these, too.
         """
+        if not self.words(task):
+            return list(_OF_MATES)
         every = list(self._every())
         rng = np.random.default_rng(seed)
         others = rng.permutation(np.arange(1, len(every)))[: self.configurations - 1]
-        always: Settings = {}
+        always: Settings = {"stop_by": self.measure}
         if task.train.weighing == "shown":
             always = {"against": "shown", "negatives_power": 0.0}
         places = (0, *others.tolist())
@@ -131,75 +137,85 @@ class Auto(Model):
             [{name: value} for value in getattr(self, name)]
             for name in ("view", "margin", "negatives_power")
         )
-        rates: list[Settings] = [{"rates": (rate,)} for rate in self.rates]
+        rates = [
+            {**loss, "rates": (rate * (_OF_WARP if "warp" in loss else 1),)}
+            for rate in self.rates
+            for loss in _LOSSES
+        ]
         low_rank = product(diagonals, views, margins, rates, powers)
         yield _joined(next(low_rank))
         for parts in product(diagonals[: len(self.diagonal_view)], margins[:1], rates):
             yield {"form": "zero", **_joined(parts)}
         yield from map(_joined, low_rank)
 
-    def trained(self, settings: Settings) -> Bilinear:
+    def trained(self, settings: Settings) -> Model:
         """Return the model of some settings."""
+        if settings.get("model") == Softmax.name:
+            values = {name: value for name, value in settings.items() if name != "model"}
+            return parse(Softmax, values)
         kind = MultiTask if "beside" in settings else Bilinear
-        model = parse(kind, {**_SAME, "dimensions": self.dimensions, **settings})
-        assert isinstance(model, Bilinear)
-        return model
+        return parse(kind, {**_SAME, "dimensions": self.dimensions, **settings})
+
+    def words(self, task: Task) -> list[str]:
+        """Views of the diagonal that a task has, of the same words on both sides."""
+        return [view for view in self.diagonal_view if is_shared(task, view)]
 
     def views(self) -> set[str]:
         """Views of all models that are tried."""
-        trained = set(self.view) | set(self.diagonal_view)
-        return trained.union(*(model.views() for model in self.untrained()))
+        return {*self.view, *self.diagonal_view, LSI_VIEW, "counts"}
 
     def kinds(self) -> tuple[type[Model], ...]:
         """Return its own class, and those of all that are tried."""
-        tried = {type(model): None for model in self.untrained()}
-        return (type(self), *tried, Bilinear, MultiTask, Mixture)
+        learnt = Bilinear, MultiTask, Softmax, Mixture
+        return type(self), Bm25, TfIdf, Lsi, LsiMixture, ClLsi, *learnt
 
     def cost(self, task: Task, threads: int = 1) -> Cost:
         """Return the cost of a fit: trainings go on from their checkpoints, one at a time."""
-        trained = self.trained(next(self._every())).cost(task, threads)
-        costs = [trained, *(model.cost(task, threads) for model in self.untrained())]
+        costs = [model.cost(task, threads) for model in self._largest(task)]
         memory = 2 * max(cost.memory for cost in costs)
-        return Cost(memory, self.configurations * trained.disk)
+        return Cost(memory, self.configurations * costs[0].disk)
 
     def vector_shape(self, task: Task) -> tuple[int, int]:
         """Return the largest of what may be chosen: a mixture."""
-        trained = self.trained(next(self._every()))
-        shapes = [model.vector_shape(task) for model in (trained, *self.untrained())]
+        shapes = [model.vector_shape(task) for model in self._largest(task)]
         dense, nonzeros = zip(*shapes, strict=True)
         return 2 * max(dense), 2 * max(nonzeros)
+
+    def _largest(self, task: Task) -> tuple[Model, ...]:
+        """Return a training, and the untrained model that takes most."""
+        trained = self.trained(self.settings(task, 0)[0])
+        if words := self.words(task):
+            return trained, LsiMixture(LSI_VIEW, words[0], DIMENSIONS)
+        return trained, ClLsi(LSI_VIEW, DIMENSIONS)
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Choose as the head of this file says; ``start`` is refused, for it is of one model."""
         if course.start is not None:
             raise UnfitStart("start: 'auto' begins anew; retrain the model that it chose")
-        same_space(task, "raw", "model 'auto'")
-        judge = _Judge(task, self.measure, self.validation_queries, course.threads)
+        halves = Halves(task, self.measure, self.validation_queries, course.threads)
         seed = int(rng.integers(2**63))
-        untrained = [model.learn(task, rng, replace(course, watch=None, checkpoint=None))
-                     for model in self.untrained()]  # fmt: skip
-        values = [judge.values(fit) for fit in untrained]
-        best = int(np.argmax([value.mean() for value in values]))
-        base, of_base = untrained[best], values[best]
+        views = self.words(task) or task.queries.views
+        unlearned = list(untrained(task, views, halves, rng))
+        base, _ = max(unlearned, key=lambda one: one[1])
         facts: dict[str, Any] = {
             "measure": self.measure,
-            "queries": [len(judge.choosing), len(judge.keeping)],
-            "untrained": [
-                {"model": label(fit.model), "mean": float(value.mean())}
-                for fit, value in zip(untrained, values, strict=True)
-            ],
+            "queries": list(halves.sizes),
+            "untrained": [{"model": label(fit.model), "mean": mean} for fit, mean in unlearned],
         }
         with tempfile.TemporaryDirectory(prefix="ssi-auto-") as place:
             kept = course.checkpoint or Path(place)
-            tried, winner = self._halve(task, seed, replace(course, checkpoint=kept), judge)
-        facts["trials"] = [one._asdict() for one in tried]
-        facts["triples"] = sum(one.triples for one in tried)
+            trials = _Trials(self, halves, seed, replace(course, checkpoint=kept))
+            winner = trials.run()
+        facts["trials"] = [one._asdict() for one in trials.done]
+        facts["triples"] = sum(one.triples for one in trials.done)
         chosen, p, why = base, 1.0, "no training went well"
         if winner is not None:
-            chosen, p = self._better(task, judge, winner, base, of_base)
+            best = self._mixed(task, halves, winner, base)
+            better, p = halves.test(best, base, self.level)
+            chosen = best if better else base
             why = (
                 f"better than the best untrained model on the second half of validation (p {p:.2g})"
-                if chosen is not base
+                if better
                 else f"no trained model is better on the second half of validation (p {p:.2g})"
             )
         choice = label(chosen.model)
@@ -207,75 +223,17 @@ class Auto(Model):
         chosen.facts.setdefault("triples", 0)
         return chosen
 
-    def _halve(
-        self, task: Task, seed: int, course: Course, judge: _Judge
-    ) -> tuple[list[Trial], FittedModel | None]:
-        """Train by successive halving; return all trials and the model that is left."""
-        assert course.checkpoint is not None
-        settings = self.settings(task, seed)[: max(1, self.budget // self.first)]
-        trials: list[Trial] = []
-        left = list(range(len(settings)))
-        spent = dict.fromkeys(left, 0)
-        triples, round_, fits = self.first, 0, {}
-        while left:
-            last = len(left) == 1
-            if last:
-                triples = self.budget - sum(spent.values()) + spent[left[0]]
-                if triples <= spent[left[0]]:
-                    break
-            scores: dict[int, float] = {}
-            for number in left:
-                model = self.trained({**settings[number], "budget": triples})
-                at = course.checkpoint / f"configuration_{number}"
-                watch = course.watch if last else None
-                one = replace(course, checkpoint=at, watch=watch)
-                try:
-                    fits[number] = model.learn(task, np.random.default_rng(seed), one)
-                except Diverged:
-                    scores[number] = -np.inf
-                    continue
-                done = int(fits[number].facts["triples"])
-                scores[number] = float(judge.values(fits[number])[judge.choosing].mean())
-                trials.append(
-                    Trial(round_, _as_json(settings[number]), done - spent[number],
-                          scores[number])
-                )  # fmt: skip
-                spent[number] = done
-            order = sorted(left, key=lambda number: -scores[number])
-            left = [n for n in order if np.isfinite(scores[n])][: max(1, len(left) // 3)]
-            for number in set(fits) - set(left):
-                del fits[number]
-            if last:
-                break
-            triples, round_ = 3 * triples, round_ + 1
-            left = self._affordable(left, spent, triples)
-        return trials, fits.get(left[0]) if left else None
-
-    def _affordable(self, left: list[int], spent: Mapping[int, int], triples: int) -> list[int]:
-        """Return those that can go on to so many triples within the budget; one always can."""
-        room = self.budget - sum(spent.values())
-        kept = left[:1]
-        room -= triples - spent[left[0]] if left else 0
-        for number in left[1:]:
-            room -= triples - spent[number]
-            if room < 0:
-                break
-            kept.append(number)
-        return kept
-
-    def _better(
-        self, task: Task, judge: _Judge, winner: FittedModel, base: FittedModel, of_base: Float64
-    ) -> tuple[FittedModel, float]:
-        """Return what is better than the untrained model, or that, and p."""
-        half, other = judge.choosing, judge.keeping
-        best, values = winner, judge.values(winner)
-        for mixed in _mixtures(task, winner, base):
-            one = judge.values(mixed)
-            if one[half].mean() > values[half].mean():
-                best, values = mixed, one
-        p = paired_randomisation(values[other], of_base[other], alternative="greater")
-        taken = p < self.level and values[other].mean() > of_base[other].mean()
-        return (best if taken else base), p
+    def _mixed(
+        self, task: Task, halves: Halves, winner: FittedModel, base: FittedModel
+    ) -> FittedModel:
+        """Return the winner, or its sum with the untrained model where that is better."""
+        weights = [(1.0, beta) for beta in (0.0, *_BETAS)]
+        means = halves.means_of_sums(winner, base, weights, learned=True)
+        best = int(np.argmax(means))
+        if best == 0:
+            return winner
+        parts = tuple({"model": fit.model.name, **_parameters(fit.model)} for fit in (winner, base))
+        return Mixture(parts, betas=_BETAS).sum_of(task, (winner, base), weights[best][1])
 
 
 class Trial(NamedTuple):
@@ -299,25 +257,63 @@ class Trial(NamedTuple):
     mean: float
 
 
-class _Judge:
-    """A measure of the queries of validation, in two halves that do not depend on the models.
+class _Trials:
+    """Trainings of many settings, by successive halving; the last one has what the budget leaves.
 
     Attributes
     ----------
-    choosing, keeping : int64 array
-        Places of the queries that choose among trainings, and of those that decide whether the
-        choice is kept.
+    done : list of Trial
     """
 
-    def __init__(self, task: Task, measure: str, queries: int, threads: int) -> None:
-        self._validator = Validator(task, "valid", queries, threads=threads)
-        self._measure = MEASURES[measure]
-        order = np.random.default_rng(0).permutation(len(self._validator))
-        self.choosing, self.keeping = np.array_split(order, 2)
+    def __init__(self, auto: Auto, halves: Halves, seed: int, course: Course) -> None:
+        task = halves.learning
+        self._auto, self._halves, self._seed, self._course = auto, halves, seed, course
+        self._settings = auto.settings(task, seed)
+        pairs = len(task.train)
+        self._budget = min(auto.budget, auto.visits * pairs)
+        self._first = min(auto.first, 5 * pairs, self._budget)
+        self._fits: dict[int, FittedModel] = {}
+        self._drawn: dict[int, int] = {}
+        self._rounds: Counter[int] = Counter()
+        self.done: list[Trial] = []
 
-    def values(self, fit: FittedModel) -> Float64:
-        """Return the measure of each query."""
-        return np.asarray(self._measure(self._validator.ranks(fit)), np.float64)
+    def run(self) -> FittedModel | None:
+        """Return the winner, or None where no training went well."""
+        begun = min(len(self._settings), self._budget // (3 * self._first))
+        best, drawn = halve(begun, self._train, first=self._first, budget=self._budget)
+        if best is None:
+            return None
+        more = self._budget - drawn
+        if more > 0:
+            self._train(best, self._drawn[best] + more, last=True)
+        return self._fits.get(best)
+
+    def _train(self, number: int, triples: int, *, last: bool = False) -> tuple[float, int]:
+        assert self._course.checkpoint is not None
+        course = replace(
+            self._course,
+            checkpoint=self._course.checkpoint / f"configuration_{number}",
+            watch=self._course.watch if last else None,
+        )
+        settings, before = self._settings[number], self._drawn.get(number, 0)
+        schedule = {
+            "budget": triples,
+            "epoch": min(_EPOCH, self._first),
+            "validation_queries": self._halves.sizes[0],
+        }
+        model = self._auto.trained({**settings, **schedule})
+        try:
+            fit = model.learn(self._halves.learning, np.random.default_rng(self._seed), course)
+        except Diverged:
+            self._fits.pop(number, None)
+            self._drawn[number] = triples
+            return -np.inf, triples
+        self._fits[number] = fit
+        self._drawn[number] = drawn = int(fit.facts["triples"])
+        mean = self._halves.mean(fit)
+        self.done.append(Trial(self._rounds[number], _as_json(settings), drawn - before, mean))
+        self._rounds[number] += 1
+        return mean, drawn
 
 
 def _joined(parts: Sequence[Settings]) -> Settings:
@@ -326,13 +322,6 @@ def _joined(parts: Sequence[Settings]) -> Settings:
 
 def _as_json(settings: Settings) -> Settings:
     return {n: list(v) if isinstance(v, tuple) else v for n, v in settings.items()}
-
-
-def _mixtures(task: Task, trained: FittedModel, other: FittedModel) -> Iterator[FittedModel]:
-    """Yield the sums of a trained and an untrained model, with each weight of the second."""
-    parts = tuple({"model": fit.model.name, **_parameters(fit.model)} for fit in (trained, other))
-    mixture = Mixture(parts, betas=_BETAS)
-    yield from (mixture.sum_of(task, (trained, other), beta) for beta in mixture.betas)
 
 
 def label(model: Model) -> str:

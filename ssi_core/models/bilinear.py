@@ -6,17 +6,19 @@ Trained on preferences (q, d+, d-) with the margin ranking loss
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.measures import MEASURES, Ranks
 from ssi_core.kernels.adagrad import first_squares
 from ssi_core.kernels.sparse import aligned_empty, padded
 from ssi_core.kernels.structs import Parameters, Squares
 from ssi_core.models.base import Course, DenseWords, FittedModel, Side, UnfitStart, fitted
-from ssi_core.models.bounds import Dimensions, Spread, Values
+from ssi_core.models.bounds import Dimensions, Spread, Times, Values
 from ssi_core.models.terms import Groups, Objective, Term, flat, rows_of_maps
 from ssi_core.models.trained import KERNELS, Trained, Training, same_space
 from ssi_core.resources import Cost
@@ -25,7 +27,9 @@ from ssi_core.training.descend import later
 from ssi_core.training.embedding import normal, shared_words
 from ssi_core.training.fitting import several
 from ssi_core.training.sgd import Group, Sgd, memory_by_weight, training_data
-from ssi_core.types import BadInput, Inapplicable, Task, Texts, Vectors, View
+from ssi_core.types import BadInput, Float64, Inapplicable, Task, Texts, Vectors, View
+
+Measure: TypeAlias = Callable[[Ranks], Float64]
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,11 @@ class Bilinear(Trained):
     adagrad : bool
         A rate for each word, which falls with its steps (`kernels.adagrad`); ``rates`` are then
         about the size of the first step of an entry of U and V.
+    decays : int
+        How often the rate falls to a third where the training would end; it goes on from its best.
+    stop_by : str
+        Mean on validation that ends the training and says which of its parameters are kept:
+        "rank_loss", or "map", "mrr", "ndcg_at_10", which look at the head of a list.
     learn_first : str
         Name of a further task (``task.auxiliary``) that ``U'V``, without a diagonal, learns first;
         U and V start from there. It helps on tasks with few pairs.
@@ -71,6 +80,8 @@ class Bilinear(Trained):
     dimensions: Dimensions = 100
     init_std: Spread | Values[Spread] = 0.1
     adagrad: bool = False
+    decays: Times = 0
+    stop_by: Literal["rank_loss", "map", "mrr", "ndcg_at_10"] = "rank_loss"
     learn_first: str | None = None
     learn_on: str | None = None
 
@@ -83,6 +94,8 @@ class Bilinear(Trained):
             raise ValueError(f"learn_first={self.learn_first!r} needs U and V: form='low_rank'")
         if self.form == "zero" and self.adagrad:
             raise ValueError("adagrad=True needs U and V: form='low_rank'")
+        if self.against == "shown" and self.stop_by != "rank_loss":
+            raise ValueError(f"stop_by={self.stop_by!r}: expected 'rank_loss' with against='shown'")
 
     def views(self) -> set[str]:
         """View of W, unless W is zero, and of the diagonal, unless there is none."""
@@ -121,6 +134,9 @@ class Bilinear(Trained):
             grid,
             training.begin,
             training.errors,
+            decays=self.decays,
+            slow=Sgd.slow,
+            measure="rank_loss" if self.stop_by == "rank_loss" else f"{self.stop_by}_error",
             watch=later(course.watch, before.triples),
             checkpoint=checkpoint,
         )
@@ -281,6 +297,9 @@ class _Training(Training[Bilinear]):
         if course.start is not None:
             _check_start(model, course.start)
         super().__init__(model, task, seed, course)
+        if model.stop_by != "rank_loss":
+            self._observe["val/rank_loss"] = self.valid
+            self.valid = self._missing(task, MEASURES[model.stop_by])
         self._tasks = {"": task, **others}
         self._rows = rows_of_maps(model.groups(), self._tasks, model.view)
         # Of other words than those of the diagonal a further task is learnt without it.
@@ -292,6 +311,12 @@ class _Training(Training[Bilinear]):
         self._read = {"": self.data, **read}
         sides = (side for one in others.values() for side in (one.queries, one.documents))
         self.width = max([self.width, *(side.width(model.view) for side in sides)])
+
+    def _missing(self, task: Task, measure: Measure) -> Callable[[Parameters], float]:
+        """Return what parameters miss to a mean of 1 on validation."""
+        queries = self.model.validation_queries
+        validator = Validator(task, "valid", queries, threads=self._threads)
+        return lambda p: 1 - float(measure(validator.ranks(self._fitted(p))).mean())
 
     def _in_its_words(self, other: Task) -> bool:
         """Tell whether queries and documents of a further task are in the diagonal's words."""

@@ -234,9 +234,9 @@ class Training(Generic[T]):
         sides = (task.queries, task.documents)
         self.width = max(self.words, *(texts.matrix(shown).shape[1] for texts in sides))
         self.arrays = model.keeper(task)
+        self._observe: dict[str, Callable[[Parameters], float]] = {}
         self.valid = self._judge(task, "valid", on_slates=model.against == "shown")
         self.train = self._judge(known, "train")
-        self._observe: dict[str, Callable[[Parameters], float]] = {}
         if model.curves:
             self._observe["curve/train_rank_loss"] = self.train
             if course.observe is not None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,9 @@ class Trainee(Protocol):
         ...
 
 
+T = TypeVar("T", bound=Trainee)
+
+
 @dataclass
 class Progress:
     """State of a training; saved with each checkpoint.
@@ -71,7 +74,8 @@ class Progress:
     ``triples`` drawn so far, ``best`` validation error and the ``best_at`` triples it was reached
     at, ``waited`` validations since, ``seconds`` of sweeps, without validation and compilation,
     ``curve`` of (step, metrics) so far, ``resumed_at`` triples of the checkpoint that it went on
-    from, ``reseeded_at`` triples at which it last went on with other threads.
+    from, ``reseeded_at`` triples at which it last went on with other threads, ``decayed`` how often
+    the rate fell.
     """
 
     triples: int = 0
@@ -82,14 +86,18 @@ class Progress:
     curve: list[tuple[int, dict[str, float]]] = field(default_factory=list)
     resumed_at: int = 0
     reseeded_at: int = 0
+    decayed: int = 0
 
 
 def descend(
-    trainee: Trainee,
+    trainee: T,
     *,
     epoch: int,
     budget: int,
     patience: int,
+    decays: int = 0,
+    slow: Callable[[T], None] | None = None,
+    measure: str = "rank_loss",
     rate: float | None = None,
     watch: Watch | None = None,
     checkpoint: Path | None = None,
@@ -103,13 +111,19 @@ def descend(
     budget : int
         Triples at most.
     patience : int
-        Validations without improvement before the end.
+        Validations without improvement before the end, or before the rate falls.
+    decays : int
+        How often the rate falls before the end; the training then goes on from its best.
+    slow : callable or None
+        Lower the rate of a trainee; with ``decays`` alone.
+    measure : str
+        What the validation error of a trainee is called.
     rate : float or None
         Learning rate, which the message of `Diverged` names.
     watch : callable or None
-        Told ``train/...``, ``val/rank_loss`` and what the trainee observes at each validation, of
-        which ``val/rank_loss`` alone decides anything; a call that goes on from a checkpoint tells
-        it of those before, too.
+        Told ``train/...``, the validation error (``val/rank_loss``) and what the trainee observes
+        at each validation, of which that error alone decides anything; a call that goes on from a
+        checkpoint tells it of those before, too.
     checkpoint : Path or None
         Directory that holds the state after each validation; a call that finds it there goes on
         from it, and with one thread ends with the same bits as a call without a break; with other
@@ -125,21 +139,31 @@ def descend(
         The numbers grew beyond all bounds; nothing of the training is of use.
     """
     best = {name: array.copy() for name, array in trainee.arrays.items() if name != PASSING}
+    error_name = f"val/{measure}"
     progress = _resume(trainee, best, checkpoint)
     if progress is None:
         progress = Progress(best=_error(trainee))
-        _check(trainee, {"val/rank_loss": progress.best}, 0, rate)
-        progress.curve.append((0, {"val/rank_loss": progress.best}))
+        _check(trainee, {error_name: progress.best}, 0, rate)
+        progress.curve.append((0, {error_name: progress.best}))
     for point in progress.curve:
         _tell(watch, *point)
-    while progress.triples < budget and progress.waited < patience:
+    for _ in range(progress.decayed):
+        assert slow is not None
+        slow(trainee)
+    while progress.triples < budget:
+        if progress.waited >= patience:
+            if slow is None or progress.decayed >= decays:
+                break
+            _copy({n: array for n, array in best.items() if n != SAMPLERS}, trainee.arrays)
+            slow(trainee)
+            progress.waited, progress.decayed = 0, progress.decayed + 1
         triples = min(epoch, budget - progress.triples)
         with working() as clock:
             metrics = dict(_swept(trainee, triples))
         progress.seconds += clock.seconds
         progress.triples += triples
         error = _error(trainee)
-        metrics["val/rank_loss"] = error
+        metrics[error_name] = error
         _check(trainee, metrics, progress.triples, rate)
         if error < progress.best:
             progress.best, progress.best_at, progress.waited = error, progress.triples, 0

@@ -48,6 +48,9 @@ def fit(
     begin: Callable[[Settings], T],
     errors: Callable[[T], tuple[float, float]],
     *,
+    decays: int = 0,
+    slow: Callable[[T], None] | None = None,
+    measure: str = "rank_loss",
     watch: Watch | None = None,
     checkpoint: Path | None = None,
 ) -> tuple[T, dict[str, Any]]:
@@ -63,7 +66,7 @@ def fit(
         Settings, with the key "rate" among them -> a training at its start.
     errors : callable
         Training and validation error of a training as it stands.
-    watch, checkpoint : callable or None, Path or None
+    decays, slow, measure, watch, checkpoint : int, callable, str, callable, Path
         See `descend`; what the trials chose is kept beside the checkpoint.
 
     Returns
@@ -89,6 +92,9 @@ def fit(
         epoch=schedule.epoch,
         budget=schedule.budget,
         patience=schedule.patience,
+        decays=decays,
+        slow=slow,
+        measure=measure,
         rate=choice["settled"]["rate"],
         watch=watch,
         checkpoint=checkpoint,
@@ -96,11 +102,12 @@ def fit(
     return trained, choice["settled"] | {
         "triples": progress.triples,
         "best_at": progress.best_at,
-        "validation_rank_loss": progress.best,
+        f"validation_{measure}": progress.best,
         "seconds": progress.seconds,
         "search_seconds": choice["seconds"],
         "triples_per_second": progress.triples / max(progress.seconds, 1e-9),
         "trials": choice["trials"],
+        **({"decayed": progress.decayed} if progress.decayed else {}),
         **({"resumed_at": progress.resumed_at} if progress.resumed_at else {}),
         **({"reseeded_at": progress.reseeded_at} if progress.reseeded_at else {}),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -199,6 +199,15 @@ class Sgd:
     def reseed(self, triples: int) -> None:
         """Seed the samplers of all threads anew, with none of the states that they began with."""
         self._seed(triples)
+
+    def slow(self) -> None:
+        """Go on with a third of the rates."""
+        third = np.float32(1 / 3)
+        for name, group in self.groups.items():
+            now = group.settings
+            rate, diagonal_rate = third * now.rate, third * now.diagonal_rate
+            settings = now._replace(rate=rate, diagonal_rate=diagonal_rate)
+            self.groups[name] = replace(group, settings=settings)
 
     def _seed(self, *further: int) -> None:
         for number, group in enumerate(self.groups.values()):

@@ -110,3 +110,55 @@ def test_search_compares_the_grid_by_validation():
 def test_a_search_where_everything_diverges_says_so():
     with pytest.raises(BadInput, match="every training diverged"):
         search({}, (1.0,), lambda s: (float("inf"), float("inf")))
+
+
+class Slowed(Scripted):
+    """Counts how often its rate fell, and where it then was."""
+
+    def __init__(self, errors):
+        super().__init__(errors)
+        self.arrays["states"] = np.zeros(1)
+        self.fell = []
+
+    def sweep(self, triples):
+        self.arrays["states"] += 1
+        return super().sweep(triples)
+
+    def slow(self):
+        self.fell.append(int(self.arrays["x"][0]))
+
+
+def test_the_rate_falls_where_the_training_would_end_and_it_goes_on_from_its_best():
+    trainee = Slowed([0.5, 0.2, 0.3, 0.1, 0.4, 0.4])
+    progress = descend(trainee, epoch=10, budget=100, patience=1, decays=2, slow=Slowed.slow)
+    # Best after 1 sweep, worse after 2; from there again, at once worse; a second time.
+    assert trainee.fell == [1, 1]
+    assert progress.decayed == 2
+    assert progress.triples == 40
+    assert trainee.arrays["x"][0] == 1
+
+
+def test_a_slower_training_draws_other_triples_than_before():
+    trainee = Slowed([0.5, 0.2, 0.3, 0.1, 0.4, 0.4])
+    seen = []
+
+    def slow(one):
+        seen.append(float(one.arrays["states"][0]))
+
+    descend(trainee, epoch=10, budget=100, patience=1, decays=1, slow=slow)
+    assert seen == [2.0]
+
+
+def test_a_break_does_not_change_a_training_whose_rate_fell(tmp_path):
+    errors = [0.5, 0.2, 0.3, 0.1, 0.4, 0.4]
+    settings = {"epoch": 10, "patience": 1, "decays": 2, "slow": Slowed.slow}
+    descend(Slowed(errors), budget=20, checkpoint=tmp_path / "c", **settings)
+    again = Slowed(errors)
+    progress = descend(again, budget=100, checkpoint=tmp_path / "c", **settings)
+    whole = descend(Slowed(errors), budget=100, **settings)
+    assert (progress.triples, progress.best, progress.decayed) == (
+        whole.triples, whole.best, whole.decayed
+    )  # fmt: skip
+    third = Slowed(errors)
+    descend(third, budget=100, checkpoint=tmp_path / "c", **settings)
+    assert len(third.fell) == 2

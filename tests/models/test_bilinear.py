@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.models import Bilinear, TfIdf, load_model
 from ssi_core.models.base import Course
@@ -289,3 +290,28 @@ def test_no_training_pair_is_bad_input(task):
 def test_wrong_values_are_named(wrong, message):
     with pytest.raises(ValueError, match=message):
         Bilinear(**wrong)
+
+
+def test_a_training_may_end_by_a_measure_of_the_head_of_the_list(task):
+    seen = []
+    model = dataclasses.replace(SMALL, stop_by="map", budget=3000, validation_queries=50)
+    fit = model.fit(task, np.random.default_rng(0), watch=lambda s, m: seen.append((s, dict(m))))
+    missing = [m["val/map_error"] for _, m in seen]
+    assert fit.facts["validation_map_error"] == min(missing)
+    assert fit.facts["best_at"] == seen[int(np.argmin(missing))][0]
+    measured = Validator(task, "valid", 50).measures(fit)
+    assert 1 - measured["map"] == pytest.approx(min(missing), abs=1e-6)
+    assert seen[-1][1]["val/rank_loss"] < 0.5
+
+
+def test_slates_end_a_training_by_rank_loss_alone():
+    with pytest.raises(ValueError, match="stop_by='map': expected 'rank_loss'"):
+        Bilinear(against="shown", stop_by="map")
+
+
+def test_the_rate_falls_to_a_third(task):
+    model = dataclasses.replace(SMALL, rates=(0.3,), patience=1, decays=2, budget=100_000)
+    fit = model.fit(task, np.random.default_rng(0))
+    assert fit.facts["decayed"] == 2
+    once = dataclasses.replace(model, decays=0).fit(task, np.random.default_rng(0))
+    assert fit.facts["triples"] > once.facts["triples"]

@@ -53,6 +53,7 @@ class Set(NamedTuple):
     fields: Mapping[str, Any]
 
 
+JUDGED = {"relevant": "judgement", "words": "all"}
 SETS = {
     "Wikispeedia links": Set("wikispeedia", "map", {}),
     "Wikispeedia, links of 3 words": Set(
@@ -62,13 +63,13 @@ SETS = {
     "Wikispeedia, 3 words of a page": Set(
         "wikispeedia", "mrr", {"relevant": "self", "queries": "words:3"}
     ),
-    "anchors of an excerpt": Set("anchors", "mrr", {"words": "all"}),
-    "Cranfield": Set("cranfield", "map", {"words": "all"}),
-    "CISI": Set("cisi", "map", {"words": "all"}),
-    "CACM": Set("cacm", "map", {"words": "all"}),
-    "WikiQA, question to page": Set("wikiqa", "mrr", {"words": "all"}),
+    "anchors of an excerpt": Set("anchors", "mrr", {"relevant": "click", "words": "all"}),
+    "Cranfield": Set("cranfield", "map", JUDGED),
+    "CISI": Set("cisi", "map", JUDGED),
+    "CACM": Set("cacm", "map", JUDGED),
+    "WikiQA, question to page": Set("wikiqa", "mrr", JUDGED),
     "Kyoto mates": Set("kyoto", "mrr", {"relevant": "translation", "views": OF_MATES}),
-    "clicks of the sample": Set("clicks", "map", {}),
+    "clicks of the sample": Set("clicks", "map", {"relevant": "click"}),
 }
 
 UNTRAINED: Mapping[str, Mapping[str, Any]] = {
@@ -99,8 +100,18 @@ FIXED = {
 """The settings of `SSI()`."""
 
 
-def measured(name: str, one: Set, collection: Path, **auto: Any) -> dict[str, Any]:
-    """Return the means of every row on a set, with tests of `auto` against each."""
+def measured(
+    name: str, one: Set, collection: Path, *, model: Path | None = None, **auto: Any
+) -> dict[str, Any]:
+    """Return the means of every row on a set, with tests of `auto` against each.
+
+    Parameters
+    ----------
+    model : Path or None
+        Directory to write what `auto` chose (in the first fold) to.
+    **auto
+        Settings of `models.auto.Auto`.
+    """
     with TemporaryDirectory(prefix="ssi-auto-") as place:
         fields = {"views": VIEWS, **one.fields}
         build_task(collection, Path(place) / "task", **fields)
@@ -110,7 +121,7 @@ def measured(name: str, one: Set, collection: Path, **auto: Any) -> dict[str, An
         if not mates:
             rows["U'V + D"] = FIXED
         begun = time.process_time()
-        found, frame = _row(task, {"model": "auto", "measure": one.measure, **auto})
+        found, frame = _row(task, {"model": "auto", "measure": one.measure, **auto}, model)
         choice = {"seconds": time.process_time() - begun, "folds": found}
         frames = {"auto": frame, **{label: _row(task, row)[1] for label, row in rows.items()}}
         pairs = len(task.train)
@@ -128,12 +139,16 @@ def measured(name: str, one: Set, collection: Path, **auto: Any) -> dict[str, An
     }
 
 
-def _row(task: Task, row: Mapping[str, Any]) -> tuple[list[dict[str, Any]], pl.DataFrame]:
+def _row(
+    task: Task, row: Mapping[str, Any], place: Path | None = None
+) -> tuple[list[dict[str, Any]], pl.DataFrame]:
     """Fit a model on each fold; return what it says of its choice, and a row for each query."""
     model = parse(MODELS[row["model"]], {k: v for k, v in row.items() if k != "model"})
     found, frames = [], []
     for fold in task.folds or [task]:
         fit = model.fit(fold, np.random.default_rng([0]))
+        if place is not None and not found:
+            fit.save(place)
         if "auto" in fit.facts:
             facts = {k: fit.facts["auto"][k] for k in ("triples", "p", "reason", "queries")}
             trials = len(fit.facts["auto"]["trials"])
@@ -223,6 +238,7 @@ def main() -> None:
     parser.add_argument("data", nargs="+", metavar="LABEL=COLLECTION")
     parser.add_argument("--sets", nargs="*", default=list(SETS))
     parser.add_argument("--budget", type=int, default=10_000_000)
+    parser.add_argument("--models", type=Path, help="directory to keep the models in")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     places = dict(one.split("=", 1) for one in given.data)
@@ -230,7 +246,8 @@ def main() -> None:
     for name in given.sets:
         if SETS[name].data in places:
             place = Path(places[SETS[name].data])
-            sets.append(measured(name, SETS[name], place, budget=given.budget))
+            kept = given.models and given.models / name.replace(" ", "-").replace(",", "")
+            sets.append(measured(name, SETS[name], place, model=kept, budget=given.budget))
             corrected(sets)
             write_json(given.out, {"comparison": "auto", "sets": sets})
             print(table(sets[-1:])[0], flush=True)

@@ -158,7 +158,7 @@ def mates_task_dirs(tmp_path_factory, mates):
     from ssi_core.tasks.task import build_task
 
     place = tmp_path_factory.mktemp("mates_tasks")
-    views = ("raw", "sublinear:10", "dictionary.raw", "untitled.raw")
+    views = ("raw", "sublinear", "sublinear:10", "dictionary.raw", "untitled.raw")
     for name, relevant in (("link", "translation > link"), ("mate", "translation")):
         build_task(mates, place / name, relevant=relevant, views=views)
     return {relevant: place / relevant for relevant in ("link", "mate")}

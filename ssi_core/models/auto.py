@@ -89,7 +89,8 @@ class Auto(Model):
     view, diagonal_view, alpha, margin, rates, negatives_power : list
         Values that trainings have, of all combinations of which a draw is tried; see `Bilinear`.
         The diagonal is a weight for each word or one of the alphas, and ``W = D`` is among them.
-        Of a task whose sides have no word in common, `Softmax` is tried in their place.
+        Of a task with two vocabularies `Softmax` is tried first, and the diagonal reads translated
+        words, where the task has such a view.
     """
 
     name: ClassVar[str] = "auto"
@@ -114,9 +115,7 @@ class Auto(Model):
         Of a task that has other kinds of queries beside its own (`tasks.beside`), every second one
         learns these, too.
         """
-        if not self.words(task):
-            return list(_OF_MATES)
-        every = list(self._every())
+        every = list(self._every(self.words(task)))
         rng = np.random.default_rng(seed)
         others = rng.permutation(np.arange(1, len(every)))[: self.configurations - 1]
         always: Settings = {"stop_by": self.measure}
@@ -124,18 +123,20 @@ class Auto(Model):
             always = {"against": "shown", "negatives_power": 0.0}
         places = (0, *others.tolist())
         chosen: list[Settings] = [{**every[place], **always} for place in places]
+        if not is_shared(task, LSI_VIEW):
+            return [*_OF_MATES, *chosen]
         beside: Settings = {"beside": tuple(sorted(task.auxiliary))}
         if not task.auxiliary:
             return chosen
         return [{**one, **(beside if n % 2 and "form" not in one else {})}
                 for n, one in enumerate(chosen)]  # fmt: skip
 
-    def _every(self) -> Iterator[Settings]:
-        diagonals: list[Settings] = []
-        for view in self.diagonal_view:
-            diagonals.append({"diagonal": "learned", "diagonal_view": view})
-        for view, alpha in product(self.diagonal_view, self.alpha):
-            diagonals.append({"diagonal": "alpha", "diagonal_view": view, "alpha": alpha})
+    def _every(self, words: Sequence[str]) -> Iterator[Settings]:
+        learned: list[Settings] = [{"diagonal": "learned", "diagonal_view": view} for view in words]
+        diagonals = learned + [
+            {"diagonal": "alpha", "diagonal_view": view, "alpha": alpha}
+            for view, alpha in product(words, self.alpha)
+        ]
         views, margins, powers = (
             [{name: value} for value in getattr(self, name)]
             for name in ("view", "margin", "negatives_power")
@@ -145,9 +146,9 @@ class Auto(Model):
             for rate in self.rates
             for loss, share in ((_WARP, _OF_WARP), (_PLAIN, 1.0))
         ]
-        low_rank = product(diagonals, views, margins, rates, powers)
+        low_rank = product(diagonals or [{"diagonal": "none"}], views, margins, rates, powers)
         yield _joined(next(low_rank))
-        for parts in product(diagonals[: len(self.diagonal_view)], margins[:1], rates):
+        for parts in product(learned, margins[:1], rates):
             yield {"form": "zero", **_joined(parts)}
         yield from map(_joined, low_rank)
 
@@ -160,8 +161,9 @@ class Auto(Model):
         return parse(kind, {**_SAME, "dimensions": self.dimensions, **settings})
 
     def words(self, task: Task) -> list[str]:
-        """Views of the diagonal that a task has, of the same words on both sides."""
-        return [view for view in self.diagonal_view if is_shared(task, view)]
+        """Return the views of the diagonal that a task has, or else those of translated words."""
+        views = [view for view in self.diagonal_view if is_shared(task, view)]
+        return views or [view for view in sorted(task.queries.views) if is_shared(task, view)]
 
     def views(self) -> set[str]:
         """Views of all models that are tried."""
@@ -187,8 +189,8 @@ class Auto(Model):
     def _largest(self, task: Task) -> tuple[Model, ...]:
         """Return a training, and the untrained model that takes most."""
         trained = self.trained(self.settings(task, 0)[0])
-        if words := self.words(task):
-            return trained, LsiMixture(LSI_VIEW, words[0], DIMENSIONS)
+        if is_shared(task, LSI_VIEW):
+            return trained, LsiMixture(LSI_VIEW, self.words(task)[0], DIMENSIONS)
         return trained, ClLsi(LSI_VIEW, DIMENSIONS)
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
@@ -197,8 +199,7 @@ class Auto(Model):
             raise UnfitStart("start: 'auto' begins anew; retrain the model that it chose")
         halves = Halves(task, self.measure, self.validation_queries, course.threads)
         seed = int(rng.integers(2**63))
-        views = self.words(task) or task.queries.views
-        unlearned = list(untrained(task, views, halves, rng))
+        unlearned = list(untrained(task, self.words(task), halves, rng))
         base, _ = max(unlearned, key=lambda one: one[1])
         facts: dict[str, Any] = {
             "measure": self.measure,

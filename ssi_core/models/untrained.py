@@ -25,22 +25,21 @@ def untrained(
 ) -> Iterator[tuple[FittedModel, float]]:
     """Yield models with their means, by `Halves.mean_unlearned`.
 
-    Of one vocabulary: BM25, the cosine of words in each view, and the mixture of each with LSI, by
-    the weight and the rank that are best. Of two: LSI on the training pairs (`ClLsi`), and the
-    cosine of words in each view that has translated words.
+    Of one vocabulary: the cosine of words in each view, BM25, and the mixture of each cosine with
+    LSI, by the weight and the rank that are best. Of two: the cosine of words that are translated,
+    and LSI on the training pairs (`ClLsi`).
 
     Parameters
     ----------
     task : `Task`
     views : iterable of str
-        Weightings of words.
+        Weightings of words, the same on both sides.
     halves : `Halves`
         Measure that chooses weights and ranks.
     rng : numpy Generator
         Start of the factors.
     """
-    words = [view for view in dict.fromkeys(views) if is_shared(task, view)]
-    cosines = [fitted(TfIdf(view), task, {}) for view in words]
+    cosines = [fitted(TfIdf(view), task, {}) for view in views]
     for fit in cosines:
         yield fit, halves.mean_unlearned(fit)
     if is_shared(task, "counts"):
@@ -48,7 +47,7 @@ def untrained(
         yield fit, halves.mean_unlearned(fit)
     if is_shared(task, LSI_VIEW):
         yield from _with_lsi(task, cosines, halves, rng)
-    elif LSI_VIEW in task.queries.views:
+    else:
         yield from _of_mates(task, halves, rng)
 
 

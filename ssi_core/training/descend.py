@@ -176,7 +176,7 @@ def descend(
         if checkpoint is not None:
             _save(checkpoint, trainee.arrays, best, progress)
     _copy(best, trainee.arrays)
-    if progress.best_at == 0:
+    if progress.best_at == 0 and watch is not None:
         log.warning("the start stayed the best: the rate may be too large, or the budget small")
     return progress
 

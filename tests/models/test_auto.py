@@ -106,3 +106,16 @@ def test_other_kinds_of_queries_are_learnt_beside_by_every_second_training(task)
     assert isinstance(trained, MultiTask)
     assert trained.beside == ("titles",)
     assert not any("beside" in one for one in SMALL.settings(task, 0))
+
+
+def test_of_two_vocabularies_the_choice_is_among_models_that_need_no_common_word(mates_task_dirs):
+    mates = open_task(mates_task_dirs["mate"])
+    little = dataclasses.replace(SMALL, measure="mrr", view=("sublinear",), first=200)
+    fit = little.fit(mates, np.random.default_rng(0))
+    found = fit.facts["auto"]
+    names = {one["model"].split()[0] for one in found["untrained"]}
+    assert "cl_lsi" in names
+    assert "lsi_mixture" not in names
+    kinds = {one["settings"].get("model", "bilinear") for one in found["trials"]}
+    assert kinds == {"softmax", "bilinear"}
+    assert fit.facts["choice"].split()[0] in {"tfidf", "cl_lsi", "softmax", "bilinear", "mixture"}

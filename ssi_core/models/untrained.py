@@ -36,7 +36,7 @@ def untrained(
         Weightings of words, the same on both sides.
     halves : `Halves`
         Measure that chooses weights and ranks.
-    rng : numpy Generator
+    rng : Generator
         Start of the factors.
     """
     cosines = [fitted(TfIdf(view), task, {}) for view in views]

@@ -33,7 +33,7 @@ DRAWN = 10_000
 
 _WORDS_OF, _LINK_OF = "words:", "link:"
 ANCHORS, TITLES = "anchors", "titles"
-_JUDGED = "judged"
+_JUDGED, _GOALS = "judged", "goals"
 _QUERIES = {
     LINK: ("documents", f"{_WORDS_OF}N"),
     TRANSLATION: ("queries",),
@@ -333,6 +333,33 @@ def relation_of(kind: str) -> str:
     """Return what is relevant to a kind of queries beside a task."""
     relation: str = LINK if kind.startswith(LINK) else ANCHOR if kind == ANCHORS else SELF
     return relation
+
+
+def fields_of(kind: str) -> dict[str, str]:
+    """Return ``relevant`` and ``queries`` of the task that asks a kind of query.
+
+    A kind has the name that it has in ``beside``, or else that of its relation.
+
+    Raises
+    ------
+    ValueError
+        There is no such kind.
+
+    >>> fields_of("link:3"), fields_of("titles")
+    ({'relevant': 'link', 'queries': 'words:3'}, {'relevant': 'self', 'queries': 'titles'})
+    """
+    if _BESIDE.fullmatch(kind):
+        of_words = f"{_WORDS_OF}{words_of(kind)}" if ":" in kind else ""
+        queries = of_words or (kind if kind == TITLES else "")
+        return {"relevant": relation_of(kind), **({"queries": queries} if queries else {})}
+    if kind == _GOALS:
+        return {"relevant": CLICK, "queries": _GOALS}
+    if kind not in (CLICK, JUDGEMENT, TRANSLATION, LINK_OF_TRANSLATION):
+        raise ValueError(
+            f"{kind!r}: expected link, link:N, anchors, titles, words:N, click, goals, judgement, "
+            f"{TRANSLATION!r} or {LINK_OF_TRANSLATION!r}"
+        )
+    return {"relevant": kind}
 
 
 def spec_of(**fields: Any) -> TaskSpec:

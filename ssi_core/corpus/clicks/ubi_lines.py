@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import lzma
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +16,7 @@ import polars as pl
 
 from ssi_core import files
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.lines import PROBLEMS, Place, decoded_lines
+from ssi_core.corpus.clicks.lines import OPENERS, PROBLEMS, Place, decoded_lines
 from ssi_core.corpus.clicks.log import kind_of, read_log
 from ssi_core.corpus.clicks.ubi_judged import UbiJudged, one_line
 from ssi_core.corpus.table import header_of
@@ -26,6 +28,8 @@ CLICK, IMPRESSION = "click", "impression"
 _WRAPPED = "_source"  # of an exported hit of a search
 _ACTIONS = ({"index"}, {"create"})  # keys of the lines between the documents of a bulk request
 _NUMBER = 1 << 31
+_FIRST = 2  # lines that tell what a file is: perhaps one of a bulk request, and a document
+_LONGEST = 1 << 20  # bytes of such a line
 ROW: dict[str, Any] = {
     "file": pl.Int32, "line": pl.Int64, "session": pl.String, "kind": pl.String,
     "text": pl.String, "document": pl.String, "position": pl.Int64, "user": pl.String,
@@ -150,6 +154,23 @@ def _list(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return []
+
+
+def is_ubi(path: Path) -> bool:
+    """Tell whether a file begins with a query or an event; the rest of it is not looked at."""
+    try:
+        kind = kind_of(path, LogForm())
+        if kind == "jsonl":
+            with OPENERS.get(path.suffix, open)(path, "rb") as file:
+                lines = [_object(file.readline(_LONGEST).decode()) for _ in range(_FIRST)]
+                names = {name for one in lines if one for name in one.get(_WRAPPED, one)}
+        elif kind == "parquet":
+            names = {*pl.scan_parquet(path, glob=False).collect_schema()}
+        else:
+            names = {*header_of(path)} if kind else set()
+    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, pl.exceptions.PolarsError):
+        return False  # what reads the file says what is wrong with it
+    return "query_id" in names and bool(names & {"user_query", "action_name"})
 
 
 def documents_of(path: Path) -> Iterator[tuple[list[tuple[int, dict[str, Any]]], list[_Broken]]]:

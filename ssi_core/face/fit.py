@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ssi_core import store
-from ssi_core.collection import open_collection
+from ssi_core.collection import TRANSLATION, open_collection
 from ssi_core.face.compare import Comparison, compare
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.estimator import Estimator
@@ -147,8 +147,8 @@ def fit(
     ----------
     data : str, Path, Documents, Task, frame, list or array
         What `read` takes or returned; or a task, or its directory.
-    links : str, Path, frame, list, array or sparse matrix, optional
-        See `read`.
+    links : optional
+        Links between the documents, as `read` takes them.
     texts : Documents, optional
         Texts of what a log names by ids; see `read`.
     ask : str, optional
@@ -244,6 +244,12 @@ def _task(source: Documents | Task, given: Mapping[str, Any]) -> Task:
         task = source
     else:
         kind = given["ask"] or only_relevant(open_collection(source.path))
+        if kind.startswith(TRANSLATION):
+            raise BadInput(
+                f"{source.path}: its queries are in another language than its documents, which "
+                "BM25 cannot compare. 'ssi pipeline sample-mates --corpus DIRECTORY' trains models "
+                "of two vocabularies."
+            )
         fields: dict[str, Any] = {**fields_of(kind), "split": given["split"]}
         ranked: Any = "judged" if given["judged"] else "pool"
         task = Task.of(source, **fields, beside=given["beside"], ranked=ranked)

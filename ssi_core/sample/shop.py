@@ -67,14 +67,14 @@ def write_shop(
         (directory / LOG / "ubi_events.ndjson").open("wb") as events,
     ):
         for rows in world.visits(visits):
-            asked = rows.unique("visit", keep="first", maintain_order=True)
-            asked.select(*_OF_VISIT, user_query="text").write_ndjson(queries)
+            searches = rows.unique("visit", keep="first", maintain_order=True)
+            searches.select(*_OF_VISIT, user_query="text").write_ndjson(queries)
             clicks = rows.filter("clicked")
             both = pl.concat(
                 [rows.select(_event("impression", 1)), clicks.select(_event("click", 9))]
             )
             both.sort("timestamp", maintain_order=True).write_ndjson(events)
-            counts["queries"] += len(asked)
+            counts["queries"] += len(searches)
             counts["impressions"] += len(rows)
             counts["clicks"] += len(clicks)
             if progress is not None:

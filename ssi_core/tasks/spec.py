@@ -401,7 +401,7 @@ def only_relevant(collection: Collection) -> str:
         choices = ", ".join(map(repr, known))
         raise BadInput(
             f"{collection.path}: "
-            + (f"which documents are relevant? Name one of {choices} (--relevant)."
+            + (f"which documents are relevant? Name one of {choices} (--relevant, or --ask)."
                if known else f"nothing there says which documents are relevant. {INGEST}")
         )  # fmt: skip
     return known[0]

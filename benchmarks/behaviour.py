@@ -1,10 +1,10 @@
 """User behaviour in, ranking out: CPU seconds of ``ssi fit`` on a million events of a made-up shop.
 
-    python -m benchmarks.behaviour --place /tmp/behaviour
+    python -m benchmarks.behaviour
 
-The log (`ssi_core.sample.shop`) and the root are made in a place of their own, so that nothing is
-found there. Stages are those of ``cpu_seconds``; the rest is the start of the process, the index,
-and the files for OpenSearch.
+The log (`ssi_core.sample.shop`) and the root are made in a directory of their own, so that nothing
+is found there; further options are those of ``ssi fit``. Stages are those of ``cpu_seconds``; the
+rest is the start of the process, the index, and the files for OpenSearch.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -54,11 +55,13 @@ def _spent() -> float:
 def main() -> None:
     """Print the seconds of each stage, and what was chosen."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.behaviour", description=__doc__)
-    parser.add_argument("--place", type=Path, required=True, help="an empty directory")
+    parser.add_argument("--place", type=Path, help="an empty directory, which stays")
     parser.add_argument("--products", type=int, default=20_000)
     parser.add_argument("--visits", type=int, default=VISITS)
     arguments, options = parser.parse_known_args()
-    value = measured(arguments.place, arguments.products, arguments.visits, options)
+    with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
+        place = arguments.place or Path(folder)
+        value = measured(place, arguments.products, arguments.visits, options)
     print(f"{value['events']:,} events, {value['total']} CPU seconds, {value['wall']} of the clock")
     print(", ".join(f"{name} {seconds}" for name, seconds in value["cpu_seconds"].items()))
     print(value["reason"])

@@ -16,7 +16,8 @@ from ssi_core.face import kept
 from ssi_core.models.base import FittedModel
 from ssi_core.sample.shop import write_shop
 from ssi_core.serving.searcher import open_searcher
-from tests.corpora import topical
+from ssi_core.tasks.spec import fields_of, spec_of
+from tests.corpora import topical, write_collection
 
 pytestmark = pytest.mark.trains
 BUDGET = 12_000
@@ -207,6 +208,11 @@ def test_queries_that_will_be_asked_are_those_of_the_task(files):
     assert (spec["relevant"], spec["queries"], spec["beside"]) == ("self", "words:3", ["link"])
 
 
+@pytest.mark.parametrize("kind", ["link", "link:3", "anchors", "titles", "words:12"])
+def test_a_kind_of_query_is_that_of_its_task(kind):
+    assert spec_of(**fields_of(kind)).kind == kind
+
+
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [
@@ -232,8 +238,6 @@ def test_wrong_use_is_explained(files, call, tmp_path, words, code, why):
 
 
 def test_judged_queries_are_fitted_in_folds_and_the_first_is_written(tmp_path):
-    from tests.corpora import write_collection
-
     place = write_collection(tmp_path / "collection")
     fitted = ssi.fit(place, auto=False, budget=1000)
     assert len(fitted.model.folds_) == len(fitted.choices) == 5

@@ -115,3 +115,11 @@ def test_other_kinds_of_queries_are_learnt_beside_by_every_second_training(task)
     assert isinstance(trained, MultiTask)
     assert trained.beside == ("titles",)
     assert not any("beside" in one for one in SMALL.settings(task, 0))
+
+
+def test_clicks_against_what_was_shown_are_tried_once_in_each_way(task):
+    shown = dataclasses.replace(task, train=dataclasses.replace(task.train, weighing="shown"))
+    wide = dataclasses.replace(SMALL, configurations=100, negatives_power=(0.5, 0.0, 1.0))
+    settings = [json.dumps(one) for one in wide.settings(shown, 0)]
+    assert len(set(settings)) == len(settings) == len(wide.settings(task, 0)) / 3 + 4 / 3
+    assert all(json.loads(one)["negatives_power"] == 0.0 for one in settings)

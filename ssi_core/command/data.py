@@ -85,7 +85,7 @@ def sample(directory: Path, documents: int, seed: int, shop: bool) -> Outcome:
 
     The text is synthetic: pages on one subject use different words for one thing. With --shop it is
     a shop: products.jsonl, and ubi/ with the queries, impressions and clicks of ten visits for each
-    product, where half of the queries use words that no product has.
+    product, where half of the words of queries are in no product, and with a judgement list.
     """
     from ssi_core.files import writing
     from ssi_core.sample import write_sample

@@ -38,7 +38,7 @@ def fit_once(model: Trained, task: Task, *, threads: int = 1) -> Trained:
         "model": ranker.name,
         **asdict(ranker),
         "random_state": model.random_state,
-        "alone": threads == 1,
+        "one_thread": threads == 1,
         "code": digest_of(*ranker.kinds()),
     }
     make = partial(_build, model=model, task=task, threads=threads)

@@ -1,11 +1,13 @@
 """A made-up shop: products, and what visitors of its search did, as OpenSearch's UBI logs it.
 
 Queries, products and clicks are those of a made query log (`query_log`): in half of the cases a
-query names a thing in words that no product has, so that only the clicks tell what is meant.
+query names a thing in words that no product has, so that only the clicks tell what is meant. Some
+queries are judged, too, on products of the first fifth of all.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +20,7 @@ PRODUCTS, LOG = "products.jsonl", "ubi"
 
 _GAP = 0.5
 _OF_A_CONCEPT = 10  # products
+_OF_A_JUDGED = 10  # products for each judged query
 _REPEATED = 4  # visits with the same query, on average
 _FIRST_MOMENT = 1_700_000_000_000  # milliseconds
 _BETWEEN = 30_000
@@ -36,7 +39,8 @@ def write_shop(
     Parameters
     ----------
     directory : Path
-        Made if it is not there; gets ``products.jsonl`` and ``ubi/``.
+        Made if it is not there; gets ``products.jsonl``, and ``ubi/`` with queries, events and a
+        judgement list.
     products, visits : int
         How many there are; by default ten visits for each product. A visit is a query, its
         impressions and clicks: about eleven events.
@@ -46,13 +50,13 @@ def write_shop(
     Returns
     -------
     dict
-        ``products``, ``queries``, ``impressions``, ``clicks``.
+        ``products``, ``judgements``, ``queries``, ``impressions``, ``clicks``.
     """
     visits = 10 * products if visits is None else visits
     world = QueryLogWorld(
         titles=products,
         queries=max(1, visits // _REPEATED),
-        judged=0,
+        judged=max(1, products // _OF_A_JUDGED),
         topics=max(1, products // (CONCEPTS * _OF_A_CONCEPT)),
         gap=_GAP,
         seed=seed,
@@ -61,7 +65,10 @@ def write_shop(
     with (directory / PRODUCTS).open("wb") as file:
         for block in world.texts():
             block.write_ndjson(file)
-    counts = {"products": products, "queries": 0, "impressions": 0, "clicks": 0}
+    judgements = world.judgements()
+    (directory / LOG / "judgements.json").write_text(_judgement_list(judgements), encoding="utf-8")
+    counts = {"products": products, "judgements": len(judgements)}
+    counts |= {"queries": 0, "impressions": 0, "clicks": 0}
     with (
         (directory / LOG / "ubi_queries.ndjson").open("wb") as queries,
         (directory / LOG / "ubi_events.ndjson").open("wb") as events,
@@ -88,6 +95,13 @@ _OF_VISIT = (
     pl.format("c{}", pl.col("visit") // 3).alias("client_id"),
     (_FIRST_MOMENT + _BETWEEN * pl.col("visit")).alias("timestamp"),
 )
+
+
+def _judgement_list(judgements: pl.DataFrame) -> str:
+    """Return judgements as the Search Relevance Workbench imports them."""
+    ratings = pl.struct(docId="document", rating="grade").alias("ratings")
+    lists = judgements.group_by(query="text", maintain_order=True).agg(ratings)
+    return json.dumps({"name": "made up", "judgmentRatings": lists.to_dicts()}) + "\n"
 
 
 def _event(action: str, after: int) -> list[pl.Expr]:

@@ -171,6 +171,18 @@ def test_what_visitors_did_becomes_a_ranking_of_an_engine(shop, call, tmp_path, 
     assert max(len(line) for line in printed if str(tmp_path) not in line) <= 80
 
 
+def test_judgements_beside_the_clicks_are_the_test_where_that_is_said(shop):
+    given = {"texts": shop / "products.jsonl", "auto": False, "budget": 2000}
+    by_clicks = ssi.fit(shop / "ubi", **given)
+    by_judges = ssi.fit(by_clicks.documents, judged=True, auto=False, budget=2000)
+    candidates = [one.comparison.reports["SSI"][0].candidates for one in (by_clicks, by_judges)]
+    assert candidates == ["all 300 documents", "the documents that were judged for the query"]
+    judged = by_judges.task.pairs("train")["document"].is_in(
+        by_judges.task.pairs("test")["document"].implode()
+    )
+    assert not judged.any()
+
+
 def test_clicks_that_weigh_by_their_position_are_learnt_against_what_was_shown(shop):
     fitted = ssi.fit(shop / "ubi", texts=shop / "products.jsonl", clicks="inverse", budget=150_000)
     assert fitted.task.data.train.weighing == "shown"

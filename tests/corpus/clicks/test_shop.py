@@ -39,6 +39,7 @@ def test_the_log_is_read_back_whole(shop, tmp_path):
     assert counts["queries"] == made.counts["queries_found"] == 3000
     assert counts["impressions"] + counts["clicks"] == made.counts["events_found"]
     assert counts["clicks"] == made.counts["clicks"]
+    assert counts["judgements"] == made.counts["judgements"]
     reasons = ("event_of_unknown_query", "event_of_several_wordings", "impression_repeated")
     assert not any(made.skipped.get(name) for name in reasons)
     assert set(made.skipped["event_of_other_action"]) == set()
@@ -80,4 +81,5 @@ def test_the_verb_writes_a_shop_in_place_of_the_encyclopedia(tmp_path, capsys):
     assert "queries 400" in capsys.readouterr().out
     assert {*contents(tmp_path / "shop")} == {
         "products.jsonl", "ubi/ubi_queries.ndjson", "ubi/ubi_events.ndjson",
+        "ubi/judgements.json",
     }  # fmt: skip

@@ -249,6 +249,14 @@ def test_wrong_use_is_explained(files, call, tmp_path, words, code, why):
     assert not (tmp_path / "model").exists()
 
 
+def test_texts_without_links_may_answer_their_own_words(files, call, tmp_path):
+    out = ("--out", tmp_path / "model", "--defaults", "--budget", 2000)
+    code, value = call(files / "texts.jsonl", *out)
+    assert (code, "--ask words:3" in value["error"]["message"]) == (BAD_INPUT, True)
+    code, value = call(files / "texts.jsonl", "--ask", "words:3", *out)
+    assert (code, value["choices"]) == (DONE, ["SSI(budget=2000)"])
+
+
 def test_judged_queries_are_fitted_in_folds_and_the_first_is_written(tmp_path):
     place = write_collection(tmp_path / "collection")
     fitted = ssi.fit(place, auto=False, budget=1000)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ssi_core.face.compare import Comparison, compare
     from ssi_core.face.documents import Documents, read
+    from ssi_core.face.fit import Fit, fit
     from ssi_core.face.index import Export, Index
     from ssi_core.face.models import BM25, SSI, Ranker, TfIdf, load
     from ssi_core.face.task import Task
@@ -21,6 +22,7 @@ _HOMES = {
     "Comparison": "ssi_core.face.compare",
     "Documents": "ssi_core.face.documents",
     "Export": "ssi_core.face.index",
+    "Fit": "ssi_core.face.fit",
     "Index": "ssi_core.face.index",
     "Ranker": "ssi_core.face.models",
     "Refused": "ssi_core.types",
@@ -28,6 +30,7 @@ _HOMES = {
     "Task": "ssi_core.face.task",
     "TfIdf": "ssi_core.face.models",
     "compare": "ssi_core.face.compare",
+    "fit": "ssi_core.face.fit",
     "load": "ssi_core.face.models",
     "read": "ssi_core.face.documents",
 }
@@ -39,12 +42,14 @@ __all__ = [
     "Comparison",
     "Documents",
     "Export",
+    "Fit",
     "Index",
     "Ranker",
     "Refused",
     "Task",
     "TfIdf",
     "compare",
+    "fit",
     "load",
     "read",
 ]

@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[1]
 LINES = [
     {"flows"},
     {"__main__"},
-    {"face", "command"},
+    {"command"},
+    {"face"},
     {"export"},
     {"experiment", "serving", "monitoring"},
     {"models"},

@@ -65,20 +65,37 @@ def _show_counts(console: Console, title: str, counts: Mapping[str, Any]) -> Non
             console.print(f"  {title}{name.replace('_', ' ')} {text}")
 
 
-@click.command(cls=Verb, examples=("ssi sample sample/ --documents 500 --seed 3",))
+@click.command(
+    cls=Verb,
+    examples=(
+        "ssi sample sample/ --documents 500 --seed 3",
+        "ssi sample shop --shop --documents 300",
+    ),
+)
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--documents", type=click.IntRange(min=1), default=2000, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
-def sample(directory: Path, documents: int, seed: int) -> Outcome:
+@click.option(
+    "--shop",
+    is_flag=True,
+    help="In place of the encyclopedia: products, and a log of their search in OpenSearch's UBI.",
+)
+def sample(directory: Path, documents: int, seed: int, shop: bool) -> Outcome:
     """Write a made-up encyclopedia in real formats.
 
-    The text is synthetic: pages on one subject use different words for one thing.
+    The text is synthetic: pages on one subject use different words for one thing. With --shop it is
+    a shop: products.jsonl, and ubi/ with the queries, impressions and clicks of ten visits for each
+    product, where half of the words of queries are in no product, and with a judgement list.
     """
     from ssi_core.files import writing
     from ssi_core.sample import write_sample
+    from ssi_core.sample.shop import write_shop
 
     with writing(directory), progress("sample") as tell:
-        counts = write_sample(directory, documents=documents, seed=seed, progress=tell)
+        if shop:
+            counts = write_shop(directory, products=documents, seed=seed, progress=tell)
+        else:
+            counts = write_sample(directory, documents=documents, seed=seed, progress=tell)
     value = {"path": str(directory), "counts": dict(counts)}
 
     def show(console: Console) -> None:

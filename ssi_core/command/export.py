@@ -10,7 +10,7 @@ from ssi_core.command.data import FORCE, artefact_outcome
 from ssi_core.command.models import directory_of, searchable
 from ssi_core.command.verb import Outcome, Verb, progress
 
-_TARGETS = (
+TARGETS = (
     "opensearch",
     "elasticsearch",
     "lucene",
@@ -32,7 +32,7 @@ _TARGETS = (
     ),
 )
 @click.argument("model")
-@click.option("--to", type=click.Choice(_TARGETS), required=True, help="Engine or format.")
+@click.option("--to", type=click.Choice(TARGETS), required=True, help="Engine or format.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),

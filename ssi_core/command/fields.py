@@ -74,7 +74,7 @@ def _kind(field: FieldInfo) -> dict[str, Any]:
     """Return the type of an option, and how many values it takes."""
     (kind, *_) = (one for one in _alternatives(field.annotation) if one is not NoneType)
     if get_origin(kind) is dict:
-        return {"type": click.STRING, "multiple": True, "callback": _pairs}
+        return {"type": click.STRING, "multiple": True, "callback": pairs_of}
     if get_origin(kind) is not tuple:
         return {"type": _type(kind, field.metadata)}
     (first, *others) = get_args(kind)
@@ -102,10 +102,13 @@ def _type(kind: Any, bounds: Any) -> click.ParamType[Any]:
     return plain.get(kind, click.STRING)
 
 
-def _pairs(
+def pairs_of(
     context: click.Context, option: click.Parameter, value: tuple[str, ...]
 ) -> dict[str, str]:
+    """Return the names and values of an option that is given as NAME=VALUE, and repeated."""
     pairs = dict(pair.partition("=")[::2] for pair in value)
+    if len(pairs) < len(value):
+        raise click.BadParameter("a name is there twice", context, option)
     for name, other in pairs.items():
         if not (name and other):
             raise click.BadParameter(f"{name!r} is not {option.metavar}", context, option)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import click
 
-from ssi_core.command import data, evaluate, export, features, ingest, search
+from ssi_core.command import data, evaluate, export, features, fit, ingest, search
 from ssi_core.command.verb import WORKFLOW, Verbs, run
 
 VERBS = (
-    data.sample, ingest.ingest, features.features, search.index, search.search, search.neighbours,
-    search.explain, export.export, evaluate.evaluate,
+    data.sample, fit.fit, ingest.ingest, features.features, search.index, search.search,
+    search.neighbours, search.explain, export.export, evaluate.evaluate,
 )  # fmt: skip
 """Verbs that need no workflow."""
 FURTHER = (
@@ -34,9 +34,14 @@ class _Library(Verbs):
         return super().get_command(ctx, cmd_name)
 
 
-_HELP = f"""Read documents and make tasks of them: the verbs of the library.
+_HELP = f"""Read documents, fit models and search: the verbs of the library.
 
 \b
+  ssi fit articles.jsonl --links links.csv --out model
+  ssi search model "old automobile"
+
+\b
+Or step by step:
   ssi ingest table articles.jsonl --links links.csv --out corpus
   ssi features corpus --out task
   ssi index model --task task --out index

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack, get_args
 
 from annotated_types import MaxLen
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 if TYPE_CHECKING:
     from ssi_core.store import Artefact
@@ -54,6 +55,18 @@ class Source(BaseModel):
     reader: ClassVar[str] = ""
     origin: ClassVar[str] = ""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _several(cls, values: Any) -> Any:
+        """Take a single text or path for a list of one."""
+        if not isinstance(values, Mapping):
+            return values
+        lists = {name for name, field in cls.model_fields.items() if _is_list(field.annotation)}
+        return {
+            name: (value,) if name in lists and isinstance(value, str | Path) else value
+            for name, value in values.items()
+        }
+
     @classmethod
     def looks_like(cls, path: Path) -> bool:
         """Tell whether a path is of this source, by its name or by what a directory holds."""
@@ -83,6 +96,11 @@ class Source(BaseModel):
         if not free or not self.follows(store.read(earlier)):
             return self
         return self.model_copy(update={"since": earlier})
+
+
+def _is_list(kind: Any) -> bool:
+    """Tell whether a field holds any number of values."""
+    return any(get_args(one)[1:] == (...,) for one in (kind, *get_args(kind)))
 
 
 def named(place: str) -> Any:

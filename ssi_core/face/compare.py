@@ -101,7 +101,11 @@ class Comparison:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_table(*self._table(), notes=self._notes())
+        return self.html()
+
+    def html(self, *notes: str) -> str:
+        """Return the table for a notebook, with further notes under it."""
+        return html_table(*self._table(), notes=[*self._notes(), *notes])
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         signs = self._signs()

@@ -95,6 +95,7 @@ def read(
     documents: Any,
     links: Any = None,
     *,
+    texts: Any = None,
     columns: Mapping[str, str] | None = None,
     labels: Sequence[str] = (),
     language: str | None = None,
@@ -120,6 +121,9 @@ def read(
         link in each row, pairs, an array of two columns, or a matrix of scipy with an entry (i, j)
         for each link. An end is a document's id, else its URL, else its title; of documents without
         ids and URLs in memory, its number from 0. Documents with a column ``links`` need none.
+    texts : Documents, optional
+        Of a log, which names documents by their ids: what `read` returned for their texts, or what
+        it takes.
     columns : mapping, optional
         Role -> name of its column, where the name does not tell the role. Roles are id, title,
         text, url, language, timestamp and links; of a table of links source, target and anchor.
@@ -149,6 +153,8 @@ def read(
     path = _only_path(documents)
     fields = {"links": links, "columns": columns, "labels": labels, "language": language}
     given = {name: value for name, value in fields.items() if not _is_nothing(value)} | settings
+    if texts is not None:
+        given["documents"] = (texts if isinstance(texts, Documents) else read(texts)).path
     if source is None and path is not None and (path / store.MANIFEST).is_file():
         if given:
             raise BadInput(f"{path}: {', '.join(given)} go with files. Leave them out.")

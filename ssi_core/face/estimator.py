@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -74,7 +74,9 @@ class Estimator:
         """Return the hyper-parameters as `ssi_core.models` takes them."""
         raise TypeError(f"{type(self).__name__} does not say what it trains")
 
-    def fit(self, task: Task, y: None = None, *, threads: int = 1) -> Self:
+    def fit(
+        self, task: Task, y: None = None, *, threads: int = 1, checkpoint: str | Path | None = None
+    ) -> Self:
         """Train on the training pairs of a task; of a task with folds, once for each.
 
         Parameters
@@ -86,6 +88,8 @@ class Estimator:
         threads : int, optional
             Cores to train on. With 1 the same call gives the same bits; with more it is faster and
             a little different each time.
+        checkpoint : str or Path, optional
+            Directory for the state of the training: the same call goes on from there after a break.
 
         Raises
         ------
@@ -96,15 +100,25 @@ class Estimator:
         """
         ranker = self.ranker()
         require_views(task, ranker.views(), repr(self))
+        if checkpoint is not None:
+            Path(checkpoint).mkdir(parents=True, exist_ok=True)
         with limited(threads), progress.shown("fit") as tell:
             curve: list[dict[str, float]] = []
-            self.folds_, self.reproducible_ = [], threads == 1
+            folds: list[FittedModel] = []
+            self.reproducible_ = threads == 1
             for number, fold in enumerate(task.divisions):
                 cost = ranker.cost(fold, threads)
                 resources.require("training", memory=cost.memory, remedy=resources.FEWER)
                 watch = _watch(curve if number == 0 else [], tell, getattr(ranker, "budget", None))
-                self.folds_.append(self._fit(ranker, fold, watch, threads))
-        self.task_, self.fitted_ = task, self.folds_[0]
+                state = None if checkpoint is None else Path(checkpoint) / f"fold_{number}"
+                folds.append(self._fit(ranker, fold, watch, threads, state))
+        return self.take(task, folds, curve)
+
+    def take(
+        self, task: Task, folds: Sequence[FittedModel], curve: Sequence[Mapping[str, float]]
+    ) -> Self:
+        """Take over models that were trained on a task, one for each of its folds."""
+        self.task_, self.folds_, self.fitted_ = task, list(folds), folds[0]
         self.curve_ = pl.DataFrame(curve, infer_schema_length=None)
         return self
 
@@ -125,9 +139,10 @@ class Estimator:
 
         Parameters
         ----------
-        documents : Documents
-            What `read` returned, or what it takes. They may be other documents than those of the
-            task: they are read with the words that the model knows.
+        documents : Documents or Task
+            What `read` returned, or what it takes; or a task, whose documents are meant. They may
+            be other documents than those of the task: they are read with the words that the model
+            knows.
         out : str or Path, optional
             Directory to write; by default one of the store.
         """

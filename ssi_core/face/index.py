@@ -23,6 +23,7 @@ from ssi_core.models.content import content_of
 from ssi_core.serving import explain, searcher
 from ssi_core.serving.index import KIND, build_index, open_index
 from ssi_core.serving.ranked import Hit
+from ssi_core.tasks.reading import raw_texts
 from ssi_core.tasks.unseen import Raw, require_known, texts_in_views
 from ssi_core.types import BadInput, Texts
 
@@ -138,8 +139,8 @@ class Index:
         ----------
         fitted : FittedModel
             The trained model.
-        documents : Documents
-            What `read` returned, or what it takes.
+        documents : Documents or Task
+            What `read` returned, or what it takes; or a task, whose documents are meant.
         out : str or Path, optional
             Directory to write; by default one of the store.
         task : Task, optional
@@ -151,16 +152,20 @@ class Index:
             The documents are in a language that the model does not read, or the model knows nearly
             none of their words.
         """
-        docs = documents if isinstance(documents, Documents) else read(documents)
-        parents = {"corpus": docs.key, "model": content_of(fitted)}
+        docs = documents if isinstance(documents, Documents | Task) else read(documents)
+        corpus = docs.key if isinstance(docs, Documents) else docs.artefact.parents["collection"]
+        parents = {"corpus": corpus, "model": content_of(fitted)}
         named = None if out is None else Path(out)
         place = store.place_of(KIND, store.key_of(KIND, {}, parents), named)
         is_made = (place / store.MANIFEST).is_file()
         if not is_made or store.read(place, KIND).parents != parents:
-            known = task is not None and docs.key in task.artefact.parents.values()
-            texts = task.data.documents if task and known else _read_by(fitted, docs)
-            with progress.shown("index") as tell:
+            if isinstance(docs, Task):
+                texts, parts = docs.data.documents, raw_texts(docs.path)
+            else:
+                known = task is not None and corpus in task.artefact.parents.values()
+                texts = task.data.documents if task and known else _read_by(fitted, docs)
                 parts = open_collection(docs.path).parts("documents")
+            with progress.shown("index") as tell:
                 build_index(fitted, texts, place, parents=parents, texts=parts, progress=tell)
         return cls(searcher.Searcher(fitted, open_index(place)))
 
@@ -225,6 +230,7 @@ class Index:
         bounds: str | Path | None = None,
         margin: float = exporting.MARGIN,
         expand: int | None = None,
+        force: bool = False,
     ) -> Export:
         """Write the documents for another engine, with the ranking of the model.
 
@@ -241,6 +247,8 @@ class Index:
         expand : int, optional
             Give each document so many words in place of the latent vector, which keeps a part of
             its gain.
+        force : bool, optional
+            Replace another export that is in the directory.
 
         Returns
         -------
@@ -262,6 +270,7 @@ class Index:
             exporting.Settings(to, margin, expand),
             model=content_of(fitted),
             former=None if bounds is None else Path(bounds),
+            force=force,
         )
         return Export(fitted, artefact)
 

@@ -111,6 +111,8 @@ class SSI(Estimator):
         d- is drawn (`ssi_core.models.auto`); values that are given for them are then ignored.
         ``budget`` is then that of all trials together, and the model may be one that learns
         nothing, where that is best: ``fitted_.facts["choice"]`` says which.
+    measure : str, optional
+        With ``auto``, the mean that chooses: "map", "ndcg_at_10" or "mrr".
     diagonal : str, optional
         "learned": a weight for each word (D). "identity": the same weight for all words, as in
         ``U'V + I``. "none": no diagonal.
@@ -154,6 +156,7 @@ class SSI(Estimator):
         self,
         *,
         auto: bool = False,
+        measure: str = "map",
         diagonal: Literal["learned", "identity", "none"] = "learned",
         dimensions: int = 50,
         margin: float = 0.1,
@@ -169,7 +172,8 @@ class SSI(Estimator):
         seconds: float | None = None,
         random_state: int = 0,
     ) -> None:
-        self.auto, self.seconds, self.random_state = auto, seconds, random_state
+        self.auto, self.measure = auto, measure
+        self.seconds, self.random_state = seconds, random_state
         self.diagonal, self.dimensions, self.init_std = diagonal, dimensions, init_std
         self.margin, self.rate, self.diagonal_rate = margin, rate, diagonal_rate
         self.view, self.diagonal_view, self.negatives = view, diagonal_view, negatives
@@ -185,11 +189,12 @@ class SSI(Estimator):
             a fixed length.
         """
         settings = self.get_params()
-        auto, seconds, _ = (settings.pop(name) for name in ("auto", "seconds", "random_state"))
+        chosen = ("auto", "measure", "seconds", "random_state")
+        auto, measure, seconds, _ = (settings.pop(name) for name in chosen)
         if seconds is not None and (auto or not seconds > 0):
             raise ValueError(f"seconds={seconds!r}: expected a number above 0, without auto=True")
         if auto:
-            given = {"dimensions": self.dimensions, "budget": self.budget}
+            given = {"dimensions": self.dimensions, "budget": self.budget, "measure": measure}
             return parse(MODELS["auto"], given)
         # What trials compare is the rank loss on validation, after an epoch.
         settings |= {"rate_by": "validation", "search_budget": self.epoch}
@@ -205,7 +210,7 @@ class SSI(Estimator):
         checkpoint: Path | None = None,
     ) -> FittedModel:
         if self.seconds is None:
-            return super()._fit(ranker, task, watch, threads)
+            return super()._fit(ranker, task, watch, threads, checkpoint)
         end = time.monotonic() + self.seconds
 
         def until(step: int, metrics: Mapping[str, float]) -> None:

@@ -63,6 +63,7 @@ class Task:
         pool: int | None = None,
         split_seed: int = 0,
         beside: Sequence[str] = (),
+        ranked: Literal["pool", "judged"] = "pool",
         out: str | Path | None = None,
     ) -> Task:
         """Make a task of documents, as ``ssi features`` does, or find it in the store.
@@ -98,6 +99,9 @@ class Task:
         beside : sequence of str, optional
             Further kinds of queries on the same documents, to learn from only: "anchors", "titles",
             "words:3", "link", "link:3". A model "multi_task" names them in its own ``beside``.
+        ranked : str, optional
+            "pool", or "judged": a query of the test ranks the documents that were judged for it; of
+            clicks that came with judgements, the judged queries are then the test.
         out : str or Path, optional
             Directory to write; by default one of the store.
 
@@ -116,6 +120,7 @@ class Task:
             pool=pool,
             split_seed=split_seed,
             beside=tuple(beside),
+            ranked=ranked,
         )
         with progress.shown("task") as tell:
             place = None if out is None else Path(out)
@@ -186,5 +191,5 @@ def require_views(task: Task, views: set[str], model: str) -> None:
         every = sorted(views_known | views)
         raise BadInput(
             f"task {task.path}: it has no view {', '.join(lacking)}, which {model} reads. Make it "
-            f"with these: Task.of(docs, views={every})"
+            f"with these: Task.of(docs, views={every}), or ssi features --views {','.join(every)}"
         )

@@ -116,6 +116,9 @@ class Auto(Model):
         learns these, too.
         """
         every = list(self._every(self.words(task)))
+        if task.train.weighing == "shown":  # no negative is drawn by a power of the in-degree
+            power = self.negatives_power[0]
+            every = [one for one in every if one.get("negatives_power", power) == power]
         rng = np.random.default_rng(seed)
         others = rng.permutation(np.arange(1, len(every)))[: self.configurations - 1]
         always: Settings = {"stop_by": self.measure}

@@ -37,6 +37,8 @@ CANDIDATES = 15
 CLICKED = (0.02, 0.08, 0.2, 0.4, 0.6)
 """Probability of a click on a title that is looked at, by its grade."""
 LEAST = 0.1
+PLACES = np.arange(1, RESULTS + 1)
+"""Positions of a page of results; one is looked at with the probability 1 / position."""
 
 _GENERAL = 200  # words without a meaning, of both sides
 _MOST = 1000  # showings of the most frequent query
@@ -226,6 +228,44 @@ class QueryLogWorld:
             grade=pl.col("grade").cast(pl.Float32),
         )
 
+    def texts(self) -> Iterator[pl.DataFrame]:
+        """Yield ``id``, ``title`` and ``text``, which says the concepts of the title once more."""
+        generator = self._generator(4)
+        for first, titles in zip(range(0, self.titles, _AT_ONCE), self.documents(), strict=True):
+            concepts = self._titles.concepts[first : first + _AT_ONCE]
+            twice = [self._texts(self._words(generator, concepts, 0.0)) for _ in range(2)]
+            yield titles.with_columns(text=twice[0] + " " + twice[1])
+
+    def visits(self, visits: int) -> Iterator[pl.DataFrame]:
+        """Yield visits in blocks: what was searched, what was shown for it, what was clicked.
+
+        A row has the number of the ``visit``, its ``text``, a ``document`` with its ``position``
+        from 1, and ``clicked``. The same queries come again, by Zipf's law, and their titles in
+        another order.
+        """
+        generator = self._generator(5)
+        concepts = self._concepts(generator, self.queries, 1)
+        texts = self._texts(self._words(generator, concepts, self.gap))
+        titles = self._titles.drawn(generator, concepts, RESULTS)
+        grades = grades_of(concepts[:, None], self._titles.concepts[titles])
+        for first in range(0, visits, _AT_ONCE):
+            number = np.arange(first, min(first + _AT_ONCE, visits))
+            query = _zipf(generator, len(number), self.queries)
+            order = np.argsort(_by_noise(generator, grades[query]), axis=1)
+            shown = np.take_along_axis(titles[query], order, 1)
+            chance = np.array(CLICKED)[np.take_along_axis(grades[query], order, 1)] / PLACES
+            clicked = generator.random(chance.shape) < chance
+            rows = pl.DataFrame(
+                {
+                    "visit": np.repeat(number, RESULTS),
+                    "text": texts.gather(np.repeat(query, RESULTS)),
+                    "document": _ids(shown.ravel()),
+                    "position": np.tile(PLACES, len(number)),
+                    "clicked": clicked.ravel(),
+                }
+            )
+            yield rows.unique(["visit", "document"], keep="first", maintain_order=True)
+
     def clicks(self) -> Iterator[tuple[int, pl.DataFrame]]:
         """Yield a number of queries, and the pairs that are kept of those after it.
 
@@ -241,6 +281,12 @@ class QueryLogWorld:
             yield first, _clicked(generator, titles, concepts, texts, showings, self._reserved)
 
 
+def _by_noise(generator: np.random.Generator, grades: Ints) -> NDArray[np.float64]:
+    """Return what a search engine that knows grades roughly sorts by."""
+    noise: NDArray[np.float64] = _NOISE * generator.standard_normal(grades.shape)
+    return -(grades + noise)
+
+
 def _clicked(
     generator: np.random.Generator,
     titles: Titles,
@@ -251,9 +297,9 @@ def _clicked(
 ) -> pl.DataFrame:
     drawn = titles.drawn(generator, concepts, RESULTS)
     grades = grades_of(concepts[:, None], titles.concepts[drawn])
-    order = np.argsort(-(grades + _NOISE * generator.standard_normal(grades.shape)), axis=1)
+    order = np.argsort(_by_noise(generator, grades), axis=1)
     drawn, grades = (np.take_along_axis(values, order, 1) for values in (drawn, grades))
-    looked = 1 / np.arange(1, RESULTS + 1)
+    looked = 1 / PLACES
     earlier = np.argmax(drawn[:, :, None] == drawn[:, None, :], axis=2)
     # A title that was drawn twice is shown once: its second place stays empty.
     chance = np.where(earlier == np.arange(RESULTS), looked * np.array(CLICKED)[grades], 0.0)

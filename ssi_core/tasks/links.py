@@ -45,7 +45,7 @@ def _write_pairs(making: Making, sides: Sides | None, tested: Sides | None) -> N
         raise BadInput(
             f"{where}: it has no links, and without links there is nothing to learn from or to "
             "test on. Ingest documents that link to each other, or take what else says which "
-            "documents are relevant (--relevant)."
+            "documents are relevant (--relevant self, or --ask words:3: a document to its words)."
         )
     of_pairs = sides_of_pairs(rows, titles, sides, seed=spec.split_seed)
     if making.frozen:

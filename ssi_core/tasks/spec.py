@@ -33,7 +33,7 @@ DRAWN = 10_000
 
 _WORDS_OF, _LINK_OF = "words:", "link:"
 ANCHORS, TITLES = "anchors", "titles"
-_JUDGED = "judged"
+_JUDGED, _GOALS = "judged", "goals"
 _QUERIES = {
     LINK: ("documents", f"{_WORDS_OF}N"),
     TRANSLATION: ("queries",),
@@ -335,6 +335,33 @@ def relation_of(kind: str) -> str:
     return relation
 
 
+def fields_of(kind: str) -> dict[str, str]:
+    """Return ``relevant`` and ``queries`` of the task that asks a kind of query.
+
+    A kind has the name that it has in ``beside``, or else that of its relation.
+
+    Raises
+    ------
+    ValueError
+        There is no such kind.
+
+    >>> fields_of("link:3"), fields_of("titles")
+    ({'relevant': 'link', 'queries': 'words:3'}, {'relevant': 'self', 'queries': 'titles'})
+    """
+    if _BESIDE.fullmatch(kind):
+        of_words = f"{_WORDS_OF}{words_of(kind)}" if ":" in kind else ""
+        queries = of_words or (kind if kind == TITLES else "")
+        return {"relevant": relation_of(kind), **({"queries": queries} if queries else {})}
+    if kind == _GOALS:
+        return {"relevant": CLICK, "queries": _GOALS}
+    if kind not in (CLICK, JUDGEMENT, TRANSLATION, LINK_OF_TRANSLATION):
+        raise ValueError(
+            f"{kind!r}: expected link, link:N, anchors, titles, words:N, click, goals, judgement, "
+            f"{TRANSLATION!r} or {LINK_OF_TRANSLATION!r}"
+        )
+    return {"relevant": kind}
+
+
 def spec_of(**fields: Any) -> TaskSpec:
     """Return the spec of some fields; `ValueError` says in a line what is wrong with them."""
     try:
@@ -374,7 +401,7 @@ def only_relevant(collection: Collection) -> str:
         choices = ", ".join(map(repr, known))
         raise BadInput(
             f"{collection.path}: "
-            + (f"which documents are relevant? Name one of {choices} (--relevant)."
+            + (f"which documents are relevant? Name one of {choices} (--relevant, or --ask)."
                if known else f"nothing there says which documents are relevant. {INGEST}")
         )  # fmt: skip
     return known[0]

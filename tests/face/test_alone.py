@@ -31,11 +31,13 @@ print(ssi.load("model"))
 print(ssi.__file__)
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
-search = ["search", "--json", "-k", "1", "--index", "index"]
+search = ["search", "--json", "-k", "1"]
+fit = ["fit", "--json", "--defaults", "--budget", "2000", "--out", "fitted"]
 for words in (
-    [*search, "model", "moon 7"],
+    [*fit, str(task.path)],
+    [*search, "fitted", "moon 7"],
     ["evaluate", "--json", "model", "--task", str(task.path)],
-    [*search, "models:/ssi@champion", "moon 7"],
+    [*search, "--index", "index", "models:/ssi@champion", "moon 7"],
 ):
     print(run(library, words))
 """
@@ -85,9 +87,10 @@ def test_a_wheel_has_the_library_and_its_types_alone(alone):
 def test_a_program_needs_no_package_of_the_workflow(alone, tmp_path):
     done = run(alone, tmp_path, "-c", PROGRAM)
     assert done.returncode == 0, done.stderr
-    *_, place, found, first, measured, second, _, third = done.stdout.splitlines()
+    *_, place, fitted, code, found, first, measured, second, _, third = done.stdout.splitlines()
     assert place == str(alone / "ssi_core" / "__init__.py")
-    assert (first, second, third) == ("0", "0", "3"), done.stderr
+    assert (code, first, second, third) == ("0", "0", "0", "3"), done.stderr
+    assert [row["ranker"] for row in json.loads(fitted)["measures"]] == ["BM25", "TF-IDF", "SSI"]
     (hit,) = json.loads(found)["results"]
     assert hit["title"].startswith("moon") or "moon" in hit["snippet"]
     assert 0 < json.loads(measured)["metrics"]["test/map"] <= 1

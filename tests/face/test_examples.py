@@ -11,7 +11,14 @@ import ssi_core
 FACE = Path(next(iter(ssi_core.__path__))) / "face"
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in FACE.glob("*.py")))
+TRAINS = {"fit": pytest.mark.trains}
+NAMES = [
+    pytest.param(name, marks=TRAINS.get(name, ()))
+    for name in sorted(path.stem for path in FACE.glob("*.py"))
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_examples_print_what_they_say(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     module = import_module(f"ssi_core.face.{name}".removesuffix(".__init__"))

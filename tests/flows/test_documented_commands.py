@@ -1,6 +1,7 @@
 """The commands of the documentation, run as they are printed."""
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -34,7 +35,10 @@ SECTIONS = [
 TABLES = [("docs/which-table.md", "Links"), ("docs/which-table.md", "Clicks")]
 JUDGED = [("docs/which-table.md", "Judged queries")]
 STORIES = {
-    "own documents": [("docs/own-texts.md", "With commands")],
+    "own documents": [
+        ("docs/own-texts.md", "With one command"),
+        ("docs/own-texts.md", "With commands"),
+    ],
     "search engineer": [
         ("docs/search-engineer.md", None),
         ("docs/serving.md", "Documents that change"),
@@ -200,6 +204,12 @@ def logs_of_two_days(place):
 def own_files(place):
     write_files(place)
     write_articles(place, 300)
+    articles = [json.loads(line) for line in (place / "articles.jsonl").read_text().splitlines()]
+    clicks = "".join(f"{one['title']},{one['id']},{n % 3 + 1}\n" for n, one in enumerate(articles))
+    (place / "clicks.csv").write_text(f"words,page,clicks\n{clicks}")
+    roles = {"query_text": "words", "document": "page", "clicks": "clicks"}
+    names = "".join(f'{role} = "{name}"\n' for role, name in roles.items())
+    (place / "log.toml").write_text(f"[columns]\n{names}")
 
 
 def wikispeedia(place):

@@ -119,3 +119,11 @@ def test_of_two_vocabularies_the_choice_is_among_models_that_need_no_common_word
     kinds = {one["settings"].get("model", "bilinear") for one in found["trials"]}
     assert kinds == {"softmax", "bilinear"}
     assert fit.facts["choice"].split()[0] in {"tfidf", "cl_lsi", "softmax", "bilinear", "mixture"}
+
+
+def test_clicks_against_what_was_shown_are_tried_once_in_each_way(task):
+    shown = dataclasses.replace(task, train=dataclasses.replace(task.train, weighing="shown"))
+    wide = dataclasses.replace(SMALL, configurations=100, negatives_power=(0.5, 0.0, 1.0))
+    settings = [json.dumps(one) for one in wide.settings(shown, 0)]
+    assert len(set(settings)) == len(settings) < len(wide.settings(task, 0))
+    assert all(json.loads(one)["negatives_power"] == 0.0 for one in settings)

@@ -141,12 +141,11 @@ def _build(
     require("the ingestion of UBI", memory=memory, directory=building.path.parent, disk=size)
     events = Shards(building.path / "events", size)
     for number, path in enumerate(paths):
-        for lines, broken in documents_of(path):
-            read = [reading.row(number, line, one) for line, one in lines]
-            events.add(pl.DataFrame([row for row in read if row], schema=ROW, orient="row"))
+        for taken, broken in documents_of(path, partial(reading.row, number)):
+            events.add(pl.DataFrame([row for row in taken if row], schema=ROW, orient="row"))
             wrong = [(path.name, *one) for one in broken]
             quarantine.add(pl.DataFrame(wrong, schema=dict(QUARANTINE), orient="row"))
-            quarantine.rows += len(lines) + len(broken)
+            quarantine.rows += len(taken) + len(broken)
             quarantine.limit(path)
             if progress is not None:
                 progress(0.0, f"{quarantine.rows:,} lines of {path.name}")

@@ -43,6 +43,8 @@ class UbiJudged:
 
     def take(self, one: Mapping[str, Any]) -> bool:
         """Take a judgement list or a query set; tell whether it is one."""
+        if _LIST not in one and _SET not in one:
+            return False
         for entry in _entries(one, _LIST):
             query = self._query(entry.get("query"))
             for rating in _entries(entry, "ratings"):
@@ -54,7 +56,7 @@ class UbiJudged:
         for entry in _entries(one, _SET):
             if query := self._query(entry.get("queryText")):
                 self._sets.append((query, _LABEL, one_line(one.get("name")) or "unnamed"))
-        return _LIST in one or _SET in one
+        return True
 
     def _query(self, value: Any) -> str | None:
         """Return the id of a query; None where it has no words."""
@@ -106,4 +108,7 @@ def _number(value: Any) -> float | None:
 
 def one_line(value: Any) -> str | None:
     """Return a value as text on one line; None for nothing."""
-    return " ".join(str(value).split()) or None if value is not None else None
+    if value is None:
+        return None
+    words = (value if type(value) is str else str(value)).split()
+    return words[0] if len(words) == 1 else " ".join(words) or None

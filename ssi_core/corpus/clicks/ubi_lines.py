@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import lzma
+import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
 from ssi_core import files
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.lines import PROBLEMS, Place, decoded_lines
+from ssi_core.corpus.clicks.lines import OPENERS, PROBLEMS, Place, decoded_lines
 from ssi_core.corpus.clicks.log import kind_of, read_log
 from ssi_core.corpus.clicks.ubi_judged import UbiJudged, one_line
 from ssi_core.corpus.table import header_of
@@ -23,9 +25,13 @@ from ssi_core.types import BadInput
 CLICK, IMPRESSION = "click", "impression"
 """Names of the actions that UBI gives to a click and to a showing."""
 
+T = TypeVar("T")
+
 _WRAPPED = "_source"  # of an exported hit of a search
 _ACTIONS = ({"index"}, {"create"})  # keys of the lines between the documents of a bulk request
 _NUMBER = 1 << 31
+_FIRST = 2  # lines that tell what a file is: perhaps one of a bulk request, and a document
+_LONGEST = 1 << 20  # bytes of such a line
 ROW: dict[str, Any] = {
     "file": pl.Int32, "line": pl.Int64, "session": pl.String, "kind": pl.String,
     "text": pl.String, "document": pl.String, "position": pl.Int64, "user": pl.String,
@@ -100,7 +106,7 @@ class UbiLines:
         if document and (words := one_line(shown.get("description"))):
             self.texts.setdefault(document, words)
         user = one_line(one.get("user_id")) or one_line(one.get("client_id"))
-        hits = _hits(one.get("query_response_hit_ids"))
+        hits = _hits(one.get("query_response_hit_ids")) if known[1] == "query" else None
         when = one_line(one.get("timestamp"))
         return (file, line, *known, document, position, user, when, application, hits)
 
@@ -121,6 +127,8 @@ def _number(value: Any) -> int | None:
 def _inner(one: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return an object in another; of a table it is a cell of JSON, or columns with dots."""
     value = one.get(name)
+    if type(value) is dict:
+        return value
     if isinstance(value, str):
         value = _object(value)
     if isinstance(value, Mapping):
@@ -152,8 +160,28 @@ def _list(text: str) -> Any:
         return []
 
 
-def documents_of(path: Path) -> Iterator[tuple[list[tuple[int, dict[str, Any]]], list[_Broken]]]:
-    """Yield blocks of the documents of a file with their lines, and the lines that are none."""
+def is_ubi(path: Path) -> bool:
+    """Tell whether a file begins with a query or an event; the rest of it is not looked at."""
+    try:
+        kind = kind_of(path, LogForm())
+        if kind == "jsonl":
+            with OPENERS.get(path.suffix, open)(path, "rb") as file:
+                lines = [_object(file.readline(_LONGEST).decode()) for _ in range(_FIRST)]
+                names = {name for one in lines if one for name in one.get(_WRAPPED, one)}
+        elif kind == "parquet":
+            names = {*pl.scan_parquet(path, glob=False).collect_schema()}
+        else:
+            names = {*header_of(path)} if kind else set()
+    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, pl.exceptions.PolarsError):
+        return False  # what reads the file says what is wrong with it
+    return "query_id" in names and bool(names & {"user_query", "action_name"})
+
+
+def documents_of(path: Path, take: Callable[[int, Mapping[str, Any]], T]) -> Iterator[_Block[T]]:
+    """Yield blocks of a file: what is taken of each document and its line; lines that are none.
+
+    A document is let go once it is taken: a block of them would keep the garbage collector busy.
+    """
     kind = kind_of(path, LogForm())
     if not kind:
         raise BadInput(
@@ -162,62 +190,61 @@ def documents_of(path: Path) -> Iterator[tuple[list[tuple[int, dict[str, Any]]],
         )
     with files.reading(path, "Restore the file, or export it anew."):
         if kind == "parquet":
-            yield from _of_parquet(path)
+            yield from _of_parquet(path, take)
         elif kind == "jsonl":
-            yield from _of_json(path)
+            yield from _of_json(path, take)
         else:
-            yield from _of_cells(path)
+            yield from _of_cells(path, take)
 
 
 _Broken = tuple[int, str, str, str]
 """Line, category, reason and text of a line that is no document."""
+_Block = tuple[list[T], list[_Broken]]
 
 
-def _of_parquet(path: Path) -> Iterator[tuple[list[tuple[int, dict[str, Any]]], list[_Broken]]]:
+def _of_parquet(path: Path, take: Callable[[int, Mapping[str, Any]], T]) -> Iterator[_Block[T]]:
     line = 1
     for batch in pl.scan_parquet(path, glob=False).collect_batches(maintain_order=True):
-        yield list(enumerate(batch.iter_rows(named=True), line)), []
+        yield [take(n, one) for n, one in enumerate(batch.iter_rows(named=True), line)], []
         line += len(batch)
 
 
-def _of_cells(path: Path) -> Iterator[tuple[list[tuple[int, dict[str, Any]]], list[_Broken]]]:
+def _of_cells(path: Path, take: Callable[[int, Mapping[str, Any]], T]) -> Iterator[_Block[T]]:
     names = header_of(path)
     for block in read_log(path, names, LogForm()):
         wrong = block.filter(pl.col("category").is_not_null())
         rows = block.filter(pl.col("category").is_null())
-        documents = [
-            (line, {name: cell for name, cell in row.items() if cell})
-            for line, row in zip(
-                rows["line"], rows.select(names).iter_rows(named=True), strict=True
-            )
+        cells = zip(rows["line"], rows.select(names).iter_rows(named=True), strict=True)
+        taken = [
+            take(line, {name: cell for name, cell in row.items() if cell}) for line, row in cells
         ]
-        yield documents, wrong.select("line", "category", "problem", "raw").rows()
+        yield taken, wrong.select("line", "category", "problem", "raw").rows()
 
 
-def _of_json(path: Path) -> Iterator[tuple[list[tuple[int, dict[str, Any]]], list[_Broken]]]:
+def _of_json(path: Path, take: Callable[[int, Mapping[str, Any]], T]) -> Iterator[_Block[T]]:
     blocks = decoded_lines(path, "utf-8", Place())
     for first, lines, wrong in blocks:
         if first == 1 and lines[0].strip() == "{":
             rest = (line for _, more, _ in blocks for line in more)
-            yield _of_object(path, "\n".join(chain(lines, rest))), []
+            yield [take(1, one) for one in _of_object(path, "\n".join(chain(lines, rest)))], []
             return
-        documents, broken = [], []
+        taken, broken = [], []
         for line, text in enumerate(lines, first):
             one = _object(text) if line - first not in wrong else None
             category = wrong.get(line - first, "json")
             if one is not None and one.keys() not in _ACTIONS:
-                documents.append((line, one.get(_WRAPPED, one)))
+                taken.append(take(line, one.get(_WRAPPED, one)))
             elif one is None and text.strip():
                 problem = PROBLEMS[category].format(encoding="utf-8")
                 broken.append((line, category, problem, text[:200]))
-        yield documents, broken
+        yield taken, broken
 
 
-def _of_object(path: Path, text: str) -> list[tuple[int, dict[str, Any]]]:
+def _of_object(path: Path, text: str) -> list[dict[str, Any]]:
     """Return the object of a file that is one over many lines, or the hits of a response."""
     one = _object(text)
     if one is None:
         raise BadInput(f"{path}: it is no JSON object. Restore the file, or export it anew.")
     hits = _inner(one, "hits").get("hits")
     objects = hits if isinstance(hits, list) else [one]
-    return [(1, each.get(_WRAPPED, each)) for each in objects if isinstance(each, dict)]
+    return [each.get(_WRAPPED, each) for each in objects if isinstance(each, dict)]

@@ -62,6 +62,14 @@ class Ubi(Source):
         default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
     )
 
+    @classmethod
+    def looks_like(cls, path: Path) -> bool:
+        """Tell whether a file, or one in a directory, has the fields of queries or events."""
+        from ssi_core.corpus.clicks.ubi_lines import is_ubi
+
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        return any(is_ubi(file) for file in files if file.is_file())
+
     def read(self, **place: Unpack[Place]) -> Artefact:
         """Make the collection."""
         from ssi_core.corpus.clicks.rules import Rules

@@ -1,0 +1,272 @@
+"""``ssi fit`` and `ssi_core.fit`: the ten lines of Python in one call."""
+
+import json
+import shutil
+
+import numpy as np
+import polars as pl
+import pytest
+
+import ssi_core as ssi
+from ssi_core.command.fit import fit as verb
+from ssi_core.command.library import library
+from ssi_core.command.verb import BAD_INPUT, DONE, USAGE, run
+from ssi_core.export.encoder import Encoder
+from ssi_core.face import kept
+from ssi_core.models.base import FittedModel
+from ssi_core.sample.shop import write_shop
+from ssi_core.serving.searcher import open_searcher
+from ssi_core.tasks.spec import fields_of, spec_of
+from tests.corpora import topical, write_collection
+
+pytestmark = pytest.mark.trains
+BUDGET = 12_000
+CLOCKED = ("seconds", "search_seconds", "triples_per_second", "resumed_at")
+"""Facts of a training that differ from run to run."""
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory):
+    """200 documents on eight subjects and their links, as files."""
+    place = tmp_path_factory.mktemp("topical")
+    texts, links = topical()
+    rows = [{"id": f"d{n}", "text": text} for n, text in enumerate(texts)]
+    pl.DataFrame(rows).write_ndjson(place / "texts.jsonl")
+    ends = [(f"d{source}", f"d{target}") for source, target in links]
+    pl.DataFrame(ends, schema=["source", "target"], orient="row").write_csv(place / "links.csv")
+    return place
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory):
+    """A made-up shop with the log of its search."""
+    place = tmp_path_factory.mktemp("shop")
+    write_shop(place, products=300, visits=2000)
+    return place
+
+
+@pytest.fixture
+def call(capsys):
+    def called(*words):
+        code = run(library, ["fit", *map(str, words), "--json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    return called
+
+
+def contents(directory):
+    """Files of a directory by name; a manifest without what follows from the clock."""
+    files = {}
+    for path in sorted(directory.rglob("*")):
+        if path.is_file():
+            name = str(path.relative_to(directory))
+            files[name] = path.read_bytes()
+            if name.endswith(("model.json", "artefact.json")):
+                files[name] = timeless(json.loads(files[name]))
+    return files
+
+
+def timeless(value):
+    """A manifest without seconds, and without the digest that they change."""
+    if isinstance(value, dict):
+        return {name: timeless(one) for name, one in value.items()
+                if name not in (*CLOCKED, "digest", "sha256")}  # fmt: skip
+    return value
+
+
+@pytest.mark.parametrize("auto", [True, False])
+def test_the_verb_gives_what_the_ten_lines_give(files, call, tmp_path, monkeypatch, auto):
+    texts, links = files / "texts.jsonl", files / "links.csv"
+    choice = "--auto" if auto else "--defaults"
+    words = (texts, "--links", links, "--beside", "words:3", choice, "--budget", BUDGET)
+    export = ("--export", "opensearch", tmp_path / "export")
+    code, value = call(*words, "--seed", 3, "--out", tmp_path / "model", *export)
+    assert code == DONE
+
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "another"))
+    docs = ssi.read(texts, links=links)
+    task = ssi.Task.of(docs, relevant="link", beside=["words:3"])
+    model = ssi.SSI(auto=auto, budget=BUDGET, random_state=3).fit(task)
+    rankers = {"BM25": ssi.BM25().fit(task), "TF-IDF": ssi.TfIdf().fit(task), "SSI": model}
+    measures = ["map", "ndcg_at_10", "mrr", "rank_loss"]
+    comparison = ssi.compare(rankers, task, measures=measures, baseline="SSI")
+    model.save(tmp_path / "by-hand")
+    index = model.index(docs, out=tmp_path / "by-hand" / "index")
+    index.export("opensearch", tmp_path / "export-by-hand")
+
+    assert value["measures"] == json.loads(json.dumps(comparison.frame.to_dicts()))
+    for ours, theirs in (("model", "by-hand"), ("export", "export-by-hand")):
+        assert contents(tmp_path / ours) == contents(tmp_path / theirs)
+    assert bool(value["auto"]) == auto
+    assert value["choices"] == [model.fitted_.facts["choice"] if auto else repr(model)]
+
+
+def test_the_same_call_in_python_trains_once(files, monkeypatch):
+    given = {"links": files / "links.csv", "auto": False, "budget": BUDGET}
+    first = ssi.fit(files / "texts.jsonl", **given)
+    monkeypatch.setattr(ssi.SSI, "_fit", None)
+    again = ssi.fit(first.documents, auto=False, budget=BUDGET)
+    np.testing.assert_array_equal(again.model.U_, first.model.U_)
+    assert again.model.curve_.equals(first.model.curve_)
+    assert again.model.reproducible_
+    lines = str(again).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "documented settings" in str(again)
+    assert "documented settings" in again._repr_html_()
+
+
+def test_a_training_that_was_broken_off_goes_on(files, own_root, monkeypatch):
+    whole = ssi.fit(files / "texts.jsonl", files / "links.csv", auto=False, budget=BUDGET)
+    shutil.rmtree(own_root / ".ssi" / "store" / "fit")
+    fit = ssi.SSI._fit
+
+    def broken(self, ranker, task, watch, threads, checkpoint=None):
+        def until(step, metrics):
+            watch(step, metrics)
+            if step > 4000:
+                raise OSError("no more power")
+
+        return fit(self, ranker, task, until, threads, checkpoint)
+
+    monkeypatch.setattr(ssi.SSI, "_fit", broken)
+    small = ssi.SSI(budget=BUDGET, epoch=4000)
+    with pytest.raises(OSError, match="power"):
+        kept.fit_once(small, whole.task)
+    (work,) = (own_root / ".ssi" / "store" / "fit").glob(".*.work")
+    assert list((work / "training").iterdir())
+    monkeypatch.undo()
+    monkeypatch.setenv("SSI_ROOT", str(own_root))
+    resumed = kept.fit_once(ssi.SSI(budget=BUDGET, epoch=4000), whole.task)
+    assert resumed.fitted_.facts["resumed_at"] > 0
+    at_once = ssi.SSI(budget=BUDGET, epoch=4000).fit(whole.task)
+    np.testing.assert_array_equal(resumed.U_, at_once.U_)
+
+
+def test_what_visitors_did_becomes_a_ranking_of_an_engine(shop, call, tmp_path, capsys):
+    words = (shop / "ubi", "--texts", shop / "products.jsonl", "--out", tmp_path / "model")
+    targets = ("--export", "opensearch", tmp_path / "os", "--export", "lucene", tmp_path / "luc")
+    small = ("--budget", 100_000, "--measure", "mrr")
+    code, value = call(*words, *small, *targets)
+
+    assert code == DONE
+    assert value["reason"].startswith("Chosen: ")
+    assert list(value["measures"][0])[1] == "mrr"
+    assert value["auto"]["measure"] == "mrr"
+    assert set(value["cpu_seconds"]) == {"read", "task", "fit", "compare"}
+    assert [one["counts"]["documents"] for one in value["exports"]] == [300, 300]
+    # The log names its products by ids; their titles come from the table.
+    products = pl.read_ndjson(shop / "products.jsonl").to_dicts()
+    title = products[7]["title"]
+    hits = open_searcher(tmp_path / "model").search([title], 10)[0].hits
+    assert {hit.title for hit in hits} <= {product["title"] for product in products}
+    body = Encoder(tmp_path / "os" / "encoder.json").query(title, 3)
+    assert body["query"]["neural_sparse"]["ssi"]["query_tokens"]
+
+    # Another model takes the place of the first one; exports only where that is asked for.
+    code, value = call(*words, "--defaults", "--budget", 20_000, *targets)
+    assert (code, "--force" in value["error"]["message"]) == (4, True)
+    assert run(library, ["fit", *map(str, [*words, "--defaults", "--budget", 20_000, *targets]),
+                         "--force"]) == DONE  # fmt: skip
+    printed = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in printed if str(tmp_path) not in line) <= 80
+
+
+def test_judgements_beside_the_clicks_are_the_test_where_that_is_said(shop):
+    given = {"texts": shop / "products.jsonl", "auto": False, "budget": 2000}
+    by_clicks = ssi.fit(shop / "ubi", **given)
+    by_judges = ssi.fit(by_clicks.documents, judged=True, auto=False, budget=2000)
+    candidates = [one.comparison.reports["SSI"][0].candidates for one in (by_clicks, by_judges)]
+    assert candidates == ["all 300 documents", "the documents that were judged for the query"]
+    judged = by_judges.task.pairs("train")["document"].is_in(
+        by_judges.task.pairs("test")["document"].implode()
+    )
+    assert not judged.any()
+
+
+def test_clicks_that_weigh_by_their_position_are_learnt_against_what_was_shown(shop):
+    fitted = ssi.fit(shop / "ubi", texts=shop / "products.jsonl", clicks="inverse", budget=150_000)
+    assert fitted.task.data.train.weighing == "shown"
+    trials = fitted.facts["trials"]
+    assert trials
+    assert {trial["settings"]["against"] for trial in trials} == {"shown"}
+
+
+def test_a_task_is_taken_as_it_is(files, call, tmp_path):
+    docs = ssi.read(files / "texts.jsonl", links=files / "links.csv")
+    task = ssi.Task.of(docs, out=tmp_path / "task")
+    small = ("--defaults", "--budget", 4000, "--out", tmp_path / "model")
+    code, value = call(tmp_path / "task", *small)
+    assert (code, value["task"], value["collection"]) == (DONE, str(tmp_path / "task"), None)
+    of_task = contents(tmp_path / "model")
+    code, value = call(docs.path, *small)
+    assert (code, value["task"]) == (DONE, str(ssi.Task.of(docs).path))
+    of_texts = contents(tmp_path / "model")
+    assert of_task["arrays/U.npy"] == of_texts["arrays/U.npy"]
+    assert of_task["index/documents.parquet"] == of_texts["index/documents.parquet"]
+    for words, why in (
+        ((task.path, "--beside", "titles"), "a task is made already, and beside go with texts"),
+        ((task.path, "--links", files / "links.csv"), "links go with files"),
+    ):
+        code, value = call(*words, *small)
+        assert (code, why in value["error"]["message"]) == (BAD_INPUT, True), value
+
+
+def test_queries_that_will_be_asked_are_those_of_the_task(files):
+    fitted = ssi.fit(
+        files / "texts.jsonl", files / "links.csv", ask="words:3", beside=["link"], auto=False,
+        budget=2000, split="queries",
+    )  # fmt: skip
+    spec = fitted.task.artefact.configuration
+    assert (spec["relevant"], spec["queries"], spec["beside"]) == ("self", "words:3", ["link"])
+
+
+@pytest.mark.parametrize("kind", ["link", "link:3", "anchors", "titles", "words:12"])
+def test_a_kind_of_query_is_that_of_its_task(kind):
+    assert spec_of(**fields_of(kind)).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "why"),
+    [
+        (["--ask", "poems"], USAGE, "'poems': expected link, link:N, anchors"),
+        (["--ask", "translation"], BAD_INPUT, "in another language"),
+        (["--ask", "judgement"], BAD_INPUT, "judgement"),
+        (["--ask", "link", "--split", "users"], BAD_INPUT, "split='users' with relevant='link'"),
+        (["--beside", "poems"], BAD_INPUT, "beside='poems': expected 'anchors'"),
+        (["--source", "poems"], BAD_INPUT, "source='poems'; expected one of"),
+        (["--set", "colour=red"], BAD_INPUT, "colour='red'"),
+        (["--set", "budget=3"], USAGE, "--set budget: no setting of a source"),
+        (["--set", "clip=3", "--set", "clip=4"], USAGE, "there twice"),
+        (["--texts", "{place}/texts.jsonl"], BAD_INPUT, "documents="),
+        (["--export", "solr", "out"], USAGE, "solr"),
+    ],
+)
+def test_wrong_use_is_explained(files, call, tmp_path, words, code, why):
+    words = [word.format(place=files) for word in words]
+    links = ("--links", files / "links.csv")
+    found, value = call(files / "texts.jsonl", *links, *words, "--out", tmp_path / "model")
+    assert (found, why in value["error"]["message"]) == (code, True), value
+    assert not (tmp_path / "model").exists()
+
+
+def test_texts_without_links_may_answer_their_own_words(files, call, tmp_path):
+    out = ("--out", tmp_path / "model", "--defaults", "--budget", 2000)
+    code, value = call(files / "texts.jsonl", *out)
+    assert (code, "--ask words:3" in value["error"]["message"]) == (BAD_INPUT, True)
+    code, value = call(files / "texts.jsonl", "--ask", "words:3", *out)
+    assert (code, value["choices"]) == (DONE, ["SSI(budget=2000)"])
+
+
+def test_judged_queries_are_fitted_in_folds_and_the_first_is_written(tmp_path):
+    place = write_collection(tmp_path / "collection")
+    fitted = ssi.fit(place, auto=False, budget=1000)
+    assert len(fitted.model.folds_) == len(fitted.choices) == 5
+    fitted.save(tmp_path / "model")
+    first = ssi.load(tmp_path / "model").fitted_
+    assert isinstance(first, FittedModel)
+    np.testing.assert_array_equal(first.arrays["U"], fitted.model.folds_[0].arrays["U"])
+
+
+def test_the_help_has_the_default_of_the_budget():
+    (budget,) = (one for one in verb.params if one.name == "budget")
+    assert f"{ssi.SSI().budget:,}" in budget.help

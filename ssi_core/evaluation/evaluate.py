@@ -133,11 +133,16 @@ class Validator:
         one_block = len(blocks(length(queries), length(documents))) == 1
         held = queries.sparse is not None and documents.sparse is not None and one_block
         if not held or queries.through is not None or queries.topics is not None:
-            return rank(_scores(queries, documents, self._threads), self._chosen)
+            return rank(scores_of(queries, documents, self._chosen, self._threads), self._chosen)
         scores = self._sparse_scores(queries, documents)
         if queries.dense is None:
             return rank(lambda first, last: scores[first:last].copy(), self._chosen)
-        dense = _scores(Vectors(None, queries.dense), Vectors(None, documents.dense), self._threads)
+        dense = scores_of(
+            Vectors(None, queries.dense),
+            Vectors(None, documents.dense),
+            self._chosen,
+            self._threads,
+        )
         return rank(lambda first, last: dense(first, last) + scores[first:last], self._chosen)
 
     def _sparse_scores(self, queries: Vectors, documents: Vectors) -> Float32:
@@ -148,8 +153,11 @@ class Validator:
         ]
         if self._held is not None and all(map(np.array_equal, self._held[0], parts)):
             return self._held[1]
-        score = _scores(
-            Vectors(queries.sparse, None), Vectors(documents.sparse, None), self._threads
+        score = scores_of(
+            Vectors(queries.sparse, None),
+            Vectors(documents.sparse, None),
+            self._chosen,
+            self._threads,
         )
         scores = score(0, length(queries))
         # Copies: a model may write into its own matrices while it learns.
@@ -256,9 +264,10 @@ def evaluate(
     vectors = refuse_nan(fitted.embed_queries(_texts(task.queries, query_rows)), "queries")
 
     tell(0.4, f"ranking {len(chosen.documents)} documents for {len(chosen.queries)} queries")
-    score = _scores(
+    score = scores_of(
         _rows(vectors, query_rows, chosen.queries),
         _rows(documents, document_rows, chosen.documents),
+        chosen,
         threads,
     )
     popularity = Popularity(task, chosen)
@@ -305,9 +314,17 @@ def _slices(task: Task, chosen: Candidates, ranks: Ranks, per_query: pl.DataFram
     return slices.measured(ranks, masks, per_query["id"])
 
 
-def _scores(queries: Vectors, documents: Vectors, threads: int) -> Callable[[int, int], Float32]:
+def scores_of(
+    queries: Vectors, documents: Vectors, chosen: Candidates, threads: int
+) -> Callable[[int, int], Float32]:
+    """Return what scores the queries ``first:last`` of `Candidates` with their documents."""
     scorer = Scorer(documents, threads=threads)
-    return lambda first, last: scorer.score(take(queries, slice(first, last)))
+
+    def score(first: int, last: int) -> Float32:
+        mask = chosen.mask(first, last) if queries.fused else None
+        return scorer.score(take(queries, slice(first, last)), mask)
+
+    return score
 
 
 def _tuple_losses(better: Float32, worse: Float32) -> Float64:

@@ -15,6 +15,7 @@ from ssi_core.models.best_of import BestOf
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.cl_lsi import ClLsi
+from ssi_core.models.fusion import Fusion
 from ssi_core.models.half_transductive import HalfTransductive
 from ssi_core.models.in_degree import InDegree
 from ssi_core.models.language_model import LanguageModel
@@ -57,8 +58,9 @@ MODELS: Mapping[str, type[Model]] = {
         Pca,
         Opca,
         S2Net,
-        # Sums of two of these.
+        # Sums of two of these, and of the ranks of several.
         Mixture,
+        Fusion,  # Cormack, Clarke and Buettcher 2009
         # One of several, by validation.
         BestOf,
         Auto,

@@ -116,6 +116,10 @@ class Model:
         """Names of the views that the model reads."""
         raise TypeError(f"{type(self).__name__} does not say which views it reads")
 
+    def unserved(self) -> str | None:
+        """Return why no index ranks typed text by the model; None where one does."""
+        return None
+
     def kinds(self) -> tuple[type[Model], ...]:
         """Return the classes whose code makes the model: its own, and those of its parts."""
         return (type(self),)
@@ -269,6 +273,12 @@ class FittedModel:
                 "facts": self.facts,
             },
         )
+
+
+def require_served(model: Model, what: str) -> None:
+    """Refuse a model that ranks no typed text; ``what`` is in its way."""
+    if reason := model.unserved():
+        raise BadInput(f"model {model.name!r}: no {what}: {reason}.")
 
 
 def _require_words(texts: Texts, views: Mapping[str, View], side: str) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.evaluation import likelihood
-from ssi_core.models.base import FittedModel, Side, Words
+from ssi_core.models.base import FittedModel, Side, Words, require_served
 from ssi_core.serving.searcher import Searcher
 from ssi_core.types import BadInput, Float64, Int32, TextMatrix, Texts, Vectors
 
@@ -86,7 +86,13 @@ def explain_pair(fitted: FittedModel, query: Texts, document: Texts, k: int = 20
     ----------
     k : int
         Pairs that are named; the others are in ``rest``.
+
+    Raises
+    ------
+    BadInput
+        The score of the model is no sum over words.
     """
+    require_served(fitted.model, "explanation")
     vectors = fitted.embed_queries(query)
     if vectors.topics is not None:
         return _of_likelihood(fitted, vectors, document, k)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ssi_core import store
 from ssi_core.evaluation.scorer import refuse_nan
 from ssi_core.models import load_model
-from ssi_core.models.base import FittedModel, Side
+from ssi_core.models.base import FittedModel, Side, require_served
 from ssi_core.serving.index import Index, open_index
 from ssi_core.serving.ranked import Hit, Ranked, exactly
 from ssi_core.text.tokenizer import tokenize
@@ -70,6 +70,7 @@ class Searcher:
         ranked: Sequence[Ranked] | None = None,
         recall: float | None = None,
     ) -> None:
+        require_served(fitted.model, "search")
         index.check(fitted.document_views)
         self.fitted, self.index, self.recall = fitted, index, recall
         self.ranked = ranked or [ranked_exactly(index)]

@@ -30,6 +30,7 @@ from ssi_core.models.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.topic_model import TopicModel
 from ssi_core.models.translation_model import TranslationModel
+from ssi_core.models.trec_run import TrecRun
 from ssi_core.models.word_pairs import WordPairs
 
 MODELS: Mapping[str, type[Model]] = {
@@ -58,6 +59,8 @@ MODELS: Mapping[str, type[Model]] = {
         Pca,
         Opca,
         S2Net,
+        # Another system's ranking.
+        TrecRun,
         # Sums of two of these, and of the ranks of several.
         Mixture,
         Fusion,  # Cormack, Clarke and Buettcher 2009

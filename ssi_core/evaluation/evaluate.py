@@ -6,7 +6,7 @@ at most 64 MiB.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,13 @@ from ssi_core.evaluation.measures import (
     MEASURES,
     Ranks,
     clustered_error,
-    count,
     rank_loss,
     standard_error,
 )
 from ssi_core.evaluation.popularity import Popularity
+from ssi_core.evaluation.ranking import blocks, rank, scores_of
 from ssi_core.evaluation.scorer import Scorer, length, refuse_nan, score_pairs, take
+from ssi_core.evaluation.short import short_queries
 from ssi_core.evaluation.slates import of_queries, slate_measures
 from ssi_core.types import (
     Fitted,
@@ -44,44 +45,6 @@ from ssi_core.types import (
     Texts,
     Vectors,
 )
-
-BLOCK_BYTES = 64 << 20
-
-
-def rank(
-    score: Callable[[int, int], Float32],
-    chosen: Candidates,
-    look: Callable[[int, Float32], None] | None = None,
-) -> Ranks:
-    """Rank the relevant documents of all queries, in blocks.
-
-    Parameters
-    ----------
-    score : callable
-        ``score(first, last)`` gives the scores of some of ``chosen.queries`` with
-        ``chosen.documents``, which are overwritten.
-    chosen : `Candidates`
-    look : callable or None
-        ``look(first, scores)`` is shown each block after its ranks are counted.
-    """
-    parts = []
-    for first, last in blocks(len(chosen.queries), len(chosen.documents)):
-        relevant = chosen.relevant.part(first, last)
-        span = slice(chosen.relevant.start[first], chosen.relevant.start[last])
-        excluded = chosen.excluded_of(first, last)
-        scores = score(first, last)
-        parts.append(count(scores, chosen.outside, excluded, relevant, chosen.grade[span]))
-        if look is not None:
-            look(first, scores)
-    names = ("rank", "above", "tied", "grade", "irrelevant")
-    joined = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-    return Ranks(chosen.relevant.start, *joined)
-
-
-def blocks(rows: int, columns: int) -> list[tuple[int, int]]:
-    """Bounds of blocks of rows whose float32 scores fill at most `BLOCK_BYTES`."""
-    size = max(1, BLOCK_BYTES // max(1, 4 * columns))
-    return [(first, min(first + size, rows)) for first in range(0, rows, size)]
 
 
 class Validator:
@@ -238,7 +201,7 @@ def evaluate(
         ``per_query`` has the columns query, id, relevant, query_words (words of the query that are
         in the vocabulary) and one for each measure that a query has. Errors are sd / sqrt(queries),
         that of the tuples is clustered by query. ``bounds["p_at_10"]`` is the mean of
-        min(10, relevant) / 10. ``slices`` are those of `slices.masks`.
+        min(10, relevant) / 10. ``slices`` are those of `slices.masks`, and `short.short_queries`.
 
     Raises
     ------
@@ -302,8 +265,10 @@ def evaluate(
     tell(1.0, "evaluated")
     bounds = {"p_at_10": float(np.minimum(ranks.relevant, 10).mean() / 10)}
     per_query = _per_query(task, chosen, ranks, values)
-    found_slices = _slices(task, chosen, ranks, per_query)
-    return Report(per_query, means, errors, bounds, found_slices, described(task, side))
+    parts = _slices(task, chosen, ranks, per_query)
+    short = short_queries(fitted, task, chosen, side, seed=seed, threads=threads)
+    sliced = pl.concat([parts, short])
+    return Report(per_query, means, errors, bounds, sliced, described(task, side))
 
 
 def _slices(task: Task, chosen: Candidates, ranks: Ranks, per_query: pl.DataFrame) -> pl.DataFrame:
@@ -312,19 +277,6 @@ def _slices(task: Task, chosen: Candidates, ranks: Ranks, per_query: pl.DataFram
     words = per_query["query_words"].to_numpy()[owner]
     masks = slices.masks(task, chosen.queries[owner], document, words)
     return slices.measured(ranks, masks, per_query["id"])
-
-
-def scores_of(
-    queries: Vectors, documents: Vectors, chosen: Candidates, threads: int
-) -> Callable[[int, int], Float32]:
-    """Return what scores the queries ``first:last`` of `Candidates` with their documents."""
-    scorer = Scorer(documents, threads=threads)
-
-    def score(first: int, last: int) -> Float32:
-        mask = chosen.mask(first, last) if queries.fused else None
-        return scorer.score(take(queries, slice(first, last)), mask)
-
-    return score
 
 
 def _tuple_losses(better: Float32, worse: Float32) -> Float64:

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from ssi_core.evaluation.candidates import Candidates, Side, candidates
-from ssi_core.evaluation.evaluate import blocks, scores_of
 from ssi_core.evaluation.measures import count
+from ssi_core.evaluation.ranking import blocks, scores_of
 from ssi_core.types import Fitted, Float32, Int64, Pairs, Task
 
 RUN, QRELS = "run.trec", "qrels.trec"

@@ -108,6 +108,11 @@ class Model:
 
     name: ClassVar[str]
 
+    @property
+    def reads_text(self) -> bool:
+        """Tell whether the model ranks for a text that is no query of a task."""
+        return True
+
     def __post_init__(self) -> None:
         """Refuse values outside of the `bounds` of their fields."""
         bounds.check(self)

@@ -60,6 +60,11 @@ class Parts(Model):
         """Views of all parts."""
         return set().union(*(model.views() for model in self.models()))
 
+    @property
+    def reads_text(self) -> bool:
+        """Tell whether all parts do."""
+        return all(model.reads_text for model in self.models())
+
     def unserved(self) -> str | None:
         """Return why a part ranks no typed text."""
         return next(filter(None, (model.unserved() for model in self.models())), None)

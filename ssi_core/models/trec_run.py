@@ -54,6 +54,11 @@ class TrecRun(Model):
         """Return a view that every task has: the words of a query say that it has some."""
         return {COUNTS}
 
+    @property
+    def reads_text(self) -> bool:
+        """Tell that there are scores for queries of the task alone."""
+        return False
+
     def unserved(self) -> str:
         """Return why no text can be asked."""
         return "a run of TREC has the scores of some queries of a task, and of no other text"

@@ -114,8 +114,8 @@ class Work:
 def _answers(alike: _Alike, texts: Sequence[str]) -> list[Answer | Exception]:
     """Answer some texts; where that fails, each by itself, so that one does not fail the others."""
     try:
-        found = alike.searcher.search(texts, alike.k, alike.language, popularity=alike.popularity)
-        return list(found)
+        search, popularity = alike.searcher.search, alike.popularity
+        return list(search(texts, alike.k, alike.language, popularity=popularity))
     except Exception as error:
         if len(texts) == 1:
             return [error]

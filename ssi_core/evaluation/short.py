@@ -5,15 +5,17 @@ They are made of the task alone, for tasks whose queries are documents, and are 
 
 ===========  ======================================================================================
 ``titles``   the title of a document, which is to be found
+``anchors``  words of links, where the collection knows them: what they lead to is to be found
 ``words:3``  three random words of a document, which is to be found
 ``link:3``   three random words of a query of the report, whose links are to be found
 ===========  ======================================================================================
 
-Documents of the first two are those whose title the keyed hash puts on the side that is measured:
-the ones that tasks of titles and of words test, and that no training reads as short queries. Their
-texts keep their titles. A word is there once, as one types it; the queries of a task of words weigh
-it as in the document. Candidates are the documents of the pool, and those that are looked for.
-``popular_at_10`` is the share of the ten first that is among the 1 % most linked (`popularity`).
+Titles and words are of documents whose title the keyed hash puts on the side that is measured, and
+anchors are the wordings on it: those that tasks of such queries test, and that no training reads as
+short queries. Texts of documents keep their titles. A drawn word is there once, as one types it;
+the queries of a task of words weigh it as in the document. Candidates are the documents of the
+pool, and those that are looked for. ``popular_at_10`` is the share of the ten first that is among
+the 1 % most linked (`popularity`).
 """
 
 from __future__ import annotations
@@ -31,8 +33,9 @@ from ssi_core.evaluation.candidates import Candidates, Side, candidates
 from ssi_core.evaluation.popularity import Popularity
 from ssi_core.evaluation.ranking import rank, scores_of
 from ssi_core.evaluation.scorer import refuse_nan, take
+from ssi_core.tasks.names import read_anchored
 from ssi_core.tasks.split import SIDES, hash_titles, side_of_documents
-from ssi_core.types import Fitted, Int32, Pairs, Task, Texts
+from ssi_core.types import Fitted, Int32, Int64, Pairs, Task, Texts
 from ssi_core.views.tfidf import COUNTS
 
 _WORDS = 3
@@ -79,18 +82,24 @@ def _kinds(
     task: Task, chosen: Candidates, side: Side, seed: int
 ) -> Iterator[tuple[str, Texts, Candidates, pl.Series]]:
     """Yield name, texts, candidates and ids of each kind of queries that the task has."""
-    looked_for = _documents(task, side, len(chosen.queries), seed)
-    titled = looked_for[(task.documents.titles[looked_for] != "").to_numpy()]
-    titles = task.documents.titles[titled].to_list()
-    drawn = _drawn(task, looked_for, seed)
-    of_links = _drawn(task, chosen.queries, seed)
+    most, ids = len(chosen.queries), task.documents.ids
+    rows = _documents(task, side, most, seed)
+    titled = rows[(task.documents.titles[rows] != "").to_numpy()]
     if len(titled):
-        yield "titles", _texts(task, titles), _known_item(task, titled), task.documents.ids[titled]
+        titles = task.documents.titles[titled].to_list()
+        yield "titles", _texts(task, titles), _looking(task, titled), ids[titled]
+    anchors = _anchors(task, side, most, seed)
+    if len(anchors):
+        texts, targets = anchors["text"], anchors["d"].explode().to_numpy()
+        looking = _looking(task, targets, np.repeat(np.arange(len(texts)), anchors["d"].list.len()))
+        yield "anchors", _texts(task, texts.to_list()), looking, texts
+    drawn = _drawn(task, rows, seed)
     if any(drawn):
-        kept = looked_for[[bool(words) for words in drawn]]
-        texts = _texts(task, list(filter(None, drawn)))
-        yield f"words:{_WORDS}", texts, _known_item(task, kept), task.documents.ids[kept]
-    yield f"link:{_WORDS}", _texts(task, of_links), chosen, task.queries.ids[chosen.queries]
+        worded = rows[[bool(words) for words in drawn]]
+        texts_drawn = _texts(task, list(filter(None, drawn)))
+        yield f"words:{_WORDS}", texts_drawn, _looking(task, worded), ids[worded]
+    of_links = _texts(task, _drawn(task, chosen.queries, seed))
+    yield f"link:{_WORDS}", of_links, chosen, task.queries.ids[chosen.queries]
 
 
 def _documents(task: Task, side: Side, most: int, seed: int) -> Int32:
@@ -105,11 +114,23 @@ def _documents(task: Task, side: Side, most: int, seed: int) -> Int32:
     return rows.astype(np.int32)
 
 
-def _known_item(task: Task, rows: Int32) -> Candidates:
-    """Return the candidates of queries that each look for one document."""
-    pairs = Pairs.of(np.column_stack([np.arange(len(rows)), rows]))
-    nothing = sparse.csr_array((len(rows), len(task.documents)), dtype=np.bool_)
-    none = Pairs.of(())
+def _anchors(task: Task, side: Side, most: int, seed: int) -> pl.DataFrame:
+    """Draw wordings of a side: text, and rows of documents that they lead to."""
+    if task.path is None:
+        return pl.DataFrame()
+    anchors = read_anchored(task.path, side)
+    if len(anchors) <= most:
+        return anchors
+    rows = np.random.default_rng([seed, _WORDS]).choice(len(anchors), most, replace=False)
+    return anchors[np.sort(rows)]
+
+
+def _looking(task: Task, documents: Int32, queries: Int64 | None = None) -> Candidates:
+    """Return the candidates of queries that look for documents; of None each for one."""
+    asking = np.arange(len(documents)) if queries is None else queries
+    pairs, none = Pairs.of(np.column_stack([asking, documents])), Pairs.of(())
+    shape = (int(asking[-1]) + 1, len(task.documents))
+    nothing = sparse.csr_array(shape, dtype=np.bool_)
     looking = replace(task, train=none, valid=none, test=pairs, exclude=nothing)
     return candidates(looking, "test", None, 0)
 

@@ -39,7 +39,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "training links of the document": ("frequent", "rare"),
     "words of the query": ("short_query", "long_query"),
 }
-SHORT = ("titles", "words:3", "link:3")
+SHORT = ("titles", "anchors", "words:3", "link:3")
 """Slices of queries that are not those of the report; see `evaluation.short`."""
 """What divides the pairs -> its slices."""
 

@@ -12,13 +12,14 @@ from ssi_core.evaluation.candidates import candidates
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.popularity import in_degrees, most_linked
 from ssi_core.evaluation.scorer import Scorer
-from ssi_core.evaluation.slices import SHORT, of_short
+from ssi_core.evaluation.slices import of_short
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.in_degree import InDegree
 from ssi_core.serving.searcher import texts_of
 from ssi_core.tasks.split import TEST, side_of_documents
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import Pairs
+from tests.corpora import topical, write_named
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +102,29 @@ def test_popular_pages_are_seen_where_they_are_all_that_comes(task):
     assert of_short(evaluate(fit(Bm25(), task), task, tuples=0))["titles"]["popular_at_10"] < share
 
 
+@pytest.mark.parametrize("side", ["valid", "test"])
+def test_anchors_are_those_of_the_task_of_anchors(tmp_path, side):
+    texts, links = topical(120)
+    anchors = [
+        (f"d{a}", f"d{b}", text, 1.0 + n)
+        for a, b in links
+        for n, text in enumerate((f"{texts[b].split()[0]} {b % 7}", f"common1 {b}"))
+    ]
+    titles = [f"Page {n}" for n in range(len(texts))]
+    place = write_named(tmp_path / "collection", titles, texts, anchors, links=links)
+    build_task(place, tmp_path / "link", pool=0)
+    build_task(place, tmp_path / "anchor", relevant="anchor")
+    of_links, of_anchors = (open_task(tmp_path / name) for name in ("link", "anchor"))
+    how = {"side": side, "tuples": 0}
+    found = of_kind(evaluate(fit(Bm25(), of_links), of_links, **how), "anchors")
+    expected = evaluate(fit(Bm25(), of_anchors), of_anchors, **how).per_query
+    texts_asked = of_anchors.queries.titles[expected["query"].to_list()]
+    assert len(found) > 5
+    for measure in ("mrr", "map"):
+        wanted = dict(zip(texts_asked, expected[measure], strict=True))
+        assert dict(zip(found["id"], found[measure], strict=True)) == pytest.approx(wanted)
+
+
 def test_no_test_pair_changes_titles_and_words(task, report):
     half = dataclasses.replace(task, test=task.test.take(slice(0, len(task.test), 2)))
     again = evaluate(fit(Bm25(), task), half, tuples=0, queries=1000)
@@ -147,7 +171,7 @@ def test_programs_and_tables_have_them(report):
     assert numbers["test/titles/mrr"] == short["titles"]["mrr"]
     assert numbers["test/link:3/popular_at_10_se"] == short["link:3"]["popular_at_10_se"]
     shown = tables.tables({"summary": [{"label": "BM25", "slices": short}]})
-    assert [title for title, _, _ in shown] == [f"short queries: {kind}" for kind in SHORT]
+    assert [title for title, _, _ in shown] == [f"short queries: {kind}" for kind in short]
     head, (line,) = shown[0][1:]
     assert head == ["row", "MRR", "nDCG@10", "popular@10"]
     assert line[1].startswith(f"{short['titles']['mrr']:.3f} ±.")

@@ -249,17 +249,11 @@ def evaluate(
 
     if len(query):
         tell(0.8, f"scoring {len(query)} tuples")
-        left = np.searchsorted(query_rows, query)
-        better, worse = (
-            score_pairs(
-                vectors,
-                documents,
-                np.column_stack([left, np.searchsorted(document_rows, row)]).astype(np.int32),
-                threads=threads,
-            )
-            for row in (relevant, irrelevant)
-        )
-        losses = _tuple_losses(better, worse)
+        left = np.repeat(np.searchsorted(query_rows, query), 2)
+        right = np.searchsorted(document_rows, np.column_stack([relevant, irrelevant]).ravel())
+        ends = np.column_stack([left, right]).astype(np.int32)
+        scores = score_pairs(vectors, documents, ends, threads=threads)
+        losses = _tuple_losses(scores[::2], scores[1::2])
         means["rank_loss_tuples"] = float(losses.mean())
         errors["rank_loss_tuples"] = clustered_error(losses, query)
     tell(1.0, "evaluated")

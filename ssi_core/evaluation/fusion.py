@@ -47,7 +47,10 @@ def ranks(scores: Float32) -> Float64:
     >>> ranks(np.array([0.5, 2.0, 0.5])).tolist()
     [2.5, 1.0, 2.5]
     """
-    _, place, count = np.unique(-scores, return_inverse=True, return_counts=True)
-    last = np.cumsum(count)
-    mean: Float64 = ((2 * last - count + 1) / 2)[place]
-    return mean
+    order = np.argsort(-scores)
+    falling = scores[order]
+    first = np.flatnonzero(np.append([True], falling[1:] != falling[:-1]))
+    last = np.append(first[1:], len(scores))
+    means = np.empty(len(scores))
+    means[order] = np.repeat((first + 1 + last) / 2, last - first)
+    return means

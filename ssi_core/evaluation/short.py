@@ -106,7 +106,8 @@ def _documents(task: Task, side: Side, most: int, seed: int) -> Int32:
     """Draw documents whose titles are on a side, ascending."""
     split_seed = 0
     if task.path is not None:
-        split_seed = store.read(task.path, "task").configuration["split_seed"]
+        # Of a task or a frozen set; a collection that is read as it is has none.
+        split_seed = store.read(task.path).configuration.get("split_seed", 0)
     sides = side_of_documents(task.documents.titles, seed=split_seed)
     rows = np.flatnonzero(sides == SIDES.index(side))
     if len(rows) > most:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ssi_core.command.measures import SHORT as MEASURES
 from ssi_core.command.measures import map_cell, rank_loss_cell
-from ssi_core.evaluation.slices import GROUPS, of_reports
+from ssi_core.evaluation.slices import GROUPS, SHORT, of_reports
 from ssi_core.types import Report
 
 FILE = "slices.json"
@@ -37,4 +38,19 @@ def tables(comparison: Mapping[str, Any]) -> list[tuple[str, list[str], list[lis
         for title, cell in (("rank loss %", rank_loss_cell), ("MAP", map_cell)):
             lines = [[row, *(cell(values.get(n)) for n in present)] for row, values in rows.items()]
             cells.append((f"{title} by {group}", head, lines))
+    return cells + _short(rows)
+
+
+def _short(rows: Mapping[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Return a table for each kind of short queries, whose measures are those of a person."""
+    head = ["row", *MEASURES.values()]
+    cells = []
+    for kind in SHORT:
+        lines = [
+            [row, *(map_cell(values[kind], name) for name in MEASURES)]
+            for row, values in rows.items()
+            if kind in values
+        ]
+        if lines:
+            cells.append((f"short queries: {kind}", head, lines))
     return cells

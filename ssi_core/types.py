@@ -289,7 +289,8 @@ class Vectors:
 
     The score of most models is ``f(q, d) = <sparse_q, sparse_d> + <dense_q, dense_d>``. Where
     queries have ``topics``, it is the logarithm of a likelihood, up to what is the same for all
-    documents: ``f(q, d) = sum_i sparse_qi ln(1 + sparse_di + <topics_i, dense_d>)``.
+    documents: ``f(q, d) = sum_i sparse_qi ln(1 + sparse_di + <topics_i, dense_d>)``. That of texts
+    with ``fused`` is a sum over models of ``1 / (constant + rank)`` (`evaluation.fusion`).
 
     Attributes
     ----------
@@ -301,12 +302,18 @@ class Vectors:
         ``through(sparse)``, which `evaluation.scorer` makes of a few rows at a time.
     topics : float32 (columns, dimensions) or None
         Of queries whose scores are logarithms of sums: a row for each column of ``sparse``.
+    fused : tuple of Vectors
+        The texts as each of several models sees them, whose ranks are the score; no other part.
+    constant : float
+        Of queries with ``fused``.
     """
 
     sparse: TextMatrix | None
     dense: Float32 | None
     through: Through | None = None
     topics: Float32 | None = None
+    fused: tuple[Vectors, ...] = ()
+    constant: float = 0.0
 
 
 class Fitted(Protocol):

@@ -67,12 +67,24 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
     return Outcome(value, show)
 
 
-@click.command("export-trec", cls=Verb, examples=("ssi export-trec 0123abcd --out trec",))
+@click.command(
+    "export-trec",
+    cls=Verb,
+    examples=(
+        "ssi export-trec 0123abcd --out trec",
+        "ssi export-trec 0123abcd --out trec --texts",
+    ),
+)
 @click.argument("run")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True)
 @click.option("--task", type=click.Path(path_type=Path), help="Else the task that the run names.")
 @FOLD
-def export_trec(run: str, out: Path, task: Path | None, fold: int | None) -> Outcome:
+@click.option(
+    "--texts",
+    is_flag=True,
+    help="Also write documents and queries, for another system whose run is a row (trec_run).",
+)
+def export_trec(run: str, out: Path, task: Path | None, fold: int | None, texts: bool) -> Outcome:
     """Write the rankings of a run for other tools.
 
     The files are run.trec and qrels.trec. Equal scores are ordered as in the evaluation, by the
@@ -80,10 +92,15 @@ def export_trec(run: str, out: Path, task: Path | None, fold: int | None) -> Out
     with the report. Its rank loss counts a tie as one half, which the files cannot say.
 
     Of a task with folds the files have every query, ranked by the model of the fold that tests it.
+
+    With --texts there are also corpus.jsonl and queries.jsonl, of BEIR's form: all documents, and
+    the queries of validation and test, under the ids of the run.
     """
     from flows import tracking
+    from ssi_core.evaluation.texts import write_texts
     from ssi_core.evaluation.trec import write_folds
     from ssi_core.files import writing
+    from ssi_core.tasks.task import open_task
 
     if task is None:
         directory_of(run)  # which explains a run that is not there
@@ -91,10 +108,13 @@ def export_trec(run: str, out: Path, task: Path | None, fold: int | None) -> Out
     with writing(out):
         parts = folds(run, task, fold)
         ranking, relevant = write_folds(parts, out, threads=settings().threads or 1, name=run[:32])
-    value = {"run": str(ranking), "qrels": str(relevant)}
+        value = {"run": str(ranking), "qrels": str(relevant)}
+        if texts:
+            corpus, queries = write_texts(open_task(task), out)
+            value |= {"corpus": str(corpus), "queries": str(queries)}
 
     def show(console: Console) -> None:
-        for path in (ranking, relevant):
-            console.print(str(path))
+        for path in value.values():
+            console.print(path)
 
     return Outcome(value, show)

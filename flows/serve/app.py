@@ -87,11 +87,11 @@ def _add_questions(app: FastAPI, service: Service, work: Work) -> None:
 
     @app.get("/search")
     async def search(
-        q: Q, k: K = 10, lang: Lang = None, model: Which = "served"
+        q: Q, k: K = 10, lang: Lang = None, popularity: bool = True, model: Which = "served"
     ) -> schemas.Results:
         """Find documents for a text, best first."""
         chosen = searcher(model)
-        return _results(await work.search(chosen, q, k, lang))
+        return _results(await work.search(chosen, q, k, lang, popularity))
 
     @app.post("/match")
     async def match(page: schemas.Page) -> schemas.Results:

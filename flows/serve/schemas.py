@@ -89,12 +89,23 @@ class PartOfScore(BaseModel):
     part: float
 
 
+class PopularityOfScore(BaseModel):
+    """The term ``weight`` times ln(1 + links to the document), which is ``part`` of the score."""
+
+    weight: float
+    part: float
+
+
 class Explained(BaseModel):
-    """A score taken apart: the sum of ``parts`` and ``rest``."""
+    """A score taken apart: the sum of ``parts`` and ``rest``.
+
+    ``popularity`` is one of the parts, null where the model counts no links.
+    """
 
     score: float
     parts: list[PartOfScore]
     rest: float
+    popularity: PopularityOfScore | None = None
 
 
 class Added(BaseModel):

@@ -30,6 +30,7 @@ class _Alike(NamedTuple):
     searcher: Searcher
     k: int
     language: str | None
+    popularity: bool
 
 
 class _Question(NamedTuple):
@@ -64,15 +65,21 @@ class Work:
             return await asyncio.get_running_loop().run_in_executor(self._threads, function)
 
     async def search(
-        self, searcher: Searcher, text: str, k: int, language: str | None = None
+        self,
+        searcher: Searcher,
+        text: str,
+        k: int,
+        language: str | None = None,
+        popularity: bool = True,
     ) -> Answer:
-        """Return `Searcher.search` of one text, together with others of the same k and language.
+        """Return `Searcher.search` of one text, together with others that are asked alike.
 
         The scores are those of the text alone, to the bit. Only among documents as good as the
         k-th, to within 1e-6 of its score, can others be found.
         """
         loop = asyncio.get_running_loop()
-        alike, question = _Alike(searcher, k, language), _Question(text, loop.create_future())
+        alike = _Alike(searcher, k, language, popularity)
+        question = _Question(text, loop.create_future())
         with self._counted():
             with self._turn:
                 self._questions.setdefault(alike, []).append(question)
@@ -107,7 +114,8 @@ class Work:
 def _answers(alike: _Alike, texts: Sequence[str]) -> list[Answer | Exception]:
     """Answer some texts; where that fails, each by itself, so that one does not fail the others."""
     try:
-        return list(alike.searcher.search(texts, alike.k, alike.language))
+        search, popularity = alike.searcher.search, alike.popularity
+        return list(search(texts, alike.k, alike.language, popularity=popularity))
     except Exception as error:
         if len(texts) == 1:
             return [error]

@@ -30,6 +30,7 @@ from flows.tracking.page import describe
 from flows.tracking.trials import log_trials
 from ssi_core import store
 from ssi_core.evaluation.report import save_report
+from ssi_core.evaluation.slices import of_short
 from ssi_core.experiment import Row, Table
 from ssi_core.models.base import FittedModel
 from ssi_core.types import Report
@@ -104,12 +105,20 @@ class RowRun:
         self._model_id = log_model(self._experiment, self.run_id, model_dir, languages)
 
     def report(self, report: Report) -> None:
-        """Record a report: ``test/NAME``, ``test_se/NAME``, slices, and the values per query."""
+        """Record a report: ``test/NAME``, ``test_se/NAME``, slices, and the values per query.
+
+        Measures of short queries are ``test/KIND/NAME``, such as ``test/titles/mrr``.
+        """
         metrics = {
             **{f"test/{name}": value for name, value in report.means.items()},
             **{f"test_se/{name}": value for name, value in report.errors.items()},
             **{f"test_bound/{name}": value for name, value in report.bounds.items()},
         }
+        for kind, values in of_short(report).items():
+            for name, value in values.items():
+                error = name.endswith("_se")
+                place = f"test_se/{kind}" if error else f"test/{kind}"
+                metrics[f"{place}/{name.removesuffix('_se')}"] = value
         self._add(metrics)
         if report.candidates:
             client().log_param(self.run_id, "candidates", report.candidates)

@@ -11,17 +11,30 @@ if TYPE_CHECKING:
     from ssi_core.types import Report
 
 _VALUE_WIDTH = 12
+SHORT = {"mrr": "MRR", "ndcg_at_10": "nDCG@10", "popular_at_10": "popular@10"}
+"""Measures of short queries -> their headings."""
 
 
 def metrics(report: Report, side: str) -> dict[str, float]:
-    """Return SIDE/MEASURE -> value, and SIDE/MEASURE_se -> its standard error."""
+    """Return SIDE/MEASURE -> value, and SIDE/MEASURE_se -> its standard error.
+
+    Those of short queries are SIDE/KIND/MEASURE.
+    """
+    from ssi_core.evaluation.slices import of_short
+
     metrics = {f"{side}/{name}": value for name, value in report.means.items()}
-    return metrics | {f"{side}/{name}_se": value for name, value in report.errors.items()}
+    metrics |= {f"{side}/{name}_se": value for name, value in report.errors.items()}
+    for kind, values in of_short(report).items():
+        metrics |= {f"{side}/{kind}/{name}": value for name, value in values.items()}
+    return metrics
 
 
 def show_measures(console: Console, report: Report) -> None:
     """Print each measure with its error, the highest value it can have, and the candidates."""
     from rich.table import Table
+
+    from ssi_core.command.text import plain_table
+    from ssi_core.evaluation.slices import of_short
 
     table = Table("measure", box=None, pad_edge=False)
     for name in ("mean", "s.e.", "bound"):
@@ -33,6 +46,12 @@ def show_measures(console: Console, report: Report) -> None:
     console.print(table)
     if report.candidates:
         console.print(f"candidates: {report.candidates}", style="dim")
+    if short := of_short(report):
+        console.print("\nshort queries", style="bold")
+        lines = [
+            [kind, *(map_cell(values, name) for name in SHORT)] for kind, values in short.items()
+        ]
+        console.print(plain_table(["queries", *SHORT.values()], lines))
 
 
 def value_cells(values: Mapping[str, Mapping[str, float]]) -> tuple[list[str], list[list[str]]]:
@@ -65,7 +84,7 @@ def rank_loss_cell(values: Mapping[str, float] | None) -> str:
 
 def map_cell(values: Mapping[str, float] | None, measure: str = "map") -> str:
     """Write a measure of a slice with its error."""
-    if values is None:
+    if values is None or measure not in values:
         return ""
     mean, error = f"{values[measure]:.3f}", values.get(f"{measure}_se")
     spread = "" if error is None else f"{error:.3f}".removeprefix("0")

@@ -76,6 +76,11 @@ def searcher_of(model: str, index: Path | None) -> Searcher:
     "--lang",
     help="Language of TEXT, such as ja: that of the model's queries (by default), or documents.",
 )
+@click.option(
+    "--popularity/--no-popularity",
+    default=True,
+    help="Count the links to a document, where MODEL is a mixture with in_degree.",
+)
 @APPROXIMATE
 @RECALL
 def search(
@@ -84,6 +89,7 @@ def search(
     k: int,
     index: Path | None,
     lang: str | None,
+    popularity: bool,
     approximate: bool,
     recall: float,
 ) -> Outcome:
@@ -97,7 +103,7 @@ def search(
     with most of its words; what that needs is made once, and kept.
     """
     searcher = prepared(approximate, recall)(searcher_of(model, index))
-    answer = searcher.search([text], k, lang)[0]
+    answer = searcher.search([text], k, lang, popularity=popularity)[0]
     value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
     unshown = bool(answer.hits) and all(hit.snippet is None for hit in answer.hits)
     if searcher.recall is not None:
@@ -196,7 +202,8 @@ def _by_dice(task: Path, words: Sequence[str], k: int, most: int) -> dict[str, l
 def explain(model: str, query: str, document: str, k: int, index: Path | None) -> Outcome:
     """Take the score of a document apart into words.
 
-    DOCUMENT is its title or id. The parts and the rest add up to the score.
+    DOCUMENT is its title or id. The parts and the rest add up to the score. Of a mixture with
+    in_degree the weight of popularity is shown, too: 'ssi search --no-popularity' leaves it out.
     """
     from ssi_core.serving.explain import explain as take_apart
 
@@ -205,6 +212,7 @@ def explain(model: str, query: str, document: str, k: int, index: Path | None) -
         "score": parts.score,
         "parts": [asdict(part) for part in parts.parts],
         "rest": parts.rest,
+        "popularity": None if parts.popularity is None else asdict(parts.popularity),
     }
 
     def show(console: Console) -> None:
@@ -217,6 +225,11 @@ def explain(model: str, query: str, document: str, k: int, index: Path | None) -
         table.add_row("all other pairs", "", f"{parts.rest:+.6f}")
         table.add_row("score", "", f"{parts.score:+.6f}")
         console.print(table)
+        if (popularity := parts.popularity) is not None:
+            console.print(
+                f"popularity: {popularity.weight:g} ln(1 + links) = {popularity.part:+.6f}",
+                style="dim",
+            )
 
     return Outcome(value, show)
 

@@ -90,6 +90,15 @@ class Candidates:
         start = np.concatenate([[0], np.cumsum(others.sum(axis=1))])
         return Lists(start, np.nonzero(others)[1].astype(np.int32))
 
+    def mask(self, first: int, last: int) -> NDArray[np.bool_]:
+        """Tell which columns are candidates of the queries ``first:last``, bool (queries, m)."""
+        mask = np.ones((last - first, len(self.documents)), np.bool_)
+        mask[:, self.outside] = False
+        excluded, relevant = self.excluded_of(first, last), self.relevant.part(first, last)
+        for lists, is_candidate in ((excluded, False), (relevant, True)):
+            mask[np.repeat(np.arange(len(lists)), lists.lengths), lists.items] = is_candidate
+        return mask
+
 
 def described(task: Task, side: Side) -> str:
     """Say which documents a query of a side is ranked over, less those that are excluded for it."""

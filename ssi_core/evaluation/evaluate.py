@@ -6,7 +6,7 @@ at most 64 MiB.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,13 @@ from ssi_core.evaluation.measures import (
     MEASURES,
     Ranks,
     clustered_error,
-    count,
     rank_loss,
     standard_error,
 )
 from ssi_core.evaluation.popularity import Popularity
+from ssi_core.evaluation.ranking import blocks, rank, rank_sums, scores_of
 from ssi_core.evaluation.scorer import Scorer, length, refuse_nan, score_pairs, take
+from ssi_core.evaluation.short import short_queries
 from ssi_core.evaluation.slates import of_queries, slate_measures
 from ssi_core.types import (
     Fitted,
@@ -44,52 +45,6 @@ from ssi_core.types import (
     Texts,
     Vectors,
 )
-
-BLOCK_BYTES = 64 << 20
-
-
-def rank(
-    score: Callable[[int, int], Float32],
-    chosen: Candidates,
-    look: Callable[[int, Float32], None] | None = None,
-) -> Ranks:
-    """Rank the relevant documents of all queries, in blocks.
-
-    Parameters
-    ----------
-    score : callable
-        ``score(first, last)`` gives the scores of some of ``chosen.queries`` with
-        ``chosen.documents``, which are overwritten.
-    chosen : `Candidates`
-    look : callable or None
-        ``look(first, scores)`` is shown each block after its ranks are counted.
-    """
-    parts = []
-    for first, last in blocks(len(chosen.queries), len(chosen.documents)):
-        scores = score(first, last)
-        parts.append(_ranked(scores, chosen, first, last))
-        if look is not None:
-            look(first, scores)
-    return _joined(parts, chosen)
-
-
-def _ranked(scores: Float32, chosen: Candidates, first: int, last: int) -> Ranks:
-    relevant = chosen.relevant.part(first, last)
-    span = slice(chosen.relevant.start[first], chosen.relevant.start[last])
-    excluded = chosen.excluded_of(first, last)
-    return count(scores, chosen.outside, excluded, relevant, chosen.grade[span])
-
-
-def _joined(parts: Sequence[Ranks], chosen: Candidates) -> Ranks:
-    names = ("rank", "above", "tied", "grade", "irrelevant")
-    joined = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-    return Ranks(chosen.relevant.start, *joined)
-
-
-def blocks(rows: int, columns: int) -> list[tuple[int, int]]:
-    """Bounds of blocks of rows whose float32 scores fill at most `BLOCK_BYTES`."""
-    size = max(1, BLOCK_BYTES // max(1, 4 * columns))
-    return [(first, min(first + size, rows)) for first in range(0, rows, size)]
 
 
 class Validator:
@@ -141,11 +96,16 @@ class Validator:
         one_block = len(blocks(length(queries), length(documents))) == 1
         held = queries.sparse is not None and documents.sparse is not None and one_block
         if not held or queries.through is not None or queries.topics is not None:
-            return rank(_scores(queries, documents, self._threads), self._chosen)
+            return rank(scores_of(queries, documents, self._chosen, self._threads), self._chosen)
         scores = self._sparse_scores(queries, documents)
         if queries.dense is None:
             return rank(lambda first, last: scores[first:last].copy(), self._chosen)
-        dense = _scores(Vectors(None, queries.dense), Vectors(None, documents.dense), self._threads)
+        dense = scores_of(
+            Vectors(None, queries.dense),
+            Vectors(None, documents.dense),
+            self._chosen,
+            self._threads,
+        )
         return rank(lambda first, last: dense(first, last) + scores[first:last], self._chosen)
 
     def _sparse_scores(self, queries: Vectors, documents: Vectors) -> Float32:
@@ -156,8 +116,11 @@ class Validator:
         ]
         if self._held is not None and all(map(np.array_equal, self._held[0], parts)):
             return self._held[1]
-        score = _scores(
-            Vectors(queries.sparse, None), Vectors(documents.sparse, None), self._threads
+        score = scores_of(
+            Vectors(queries.sparse, None),
+            Vectors(documents.sparse, None),
+            self._chosen,
+            self._threads,
         )
         scores = score(0, length(queries))
         # Copies: a model may write into its own matrices while it learns.
@@ -178,20 +141,15 @@ class Validator:
     ) -> list[Ranks]:
         """Return the counts of each weighted sum of two models, of which each is scored once."""
         one, other = (
-            _scores(
+            scores_of(
                 fitted.embed_queries(self._queries),
                 fitted.embed_documents(self._documents),
+                self._chosen,
                 self._threads,
             )
             for fitted in (first, second)
         )
-        sums: list[list[Ranks]] = [[] for _ in weights]
-        for low, high in blocks(len(self._chosen.queries), len(self._chosen.documents)):
-            left, right = one(low, high), other(low, high)
-            for parts, (a, b) in zip(sums, weights, strict=True):
-                scores = np.float32(a) * left + np.float32(b) * right
-                parts.append(_ranked(scores, self._chosen, low, high))
-        return [_joined(parts, self._chosen) for parts in sums]
+        return rank_sums(one, other, weights, self._chosen)
 
     def rank_loss_of(self, scores: Float32) -> float:
         """Return the mean rank loss of what `scores` gave, or of a sum of such."""
@@ -258,7 +216,7 @@ def evaluate(
         ``per_query`` has the columns query, id, relevant, query_words (words of the query that are
         in the vocabulary) and one for each measure that a query has. Errors are sd / sqrt(queries),
         that of the tuples is clustered by query. ``bounds["p_at_10"]`` is the mean of
-        min(10, relevant) / 10. ``slices`` are those of `slices.masks`.
+        min(10, relevant) / 10. ``slices`` are those of `slices.masks`, and `short.short_queries`.
 
     Raises
     ------
@@ -284,9 +242,10 @@ def evaluate(
     vectors = refuse_nan(fitted.embed_queries(_texts(task.queries, query_rows)), "queries")
 
     tell(0.4, f"ranking {len(chosen.documents)} documents for {len(chosen.queries)} queries")
-    score = _scores(
+    score = scores_of(
         _rows(vectors, query_rows, chosen.queries),
         _rows(documents, document_rows, chosen.documents),
+        chosen,
         threads,
     )
     popularity = Popularity(task, chosen)
@@ -305,24 +264,20 @@ def evaluate(
 
     if len(query):
         tell(0.8, f"scoring {len(query)} tuples")
-        left = np.searchsorted(query_rows, query)
-        better, worse = (
-            score_pairs(
-                vectors,
-                documents,
-                np.column_stack([left, np.searchsorted(document_rows, row)]).astype(np.int32),
-                threads=threads,
-            )
-            for row in (relevant, irrelevant)
-        )
-        losses = _tuple_losses(better, worse)
+        left = np.repeat(np.searchsorted(query_rows, query), 2)
+        right = np.searchsorted(document_rows, np.column_stack([relevant, irrelevant]).ravel())
+        ends = np.column_stack([left, right]).astype(np.int32)
+        scores = score_pairs(vectors, documents, ends, threads=threads)
+        losses = _tuple_losses(scores[::2], scores[1::2])
         means["rank_loss_tuples"] = float(losses.mean())
         errors["rank_loss_tuples"] = clustered_error(losses, query)
     tell(1.0, "evaluated")
     bounds = {"p_at_10": float(np.minimum(ranks.relevant, 10).mean() / 10)}
     per_query = _per_query(task, chosen, ranks, values)
-    found_slices = _slices(task, chosen, ranks, per_query)
-    return Report(per_query, means, errors, bounds, found_slices, described(task, side))
+    parts = _slices(task, chosen, ranks, per_query)
+    short = short_queries(fitted, task, chosen, side, seed=seed, threads=threads)
+    sliced = pl.concat([parts, short])
+    return Report(per_query, means, errors, bounds, sliced, described(task, side))
 
 
 def _slices(task: Task, chosen: Candidates, ranks: Ranks, per_query: pl.DataFrame) -> pl.DataFrame:
@@ -331,11 +286,6 @@ def _slices(task: Task, chosen: Candidates, ranks: Ranks, per_query: pl.DataFram
     words = per_query["query_words"].to_numpy()[owner]
     masks = slices.masks(task, chosen.queries[owner], document, words)
     return slices.measured(ranks, masks, per_query["id"])
-
-
-def _scores(queries: Vectors, documents: Vectors, threads: int) -> Callable[[int, int], Float32]:
-    scorer = Scorer(documents, threads=threads)
-    return lambda first, last: scorer.score(take(queries, slice(first, last)))
 
 
 def _tuple_losses(better: Float32, worse: Float32) -> Float64:

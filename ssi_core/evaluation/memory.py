@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ssi_core.evaluation.candidates import Side
-from ssi_core.evaluation.evaluate import BLOCK_BYTES
+from ssi_core.evaluation.ranking import BLOCK_BYTES
 from ssi_core.types import Task
 
 _PAIR = 100

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core.collection import CLICK
-from ssi_core.evaluation.evaluate import blocks
+from ssi_core.evaluation.ranking import blocks
 from ssi_core.evaluation.scorer import Scorer, length, refuse_nan, score_pairs, take
 from ssi_core.kernels.topk import top_k
 from ssi_core.tasks.linked import Side, number_of, read_linked

@@ -1,7 +1,7 @@
 """Scores of queries against documents, ``f = <sparse_q, sparse_d> + <dense_q, dense_d>``.
 
 The sparse part goes through an inverted index, the dense part through BLAS. Scores that are
-logarithms of sums are those of `evaluation.likelihood`.
+logarithms of sums are those of `evaluation.likelihood`, those of ranks of `evaluation.fusion`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from ssi_core.evaluation.fusion import reciprocal_ranks
 from ssi_core.evaluation.likelihood import likelihoods, parts
 from ssi_core.kernels.scores import add_likelihoods, add_pairs, add_sparse
 from ssi_core.kernels.sparse import csr
@@ -27,6 +28,8 @@ _ROWS_BYTES = 64 << 20  # of full rows that queries become, 12 bytes an entry
 
 def length(vectors: Vectors) -> int:
     """Return the number of texts; ValueError when there is no part, or the parts differ."""
+    if vectors.fused:
+        return length(vectors.fused[0])
     lengths = {p.shape[0] for p in (vectors.sparse, vectors.dense) if p is not None}
     if len(lengths) != 1:
         raise ValueError(f"vectors: parts of {sorted(lengths)} rows, expected one number of rows")
@@ -40,6 +43,8 @@ def take(vectors: Vectors, rows: Any) -> Vectors:
         None if vectors.dense is None else vectors.dense[rows],
         vectors.through,
         vectors.topics,
+        tuple(take(part, rows) for part in vectors.fused),
+        vectors.constant,
     )
 
 
@@ -52,6 +57,8 @@ def _finite(array: NDArray[Any]) -> bool:
 
 def refuse_nan(vectors: Vectors, what: str) -> Vectors:
     """Return vectors that are all finite; `BadInput` for others, whose order means nothing."""
+    for part in vectors.fused:
+        refuse_nan(part, what)
     arrays = [
         None if vectors.sparse is None else vectors.sparse.data,
         vectors.dense,
@@ -94,15 +101,19 @@ class Scorer:
         self._threads = threads
         self._words = None if documents.sparse is None else documents.sparse.tocsc()
         self._postings = None if self._words is None else csr(self._words)
+        self._fused = [Scorer(part, threads=threads) for part in documents.fused]
         self.documents = length(documents)
 
-    def score(self, queries: Vectors) -> Float32:
+    def score(self, queries: Vectors, candidates: NDArray[np.bool_] | None = None) -> Float32:
         """Return the scores of all queries with all documents.
 
         Parameters
         ----------
         queries : Vectors
             `Vectors` of m queries, with the parts and widths of the documents.
+        candidates : bool (m, n) or None
+            Documents among which a fusion ranks for each query; None: all. Other scores do not
+            depend on it.
 
         Returns
         -------
@@ -115,6 +126,10 @@ class Scorer:
         """
         _check_alike(queries, self._documents)
         rows = length(queries)
+        if queries.fused:
+            pairs = zip(self._fused, queries.fused, strict=True)
+            scores_of_parts = (scorer.score(part, candidates) for scorer, part in pairs)
+            return reciprocal_ranks(scores_of_parts, queries.constant, candidates)
         if queries.topics is not None:
             with _blas().limit(limits=self._threads, user_api="blas"):
                 return likelihoods(queries, self._documents, self._words)
@@ -147,7 +162,7 @@ class Scorer:
 def score_pairs(
     queries: Vectors, documents: Vectors, rows: Int32 | None = None, *, threads: int = 1
 ) -> Float32:
-    """Return the scores of given pairs.
+    """Return the scores of given pairs; a fusion ranks among all of the documents.
 
     Parameters
     ----------
@@ -172,6 +187,9 @@ def score_pairs(
     query_row = np.ascontiguousarray(rows[:, 0], dtype=np.int32)
     document_row = np.ascontiguousarray(rows[:, 1], dtype=np.int32)
     scores = np.zeros(len(rows), np.float32)
+    if queries.fused:
+        _fill_fused(queries, documents, query_row, document_row, scores, threads)
+        return scores
     if queries.topics is not None:
         _add_likelihoods(queries, documents, query_row, document_row, scores, threads)
         return scores
@@ -195,6 +213,24 @@ def score_pairs(
             _add_pairs(met, documents.sparse, rows_met, document_row[places], added, threads)
             scores[places] += added
     return scores
+
+
+def _fill_fused(
+    queries: Vectors,
+    documents: Vectors,
+    query_row: Int32,
+    document_row: Int32,
+    scores: Float32,
+    threads: int,
+) -> None:
+    """Score the pairs of a few queries at a time, whose scores with all documents are made."""
+    scorer = Scorer(documents, threads=threads)
+    distinct, place = np.unique(query_row, return_inverse=True)
+    size = max(1, _ROWS_BYTES // (12 * scorer.documents))
+    for first in range(0, len(distinct), size):
+        block = scorer.score(take(queries, distinct[first : first + size]))
+        pairs = np.flatnonzero((place >= first) & (place < first + size))
+        scores[pairs] = block[place[pairs] - first, document_row[pairs]]
 
 
 def _add_pairs(
@@ -263,6 +299,11 @@ def _check_alike(queries: Vectors, documents: Vectors) -> None:
     if queries.topics is not None:
         parts(queries, documents)  # refuses other widths
         return
+    if len(queries.fused) != len(documents.fused):
+        fused = len(queries.fused), len(documents.fused)
+        raise ValueError(f"queries: {fused[0]} fused models, expected {fused[1]}, the documents'")
+    for pair in zip(queries.fused, documents.fused, strict=True):
+        _check_alike(*pair)
     for name in ("sparse", "dense"):
         came, expected = width(queries, name), width(documents, name)
         if came != expected:

@@ -14,6 +14,8 @@ irrelevant candidates; queries without a pair in the slice do not count.
 ``short_query``, ``long_query``  the query has at most as many distinct words as the median query
 ===============================  ==================================================================
 
+Queries of a few words are slices of their own (`evaluation.short`).
+
 A task may mark pairs of its own (`Task.subsets`), such as those of a frozen set that are new.
 """
 
@@ -29,7 +31,7 @@ from numpy.typing import NDArray
 
 from ssi_core.evaluation.measures import MEASURES as ALL_MEASURES
 from ssi_core.evaluation.measures import Ranks, standard_error
-from ssi_core.types import Int32, Int64, Report, Task
+from ssi_core.types import Float64, Int32, Int64, Report, Task
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "what training saw of the document": ("warm", "negative_only", "cold"),
@@ -37,9 +39,13 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "training links of the document": ("frequent", "rare"),
     "words of the query": ("short_query", "long_query"),
 }
+SHORT = ("titles", "anchors", "words:3", "link:3")
+"""Slices of queries that are not those of the report; see `evaluation.short`."""
 """What divides the pairs -> its slices."""
 
 MEASURES = {name: ALL_MEASURES[name] for name in ("rank_loss", "map", "mrr", "ndcg_at_10")}
+POPULAR = "popular_at_10"
+"""Measure of the slices in `SHORT`."""
 
 Mask: TypeAlias = NDArray[np.bool_]
 
@@ -110,7 +116,9 @@ def part_of(ranks: Ranks, mask: Mask) -> Ranks:
     return Ranks(start, rank[mask], above, tied, grade, ranks.irrelevant)
 
 
-def measured(ranks: Ranks, found: Mapping[str, Mask], ids: pl.Series) -> pl.DataFrame:
+def measured(
+    ranks: Ranks, found: Mapping[str, Mask], ids: pl.Series, popular: Float64 | None = None
+) -> pl.DataFrame:
     """Measure slices.
 
     Parameters
@@ -120,6 +128,8 @@ def measured(ranks: Ranks, found: Mapping[str, Mask], ids: pl.Series) -> pl.Data
     found : `masks` of them
     ids : Series
         Of the queries.
+    popular : float64 array or None
+        ``popular_at_10`` of the queries.
 
     Returns
     -------
@@ -132,13 +142,14 @@ def measured(ranks: Ranks, found: Mapping[str, Mask], ids: pl.Series) -> pl.Data
         values = {measure: of(part) for measure, of in MEASURES.items()}
         columns = {"slice": [name] * len(ids), "id": ids, "relevant": part.relevant, **values}
         columns["candidates"] = part.relevant + part.irrelevant
+        columns[POPULAR] = popular
         frames.append(pl.DataFrame(columns, schema=SCHEMA).filter(pl.col("relevant") > 0))
     return pl.concat(frames)
 
 
 SCHEMA: Mapping[str, Any] = {
     "slice": pl.String, "id": pl.String, "relevant": pl.Int64,
-    "candidates": pl.Int64, **dict.fromkeys(MEASURES, pl.Float64),
+    "candidates": pl.Int64, **dict.fromkeys(MEASURES, pl.Float64), POPULAR: pl.Float64,
 }  # fmt: skip
 
 
@@ -156,7 +167,7 @@ def summary(frames: Sequence[pl.DataFrame]) -> dict[str, dict[str, float]]:
         numbers = {"queries": float(len(part)), "relevant": float(part["relevant"].sum())}
         if "candidates" in part.columns and part["candidates"].null_count() == 0:
             numbers["candidates"] = float(part["candidates"].mean())  # type: ignore[arg-type]
-        for measure in (name for name in MEASURES if name in part.columns):
+        for measure in (name for name in (*MEASURES, POPULAR) if name in part.columns):
             if part[measure].null_count():
                 continue
             values = part[measure].to_numpy()
@@ -171,6 +182,17 @@ def of_reports(reports: Sequence[Report]) -> dict[str, dict[str, float]]:
     """Average the slices of the seeds of a row; empty for reports of an earlier version."""
     frames = [report.slices for report in reports if report.slices is not None]
     return summary(frames) if frames else {}
+
+
+def of_short(report: Report) -> dict[str, dict[str, float]]:
+    """Return the slices of short queries -> what a person notices of them, and its errors."""
+    names = [f"{name}{end}" for name in ("mrr", "ndcg_at_10", POPULAR) for end in ("", "_se")]
+    every = of_reports([report])
+    return {
+        kind: {name: every[kind][name] for name in names if name in every[kind]}
+        for kind in SHORT
+        if kind in every
+    }
 
 
 def by_value(report: Report, column: str) -> dict[str, dict[str, float]]:

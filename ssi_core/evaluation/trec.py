@@ -14,9 +14,8 @@ import numpy as np
 import polars as pl
 
 from ssi_core.evaluation.candidates import Candidates, Side, candidates
-from ssi_core.evaluation.evaluate import blocks
 from ssi_core.evaluation.measures import count
-from ssi_core.evaluation.scorer import Scorer, take
+from ssi_core.evaluation.ranking import blocks, scores_of
 from ssi_core.types import Fitted, Float32, Int64, Pairs, Task
 
 RUN, QRELS = "run.trec", "qrels.trec"
@@ -88,13 +87,17 @@ def write_trec(
     chosen = candidates(task, side, queries, seed)
     query_ids = _escaped(task.queries.ids[chosen.queries])
     document_ids = _escaped(task.documents.ids[chosen.documents])
-    scorer = Scorer(fitted.embed_documents(task.documents.take(chosen.documents)), threads=threads)
-    vectors = fitted.embed_queries(task.queries.take(chosen.queries))
+    score = scores_of(
+        fitted.embed_queries(task.queries.take(chosen.queries)),
+        fitted.embed_documents(task.documents.take(chosen.documents)),
+        chosen,
+        threads,
+    )
 
     def run() -> Iterator[pl.DataFrame]:
-        for first, last in blocks(len(chosen.queries), scorer.documents):
-            scores = scorer.score(take(vectors, slice(first, last)))
-            for i, (columns, values) in enumerate(_rankings(scores, chosen, first, last), first):
+        for first, last in blocks(len(chosen.queries), len(chosen.documents)):
+            rankings = _rankings(score(first, last), chosen, first, last)
+            for i, (columns, values) in enumerate(rankings, first):
                 best, fallen = columns[:depth], falling(values)[:depth]
                 yield pl.DataFrame(
                     {

@@ -54,7 +54,7 @@ def two_folds(
     for number in np.unique(half):
         others = half != number if len(np.unique(half)) > 1 else half == number
         best = int(values[:, others].mean(axis=1).argmax())
-        parts.append(_of_some(reports[best], half == number))
+        parts.append(_of_some(reports[best], half == number, whole=number == half.min()))
     return pooled(parts)
 
 
@@ -70,15 +70,19 @@ def halves(ids: pl.Series, seed: int) -> NDArray[np.int8]:
     return half
 
 
-def _of_some(report: Report, kept: NDArray[np.bool_]) -> Report:
-    """Return the report of some of its queries."""
+def _of_some(report: Report, kept: NDArray[np.bool_], *, whole: bool) -> Report:
+    """Return the report of some of its queries; ``whole``: with slices of all that are others."""
     per_query = report.per_query.filter(pl.Series(kept))
     slices = report.slices
+    if slices is not None:
+        inside = pl.col("id").is_in(per_query["id"].to_list())
+        others = ~pl.col("id").is_in(report.per_query["id"].to_list())
+        slices = slices.filter(inside | others if whole else inside)
     return replace(
         report,
         per_query=per_query,
         means={name: value for name, value in report.means.items() if name in per_query.columns},
         errors={name: value for name, value in report.errors.items() if name in per_query.columns},
         bounds={"p_at_10": float(np.minimum(per_query["relevant"].to_numpy(), 10).mean() / 10)},
-        slices=None if slices is None else slices.filter(pl.col("id").is_in(per_query["id"])),
+        slices=slices,
     )

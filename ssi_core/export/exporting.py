@@ -20,7 +20,7 @@ from ssi_core.export.parts import Part, parts_of
 from ssi_core.export.targets import TARGETS
 from ssi_core.export.terms import Bounds, layout_of
 from ssi_core.export.writing import Material, Target
-from ssi_core.models.base import FittedModel
+from ssi_core.models.base import FittedModel, require_served
 from ssi_core.types import BadInput, Progress
 
 KIND = "export"
@@ -79,6 +79,7 @@ def export_model(
     Refused
         ``out`` holds something else, and ``force`` is off.
     """
+    require_served(fitted.model, "export")
     target = TARGETS[settings.to]
     _require_ids(documents.ids, target, settings.to)
     parents = {"model": model, "documents": documents.key}

@@ -19,7 +19,8 @@ from ssi_core.models.cl_lsi import ClLsi
 from ssi_core.models.in_degree import InDegree
 from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.lsi import LsiMixture
-from ssi_core.models.mixture import Mixture, fitted_parts
+from ssi_core.models.mixture import Mixture
+from ssi_core.models.parts import fitted_parts
 from ssi_core.models.projection import Projection
 from ssi_core.models.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf

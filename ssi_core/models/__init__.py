@@ -15,6 +15,7 @@ from ssi_core.models.best_of import BestOf
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.cl_lsi import ClLsi
+from ssi_core.models.fusion import Fusion
 from ssi_core.models.half_transductive import HalfTransductive
 from ssi_core.models.in_degree import InDegree
 from ssi_core.models.language_model import LanguageModel
@@ -29,6 +30,7 @@ from ssi_core.models.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.topic_model import TopicModel
 from ssi_core.models.translation_model import TranslationModel
+from ssi_core.models.trec_run import TrecRun
 from ssi_core.models.word_pairs import WordPairs
 
 MODELS: Mapping[str, type[Model]] = {
@@ -57,8 +59,11 @@ MODELS: Mapping[str, type[Model]] = {
         Pca,
         Opca,
         S2Net,
-        # Sums of two of these.
+        # Another system's ranking.
+        TrecRun,
+        # Sums of two of these, and of the ranks of several.
         Mixture,
+        Fusion,  # Cormack, Clarke and Buettcher 2009
         # One of several, by validation.
         BestOf,
         Auto,

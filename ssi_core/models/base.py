@@ -108,6 +108,11 @@ class Model:
 
     name: ClassVar[str]
 
+    @property
+    def reads_text(self) -> bool:
+        """Tell whether the model ranks for a text that is no query of a task."""
+        return True
+
     def __post_init__(self) -> None:
         """Refuse values outside of the `bounds` of their fields."""
         bounds.check(self)
@@ -115,6 +120,10 @@ class Model:
     def views(self) -> set[str]:
         """Names of the views that the model reads."""
         raise TypeError(f"{type(self).__name__} does not say which views it reads")
+
+    def unserved(self) -> str | None:
+        """Return why no index ranks typed text by the model; None where one does."""
+        return None
 
     def kinds(self) -> tuple[type[Model], ...]:
         """Return the classes whose code makes the model: its own, and those of its parts."""
@@ -269,6 +278,12 @@ class FittedModel:
                 "facts": self.facts,
             },
         )
+
+
+def require_served(model: Model, what: str) -> None:
+    """Refuse a model that ranks no typed text; ``what`` is in its way."""
+    if reason := model.unserved():
+        raise BadInput(f"model {model.name!r}: no {what}: {reason}.")
 
 
 def _require_words(texts: Texts, views: Mapping[str, View], side: str) -> None:

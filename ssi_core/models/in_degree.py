@@ -17,6 +17,9 @@ from ssi_core.models.base import Arrays, Columns, Course, FittedModel, Model, Si
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.types import Task, Texts, Vectors
 
+WORD = "(in-degree)"
+"""Name of the one column of the vectors."""
+
 
 @dataclass(frozen=True)
 class InDegree(Model):
@@ -59,4 +62,4 @@ class InDegree(Model):
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> Columns:
         """Name the one column."""
-        return Columns("in-degree", ["(in-degree)"])
+        return Columns("in-degree", [WORD])

@@ -25,7 +25,7 @@ from ssi_core.models.base import (
     fitted,
 )
 from ssi_core.models.bounds import Count, Values, Weight
-from ssi_core.models.parts import Parts
+from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
 from ssi_core.types import Float32, Task, TextMatrix, Texts, Through, Vectors
 
@@ -50,7 +50,7 @@ class Mixture(Parts):
     """
 
     name: ClassVar[str] = "mixture"
-    without: ClassVar[frozenset[str]] = frozenset({"mixture", "best_of", "topic_model"})
+    without: ClassVar[frozenset[str]] = frozenset({"mixture", "best_of", "topic_model", "fusion"})
     betas: Values[Weight] = _BETAS
     tune_on: Literal["valid", "train"] = "valid"
     tuning_queries: Count = 500
@@ -75,7 +75,7 @@ class Mixture(Parts):
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Train the parts one after the other; score each once and take the best sum."""
-        starts = [None, None] if course.start is None else fitted_parts(course.start)
+        starts = [None, None] if course.start is None else self._starts(course.start)
         fits = list(self.learn_parts(task, rng, course, starts))
         validator = Validator(task, self.tune_on, self.tuning_queries, threads=course.threads)
         first, second = (validator.scores(fit) for fit in fits)
@@ -88,17 +88,20 @@ class Mixture(Parts):
         mixed.facts["rank_loss_by_beta"] = {str(b): loss for b, loss in losses.items()}
         return mixed
 
+    def _starts(self, start: FittedModel) -> list[FittedModel]:
+        if not isinstance(start.model, Mixture):
+            raise UnfitStart(f"start={start.model}; expected a mixture")
+        return fitted_parts(start)
+
     def sum_of(self, task: Task, fits: Sequence[FittedModel], beta: float) -> FittedModel:
         """Return the sum of two models that are trained, with a weight of the second."""
-        arrays = {
-            _array(i, name): a for i, fit in enumerate(fits) for name, a in fit.arrays.items()
-        }
+        arrays = arrays_of(fits) | {"beta": np.array([beta], np.float32)}
         facts = {
             "beta": beta,
             "triples": sum(fit.facts.get("triples", 0) for fit in fits),
             "parts": [fit.facts for fit in fits],
         }
-        return fitted(self, task, {**arrays, "beta": np.array([beta], np.float32)}, facts)
+        return fitted(self, task, arrays, facts)
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Vectors of both side by side, those of the second times the root of beta."""
@@ -165,24 +168,6 @@ def _joined_through(both: Sequence[Vectors]) -> _Joined:
     present = [v for v in both if v.sparse is not None]
     widths = tuple(v.sparse.shape[1] for v in present if v.sparse is not None)
     return _Joined(widths, tuple(v.through for v in present))
-
-
-def fitted_parts(mixture: FittedModel) -> list[FittedModel]:
-    """Return the two models that a fitted mixture is made of."""
-    model = mixture.model
-    if not isinstance(model, Mixture):
-        raise UnfitStart(f"start={model}; expected a mixture")
-    parts = []
-    for i, one in enumerate(model.models()):
-        prefix = _array(i, "")
-        arrays = {n.removeprefix(prefix): a for n, a in mixture.arrays.items() if prefix in n}
-        facts = mixture.facts.get("parts", [{}, {}])[i]
-        parts.append(FittedModel(one, arrays, mixture.query_views, mixture.document_views, facts))
-    return parts
-
-
-def _array(part: int, name: str) -> str:
-    return f"part_{part + 1}_{name}"
 
 
 def _scales(mixture: FittedModel) -> tuple[np.float32, np.float32]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ssi_core.models.base import Course, FittedModel, Model, parse
+from ssi_core.models.base import Course, FittedModel, Model, UnfitStart, parse
 from ssi_core.resources import Cost
 from ssi_core.types import Task, Watch
 
@@ -59,6 +60,15 @@ class Parts(Model):
         """Views of all parts."""
         return set().union(*(model.views() for model in self.models()))
 
+    @property
+    def reads_text(self) -> bool:
+        """Tell whether all parts do."""
+        return all(model.reads_text for model in self.models())
+
+    def unserved(self) -> str | None:
+        """Return why a part ranks no typed text."""
+        return next(filter(None, (model.unserved() for model in self.models())), None)
+
     def costs(self, task: Task, threads: int) -> list[Cost]:
         """Return what fitting each part takes."""
         return [model.cost(task, threads) for model in self.models()]
@@ -75,6 +85,45 @@ class Parts(Model):
             kept = course.checkpoint and course.checkpoint / f"part_{number}"
             watch = _named(course.watch, number)
             yield model.learn(task, rng, replace(course, start=start, watch=watch, checkpoint=kept))
+
+
+def arrays_of(parts: Sequence[FittedModel]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of fitted parts under names of their own; see `fitted_parts`."""
+    return {
+        f"{_prefix(number)}{name}": array
+        for number, part in enumerate(parts)
+        for name, array in part.arrays.items()
+    }
+
+
+def fitted_parts(fitted: FittedModel) -> list[FittedModel]:
+    """Return the models that a fitted model was made of.
+
+    Raises
+    ------
+    UnfitStart
+        The model has no parts.
+    """
+    model = fitted.model
+    if not isinstance(model, Parts):
+        raise UnfitStart(f"start={model}; expected a model that has parts")
+    models = model.models()
+    facts = fitted.facts.get("parts", [{}] * len(models))
+    parts = []
+    for number, one in enumerate(models):
+        prefix = _prefix(number)
+        arrays = {
+            name.removeprefix(prefix): array
+            for name, array in fitted.arrays.items()
+            if name.startswith(prefix)
+        }
+        views = fitted.query_views, fitted.document_views
+        parts.append(FittedModel(one, arrays, *views, facts[number]))
+    return parts
+
+
+def _prefix(number: int) -> str:
+    return f"part_{number + 1}_"
 
 
 def _named(watch: Watch | None, number: int) -> Watch | None:

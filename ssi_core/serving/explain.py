@@ -24,7 +24,8 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.evaluation import likelihood
-from ssi_core.models.base import FittedModel, Side, Words
+from ssi_core.models.base import FittedModel, Side, Words, require_served
+from ssi_core.serving.popularity import Popularity, popularity_of
 from ssi_core.serving.searcher import Searcher
 from ssi_core.types import BadInput, Float64, Int32, TextMatrix, Texts, Vectors
 
@@ -48,12 +49,14 @@ class Explanation:
     """A score taken apart, all in float64: ``score = sum of parts + rest``.
 
     ``parts`` are the pairs of largest absolute value, the largest first; ``rest`` is the sum of all
-    other pairs, added up by itself and not as a difference.
+    other pairs, added up by itself and not as a difference. ``popularity`` is the one of the pairs
+    that counts links to the document; None for a model without it.
     """
 
     score: float
     parts: tuple[Part, ...]
     rest: float
+    popularity: Popularity | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,13 @@ def explain_pair(fitted: FittedModel, query: Texts, document: Texts, k: int = 20
     ----------
     k : int
         Pairs that are named; the others are in ``rest``.
+
+    Raises
+    ------
+    BadInput
+        The score of the model is no sum over words.
     """
+    require_served(fitted.model, "explanation")
     vectors = fitted.embed_queries(query)
     if vectors.topics is not None:
         return _of_likelihood(fitted, vectors, document, k)
@@ -99,7 +108,7 @@ def explain_pair(fitted: FittedModel, query: Texts, document: Texts, k: int = 20
     score = math.fsum(w * right.sparse.get(s, 0.0) for s, w in left.sparse.items())
     score += float(left.vectors.sum(axis=0) @ right.vectors.sum(axis=0))
     parts, rest = _largest(_blocks(left, right), k)
-    return Explanation(score, parts, rest)
+    return Explanation(score, parts, rest, popularity_of(fitted, vectors, document))
 
 
 def _of_likelihood(fitted: FittedModel, query: Vectors, text: Texts, k: int) -> Explanation:

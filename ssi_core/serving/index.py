@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ssi_core import files, store
 from ssi_core.arrays import load_array, load_csr
 from ssi_core.evaluation.scorer import refuse_nan
-from ssi_core.models.base import FittedModel
+from ssi_core.models.base import FittedModel, require_served
 from ssi_core.serving.passages import Passages, write_passages
 from ssi_core.types import BadInput, Progress, TextMatrix, Texts, Vectors, View
 from ssi_core.views.csr_writer import CsrWriter
@@ -119,8 +119,10 @@ def build_index(
     Refused
         ``out`` holds an index of other parents and ``force`` is off.
     BadInput
-        There are no documents, or their vectors are not finite, or the texts are of others.
+        No index can hold the model, there are no documents, their vectors are not finite, or the
+        texts are of others.
     """
+    require_served(fitted.model, "index")
     if not len(documents):
         raise BadInput(f"{out}: there are no documents to index. Ingest a corpus that has some.")
     configuration = {

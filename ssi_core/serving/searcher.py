@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from ssi_core import store
 from ssi_core.evaluation.scorer import refuse_nan
 from ssi_core.models import load_model
-from ssi_core.models.base import FittedModel, Side
+from ssi_core.models.base import FittedModel, Side, require_served
 from ssi_core.serving.index import Index, open_index
+from ssi_core.serving.popularity import without
 from ssi_core.serving.ranked import Hit, Ranked, exactly
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Texts, Vectors, View
@@ -70,6 +71,7 @@ class Searcher:
         ranked: Sequence[Ranked] | None = None,
         recall: float | None = None,
     ) -> None:
+        require_served(fitted.model, "search")
         index.check(fitted.document_views)
         self.fitted, self.index, self.recall = fitted, index, recall
         self.ranked = ranked or [ranked_exactly(index)]
@@ -79,7 +81,12 @@ class Searcher:
         return texts_of(texts, self.fitted.query_views)
 
     def search(
-        self, texts: Sequence[str], k: int = 10, language: str | None = None
+        self,
+        texts: Sequence[str],
+        k: int = 10,
+        language: str | None = None,
+        *,
+        popularity: bool = True,
     ) -> list[Answer]:
         """Return the k best documents of each text.
 
@@ -88,6 +95,8 @@ class Searcher:
         language : str or None
             Code, such as "ja", that the texts are in: that of the model's queries (None), or that
             of its documents, as which they are then taken.
+        popularity : bool
+            False: without the term of the score that counts the links to a document (`popularity`).
 
         A document that has no word of the query and meets it in no latent space is no result, so
         that there may be fewer than k.
@@ -97,7 +106,7 @@ class Searcher:
         ValueError
             ``k`` is not positive.
         BadInput
-            The model reads no texts in the language.
+            The model reads no texts in the language, or has no term of popularity to leave out.
         """
         if k < 1:
             raise ValueError(f"k={k}, expected at least 1")
@@ -106,9 +115,10 @@ class Searcher:
         block = max(1, _SCORES // max(len(self.index), 1))
         if 0 < len(texts) <= block:
             # Nothing is taken: rows that are taken are taken anew by whoever reads them.
-            return self._answer(queries, k, side)
+            return self._answer(queries, k, side, popularity)
         parts = (slice(start, start + block) for start in range(0, len(texts), block))
-        return [answer for rows in parts for answer in self._answer(queries.take(rows), k, side)]
+        blocks = (self._answer(queries.take(rows), k, side, popularity) for rows in parts)
+        return [answer for block in blocks for answer in block]
 
     def views(self, side: Side) -> Mapping[str, View]:
         """Return the model's own views of a side."""
@@ -139,8 +149,10 @@ class Searcher:
             f"documents in {', '.join(known['document'])}. Ask in one of these."
         )
 
-    def _answer(self, queries: Texts, k: int, side: Side) -> list[Answer]:
+    def _answer(self, queries: Texts, k: int, side: Side, popularity: bool) -> list[Answer]:
         vectors = self.embed(queries, side)
+        if not popularity:
+            vectors = without(self.fitted, vectors)
         best = [part.best(vectors, k) for part in self.ranked]
         return [
             self._joined(k, text, side, parts) if is_known else Answer((), NOTHING_KNOWN)

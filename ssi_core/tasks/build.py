@@ -21,7 +21,12 @@ from ssi_core.tasks.keywords import write_keyword_queries
 from ssi_core.tasks.layout import MATRICES, RAW
 from ssi_core.tasks.links import write_links
 from ssi_core.tasks.making import Making, Reading
-from ssi_core.tasks.names import write_anchors, write_name_queries, write_self
+from ssi_core.tasks.names import (
+    write_anchored,
+    write_anchors,
+    write_name_queries,
+    write_self,
+)
 from ssi_core.tasks.queries import MATRICES as QUERY_MATRICES
 from ssi_core.tasks.reading import language_of, texts_of
 from ssi_core.tasks.spec import TaskSpec, spec_of
@@ -158,7 +163,7 @@ def _write_task(
         links=counted_rows(collection) if clicked else manifest.get("links", 0),
         views=len(spec.views),
         all_words=spec.words == "all",
-        names=_names(spec, manifest),
+        names=_names(spec, manifest, anchored=_has_anchors(spec, collection)),
     )
     documents = collection.names("documents")
     if documents.is_empty():
@@ -170,6 +175,8 @@ def _write_task(
         language_of(collection.path, texts["language"])
     making = Making(collection, spec, frozen, building, progress, documents, queries)
     reading = _PAIRS[spec.relevant](making)
+    if _has_anchors(spec, collection):
+        write_anchored(making)
     names_beside = write_pairs_beside(making)
     _link_texts(making)
     query_view, view = write_texts(making, reading)
@@ -188,11 +195,17 @@ def _write_task(
         )
 
 
-def _names(spec: TaskSpec, manifest: Mapping[str, int]) -> int:
+def _has_anchors(spec: TaskSpec, collection: Collection) -> bool:
+    """Tell whether links are looked for, whose wordings are known."""
+    return spec.kind == kinds.LINK and kinds.ANCHOR in collection.relevant
+
+
+def _names(spec: TaskSpec, manifest: Mapping[str, int], *, anchored: bool) -> int:
     """Return how many names of documents are read."""
     titles = manifest.get("documents", 0) + manifest.get("redirects_resolved", 0)
     numbers = {kinds.TITLES: titles, kinds.ANCHORS: manifest.get("anchors", 0)}
-    return sum(numbers.get(kind, 0) for kind in spec.kinds)
+    read = {*spec.kinds, *([kinds.ANCHORS] if anchored else [])}
+    return sum(numbers.get(kind, 0) for kind in read)
 
 
 def _link_texts(making: Making) -> None:

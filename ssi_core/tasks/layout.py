@@ -4,4 +4,4 @@ from __future__ import annotations
 
 DOCUMENTS, POOL, VALID_POOL, COLD = "documents.parquet", "pool.npy", "valid_pool.npy", "cold.npy"
 MATRICES, VIEW, PAIRS, RAW = "matrices", "view", "pairs", "texts"
-SHOWN, BESIDE = "shown", "beside"
+SHOWN, BESIDE, ANCHORED = "shown", "beside", "anchored.parquet"

@@ -34,13 +34,13 @@ import polars as pl
 
 from ssi_core import files
 from ssi_core.collection import ANCHOR, INGEST, beginning
-from ssi_core.tasks.layout import PAIRS
+from ssi_core.tasks.layout import ANCHORED, PAIRS
 from ssi_core.tasks.making import Making, Names, Reading
 from ssi_core.tasks.pairs import write_pairs
 from ssi_core.tasks.queries import write_exclude, write_queries
 from ssi_core.tasks.reading import language_of
 from ssi_core.tasks.slates import write_pairs_of
-from ssi_core.tasks.split import SIDES, side_of_documents
+from ssi_core.tasks.split import SIDES, TRAIN, side_of_documents
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Int32, TextMatrix
 from ssi_core.views.text_view import TextView
@@ -52,6 +52,24 @@ _AT_ONCE = 16_384
 def write_anchors(making: Making) -> Reading:
     """Write the pairs of a wording and the documents that it leads to."""
     return _write(making, anchors_of(making, making.skipped, "text", "target"))
+
+
+def write_anchored(making: Making) -> None:
+    """Write the wordings of links that no training reads as queries, beside a task of links."""
+    rows = anchors_of(making, {}, "text", "target").filter(pl.col("side") != TRAIN)
+    pairs = rows.unique(["key", "d"]).drop("text", "weight").join(_spelled(rows), on="key")
+    named = pairs.sort("key", "d").select("text", "side", pl.col("d").cast(pl.Int32))
+    named.write_parquet(making.path / ANCHORED)
+
+
+def read_anchored(task: Path, side: str) -> pl.DataFrame:
+    """Read wordings of links on a side, ``text``, and the rows of their documents, ``d``."""
+    place = task / ANCHORED
+    if not place.exists():
+        return pl.DataFrame(schema={"text": pl.String, "d": pl.List(pl.Int32)})
+    with files.reading(place):
+        frame = pl.read_parquet(place, glob=False).filter(side=SIDES.index(side))
+        return frame.group_by("text", maintain_order=True).agg("d")
 
 
 def write_self(making: Making) -> Reading:
@@ -194,13 +212,14 @@ def write_names(
     sides = rows.unique("key")["side"]
     queries = {name: int((sides == side).sum()) for side, name in enumerate(SIDES)}
     write_exclude(place, np.empty((0, 2), np.int32), len(keys), len(making.documents))
+    return counts, queries, Names(keys, _spelled(rows)["text"])
+
+
+def _spelled(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return each key, ascending, and the text that it is most often written as."""
     written = rows.group_by("key", "text").agg(pl.col("weight").sum())
-    texts = (
-        written.sort(["key", "weight", "text"], descending=[False, True, False])
-        .unique("key", keep="first", maintain_order=True)
-        .get_column("text")
-    )
-    return counts, queries, Names(keys, texts)
+    order = written.sort(["key", "weight", "text"], descending=[False, True, False])
+    return order.unique("key", keep="first", maintain_order=True).select("key", "text")
 
 
 def _places(names: pl.Series, keys: pl.Series) -> Int32:

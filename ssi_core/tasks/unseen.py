@@ -161,5 +161,7 @@ def require_scores(task: Task, fitted: Fitted, where: Path) -> None:
 
 
 def _tell_apart(vectors: Vectors) -> bool:
+    if vectors.fused:
+        return any(map(_tell_apart, vectors.fused))
     parts = (None if vectors.sparse is None else vectors.sparse.data, vectors.dense)
     return any(part is not None and bool(np.any(part)) for part in parts)

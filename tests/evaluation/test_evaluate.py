@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ssi_core.evaluation import evaluate as module
+from ssi_core.evaluation import ranking as module
 from ssi_core.evaluation.candidates import draw_tuples
 from ssi_core.evaluation.evaluate import (
     Validator,

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from ssi_core.evaluation import evaluate as module
+from ssi_core.evaluation import ranking as module
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.popularity import PER_QUERY, bins, most_linked
 from ssi_core.types import Pairs, Vectors

@@ -60,11 +60,14 @@ def test_train_compare_export_and_search_a_run(project, tiny, tmp_path, capsys):
     measured = ssi("evaluate", trained["run_id"], "--task", project / "task")
     assert measured["metrics"]["test/map"] == pytest.approx(trained["metrics"]["test/map"])
 
-    files = ssi("export-trec", trained["run_id"], "--out", tmp_path / "trec")
+    files = ssi("export-trec", trained["run_id"], "--out", tmp_path / "trec", "--texts")
     lines = (tmp_path / "trec" / "run.trec").read_text().splitlines()
     assert files["run"] == str(tmp_path / "trec" / "run.trec")
     assert {len(line.split()) for line in lines} == {6}
     assert (tmp_path / "trec" / "qrels.trec").read_text()
+    queries = (tmp_path / "trec" / "queries.jsonl").read_text().splitlines()
+    assert {line.split()[0] for line in lines} <= {json.loads(line)["_id"] for line in queries}
+    assert files["corpus"] == str(tmp_path / "trec" / "corpus.jsonl")
 
     for arguments in (["compare", "nix"], ["search", "0123", "moon"], ["compare", "tiny", "-h"]):
         code = run(cli, arguments)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
+from ssi_core.evaluation.scorer import Scorer
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.tasks.spec import spec_of
@@ -113,6 +114,33 @@ def test_the_identity_orders_as_bm25_does(task):
     )
     scale = theirs.max(axis=1, keepdims=True) / ours.max(axis=1, keepdims=True)
     np.testing.assert_allclose(ours * scale, theirs, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "k1", "b"), [("bm25", 1.2, 0.75), ("bm25:k1=0.9,b=0.4", 0.9, 0.4)]
+)
+def test_the_identity_ranks_as_atire_of_bm25s(task, name, k1, b):
+    """Lucene's idf, on the same words; a query has one scale, ``z(q)``, that orders nothing."""
+    bm25s = pytest.importorskip("bm25s", reason="bm25s has the method of ATIRE")
+    documents = task.documents.matrix("counts").astype(int)
+    words = [
+        np.repeat(documents.indices[row], documents.data[row]).astype(str).tolist()
+        for row in map(slice, documents.indptr[:-1], documents.indptr[1:])
+    ]
+    theirs = bm25s.BM25(k1, b, method="atire", idf_method="lucene", dtype="float64")
+    theirs.index(words, show_progress=False)
+    expected = np.stack([theirs.get_scores(query) for query in words])
+
+    fitted = TfIdf(name).fit(task, np.random.default_rng(0))
+    scores = Scorer(fitted.embed_documents(task.documents)).score(
+        fitted.embed_queries(task.queries)
+    )
+    idf = task.documents.views[name].statistics.bm25_idf
+    z = (k1 + 1) * (task.queries.matrix("counts") @ idf)
+    np.testing.assert_allclose(scores * z[:, None], expected, rtol=1e-5)
+    order = np.argsort(-scores, axis=1, kind="stable")
+    ranked = np.take_along_axis(expected, order, axis=1)
+    assert (np.diff(ranked) <= 1e-5 * ranked[:, :-1]).all()
 
 
 def test_a_saved_model_reads_raw_texts_as_its_task_did(task, tmp_path, corpus_dir):

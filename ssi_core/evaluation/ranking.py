@@ -1,0 +1,87 @@
+"""Ranks of the relevant documents of queries, from scores in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ssi_core.evaluation.candidates import Candidates
+from ssi_core.evaluation.measures import Ranks, count
+from ssi_core.evaluation.scorer import Scorer, take
+from ssi_core.types import Float32, Vectors
+
+BLOCK_BYTES = 64 << 20
+
+
+def rank(
+    score: Callable[[int, int], Float32],
+    chosen: Candidates,
+    look: Callable[[int, Float32], None] | None = None,
+) -> Ranks:
+    """Rank the relevant documents of all queries, in blocks.
+
+    Parameters
+    ----------
+    score : callable
+        ``score(first, last)`` gives the scores of some of ``chosen.queries`` with
+        ``chosen.documents``, which are overwritten.
+    chosen : `Candidates`
+    look : callable or None
+        ``look(first, scores)`` is shown each block after its ranks are counted.
+    """
+    parts = []
+    for first, last in blocks(len(chosen.queries), len(chosen.documents)):
+        scores = score(first, last)
+        parts.append(_ranked(scores, chosen, first, last))
+        if look is not None:
+            look(first, scores)
+    return _joined(parts, chosen)
+
+
+def rank_sums(
+    one: Callable[[int, int], Float32],
+    other: Callable[[int, int], Float32],
+    weights: Sequence[tuple[float, float]],
+    chosen: Candidates,
+) -> list[Ranks]:
+    """Rank by each weighted sum of two scores, each of which is computed once; see `rank`."""
+    sums: list[list[Ranks]] = [[] for _ in weights]
+    for first, last in blocks(len(chosen.queries), len(chosen.documents)):
+        left, right = one(first, last), other(first, last)
+        for parts, (a, b) in zip(sums, weights, strict=True):
+            scores = np.float32(a) * left + np.float32(b) * right
+            parts.append(_ranked(scores, chosen, first, last))
+    return [_joined(parts, chosen) for parts in sums]
+
+
+def _ranked(scores: Float32, chosen: Candidates, first: int, last: int) -> Ranks:
+    relevant = chosen.relevant.part(first, last)
+    span = slice(chosen.relevant.start[first], chosen.relevant.start[last])
+    excluded = chosen.excluded_of(first, last)
+    return count(scores, chosen.outside, excluded, relevant, chosen.grade[span])
+
+
+def _joined(parts: Sequence[Ranks], chosen: Candidates) -> Ranks:
+    names = ("rank", "above", "tied", "grade", "irrelevant")
+    joined = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+    return Ranks(chosen.relevant.start, *joined)
+
+
+def blocks(rows: int, columns: int) -> list[tuple[int, int]]:
+    """Bounds of blocks of rows whose float32 scores fill at most `BLOCK_BYTES`."""
+    size = max(1, BLOCK_BYTES // max(1, 4 * columns))
+    return [(first, min(first + size, rows)) for first in range(0, rows, size)]
+
+
+def scores_of(
+    queries: Vectors, documents: Vectors, chosen: Candidates, threads: int
+) -> Callable[[int, int], Float32]:
+    """Return what scores the queries ``first:last`` of `Candidates` with their documents."""
+    scorer = Scorer(documents, threads=threads)
+
+    def score(first: int, last: int) -> Float32:
+        mask = chosen.mask(first, last) if queries.fused else None
+        return scorer.score(take(queries, slice(first, last)), mask)
+
+    return score

@@ -1,0 +1,157 @@
+"""Short queries for a model of links: whatever it learnt from, a person types a few words.
+
+They are made of the task alone, for tasks whose queries are documents, and are slices of the report
+(`evaluation.slices`), named as such queries are in a task (`tasks.spec`):
+
+===========  ======================================================================================
+``titles``   the title of a document, which is to be found
+``anchors``  words of links, where the collection knows them: what they lead to is to be found
+``words:3``  three random words of a document, which is to be found
+``link:3``   three random words of a query of the report, whose links are to be found
+===========  ======================================================================================
+
+Titles and words are of documents whose title the keyed hash puts on the side that is measured, and
+anchors are the wordings on it: those that tasks of such queries test, and that no training reads as
+short queries. Texts of documents keep their titles. A drawn word is there once, as one types it;
+the queries of a task of words weigh it as in the document. Candidates are the documents of the
+pool, and those that are looked for. ``popular_at_10`` is the share of the ten first that is among
+the 1 % most linked (`popularity`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from ssi_core import store
+from ssi_core.evaluation import slices
+from ssi_core.evaluation.candidates import Candidates, Side, candidates
+from ssi_core.evaluation.popularity import Popularity
+from ssi_core.evaluation.ranking import rank, scores_of
+from ssi_core.evaluation.scorer import refuse_nan, take
+from ssi_core.tasks.names import read_anchored
+from ssi_core.tasks.split import SIDES, hash_titles, side_of_documents
+from ssi_core.types import Fitted, Int32, Int64, Pairs, Task, Texts
+from ssi_core.views.tfidf import COUNTS
+
+_WORDS = 3
+
+
+def short_queries(
+    fitted: Fitted, task: Task, chosen: Candidates, side: Side, *, seed: int, threads: int
+) -> pl.DataFrame:
+    """Measure a model on the short queries of a task.
+
+    Parameters
+    ----------
+    chosen : Candidates
+        Of the side, for the queries that the report is of; as many documents are looked for.
+    seed : int
+        Of the documents and words.
+
+    Returns
+    -------
+    DataFrame
+        As `slices.measured` makes it, with ``popular_at_10``. Empty where queries are no documents,
+        and for a model that reads no text, as a run of another system.
+    """
+    frames = [pl.DataFrame(schema=slices.SCHEMA)]
+    reads = task.same and COUNTS in task.queries.views
+    if not reads or not getattr(fitted.model, "reads_text", True):
+        return frames[0]
+    kinds = list(_kinds(task, chosen, side, seed))
+    rows = np.unique(np.concatenate([ranked.documents for _, _, ranked, _ in kinds]))
+    documents = refuse_nan(fitted.embed_documents(task.documents.take(rows)), "documents")
+    for name, texts, ranked, ids in kinds:
+        queries = refuse_nan(fitted.embed_queries(texts), "queries")
+        popularity = Popularity(task, ranked)
+        candidates_only = take(documents, np.searchsorted(rows, ranked.documents))
+        score = scores_of(queries, candidates_only, ranked, threads)
+        ranks = rank(score, ranked, popularity.look)
+        every = {name: np.ones(len(ranks.rank), np.bool_)}
+        popular = popularity.per_query().get(slices.POPULAR)
+        frames.append(slices.measured(ranks, every, ids, popular))
+    return pl.concat(frames)
+
+
+def _kinds(
+    task: Task, chosen: Candidates, side: Side, seed: int
+) -> Iterator[tuple[str, Texts, Candidates, pl.Series]]:
+    """Yield name, texts, candidates and ids of each kind of queries that the task has."""
+    most, ids = len(chosen.queries), task.documents.ids
+    rows = _documents(task, side, most, seed)
+    titled = rows[(task.documents.titles[rows] != "").to_numpy()]
+    if len(titled):
+        titles = task.documents.titles[titled].to_list()
+        yield "titles", _texts(task, titles), _looking(task, titled), ids[titled]
+    anchors = _anchors(task, side, most, seed)
+    if len(anchors):
+        texts, targets = anchors["text"], anchors["d"].explode().to_numpy()
+        looking = _looking(task, targets, np.repeat(np.arange(len(texts)), anchors["d"].list.len()))
+        yield "anchors", _texts(task, texts.to_list()), looking, texts
+    drawn = _drawn(task, rows, seed)
+    if any(drawn):
+        worded = rows[[bool(words) for words in drawn]]
+        texts_drawn = _texts(task, list(filter(None, drawn)))
+        yield f"words:{_WORDS}", texts_drawn, _looking(task, worded), ids[worded]
+    of_links = _texts(task, _drawn(task, chosen.queries, seed))
+    yield f"link:{_WORDS}", of_links, chosen, task.queries.ids[chosen.queries]
+
+
+def _documents(task: Task, side: Side, most: int, seed: int) -> Int32:
+    """Draw documents whose titles are on a side, ascending."""
+    split_seed = 0
+    if task.path is not None:
+        # Of a task or a frozen set; a collection that is read as it is has none.
+        split_seed = store.read(task.path).configuration.get("split_seed", 0)
+    sides = side_of_documents(task.documents.titles, seed=split_seed)
+    rows = np.flatnonzero(sides == SIDES.index(side))
+    if len(rows) > most:
+        rows = np.sort(np.random.default_rng([seed, _WORDS]).choice(rows, most, replace=False))
+    return rows.astype(np.int32)
+
+
+def _anchors(task: Task, side: Side, most: int, seed: int) -> pl.DataFrame:
+    """Draw wordings of a side: text, and rows of documents that they lead to."""
+    if task.path is None:
+        return pl.DataFrame()
+    anchors = read_anchored(task.path, side)
+    if len(anchors) <= most:
+        return anchors
+    rows = np.random.default_rng([seed, _WORDS]).choice(len(anchors), most, replace=False)
+    return anchors[np.sort(rows)]
+
+
+def _looking(task: Task, documents: Int32, queries: Int64 | None = None) -> Candidates:
+    """Return the candidates of queries that look for documents; of None each for one."""
+    asking = np.arange(len(documents)) if queries is None else queries
+    pairs, none = Pairs.of(np.column_stack([asking, documents])), Pairs.of(())
+    shape = (int(asking[-1]) + 1, len(task.documents))
+    nothing = sparse.csr_array(shape, dtype=np.bool_)
+    looking = replace(task, train=none, valid=none, test=pairs, exclude=nothing)
+    return candidates(looking, "test", None, 0)
+
+
+def _drawn(task: Task, rows: Int32, seed: int) -> list[str]:
+    """Draw distinct words of documents; empty for a document that has fewer."""
+    counts, words = task.queries.matrix(COUNTS), task.queries.views[COUNTS].words
+    states = hash_titles(task.queries.titles[rows], seed, b"short words", "titles")
+    drawn = []
+    for row, state in zip(rows.tolist(), states.tolist(), strict=True):
+        columns = counts.indices[counts.indptr[row] : counts.indptr[row + 1]]
+        draw = np.random.default_rng(state)
+        few = draw.permutation(columns)[:_WORDS].tolist() if len(columns) >= _WORDS else []
+        drawn.append(" ".join(words[column] for column in few))
+    return drawn
+
+
+def _texts(task: Task, texts: list[str]) -> Texts:
+    """Read texts as queries; without ids, so that no model takes one for a document."""
+    views = task.queries.views
+    names = pl.Series([""] * len(texts), dtype=pl.String)
+    matrices = {name: view.transform(texts) for name, view in views.items()}
+    return Texts(names, pl.Series(texts, dtype=pl.String), matrices, views)

@@ -100,12 +100,12 @@ def sweep_of(*groups: Group) -> Callable[[Sequence[Turn]], Taker]:
     values before it; what groups share, such as an array of their parameters, each finds as the
     one before has left it.
     """
-    return partial(begin, tuple(_sweep(group) for group in groups))
+    return partial(begin, tuple(kernel_of(group) for group in groups))
 
 
 @cache
-def _sweep(group: Group) -> Callable[..., None]:
-    """Return the sweep of one group."""
+def kernel_of(group: Group) -> Callable[..., None]:
+    """Return the sweep of one group, ``sweep(turn, steps)``; it has no entry from Python."""
     form_query, form_document, form_step = FORMS[group.form]
     diagonal_query, diagonal_document, diagonal_step, diagonal_clear = DIAGONALS[group.diagonal]
     draw, second = group.draw, group.second

@@ -151,7 +151,7 @@ def check_directory(
 
 def _names(directory: Path, manifest: str) -> list[str]:
     """Return the relative paths of all files but the manifest; hidden ones are not part of it."""
-    names = []
+    names: list[str] = []
     for place, inner, here in os.walk(directory):
         inner[:] = (name for name in inner if not name.startswith("."))
         below = "" if place == str(directory) else f"{os.path.relpath(place, directory)}/"

@@ -147,7 +147,7 @@ def test_slices_are_a_table_of_a_run_and_no_metrics(table, task_dir):
     columns = slices.columns(measured)
     assert found["columns"] == list(columns)
     assert [row[0] for row in found["data"]] == columns["slice"]
-    card = card_of(run.run_id, "the best")
+    card = card_of(tracking.client().get_run(run.run_id), "the best")
     assert "| slice | queries |" in card
     assert f"| warm | {columns['queries'][columns['slice'].index('warm')]:.0f} |" in card
 

@@ -41,13 +41,10 @@ def sparse_weights(entries: int) -> Csr:
 
 def sweep(form: str, p: Parameters, data: Data, seed: int = 1) -> Contestant:
     """The sweep of a form, every triple violating."""
-    run_sweep, state = sweep_of(Group(form, "none")), np.array([seed], np.uint64)
+    state = np.array([seed], np.uint64)
     turn = Turn(p, data, scratch(_DIMENSIONS), DOCUMENTS, state, _ALL_VIOLATE, np.zeros(4))
-
-    def run() -> None:
-        run_sweep((turn,), _TRIPLES)
-
-    return Contestant(run, _TRIPLES)
+    take = sweep_of(Group(form, "none"))([turn])
+    return Contestant(lambda: take(_TRIPLES), _TRIPLES)
 
 
 def of_pairs(W: Any) -> Parameters:

@@ -43,11 +43,14 @@ class Ours:
 
     def learn(self, triples: int) -> None:
         """Draw and learn."""
-        self._sweep((self._turn,), triples)
+        self._sweep([self._turn])(triples)
 
     def difference(self, q: int, p: int, n: int) -> float:
         """Score of d+ less that of d-."""
-        left, right = (pairs_score(self._p.W, PRIME, self._data, q, d) for d in (p, n))
+        data = self._data
+        left, right = (
+            pairs_score(self._p.W, PRIME, data.queries, q, data.documents, d) for d in (p, n)
+        )
         return float(left - right)
 
 

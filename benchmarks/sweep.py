@@ -31,13 +31,10 @@ _HELD_OUT = 2000  # pairs of the rank loss
 def ours(
     data: Data, p: Parameters, dimensions: int, settings: Settings, diagonal: str = "none"
 ) -> Contestant:
-    sweep, state = sweep_of(Kernels("low_rank", diagonal)), np.array([1], np.uint64)
+    state = np.array([1], np.uint64)
     turn = Turn(p, data, work(dimensions), DOCUMENTS, state, settings, np.zeros(4))
-
-    def run() -> None:
-        sweep((turn,), TRIPLES)
-
-    return Contestant(run, TRIPLES)
+    take = sweep_of(Kernels("low_rank", diagonal))([turn])
+    return Contestant(lambda: take(TRIPLES), TRIPLES)
 
 
 def memory(data: Data, p: Parameters) -> Contestant:

@@ -76,7 +76,7 @@ def load(experiment: str, comparison: str | None = None) -> Loaded:
     )
     reports: dict[str, list[Report]] = {}
     for run in runs:
-        reports.setdefault(run.label, []).append(tracking.run_report(run.run_id))
+        reports.setdefault(run.label, []).append(tracking.run_report(run.run_id, run.place))
     try:
         means = {label: average_seeds(runs_of_label) for label, runs_of_label in reports.items()}
     except ValueError as error:
@@ -224,7 +224,7 @@ def summarise(
     labels = [row["label"] for row in summary]
     figures = {"plots/measures.png": plots.bars(labels, series, errors, baseline=base)}
     curves = {
-        run.label: tracking.run_curve(run.run_id)
+        run.label: tracking.run_curve(run)
         for run in reversed(loaded.runs)  # the first seed of a row stays
     }
     if trained := {label: curves[label] for label in labels if curves[label]}:

@@ -90,11 +90,9 @@ def run_row(
         around.enter_context(limited(threads))
         around.enter_context(checkpoints.alone(kept, what))
         attempt = around.enter_context(checkpoints.attempt(kept, row, threads, what))
-        with tracking.row_run(declared, row, seed, comparison, Path(task)) as run:
+        how = _how(attempt) | ({"start_version": model} if model else {})
+        with tracking.row_run(declared, row, seed, comparison, Path(task), how=how) as run:
             require_views(declared, row, opened)
-            _say_how(run.run_id, attempt)
-            if model:
-                tracking.client().set_tag(run.run_id, "start_version", model)
             name, most = row_name(label, seed), getattr(row.ranker(), "budget", None)
             watch = watched(run.watch, name, most)
             reports = []
@@ -128,14 +126,12 @@ def _measured(fitted: FittedModel, task: Task, chosen_by: str | None, threads: i
     return two_folds(variants, task, chosen_by, side="test", threads=threads)
 
 
-def _say_how(run: str, attempt: checkpoints.Attempt) -> None:
-    """Tag a run with the threads that made it, "2, then 1", and with whether its bits repeat."""
-    tags = {
+def _how(attempt: checkpoints.Attempt) -> dict[str, str]:
+    """Return the threads that make a run, "2, then 1", and whether its bits repeat, as tags."""
+    return {
         "threads": ", then ".join(map(str, attempt.threads)),
         "reproducible": "yes" if attempt.reproducible else "no",
     }
-    for name, value in tags.items():
-        tracking.client().set_tag(run, name, value)
 
 
 def forget(table: str, label: str, task: Path, seed: int, budget: int | None = None) -> None:

@@ -76,8 +76,15 @@ def reached(names: Iterable[str], root: Path = ROOT) -> dict[str, Path]:
     return {name: file for name, (file, _) in _followed(names, root).items()}
 
 
-def _followed(names: Iterable[str], root: Path) -> dict[str, tuple[Path, str]]:
-    """Return the file and the digest of each module that is reached; each file is read once."""
+def _followed(names: Iterable[str], root: Path) -> Mapping[str, tuple[Path, str]]:
+    """Return the file and the digest of each module that is reached.
+
+    The code of this process is read once: a later edit does not change what it computes.
+    """
+    return (_follow_once if root == ROOT else _follow)(tuple(names), root)
+
+
+def _follow(names: tuple[str, ...], root: Path) -> Mapping[str, tuple[Path, str]]:
     modules = _modules(root)
     files: dict[str, tuple[Path, str]] = {}
     waiting = list(names)
@@ -97,6 +104,9 @@ def _followed(names: Iterable[str], root: Path) -> dict[str, tuple[Path, str]]:
             if module is not None and module not in REGISTRIES:
                 waiting.append(module)
     return files
+
+
+_follow_once = lru_cache(maxsize=1024)(_follow)
 
 
 def _modules(root: Path) -> dict[str, Path]:

@@ -151,9 +151,12 @@ def check_directory(
 
 def _names(directory: Path, manifest: str) -> list[str]:
     """Return the relative paths of all files but the manifest; hidden ones are not part of it."""
-    names = (path.relative_to(directory) for path in directory.rglob("*") if not path.is_dir())
-    seen = (name for name in names if not any(part.startswith(".") for part in name.parts))
-    return sorted(name.as_posix() for name in seen if name.as_posix() != manifest)
+    names: list[str] = []
+    for place, inner, here in os.walk(directory):
+        inner[:] = (name for name in inner if not name.startswith("."))
+        below = "" if place == str(directory) else f"{os.path.relpath(place, directory)}/"
+        names += (f"{below}{name}" for name in here if not name.startswith("."))
+    return sorted(name for name in names if name != manifest)
 
 
 def _stamp(directory: Path, manifest: str, records: Records, remedy: str) -> str:
@@ -162,18 +165,18 @@ def _stamp(directory: Path, manifest: str, records: Records, remedy: str) -> str
     if missing := sorted(records.keys() - present):
         raise BadInput(f"{directory / missing[0]}: it is missing. {remedy}")
     # A part that was added would be read with the others; no reader looks at any other file.
-    places = {Path(name).parent for name in records}
-    parts = (Path(name) for name in present - records.keys() if name.endswith(".parquet"))
-    if added := sorted(part for part in parts if part.parent in places):
+    places = {name.rpartition("/")[0] for name in records}
+    parts = (name for name in present - records.keys() if name.endswith(".parquet"))
+    if added := sorted(part for part in parts if part.rpartition("/")[0] in places):
         raise BadInput(f"{directory / added[0]}: it was not written with the rest. {remedy}")
-    digest = xxhash.xxh3_128()
+    facts = []
     for name, (size, expected) in sorted(records.items()):
         status = (directory / name).stat()
         if not stat.S_ISREG(status.st_mode):
             raise BadInput(f"{directory / name}: it is not a regular file. {remedy}")
         times = status.st_mtime_ns, status.st_ctime_ns, status.st_ino
-        digest.update(json.dumps([name, size, expected, status.st_size, *times]).encode())
-    return digest.hexdigest()
+        facts.append([name, size, expected, status.st_size, *times])
+    return xxhash.xxh3_128(json.dumps(facts).encode()).hexdigest()
 
 
 def _check_file(path: Path, expected: tuple[int, str], remedy: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import mlflow.artifacts
+from mlflow.entities import Run
 
 from flows import slices
 from flows.tracking.database import client
@@ -17,16 +18,17 @@ from ssi_core.types import BadInput
 _KEPT = ("table", "row", "seed", "model", "task", "corpus", "code", "start_version")
 
 
-def facts_of(run_id: str) -> dict[str, str]:
+def facts_of(run: Run) -> dict[str, str]:
     """Return the keys of a run's data and code, for the tags of its version."""
-    tags = client().get_run(run_id).data.tags
+    tags = run.data.tags
     facts = {name: tags[name] for name in _KEPT if name in tags}
-    return facts | {"split_seed": str(_task(tags).get("split_seed", "")), "run": run_id}
+    seed = str(_task(tags).get("split_seed", ""))
+    return facts | {"split_seed": seed, "run": str(run.info.run_id)}
 
 
-def card_of(run_id: str, why: str) -> str:
+def card_of(run: Run, why: str) -> str:
     """Write the card of a run's model in Markdown."""
-    data = client().get_run(run_id).data
+    run_id, data = str(run.info.run_id), run.data
     task = _task(data.tags)
     parts = [
         f"# {data.tags.get('row', 'model')}",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import mlflow
 from mlflow import MlflowClient
-from mlflow.entities import Run, ViewType
+from mlflow.entities import Experiment, Run, ViewType
 from mlflow.exceptions import MlflowException
 
 from flows import environment, migration, moved, sqlite
@@ -146,17 +146,22 @@ def written_alone(comparison: str) -> Iterator[None]:
 
 def experiment_id(name: str) -> str:
     """Return the id of an experiment, which is created when it is not there."""
+    return str(experiment_of(name).experiment_id)
+
+
+def experiment_of(name: str) -> Experiment:
+    """Return an experiment, which is created when it is not there."""
     experiment = client().get_experiment_by_name(name)
     if experiment is None:
         with locked():
             experiment = client().get_experiment_by_name(name)
             if experiment is None:
-                return _create_experiment(name)
+                return client().get_experiment(_create_experiment(name))
     if experiment.lifecycle_stage == "deleted":
         raise BadInput(
             f"experiment {name!r} is in MLflow's bin; restore it, or remove it for good."
         )
-    return str(experiment.experiment_id)
+    return experiment
 
 
 def _create_experiment(name: str) -> str:

@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import mlflow
 import pandas as pd
+from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
 from mlflow.models import Model
 from mlflow.utils import environment as environment_of_models
@@ -155,7 +156,11 @@ def logged_model(model: str) -> str:
         else:
             version = client().get_model_version(*name.rsplit("/", 1))
         return str(version.model_id or version.source.removeprefix("models:/"))
-    outputs = client().get_run(model.removeprefix("runs:/")).outputs
-    if not outputs or not outputs.model_outputs:
-        raise BadInput(f"run {model} has logged no model.")
-    return str(outputs.model_outputs[-1].model_id)
+    return model_of(client().get_run(model.removeprefix("runs:/")))
+
+
+def model_of(run: Run) -> str:
+    """Return the id of the model that a run has logged; `BadInput` where it has none."""
+    if not run.outputs or not run.outputs.model_outputs:
+        raise BadInput(f"run {run.info.run_id} has logged no model.")
+    return str(run.outputs.model_outputs[-1].model_id)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import time
 
+from mlflow.entities import Experiment
+
 from flows.tracking.database import client
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.experiment import Table
@@ -20,23 +22,23 @@ VIEW = "measures"
 _TAG = f"mlflow.sharedViewState.{VIEW}"
 
 
-def describe(experiment: str, table: Table) -> None:
+def describe(experiment: Experiment, table: Table) -> None:
     """Write the tags of the page of a table's experiment, where they differ from those there.
 
     Parameters
     ----------
-    experiment : str
-        Id of the experiment.
+    experiment : Experiment
+        With the tags that it has.
     table : Table
         Its title, source and measures are shown.
     """
-    known = client().get_experiment(experiment).tags
+    known = experiment.tags
     wanted = {"mlflow.note.content": _note(table)}
     if _columns_in(known.get(_TAG, "")) != _columns(table):
         wanted[_TAG] = _view(table)
     for name, value in wanted.items():
         if known.get(name) != value:
-            client().set_experiment_tag(experiment, name, value)
+            client().set_experiment_tag(experiment.experiment_id, name, value)
 
 
 # Without it, the page is that of traces and prompts; before the "#", it has no effect.

@@ -22,7 +22,7 @@ from flows import environment
 from flows.tracking.card import card_of, facts_of
 from flows.tracking.database import client, quiet
 from flows.tracking.indexes import searchable_directory
-from flows.tracking.models import logged_model
+from flows.tracking.models import model_of
 from ssi_core import store
 from ssi_core.types import BadInput
 
@@ -79,6 +79,11 @@ def champion(model: str = MODEL) -> str | None:
 
 def history(model: str = MODEL) -> list[Change]:
     """Return the changes of the alias, the first one first."""
+    return _changes(model, champion(model))
+
+
+def _changes(model: str, now: str | None) -> list[Change]:
+    """Return the changes of the alias, which a version has now."""
     entries = []
     for version in client().search_model_versions(f"name = '{model}'"):
         for name, value in version.tags.items():
@@ -87,7 +92,7 @@ def history(model: str = MODEL) -> list[Change]:
                 entries.append((number, str(version.version), json.loads(value)))
     entries.sort(key=lambda one: one[:2])
     # A change was done if the next one, or the alias, found its version in place.
-    versions = [value["before"] for _, _, value in entries] + [champion(model)]
+    versions = [value["before"] for _, _, value in entries] + [now]
     return [
         Change(number, version, **value, done=version == after)
         for (number, version, value), after in zip(entries, versions[1:], strict=True)
@@ -179,7 +184,7 @@ def rollback(why: str, model: str = MODEL, *, to: str | None = None) -> Change:
 
 
 def _before(now: str, model: str) -> str:
-    for change in reversed(history(model)):
+    for change in reversed(_changes(model, now)):
         if change.done and change.version == now and change.how == "promotion" and change.before:
             return change.before
     raise BadInput(
@@ -189,7 +194,8 @@ def _before(now: str, model: str) -> str:
 
 def _move(version: str, why: str, how: How, model: str) -> Change:
     """Write a change and let the alias follow; a change that was begun is only finished."""
-    changes, now = history(model), champion(model)
+    now = champion(model)
+    changes = _changes(model, now)
     last = changes[-1] if changes else None
     if now == version:
         moves = [change for change in changes if change.done and change.version == version]
@@ -209,19 +215,18 @@ def _register(run_id: str, model: str, why: str, tags: Mapping[str, str]) -> str
     if (version := version_of(run_id, model)) is not None:
         return version
     try:
-        logged = logged_model(run_id)
+        run = client().get_run(run_id)
     except MlflowException as error:
         raise BadInput(f"no run {run_id!r}: {error.message}") from error
-    card = card_of(run_id, why)
+    logged, card = model_of(run), card_of(run, why)
     client().log_text(run_id, card, "card.md")
     _create(model)
-    facts = facts_of(run_id)
     with quiet():
         created = client().create_model_version(
             model,
             f"models:/{logged}",
             run_id,
-            tags={**facts, **tags},
+            tags={**facts_of(run), **tags},
             description=card[:_LONGEST],
             model_id=logged,
         )

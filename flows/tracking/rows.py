@@ -22,7 +22,7 @@ from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run
 
 from flows import slices
 from flows.processes import is_over, own_name
-from flows.tracking.database import client, experiment_id, locked, plain, quiet, search
+from flows.tracking.database import client, experiment_of, locked, plain, quiet, search
 from flows.tracking.dataset import dataset_of
 from flows.tracking.models import log_model
 from flows.tracking.origin import code, origin
@@ -76,7 +76,8 @@ class RowRun:
         Settings that it chose are parameters, ``chosen_NAME``; other numbers are metrics.
         """
         settings = dict(_chosen(facts))
-        client().log_batch(self.run_id, params=[Param(n, str(v)) for n, v in settings.items()])
+        if settings:
+            client().log_batch(self.run_id, params=[Param(n, str(v)) for n, v in settings.items()])
         numbers = {
             name if "/" in name else f"{_section(name)}/{name}": float(value)
             for name, value in facts.items()
@@ -178,6 +179,7 @@ def row_run(
     comparison: str,
     task: Path,
     kind: Literal["row", "try"] = "row",
+    how: Mapping[str, str] | None = None,
 ) -> Iterator[RowRun]:
     """Open the run of a row; see `open_run`.
 
@@ -192,9 +194,12 @@ def row_run(
     kind : "row" or "try"
         "try" in a search of settings: the tag ``search_id`` groups its runs, comparisons do not see
         them, and their curves are metrics without a plot.
+    how : mapping or None
+        Further tags.
     """
-    experiment = experiment_id(table.name)
-    describe(experiment, table)
+    page = experiment_of(table.name)
+    describe(page, table)
+    experiment = str(page.experiment_id)
     end_abandoned(experiment)
     artefact = store.read(task, "task")
     name = row.label if seed == 0 else f"{row.label}, seed {seed}"
@@ -209,6 +214,7 @@ def row_run(
         "task_path": str(Path(task).resolve()),
         "corpus": str(artefact.parents.get("collection", "")),
         "mlflow.note.content": _note(table, row),
+        **(how or {}),
     }
     with open_run(experiment, name, tags, plotted=kind == "row") as run:
         _describe(run.run_id, table, row, seed, artefact)

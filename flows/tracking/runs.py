@@ -43,6 +43,8 @@ class FinishedRow:
         Settings that its training chose.
     data : mapping
         Keys of the task and of the corpus that it is made of.
+    place : str
+        Address of its files.
     """
 
     label: str
@@ -51,6 +53,7 @@ class FinishedRow:
     metrics: Mapping[str, float]
     chosen: Mapping[str, str]
     data: Mapping[str, str]
+    place: str
 
 
 def new_comparison_id(table: Table) -> str:
@@ -79,7 +82,15 @@ def finished_rows(experiment: str, comparison: str) -> list[FinishedRow]:
             if name.startswith("chosen_")
         }
         data = {kind: run.data.tags[kind] for kind in ("task", "corpus") if kind in run.data.tags}
-        row = FinishedRow(label, seed, run.info.run_id, dict(run.data.metrics), chosen, data)
+        row = FinishedRow(
+            label,
+            seed,
+            run.info.run_id,
+            dict(run.data.metrics),
+            chosen,
+            data,
+            str(run.info.artifact_uri),
+        )
         rows.setdefault((label, seed), row)
     return list(rows.values())
 
@@ -98,19 +109,18 @@ def run_table(run_id: str) -> Table:
         return parse_table(json.loads(path.read_text(encoding="utf-8")), f"run {run_id}")
 
 
-def run_report(run_id: str) -> Report:
-    """Return the report of a finished run."""
-    with _artifact(run_id, "report") as path:
+def run_report(run_id: str, place: str | None = None) -> Report:
+    """Return the report of a finished run; ``place`` is the address of its files, if known."""
+    with _artifact(run_id, "report", place) as path:
         return load_report(path)
 
 
-def run_curve(run_id: str) -> Curve:
+def run_curve(run: FinishedRow) -> Curve:
     """Return the curves of a run: (step, metrics) by step; final values are no part of them."""
     points: dict[int, dict[str, float]] = {}
     curves = ("train/", "val/", "curve/")
-    names = [n for n in client().get_run(run_id).data.metrics if n.startswith(curves)]
-    for name in names:
-        for metric in client().get_metric_history(run_id, name):
+    for name in (name for name in run.metrics if name.startswith(curves)):
+        for metric in client().get_metric_history(run.run_id, name):
             if metric.step > 0:
                 points.setdefault(metric.step, {})[name] = metric.value
     return sorted(points.items())
@@ -159,12 +169,12 @@ def log_summary(
 
 
 @contextmanager
-def _artifact(run_id: str, path: str) -> Iterator[Path]:
+def _artifact(run_id: str, path: str, place: str | None = None) -> Iterator[Path]:
     """Give a file or directory of a run where it lies, or a copy if it is behind a server."""
     try:
-        place = local(str(client().get_run(run_id).info.artifact_uri)) / path
-        if place.exists():
-            yield place
+        here = local(place or str(client().get_run(run_id).info.artifact_uri)) / path
+        if here.exists():
+            yield here
             return
         with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
             yield Path(client().download_artifacts(run_id, path, folder))

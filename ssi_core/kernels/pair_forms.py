@@ -130,9 +130,11 @@ _score_round, _add_round = _four(round_=True)
 
 
 @jit
-def pairs_score(W: Any, step: np.uint64, data: Data, q: int, d: int) -> np.float32:
+def pairs_score(
+    W: Any, step: np.uint64, queries: Csr, q: int, documents: Csr, d: int
+) -> np.float32:
     """Score ``sum_st q_s W[(s step + t) mod H] d_t``."""
-    queries, documents, buckets = data.queries, data.documents, np.uint64(W.shape[0])
+    buckets = np.uint64(W.shape[0])
     total, end = np.float32(0), queries.indptr[q + 1]
     for i in range(queries.indptr[q], end, 4):
         runs, x = four_rows(queries, i, end, step, buckets)
@@ -144,10 +146,11 @@ def pairs_score(W: Any, step: np.uint64, data: Data, q: int, d: int) -> np.float
 
 
 @jit
-def pairs_add(W: Any, step: np.uint64, data: Data, q: int, d: int, rate: np.float32) -> None:
+def pairs_add(
+    W: Any, step: np.uint64, queries: Csr, q: int, documents: Csr, d: int, rate: np.float32
+) -> None:
     """``W[(s step + t) mod H] += rate q_s d_t``; pairs that share a bucket add up."""
-    queries, documents, buckets = data.queries, data.documents, np.uint64(W.shape[0])
-    end = queries.indptr[q + 1]
+    buckets, end = np.uint64(W.shape[0]), queries.indptr[q + 1]
     for i in range(queries.indptr[q], end, 4):
         runs, x = four_rows(queries, i, end, step, buckets)
         if goes_round(runs, documents, d, buckets):
@@ -162,8 +165,8 @@ def pairs_add(W: Any, step: np.uint64, data: Data, q: int, d: int, rate: np.floa
 @part
 def dense_document(parameters: Parameters, data: Data, work: Work, d: int, slot: int) -> np.float32:
     """Score ``sum_st q_s W_st d_t``."""
-    W = parameters.W
-    return pairs_score(W.reshape(W.size), np.uint64(W.shape[1]), data, work.held[0], d)
+    W, words = parameters.W.reshape(parameters.W.size), np.uint64(parameters.W.shape[1])
+    return pairs_score(W, words, data.queries, work.held[0], data.documents, d)
 
 
 @part
@@ -172,8 +175,8 @@ def dense_step(
 ) -> None:
     """``W += rate q (d+ - d-)'``."""
     W, words = parameters.W.reshape(parameters.W.size), np.uint64(parameters.W.shape[1])
-    pairs_add(W, words, data, q, p, rate)
-    pairs_add(W, words, data, q, n, -rate)
+    pairs_add(W, words, data.queries, q, data.documents, p, rate)
+    pairs_add(W, words, data.queries, q, data.documents, n, -rate)
 
 
 @part
@@ -233,7 +236,7 @@ def hashed_document(
     parameters: Parameters, data: Data, work: Work, d: int, slot: int
 ) -> np.float32:
     """Score ``sum_st q_s W[h(s, t)] d_t``."""
-    return pairs_score(parameters.W, _PRIME, data, work.held[0], d)
+    return pairs_score(parameters.W, _PRIME, data.queries, work.held[0], data.documents, d)
 
 
 @part
@@ -241,8 +244,8 @@ def hashed_step(
     parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
 ) -> None:
     """``W[h(s, t)] += rate q_s (d+_t - d-_t)``."""
-    pairs_add(parameters.W, _PRIME, data, q, p, rate)
-    pairs_add(parameters.W, _PRIME, data, q, n, -rate)
+    pairs_add(parameters.W, _PRIME, data.queries, q, data.documents, p, rate)
+    pairs_add(parameters.W, _PRIME, data.queries, q, data.documents, n, -rate)
 
 
 @jit

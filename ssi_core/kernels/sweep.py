@@ -1,15 +1,15 @@
 """The training sweep: draw triples, test the margin, step. One text serves every model.
 
 Objectives of one `Group` share a triple and step together from the old values; groups take turns.
-`sweep_of` closes over the kernels of their forms and diagonals; numba then compiles them into one
-loop, once per process.
+The sweep of a group closes over the kernels of its form and diagonal, which numba compiles into
+one loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ from ssi_core.kernels import jit, part, part_fast
 from ssi_core.kernels.forms import DIAGONALS, FORMS, free_direction, free_vectors_step
 from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import contains, dot, gather, scatter
-from ssi_core.kernels.structs import Data, Parameters, Settings, Work
+from ssi_core.kernels.structs import Data, Parameters, Settings, Turn, Work
+from ssi_core.kernels.turns import Taker, begin
 
 TRIPLES, HINGE, VIOLATED, SKIPPED = range(4)
 """Places in ``totals``: triples drawn, sum of first hinges, steps taken, triples without a d-."""
@@ -91,46 +92,28 @@ class Group(NamedTuple):
     second: bool = False
 
 
-@cache
-def sweep_of(*groups: Group) -> Callable[..., Any]:
-    """Return ``sweep(turns, steps)``: groups of objectives take turns, each with its `Turn`.
+def sweep_of(*groups: Group) -> Callable[[Sequence[Turn]], Taker]:
+    """Return ``begin(turns)``, which returns ``take(steps)``: groups take turns, each with its own.
 
     A turn draws a training pair uniformly and up to ``settings.negatives`` documents d-, until one
     violates ``f(q, d+) > f(q, d-) + margin``, tested with the whole f. A step is taken with the
     values before it; what groups share, such as an array of their parameters, each finds as the
     one before has left it.
     """
-    return _in_turn(groups, jit)
+    return partial(begin, tuple(kernel_of(group) for group in groups))
 
 
-Compiler: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
-
-
-def _in_turn(groups: tuple[Group, ...], compiled: Compiler) -> Callable[..., None]:
-    """Return the sweep of some groups; numba knows the type of each turn when it compiles."""
-    if len(groups) == 1:
-        return _alone(groups[0], compiled)
-    first, others = _alone(groups[0], part), _in_turn(groups[1:], part)
-
-    @compiled
-    def sweep(turns: Any, steps: int) -> None:
-        for _ in range(steps):
-            first(turns[:1], 1)
-            others(turns[1:], 1)
-
-    return sweep
-
-
-def _alone(group: Group, compiled: Compiler) -> Callable[..., None]:
-    """Return the sweep of one group."""
+@cache
+def kernel_of(group: Group) -> Callable[..., None]:
+    """Return the sweep of one group, ``sweep(turn, steps)``; it has no entry from Python."""
     form_query, form_document, form_step = FORMS[group.form]
     diagonal_query, diagonal_document, diagonal_step, diagonal_clear = DIAGONALS[group.diagonal]
     draw, second = group.draw, group.second
     step_of_both: Any = _both(diagonal_step) if second else None
 
-    @compiled
-    def sweep(turns: Any, steps: int) -> None:
-        parameters, data, work, n_documents, state, settings, totals = turns[0]
+    @part
+    def sweep(turn: Turn, steps: int) -> None:
+        parameters, data, work, n_documents, state, settings, totals = turn
         # Numbers, for numba compiles what it calls once for each literal.
         zero: Any = np.int64(0)
         one: Any = np.int64(1)

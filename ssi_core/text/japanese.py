@@ -30,6 +30,7 @@ LEFT_OUT = ("助詞", "助動詞")
 _SENTENCE = re.compile(r"[^\n。]{1,10000}。?")
 
 
+@cache
 def version() -> str:
     """Return the version of the analysis: the analyser, its dictionary, mode and form."""
     analyser, dictionary = (metadata.version(name) for name in PACKAGES)

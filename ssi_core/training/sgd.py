@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy import sparse
 from ssi_core.kernels import sweep as kernel
 from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded
 from ssi_core.kernels.structs import Data, Parameters, Settings, Turn, Work
+from ssi_core.kernels.turns import Taker
 from ssi_core.training.descend import SAMPLERS
 from ssi_core.types import Float64, Int32, Int64, Pairs, Task, Texts
 
@@ -184,6 +186,7 @@ class Sgd:
         # A row of 8 keeps the states of two threads on different cache lines.
         self._states = np.zeros((threads, len(groups), 8), np.uint64)
         self._seed()
+        self._totals = np.zeros_like(self._states, np.float64)
         self._work = [_work(self.parameters.U.shape[1], words) for _ in range(threads)]
 
     @property
@@ -208,6 +211,7 @@ class Sgd:
             rate, diagonal_rate = third * now.rate, third * now.diagonal_rate
             settings = now._replace(rate=rate, diagonal_rate=diagonal_rate)
             self.groups[name] = replace(group, settings=settings)
+        vars(self).pop("_takers", None)  # they hold the rates that they began with
 
     def _seed(self, *further: int) -> None:
         for number, group in enumerate(self.groups.values()):
@@ -219,30 +223,39 @@ class Sgd:
         threads = len(self._work)
         # A thread that has to wait for its core takes fewer pieces.
         pieces = iter([triples] if threads == 1 else _pieces(triples))
-        totals = np.zeros_like(self._states, np.float64)
+        self._totals[:] = 0
 
-        def one(i: int) -> None:
-            turns = tuple(
-                Turn(
-                    group.parameters,
-                    group.data,
-                    self._work[i],
-                    group.n_documents,
-                    self._states[i, number],
-                    group.settings,
-                    totals[i, number],
-                )
-                for number, group in enumerate(self.groups.values())
-            )
+        def one(take: Taker) -> None:
             for steps in pieces:
-                self._sweep(turns, steps)
+                take(steps)
 
         if threads == 1:
-            one(0)
+            one(self._takers[0])
         else:
             with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(one, range(threads)))
-        return dict(self._measures(totals.sum(axis=0)))
+                list(pool.map(one, self._takers))
+        return dict(self._measures(self._totals.sum(axis=0)))
+
+    @cached_property
+    def _takers(self) -> list[Taker]:
+        """The sweep of each thread; its kernels are compiled when the first begins."""
+        return [
+            self._sweep(
+                [
+                    Turn(
+                        group.parameters,
+                        group.data,
+                        work,
+                        group.n_documents,
+                        states[number],
+                        group.settings,
+                        totals[number],
+                    )
+                    for number, group in enumerate(self.groups.values())
+                ]
+            )
+            for work, states, totals in zip(self._work, self._states, self._totals, strict=True)
+        ]
 
     def _measures(self, totals: NDArray[np.float64]) -> Iterator[tuple[str, float]]:
         """Yield the mean hinge and the share of violated ones of each group; skipped triples."""

@@ -138,7 +138,9 @@ def comparison(monkeypatch):
     }
     data = {"task": "1" * 64, "corpus": "2" * 64}
     runs = [
-        tracking.FinishedRow(label, seed, f"run-{label}-{seed}", {"train/triples": 1e6}, {}, data)
+        tracking.FinishedRow(
+            label, seed, f"run-{label}-{seed}", {"train/triples": 1e6}, {}, data, ""
+        )
         for label, own in reports.items()
         for seed in range(len(own))
     ]

@@ -48,6 +48,9 @@ def test_an_edit_of_a_comment_finds_it_and_one_of_the_code_makes_another(
     first = [ingest_wikipedia([dump], processes=1), build_task(corpus)]
     read = code._read
 
+    # As another process would, which reads the code anew.
+    monkeypatch.setattr(code, "_follow_once", code._follow)
+
     def edited(room, line):
         # As if every module of a room had one more line.
         def read_edited(source):

@@ -147,7 +147,7 @@ def test_slices_are_a_table_of_a_run_and_no_metrics(table, task_dir):
     columns = slices.columns(measured)
     assert found["columns"] == list(columns)
     assert [row[0] for row in found["data"]] == columns["slice"]
-    card = card_of(run.run_id, "the best")
+    card = card_of(tracking.client().get_run(run.run_id), "the best")
     assert "| slice | queries |" in card
     assert f"| warm | {columns['queries'][columns['slice'].index('warm')]:.0f} |" in card
 
@@ -253,10 +253,13 @@ def test_what_was_written_is_read_back(table, task_dir):
         run.watch(100, {"val/rank_loss": 0.5})
         run.report(report)
     assert tracking.run_table(run.run_id) == table
+    [finished] = tracking.finished_rows(table.name, "c")
+    assert finished.run_id == run.run_id
     found = tracking.run_report(run.run_id)
+    assert tracking.run_report(run.run_id, finished.place).per_query.equals(found.per_query)
     assert found.per_query.equals(report.per_query)
     assert dict(found.errors) == dict(report.errors)
-    assert tracking.run_curve(run.run_id) == [(100, {"val/rank_loss": 0.5})]
+    assert tracking.run_curve(finished) == [(100, {"val/rank_loss": 0.5})]
     assert comparisons.latest(table.name) == "c"
 
 

@@ -40,10 +40,11 @@ settings = Settings(*map(np.float32, (1, 0.01, 0.01)), np.int64(5), True)
 for diagonal in sys.argv[1:]:
     parameters = Parameters(none, none, np.ones(90, np.float32))
     totals, state = np.zeros(4), np.array([7], np.uint64)
-    kernel = sweep.sweep_of(sweep.Group("zero", diagonal))
-    kernel((Turn(parameters, data, work, 50, state, settings, totals),), 3000)
+    group = sweep.Group("zero", diagonal)
+    sweep.sweep_of(group)([Turn(parameters, data, work, 50, state, settings, totals)])(3000)
     assert totals[0] == 3000 and totals[2] > 100
     changed = b"".join(array.tobytes() for array in (parameters.diagonal, state, totals))
+    kernel = sweep.kernel_of(group)
     hits = sum(kernel.stats.cache_hits.values()) if hasattr(kernel, "stats") else 0
     print(hashlib.sha256(changed).hexdigest(), hits)
 """

@@ -8,7 +8,6 @@ from scipy import sparse
 
 from ssi_core.kernels.pair_forms import PRIME, pairs_add, pairs_score
 from ssi_core.kernels.sparse import csr
-from ssi_core.kernels.structs import Data
 
 WORDS = 30
 
@@ -37,12 +36,12 @@ def weights(buckets, step, q, d):
 def test_score_and_step_agree_with_the_naive_twin(buckets, step):
     rng = np.random.default_rng(buckets)
     queries, documents = rows(rng, range(10)), rows(rng, (0, 1, 5, 20))
-    data = Data(csr(queries), csr(documents), *[None] * 5)
+    sides = csr(queries), csr(documents)
     q_full, d_full = (m.toarray().astype(np.float64) for m in (queries, documents))
     for q, d in itertools.product(range(10), range(4)):
         W = rng.normal(size=buckets).astype(np.float32)
         before, met = W.astype(np.float64), weights(buckets, step, q_full[q], d_full[d])
-        score = pairs_score(W, np.uint64(step), data, q, d)
+        score = pairs_score(W, np.uint64(step), sides[0], q, sides[1], d)
         assert score == pytest.approx(before @ met, abs=2e-4)
-        pairs_add(W, np.uint64(step), data, q, d, np.float32(0.5))
+        pairs_add(W, np.uint64(step), sides[0], q, sides[1], d, np.float32(0.5))
         np.testing.assert_allclose(W, before + 0.5 * met, atol=2e-4)

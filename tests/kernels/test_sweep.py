@@ -129,7 +129,7 @@ def swept(group, p, data, documents, seed, settings, steps, scratch=None):
     """Sweep so many steps of one group; the totals."""
     totals, state = np.zeros(4), np.array([seed], np.uint64)
     turn = Turn(p, data, scratch or work(), documents, state, settings, totals)
-    sweep_of(group)((turn,), steps)
+    sweep_of(group)([turn])(steps)
     return totals
 
 

@@ -315,3 +315,21 @@ def test_the_rate_falls_to_a_third(task):
     assert fit.facts["decayed"] == 2
     once = dataclasses.replace(model, decays=0).fit(task, np.random.default_rng(0))
     assert fit.facts["triples"] > once.facts["triples"]
+
+
+def test_after_it_fell_a_step_is_a_third_as_long(task):
+    def step(*, slow):
+        seed, course = 3, Course()
+        sgd = _Training(SMALL, task, {}, seed, course).begin(
+            {"rate": 0.3, "margin": 5.0, "alpha": 1.0, "init_std": 0.1, "negatives_power": 0.0}
+        )
+        sgd.sweep(1)
+        before = sgd.parameters.U.copy()
+        if slow:
+            sgd.slow()
+        sgd.sweep(1)
+        return sgd.parameters.U - before
+
+    whole = step(slow=False)
+    assert np.abs(whole).max() > 0
+    np.testing.assert_allclose(3 * step(slow=True), whole, rtol=1e-4, atol=1e-6)

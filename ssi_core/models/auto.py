@@ -41,8 +41,8 @@ Settings: TypeAlias = Mapping[str, Any]
 _SAME: Settings = {
     "init_std": 0.01,
     "diagonal_rate": 20.0,
-    "patience": 3,
-    "decays": 1,
+    "patience": 6,
+    "decays": 2,
     "rate_by": "validation",
 }
 _PLAIN: Settings = {"negatives": 16, "warp": False}
@@ -51,6 +51,16 @@ _OF_WARP = 0.1
 """Its rates as a share of the plain ones: a step is up to ``1 + 1/2 + ...`` times as long."""
 _POLISH = 4.0
 """Rate of the last steps, without WARP, as a multiple of the rate with it."""
+KNOWN: Settings = {
+    "diagonal": "learned",
+    "diagonal_view": "sublinear",
+    "view": "sublinear:50",
+    "margin": 0.1,
+    **_PLAIN,
+    "rates": (0.05,),
+    "negatives_power": 0.0,
+}
+"""Settings that are begun with wherever they are among the values: about those of `SSI()`."""
 _EPOCH = 50_000
 _BETAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _OF_MATES: tuple[Settings, ...] = tuple(
@@ -77,8 +87,8 @@ class Auto(Model):
     configurations : int
         Settings that are begun with, or as many as a third of the budget has for the first round.
     first : int
-        Triples of each of them in the first round, at most, and five for each pair; in each
-        further round a third is left, with three times the triples.
+        Triples of each of them in the first round, or a tenth of the pairs, if that is more; of few
+        pairs, five for each. In each further round a third is left, with three times the triples.
     level : float
         The trained model is taken if it is better on the second half of validation with a
         one-sided p below this level (paired randomisation).
@@ -110,7 +120,7 @@ class Auto(Model):
     negatives_power: Values[Weight] = (0.0, 0.5)
 
     def settings(self, task: Task, seed: int) -> list[Settings]:
-        """Return the settings that are begun with: the first values of all, and a draw.
+        """Return the settings that are begun with: the first values of all, `KNOWN`, and a draw.
 
         Of a task that has other kinds of queries beside its own (`tasks.beside`), every second one
         learns these, too.
@@ -120,12 +130,14 @@ class Auto(Model):
             power = self.negatives_power[0]
             every = [one for one in every if one.get("negatives_power", power) == power]
         rng = np.random.default_rng(seed)
-        others = rng.permutation(np.arange(1, len(every)))[: self.configurations - 1]
+        places = [n for n, one in enumerate(every) if n == 0 or one == KNOWN]
+        places += [n for n in rng.permutation(len(every)).tolist() if n not in places]
         always: Settings = {"stop_by": self.measure}
         if task.train.weighing == "shown":
             always = {"against": "shown", "negatives_power": 0.0}
-        places = (0, *others.tolist())
-        chosen: list[Settings] = [{**every[place], **always} for place in places]
+        chosen: list[Settings] = [
+            {**every[place], **always} for place in places[: self.configurations]
+        ]
         if not is_shared(task, LSI_VIEW):
             return [*_OF_MATES, *chosen]
         beside: Settings = {"beside": tuple(sorted(task.auxiliary))}
@@ -278,7 +290,7 @@ class _Trials:
         self._settings = auto.settings(task, seed)
         pairs = len(task.train)
         self._budget = min(auto.budget, auto.visits * pairs)
-        self._first = min(auto.first, 5 * pairs, self._budget)
+        self._first = min(5 * pairs, max(auto.first, pairs // 10), self._budget)
         self._fits: dict[int, FittedModel] = {}
         self._drawn: dict[int, int] = {}
         self._rounds: Counter[int] = Counter()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ssi_core.models import Bilinear, Mixture, MultiTask
-from ssi_core.models.auto import Auto
+from ssi_core.models.auto import KNOWN, Auto
 from ssi_core.models.base import UnfitStart
 from ssi_core.tasks.task import open_task
 from ssi_core.types import Pairs
@@ -127,3 +127,12 @@ def test_clicks_against_what_was_shown_are_tried_once_in_each_way(task):
     settings = [json.dumps(one) for one in wide.settings(shown, 0)]
     assert len(set(settings)) == len(settings) < len(wide.settings(task, 0))
     assert all(json.loads(one)["negatives_power"] == 0.0 for one in settings)
+
+
+def test_settings_that_are_known_to_be_sound_are_always_begun_with(task):
+    found = [Auto(configurations=3).settings(task, seed) for seed in (0, 1)]
+    for settings in found:
+        assert len(settings) == 3
+        assert settings[1] == {**KNOWN, "stop_by": "map"}
+    assert found[0][0] == found[1][0]
+    assert found[0][2] != found[1][2]

@@ -62,6 +62,7 @@ KNOWN: Settings = {
 }
 """Settings that are begun with wherever they are among the values: about those of `SSI()`."""
 _EPOCH = 50_000
+_SCHEDULE = ("budget", "epoch", "validation_queries", "stop_by")
 _BETAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _OF_MATES: tuple[Settings, ...] = tuple(
     {"model": "softmax", "view": LSI_VIEW, "temperature": temperature, "rates": (rate,)}
@@ -157,7 +158,7 @@ class Auto(Model):
             for name in ("view", "margin", "negatives_power")
         )
         rates = [
-            {**loss, "rates": (rate * share,)}
+            {**loss, "rates": (round(rate * share, 9),)}
             for rate in self.rates
             for loss, share in ((_WARP, _OF_WARP), (_PLAIN, 1.0))
         ]
@@ -314,7 +315,7 @@ class _Trials:
     def _polish(self, number: int, triples: int) -> None:
         """Go on without WARP, which sees to the head of the lists alone; keep what is better."""
         fit, mean = self._fits[number], self.done[-1].mean
-        rates = tuple(_POLISH * rate for rate in self._settings[number]["rates"])
+        rates = tuple(round(_POLISH * rate, 9) for rate in self._settings[number]["rates"])
         self._settings.append({**self._settings[number], **_PLAIN, "rates": rates})
         self._rounds[len(self._settings) - 1] = self._rounds[number]
         if self._train(len(self._settings) - 1, triples, start=fit)[0] > mean:
@@ -371,7 +372,7 @@ def label(model: Model) -> str:
     differing = (
         f"{name}={value}"
         for name, value in _parameters(model).items()
-        if value != default[name] and name not in _SAME and name != "budget"
+        if value != default[name] and name not in {*_SAME, *_SCHEDULE}
     )
     return " ".join([model.name, *differing])
 

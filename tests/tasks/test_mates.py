@@ -206,7 +206,7 @@ def test_counts_and_what_is_left_out(mates_task_dirs):
 
 
 def test_the_same_again_is_up_to_date(mates, mates_task_dirs):
-    views = ("raw", "sublinear:10", "dictionary.raw", "untitled.raw")
+    views = ("raw", "sublinear", "sublinear:10", "dictionary.raw", "untitled.raw")
     before = (mates_task_dirs["link"] / "artefact.json").stat().st_mtime_ns
     build_task(mates, mates_task_dirs["link"], relevant="translation > link", views=views)
     assert (mates_task_dirs["link"] / "artefact.json").stat().st_mtime_ns == before

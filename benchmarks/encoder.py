@@ -281,16 +281,27 @@ def _values(row: Embedded, chosen: Candidates, measure: str) -> Float64:
 
 
 def table(sets: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return lines of Markdown: a line for each row of each set."""
-    lines = []
-    for one in sets:
-        for row in one["rows"]:
-            value = value_text(one["measure"], row["mean"], row["se"])
-            cost = f"{row['microseconds']:,.0f} | {row['seconds']:,.0f}"
-            lines.append(
-                f"| {one['set']} | {row['row']} | {value} | {row['dimensions']} | {cost} |"
-            )
-    return lines
+    """Return lines of Markdown: a line for each system.
+
+    Its columns are the measure of each set, dimensions, the microseconds of a query of each set,
+    and the seconds of all documents of the first set.
+    """
+    rows = [{row["row"]: row for row in one["rows"]} for one in sets]
+    names = dict.fromkeys(name for one in rows for name in one)
+    return [f"| {' | '.join((name, *_cells(name, sets, rows)))} |" for name in names]
+
+
+def _cells(
+    name: str, sets: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    lines = [one.get(name) for one in rows]
+    for one, line in zip(sets, lines, strict=True):
+        yield value_text(one["measure"], line["mean"], line["se"]) if line else ""
+    known = next(line for line in lines if line)
+    yield known["dimensions"]
+    for line in lines:
+        yield f"{line['microseconds']:,.0f}" if line else ""
+    yield f"{known['seconds']:,.0f}"
 
 
 def main() -> None:
@@ -306,7 +317,7 @@ def main() -> None:
     for name in given.sets:
         sets.append(measured(name, given.collection, given.models, given.work))
         store.write_json(given.out, {"comparison": "encoder", "sets": sets})
-        print("\n".join(table(sets[-1:])), flush=True)
+        print("\n".join(table(sets)), flush=True)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ Triples: TypeAlias = Annotated[int, Field(ge=1, le=10**11)]
 Count: TypeAlias = Annotated[int, Field(ge=1, le=10**9)]
 """Number of queries, validations or weights."""
 Times: TypeAlias = Annotated[int, Field(ge=0, le=100)]
-"""How often something is done, if at all."""
+"""Number of repetitions, or 0 for none."""
 Dimensions: TypeAlias = Annotated[int, Field(ge=1, le=10**6)]
 """Rank of a map."""
 Tries: TypeAlias = Annotated[int, Field(ge=1, le=10**6)]

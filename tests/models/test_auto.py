@@ -136,3 +136,20 @@ def test_settings_that_are_known_to_be_sound_are_always_begun_with(task):
         assert settings[1] == {**KNOWN, "stop_by": "map"}
     assert found[0][0] == found[1][0]
     assert found[0][2] != found[1][2]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [{}, {"form": "zero"}, {"beside": ("titles",)}],
+    ids=["low rank", "a diagonal alone", "objectives beside"],
+)
+def test_the_winner_with_warp_goes_on_without_it(task, monkeypatch, kind):
+    settings = {"diagonal": "learned", "diagonal_view": "raw", "margin": 0.3, "negatives": 5}
+    view = {} if "form" in kind else {"view": "sublinear:10"}
+    warp = {**settings, **view, **kind, "warp": True, "rates": (0.03,), "stop_by": "map"}
+    monkeypatch.setattr(Auto, "settings", lambda *_: [dict(warp)])
+    wide = dataclasses.replace(task, auxiliary={"titles": task})
+    trials = SMALL.fit(wide, np.random.default_rng(0)).facts["auto"]["trials"]
+    assert [trial["settings"]["warp"] for trial in trials] == [True, True, False]
+    assert trials[-1]["settings"]["rates"] == [0.12]
+    assert [trial["round"] for trial in trials] == [0, 1, 2]

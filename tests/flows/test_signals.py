@@ -32,6 +32,14 @@ CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
+@pytest.fixture(autouse=True)
+def _interrupted_as_a_program():
+    """SIGINT is Python's own, whatever a server of an earlier test, or a shell, made of it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def start(place, *arguments, group=False):
     """Start the command; its log is ``place/log``, what it prints ``place/stdout``."""
     place.mkdir(parents=True, exist_ok=True)

@@ -44,7 +44,7 @@ def _processes():
 
 def _run(call: str, function: str, nth: int, environment: dict[str, str], printed: str) -> None:
     os.environ.update(environment)
-    with open(printed, "w") as out:
+    with Path(printed).open("w") as out:
         for descriptor in (1, 2):
             os.dup2(out.fileno(), descriptor)
     module, name = function.rsplit(".", 1)

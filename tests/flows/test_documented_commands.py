@@ -218,7 +218,7 @@ def wikispeedia(place):
 
 
 def kyoto(place):
-    """Write the sample, and a few articles in the form of NICT (tests/corpus/test_kyoto.py: all)."""
+    """Write the sample, and a few articles as NICT's (test_kyoto.py reads all of them)."""
     sample(place)
     release(place / "kyoto-ja-en")
 

@@ -94,7 +94,7 @@ def dump(tmp_path_factory):
 
 @pytest.mark.parametrize("sign", CODES)
 @pytest.mark.parametrize("whole_group", [False, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("verb", ["sample", "ingest"])
+@pytest.mark.parametrize("verb", ["sample", pytest.param("ingest", marks=pytest.mark.slow)])
 def test_a_signal_ends_the_work_with_its_code_and_leaves_nothing(
     verb, whole_group, sign, dump, tmp_path
 ):

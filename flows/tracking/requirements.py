@@ -33,13 +33,7 @@ def requirements(languages: Collection[str]) -> list[str]:
         Codes of the languages that the model reads, such as "ja".
     """
     packages = {name for code in languages for name in language_of(code).packages}
-    return sorted(f"{name}=={_version(name)}" for name in {*_of_code(), *packages})
-
-
-@cache
-def _version(distribution: str) -> str:
-    """Version of a distribution, whose file takes ten milliseconds to read."""
-    return version(distribution)
+    return sorted(f"{name}=={version(name)}" for name in {*_of_code(), *packages})
 
 
 @cache

@@ -132,14 +132,15 @@ def retrain(settings: RetrainSettings = _DEFAULTS) -> dict[str, Any]:
     begin()
     tracking.ready()
     with written_alone(f"retrain-{settings.name}"):
-        _finish_last(settings.name)
-        before = _retraining_before(settings.name)
+        decided = decisions.retrainings(settings.name)
+        _finish_last(decided, settings.name)
+        before = next((one for one in decided if one.outcome != "stop"), None)
         corpus = _source(settings, before.corpus if before else "")
         spec = _spec(settings, corpus)
         frozen = sets_of(settings.name, settings.frozen)
         renewed = settings.renew or due(frozen, settings.renew_days)
         key = _key(settings, corpus, frozen)
-        if not renewed and (earlier := _decided(settings.name, key)):
+        if not renewed and (earlier := _of_key(decided, key)):
             return _answer(settings, earlier, unchanged=True)
         seen = check(settings, corpus, before, key)
         if renewed:
@@ -196,17 +197,9 @@ def _key(settings: RetrainSettings, corpus: str, frozen: list[str]) -> str:
     return store.key_of("retraining", {**settings_used, "table": table.to_dict()}, parents, code)
 
 
-def _decided(name: str, key: str) -> decisions.Retraining | None:
-    matches = (retraining for retraining in decisions.retrainings(name) if retraining.key == key)
-    return next((retraining for retraining in matches if retraining.outcome != "stop"), None)
-
-
-def _retraining_before(name: str) -> decisions.Retraining | None:
-    """Return the last retraining that trained."""
-    return next(
-        (retraining for retraining in decisions.retrainings(name) if retraining.outcome != "stop"),
-        None,
-    )
+def _of_key(decided: list[decisions.Retraining], key: str) -> decisions.Retraining | None:
+    """Return the retraining of a key that trained, if there is one."""
+    return next((one for one in decided if one.key == key and one.outcome != "stop"), None)
 
 
 @task(name="check the data", cache_policy=NO_CACHE)
@@ -334,9 +327,9 @@ def _record(
     )
 
 
-def _finish_last(name: str) -> None:
+def _finish_last(decided: list[decisions.Retraining], name: str) -> None:
     """Carry out the last decision, if the process that made it was killed before it could."""
-    for retraining in decisions.retrainings(name)[:1]:
+    for retraining in decided[:1]:
         # If the champion is another one by now, somebody has decided otherwise.
         if (registry.champion(name) or "") == retraining.champion:
             _carry_out(retraining, name)

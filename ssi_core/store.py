@@ -383,7 +383,12 @@ def _replace(partial: Path, path: Path) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write JSON through a temporary name, readable by a person."""
+    """Write JSON through a temporary name, readable by a person; a signal leaves no such name."""
     temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    temporary.rename(path)
+    text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.rename(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -162,6 +162,7 @@ def test_both_editions_of_the_sample(tmp_path):
     assert made.skipped["other_language"] > 0
 
 
+@pytest.mark.slow
 def test_the_mates_of_the_wikidata_excerpt(tmp_path):
     path = dumps.real_data("wiki-dumps", "wikidata-excerpt.json.bz2")
     languages = ("ja", "en")

@@ -69,6 +69,7 @@ def run(alone, place, *words):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_wheel_has_the_library_and_its_types_alone(alone):
     names = {path.name for path in alone.iterdir()}
     (facts,) = (name for name in names if name.endswith(".dist-info"))
@@ -84,6 +85,7 @@ def test_a_wheel_has_the_library_and_its_types_alone(alone):
     assert not any(name in line for line in required for name in ("prefect", "mlflow", "fastapi"))
 
 
+@pytest.mark.slow
 def test_a_program_needs_no_package_of_the_workflow(alone, tmp_path):
     done = run(alone, tmp_path, "-c", PROGRAM)
     assert done.returncode == 0, done.stderr
@@ -97,6 +99,7 @@ def test_a_program_needs_no_package_of_the_workflow(alone, tmp_path):
     assert "pip install 'ssi[workflow]'" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_command_has_the_verbs_of_the_library_and_names_the_others(alone, tmp_path):
     (tmp_path / "articles.csv").write_text("id,text\na,a car\nb,the moon\n")
     done = run(alone, tmp_path, "-m", "ssi_core", "ingest", "table", "articles.csv", "--json")

@@ -4,9 +4,11 @@ import os
 import sqlite3
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 from mlflow import MlflowClient
+from mlflow.store.db import utils as db_utils
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
@@ -40,6 +42,10 @@ above = "U'V + I"
 below = "TF-IDF"
 measure = "map"
 """
+
+
+# MLflow reads the scripts of all its migrations whenever it opens a database, to find the last one.
+db_utils._get_latest_schema_revision = cache(db_utils._get_latest_schema_revision)
 
 
 @event.listens_for(Engine, "connect")

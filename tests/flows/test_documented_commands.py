@@ -21,6 +21,7 @@ from ssi_core.corpus.wikispeedia import ingest_wikispeedia
 from ssi_core.sample import write_sample
 from tests.corpus.clicks import logs
 from tests.corpus.dumps import real_data
+from tests.corpus.kyoto import release
 from tests.face.conftest import write_articles
 from tests.flows.machine import wait_for
 from tests.flows.pages import NOT_RUN, REPOSITORY, blocks, commands, every_block
@@ -217,8 +218,9 @@ def wikispeedia(place):
 
 
 def kyoto(place):
+    """Write the sample, and a few articles as NICT's (test_kyoto.py reads all of them)."""
     sample(place)
-    (place / "kyoto-ja-en").symlink_to(real_data("kyoto-ja-en"))
+    release(place / "kyoto-ja-en")
 
 
 INPUTS = {

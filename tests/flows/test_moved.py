@@ -17,8 +17,9 @@ import pytest
 from flows import backup, holding, moved, restore, sensor, sqlite, tracking
 from flows.tracking import registry
 from ssi_core import locks, store
+from ssi_core.serving import trial
 from ssi_core.types import BadInput, Refused
-from tests.flows import roots
+from tests.flows import direct, roots
 
 pytestmark = pytest.mark.trains
 
@@ -40,6 +41,7 @@ def original(tmp_path_factory, models_of_little_code):
     was = tmp_path_factory.mktemp("first") / "röot"
     (was / "data").mkdir(parents=True)
     with rooted(was) as patch:
+        patch.setattr(trial, "subprocess", direct.Trials)
         runs = roots.make(was, patch)
     return was, was.rename(was.with_name("away")), runs
 

@@ -8,7 +8,7 @@ import threading
 import httpx
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from flows.serve import app as module
@@ -320,6 +320,22 @@ def values(schema, schemas):
     return st.one_of(car, car, car, st.sampled_from(["en", "ja", "unheard"]), st.text())
 
 
+def right_value(schema, schemas):
+    """One value that a JSON schema describes, and that is in the index."""
+    if "$ref" in schema:
+        return right_value(schemas[schema["$ref"].split("/")[-1]], schemas)
+    if "anyOf" in schema:
+        return right_value(schema["anyOf"][0], schemas)
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema.get("type") == "object":
+        needed = schema.get("required", ())
+        return {name: right_value(schema["properties"][name], schemas) for name in needed}
+    if schema.get("type") == "array":
+        return [right_value(schema["items"], schemas)]
+    return 1 if schema.get("type") == "integer" else "car"
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -337,22 +353,25 @@ def flat(parameters):
 
 
 def fuzzed(said):
-    """Requests to every operation that a service says it has."""
+    """For every operation that a service says it has: requests, and one that has an answer."""
     schemas = said["components"]["schemas"]
     requests = []
     for path, operations in said["paths"].items():
         for method, operation in operations.items():
-            asked = {}
+            asked, needed = {}, {}
             for each in operation.get("parameters", ()):
                 right = values(each["schema"], schemas)
                 asked[each["name"]] = right if each["required"] else right | st.none()
-            body = st.none()
+                if each["required"]:
+                    needed[each["name"]] = right_value(each["schema"], schemas)
+            body, sent = st.none(), None
             if "requestBody" in operation:
                 schema = operation["requestBody"]["content"]["application/json"]["schema"]
                 body = st.one_of(values(schema, schemas), values(schema, schemas), JSON)
-            requests.append(
-                st.tuples(st.just(path), st.just(method), st.fixed_dictionaries(asked), body)
-            )
+                sent = right_value(schema, schemas)
+            asked = st.fixed_dictionaries(asked)
+            any_request = st.tuples(st.just(path), st.just(method), asked, body)
+            requests.append((any_request, (path, method, needed, sent)))
     return requests
 
 
@@ -379,9 +398,9 @@ def test_no_request_of_its_own_description_makes_it_fail(models, tmp_path):
                 whole = {**schema, "components": said["components"]}
                 jsonschema.validate(answer.json(), whole)
 
-        for requests in fuzzed(said):
+        for requests, answered_one in fuzzed(said):
             settings(max_examples=25, suppress_health_check=list(HealthCheck))(
-                given(requests)(ask)
+                example(answered_one)(given(requests)(ask))
             )()
     answered = {path for path, status in statuses if status == 200}
     assert answered == set(said["paths"])

@@ -32,6 +32,14 @@ CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
+@pytest.fixture(autouse=True)
+def _interrupted_as_a_program():
+    """SIGINT is Python's own, whatever a server of an earlier test, or a shell, made of it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def start(place, *arguments, group=False):
     """Start the command; its log is ``place/log``, what it prints ``place/stdout``."""
     place.mkdir(parents=True, exist_ok=True)
@@ -86,7 +94,7 @@ def dump(tmp_path_factory):
 
 @pytest.mark.parametrize("sign", CODES)
 @pytest.mark.parametrize("whole_group", [False, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("verb", ["sample", "ingest"])
+@pytest.mark.parametrize("verb", ["sample", pytest.param("ingest", marks=pytest.mark.slow)])
 def test_a_signal_ends_the_work_with_its_code_and_leaves_nothing(
     verb, whole_group, sign, dump, tmp_path
 ):

@@ -29,6 +29,7 @@ LOW_RANK = ("low_rank", "low_rank_adagrad", "free")
 RARE = [
     ("zero", "alpha"), ("dense", "weights"), ("hollow", "alpha"), ("hollow", "weights"),
     ("sparse", "weights"), ("hashed", "weights"),
+    ("free", "none"), ("free", "alpha"), ("free", "weights"),  # test_half_transductive.py
 ]  # fmt: skip
 """Pairs that no model of another test needs: to compile them takes longer than all the rest."""
 

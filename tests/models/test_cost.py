@@ -25,7 +25,7 @@ OTHER_FORM = {"task": "monolingual", "query": "U_E", "document": "V_E"}
 MODELS = [
     Bilinear(dimensions=200, **SHORT),
     Bilinear(dimensions=500, tied=True, diagonal="learned", **SHORT),
-    Bilinear(dimensions=200, adagrad=True, diagonal="none", **SHORT),
+    Bilinear(dimensions=200, adagrad=True, **SHORT),
     HalfTransductive(dimensions=500, functional_budget=20, **SHORT),
     MultiTask(dimensions=500, beside=(OTHER_FORM,), **SHORT),
     Pca(dimensions=100),

@@ -63,7 +63,7 @@ def full(fitted, words):
 @pytest.mark.parametrize(
     ("form", "diagonal"),
     [
-        ("dense", "none"), ("dense", "identity"), ("sparse", "none"), ("sparse", "learned"),
+        ("dense", "none"), ("dense", "identity"), ("sparse", "none"), ("sparse", "alpha"),
         ("hashed", "none"), ("hashed", "alpha"),
     ],
 )  # fmt: skip

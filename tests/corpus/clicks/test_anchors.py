@@ -102,6 +102,7 @@ def test_qrels_have_no_words(dump, tmp_path):
         ingest_anchors([dump], tmp_path / "out", judgements=qrels, processes=1)
 
 
+@pytest.mark.slow
 def test_the_excerpt_and_discernatron(tmp_path):
     dump = real_data("wiki-dumps", "enwiki-pages-articles1-p10p30302-shortened.xml.bz2")
     made = ingest_anchors(

@@ -15,8 +15,8 @@ from ssi_core.types import Pairs
 pytestmark = pytest.mark.trains
 
 SMALL = Auto(
-    dimensions=8, configurations=4, first=500, budget=6_000, view=("sublinear:10",),
-    diagonal_view=("raw",), margin=(0.3,), rates=(0.1, 0.03), alpha=(1.0,), negatives_power=(0.0,),
+    dimensions=8, first=300, budget=6_000, view=("sublinear:10",), diagonal_view=("raw",),
+    margin=(0.3,), rates=(0.1, 0.03), alpha=(1.0,), negatives_power=(0.0,),
 )  # fmt: skip
 
 
@@ -56,13 +56,21 @@ def test_what_links_teach_is_taken(fit):
     assert fit.facts["choice"]
 
 
-def test_rounds_are_a_third_of_those_before_with_three_times_the_triples(fit):
+def test_a_third_goes_on_with_three_times_the_triples_and_one_of_each_kind_to_its_end(fit):
     trials = fit.facts["auto"]["trials"]
-    of_rounds = [[one for one in trials if one["round"] == i] for i in range(2)]
-    assert [len(one) for one in of_rounds] == [4, 1]
-    assert [one["triples"] for one in of_rounds[0]] == [500] * 4
-    best = max(of_rounds[0], key=lambda one: one["mean"])
-    assert of_rounds[1][0]["settings"] == best["settings"]
+    rounds = [[one for one in trials if one["round"] == i] for i in range(4)]
+    begun = [one["settings"] for one in rounds[0]]
+    assert len(begun) == 6  # four steps, an alpha, W = D
+    assert {one["triples"] for one in rounds[0]} == {300}
+    best = sorted(rounds[0], key=lambda one: -one["mean"])[:2]
+    going = [one["settings"] for one in rounds[1]]
+    assert going[:2] == [one["settings"] for one in best]
+    assert all(one["triples"] == (600 if one["settings"] in begun else 900) for one in rounds[1])
+    for warp in (True, False):
+        of_kind = [one for one in rounds[1] if one["settings"]["warp"] is warp]
+        leader = max(of_kind, key=lambda one: one["mean"])
+        (finished,) = [one for one in rounds[2] if one["settings"]["warp"] is warp]
+        assert finished["settings"] == leader["settings"]
     total = sum(one["triples"] for one in trials)
     assert fit.facts["auto"]["triples"] == total <= SMALL.budget
 
@@ -87,7 +95,7 @@ def test_a_start_is_of_one_model(task, fit):
         SMALL.fit(task, np.random.default_rng(0), start=fit)
 
 
-@pytest.mark.parametrize(("budget", "begun"), [(6_000, 4), (7_100, 4), (3_200, 2), (300, 1)])
+@pytest.mark.parametrize(("budget", "begun"), [(6_000, 6), (4_600, 5), (2_000, 2), (300, 1)])
 def test_no_more_triples_than_the_budget_are_drawn(task, budget, begun):
     little = dataclasses.replace(SMALL, budget=budget)
     found = little.fit(task, np.random.default_rng(0)).facts["auto"]
@@ -96,16 +104,13 @@ def test_no_more_triples_than_the_budget_are_drawn(task, budget, begun):
     assert found["triples"] == sum(one["triples"] for one in found["trials"])
 
 
-def test_other_kinds_of_queries_are_learnt_beside_by_every_second_training(task):
+def test_to_learn_other_kinds_of_queries_beside_is_one_of_the_things_that_are_tried(task):
     wide = dataclasses.replace(task, auxiliary={"titles": task})
-    settings = SMALL.settings(wide, 0)
-    besides = ["beside" in one for one in settings]
-    assert any(besides)
-    assert not all(besides)
-    trained = SMALL.trained(next(one for one in settings if "beside" in one))
+    (beside,) = [settings for settings, _ in SMALL.begun(wide) if "beside" in settings]
+    trained = SMALL.trained(beside)
     assert isinstance(trained, MultiTask)
     assert trained.beside == ("titles",)
-    assert not any("beside" in one for one in SMALL.settings(task, 0))
+    assert not any("beside" in settings for settings, _ in SMALL.begun(task))
 
 
 def test_of_two_vocabularies_the_choice_is_among_models_that_need_no_common_word(mates_task_dirs):
@@ -121,21 +126,28 @@ def test_of_two_vocabularies_the_choice_is_among_models_that_need_no_common_word
     assert fit.facts["choice"].split()[0] in {"tfidf", "cl_lsi", "softmax", "bilinear", "mixture"}
 
 
-def test_clicks_against_what_was_shown_are_tried_once_in_each_way(task):
+def test_clicks_against_what_was_shown_are_tried_with_no_draw_by_in_degree(task):
     shown = dataclasses.replace(task, train=dataclasses.replace(task.train, weighing="shown"))
-    wide = dataclasses.replace(SMALL, configurations=100, negatives_power=(0.5, 0.0, 1.0))
-    settings = [json.dumps(one) for one in wide.settings(shown, 0)]
-    assert len(set(settings)) == len(settings) < len(wide.settings(task, 0))
-    assert all(json.loads(one)["negatives_power"] == 0.0 for one in settings)
+    wide = dataclasses.replace(SMALL, negatives_power=(0.5, 0.0, 1.0))
+    begun = [settings for settings, _ in wide.begun(shown)]
+    assert len(begun) == len(wide.begun(task)) - 2
+    assert all(one["negatives_power"] == 0.0 and one["against"] == "shown" for one in begun)
 
 
-def test_settings_that_are_known_to_be_sound_are_always_begun_with(task):
-    found = [Auto(configurations=3).settings(task, seed) for seed in (0, 1)]
-    for settings in found:
-        assert len(settings) == 3
-        assert settings[1] == {**KNOWN, "stop_by": "map"}
-    assert found[0][0] == found[1][0]
-    assert found[0][2] != found[1][2]
+def test_things_are_tried_one_at_a_time_and_sound_settings_always(task):
+    auto = Auto()
+    begun = auto.begun(task)
+    settings = [one for one, _ in begun]
+    assert len({json.dumps(one) for one in settings}) == len(settings)
+    first = settings[0]
+    assert (first["view"], first["margin"], first["warp"]) == ("sublinear:200", 0.03, True)
+    for one, place in begun:
+        if place is not None:
+            assert sum(value > 0 for value in place) <= 1
+    assert {**first, **KNOWN} in settings
+    assert sum(one.get("form") == "zero" for one in settings) == 1
+    other = dataclasses.replace(auto, margin=(0.3,))
+    assert not any({**one, **KNOWN} == one for one, _ in other.begun(task))
 
 
 @pytest.mark.parametrize(
@@ -147,9 +159,9 @@ def test_the_winner_with_warp_goes_on_without_it(task, monkeypatch, kind):
     settings = {"diagonal": "learned", "diagonal_view": "raw", "margin": 0.3, "negatives": 5}
     view = {} if "form" in kind else {"view": "sublinear:10"}
     warp = {**settings, **view, **kind, "warp": True, "rates": (0.03,), "stop_by": "map"}
-    monkeypatch.setattr(Auto, "settings", lambda *_: [dict(warp)])
+    monkeypatch.setattr(Auto, "begun", lambda *_: [(dict(warp), (0,) * 8)])
     wide = dataclasses.replace(task, auxiliary={"titles": task})
     trials = SMALL.fit(wide, np.random.default_rng(0)).facts["auto"]["trials"]
-    assert [trial["settings"]["warp"] for trial in trials] == [True, True, False]
+    assert [trial["settings"]["warp"] for trial in trials] == [True, True, True, False]
     assert trials[-1]["settings"]["rates"] == [0.12]
-    assert [trial["round"] for trial in trials] == [0, 1, 2]
+    assert [trial["round"] for trial in trials] == [0, 1, 2, 3]

@@ -2,11 +2,12 @@
 
 The queries of validation are divided into two halves. Trainings are begun that differ in one thing
 each (`models.star`). The best third, and what joins the best value of each thing, goes on with
-three times the triples, and the best of each kind, with WARP and without, is trained to its end:
-what leads early need not lead late. The first half judges, and validates the trainings, too. The
-winner, alone or in a sum with another kind or with the best model that learns nothing from pairs,
-is taken if it is better than that model on the second half, which had no part in the choice; else
-the untrained one is. So a few pairs, from which nothing can be learnt, do no harm.
+three times the triples. The best, and the best whose diagonal reads other weights, are trained to
+their end: what leads early need not lead late, and two such models have a better sum. The first
+half judges, and validates the trainings, too. The winner, alone or in a sum with the other or with
+the best model that learns nothing from pairs, is taken if it is better than that model on the
+second half, which had no part in the choice; else the untrained one is. So a few pairs, from which
+nothing can be learnt, do no harm.
 """
 
 from __future__ import annotations
@@ -65,10 +66,10 @@ KNOWN: Settings = {
 _LISTED = ("diagonal_view", "view", "margin", "rates", "negatives_power")
 _NO_DIAGONAL: Settings = {"diagonal": "none"}
 _JOINED = 2
-"""Settings that join what is best of each thing: with WARP, and without."""
-_STEPS = 1
-"""Number of the factor that says how steps are made (`Auto.factors`)."""
-_KINDS = 3
+"""Settings that join what is best of each thing, in two kinds."""
+_DIAGONAL = 2
+"""Number of the factor that says which words the diagonal reads (`Auto.factors`)."""
+_KINDS = 2
 """Kinds of trainings, of each of which one is trained to its end (`_kind`)."""
 _EPOCH = 50_000
 _SCHEDULE = ("budget", "epoch", "validation_queries", "stop_by")
@@ -120,7 +121,7 @@ class Auto(Model):
     level: Part = 0.05
     dimensions: Dimensions = 100
     validation_queries: Count = 2_000
-    view: Values[str] = ("sublinear:200", "sublinear:50")
+    view: Values[str] = ("sublinear:50", "sublinear:200")
     diagonal_view: Values[str] = ("raw", "bm25", "sublinear")
     alpha: Values[Weight] = (1.0, 3.0)
     margin: Values[Weight] = (0.03, 0.1, 0.3)
@@ -287,7 +288,8 @@ class Trial(NamedTuple):
     Attributes
     ----------
     round : int
-        0: all that are begun, 1: the best of them, 2: one of each kind to its end, 3: without WARP.
+        0: all that are begun, 1: the best of them, 2: one of each of two kinds to its end, 3:
+        without WARP.
     settings : dict
         Those that differ between the trainings.
     triples : int
@@ -333,7 +335,7 @@ class _Trials:
         third = left[: max(1, len(left) // 3)]
         going = dict.fromkeys([*third, *self._of_each_kind(left), *self._best_joined(left)])
         left = self._round(1, going, 3 * self._first) or left
-        finalists = self._of_each_kind(left)
+        finalists = self._of_each_kind(left)[:_KINDS]
         for n, number in enumerate(finalists):
             room = self._budget - self._drawn.total()
             self._finish(number, room // (len(finalists) - n))
@@ -365,18 +367,18 @@ class _Trials:
         return list(kinds.values())
 
     def _best_joined(self, trainings: Sequence[int]) -> list[int]:
-        """Add the settings that join the best value of each thing: with WARP, and without."""
+        """Add the settings that join the best value of each thing, in the two best kinds."""
         means = {self._places[n]: self._means[n] for n in trainings if n in self._places}
         first = self._places[next(iter(self._places))]
         if first not in means:
             return []
+        best = best_of_each(means, {})
+        others = {place[_DIAGONAL] for place in means} - {best[_DIAGONAL]}
+        places = [best]
+        if others:
+            places.append(best_of_each(means, {_DIAGONAL: list(others)}))
         added = []
-        steps = self._factors[_STEPS]
-        for warp in (True, False):
-            of_kind = [n for n, step in enumerate(steps) if step["warp"] is warp]
-            if not any(place[_STEPS] in of_kind for place in means):
-                continue
-            place = best_of_each(means, {_STEPS: of_kind})
+        for place in places:
             if place not in self._places.values():
                 added.append(len(self._settings))
                 self._places[added[-1]] = place
@@ -437,8 +439,8 @@ class _Trials:
 
 
 def _kind(settings: Settings) -> str:
-    """Return what a training is: with WARP, without, or of another model."""
-    return str(settings.get("model") or ("warp" if settings["warp"] else "plain"))
+    """Return the words that a diagonal reads, or else the model: sums of two kinds are tried."""
+    return str(settings.get("diagonal_view") or settings.get("model", ""))
 
 
 def _as_json(settings: Settings) -> Settings:

@@ -15,9 +15,16 @@ from ssi_core.types import Pairs
 pytestmark = pytest.mark.trains
 
 SMALL = Auto(
-    dimensions=8, first=300, budget=6_000, view=("sublinear:10",),
-    diagonal_view=("raw", "sublinear"), margin=(0.3,), rates=(0.1, 0.03), alpha=(1.0,), negatives_power=(0.0,),
-)  # fmt: skip
+    dimensions=8,
+    first=300,
+    budget=6_000,
+    view=("sublinear:10",),
+    diagonal_view=("raw", "sublinear"),
+    margin=(0.3,),
+    rates=(0.1, 0.03),
+    alpha=(1.0,),
+    negatives_power=(0.0,),
+)
 
 
 def shifted(task, by):

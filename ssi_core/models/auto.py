@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -37,8 +37,6 @@ from ssi_core.models.untrained import DIMENSIONS, LSI_VIEW, is_shared, untrained
 from ssi_core.resources import Cost
 from ssi_core.training.descend import Diverged
 from ssi_core.types import Task
-
-Point: TypeAlias = tuple[int, Mapping[str, float]]
 
 _SAME: Settings = {
     "init_std": 0.01,
@@ -86,7 +84,8 @@ _OF_MATES: tuple[Settings, ...] = tuple(
 class Auto(Model):
     """The best of many trainings, or of the models that need none, by validation.
 
-    What is returned is the model that was chosen; its facts say what was tried.
+    What is returned is the model that was chosen; its facts say what was tried. A curve has all
+    trainings, one after the other.
 
     Parameters
     ----------
@@ -136,7 +135,6 @@ class Auto(Model):
         """
         words = self.words(task)
         shown = task.train.weighing == "shown"  # no negative is drawn by a power of the in-degree
-        always: Settings = {"stop_by": self.measure}
         steps: list[Settings] = [
             {**loss, "rates": (round(rate * share, 9),)}
             for rate in self.rates
@@ -148,7 +146,7 @@ class Auto(Model):
         if task.auxiliary and is_shared(task, LSI_VIEW):
             beside.append({"beside": tuple(sorted(task.auxiliary))})
         return (
-            [{**always, "against": "shown"} if shown else always],
+            [{"against": "shown"} if shown else {"stop_by": self.measure}],
             steps,
             [{"diagonal_view": view} for view in words] or [{}],
             beside,
@@ -325,7 +323,6 @@ class _Trials:
         self._fits: dict[int, FittedModel] = {}
         self._drawn: Counter[int] = Counter()
         self._means: dict[int, float] = {}
-        self._curves: dict[int, list[Point]] = {}
         self.done: list[Trial] = []
 
     def run(self) -> list[FittedModel]:
@@ -341,9 +338,6 @@ class _Trials:
             self._finish(number, room // (len(finalists) - n))
         finalists.sort(key=self._means.__getitem__, reverse=True)
         finalists = [number for number in finalists if number in self._fits]
-        if finalists and self._course.watch is not None:
-            for point in self._curves[finalists[0]]:
-                self._course.watch(*point)
         return [self._fits[number] for number in finalists]
 
     def _round(self, number: int, trainings: Iterable[int], triples: int) -> list[int]:
@@ -403,22 +397,21 @@ class _Trials:
         self._settings.append({**self._settings[number], **_PLAIN, "rates": rates})
         if self._train(polished, more, 3, start=fit) and self._means[polished] > mean:
             self._fits[number], self._means[number] = self._fits[polished], self._means[polished]
-            done = self._curves[number][-1][0]
-            self._curves[number] += [(done + step, m) for step, m in self._curves[polished] if step]
 
     def _train(
         self, number: int, triples: int, round_: int, start: FittedModel | None = None
     ) -> bool:
         """Go on with a training until it has drawn so many triples; tell whether it went well."""
         assert self._course.checkpoint is not None
-        points: list[Point] = []
-        course = replace(
-            self._course,
-            start=start,
-            checkpoint=self._course.checkpoint / f"configuration_{number}",
-            watch=lambda step, metrics: points.append((step, metrics)),
-        )
         settings, before = self._settings[number], self._drawn[number]
+        others = self._drawn.total() - before
+
+        def watch(step: int, metrics: Mapping[str, float]) -> None:
+            if self._course.watch is not None and step > before:
+                self._course.watch(others + step, metrics)
+
+        checkpoint = self._course.checkpoint / f"configuration_{number}"
+        course = replace(self._course, start=start, checkpoint=checkpoint, watch=watch)
         schedule = {
             "budget": triples,
             "epoch": min(_EPOCH, self._first),
@@ -431,7 +424,7 @@ class _Trials:
         except Diverged:
             self._drawn[number] = triples
             return False
-        self._fits[number], self._curves[number] = fit, points
+        self._fits[number] = fit
         self._drawn[number] = int(fit.facts["triples"])
         mean = self._means[number] = self._halves.mean(fit)
         self.done.append(Trial(round_, _as_json(settings), self._drawn[number] - before, mean))

@@ -165,10 +165,10 @@ class Auto(Model):
         places = star([len(factor) for factor in factors])
         several = sum(1 for factor in factors if len(factor) > 1)
         begun: list[tuple[Settings, Place | None]] = [(joined(factors, p), p) for p in places]
-        if self.words(task):
+        if words := self.words(task):
             plain = {**begun[0][0], **_PLAIN, "rates": (self.rates[0],)}
             more: list[Settings] = [{**plain, "form": "zero"}]
-            if self._has(KNOWN):
+            if KNOWN["diagonal_view"] in words and self._has(KNOWN):
                 more.insert(0, {**plain, **KNOWN})
             begun[several + 1 : several + 1] = [(settings, None) for settings in more]
         if not is_shared(task, LSI_VIEW):

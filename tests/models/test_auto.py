@@ -129,6 +129,16 @@ def test_to_learn_other_kinds_of_queries_beside_is_one_of_the_things_that_are_tr
     assert not any("beside" in settings for settings, _ in SMALL.begun(task))
 
 
+def test_all_that_is_begun_can_learn_from_the_task(task, mates_task_dirs):
+    auto = Auto(view=("sublinear",), diagonal_view=("raw", "sublinear"))
+    for one in (task, open_task(mates_task_dirs["mate"])):
+        begun = [auto.trained(settings) for settings, _ in auto.begun(one)]
+        assert len(begun) > 5
+        for model in begun:
+            if isinstance(model, Bilinear):
+                model.check(one)
+
+
 def test_of_two_vocabularies_the_choice_is_among_models_that_need_no_common_word(mates_task_dirs):
     mates = open_task(mates_task_dirs["mate"])
     little = dataclasses.replace(SMALL, measure="mrr", view=("sublinear",), first=200)

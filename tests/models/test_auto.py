@@ -130,7 +130,7 @@ def test_to_learn_other_kinds_of_queries_beside_is_one_of_the_things_that_are_tr
 
 
 def test_all_that_is_begun_can_learn_from_the_task(task, mates_task_dirs):
-    auto = Auto(view=("sublinear",), diagonal_view=("raw", "sublinear"))
+    auto = Auto()
     for one in (task, open_task(mates_task_dirs["mate"])):
         begun = [auto.trained(settings) for settings, _ in auto.begun(one)]
         assert len(begun) > 5

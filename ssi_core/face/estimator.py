@@ -208,7 +208,11 @@ def _watch(curve: list[dict[str, float]], tell: Any, budget: int | None) -> Watc
     def watch(step: int, metrics: Mapping[str, float]) -> None:
         curve.append({"triples": step, **metrics})
         if tell is not None and budget:
-            loss = metrics.get("val/rank_loss", float("nan"))
-            tell(min(1.0, step / budget), f"{step:,} triples, validation rank loss {loss:.4f}")
+            errors = (
+                f", validation {name.removeprefix('val/').replace('_', ' ')} {value:.4f}"
+                for name, value in metrics.items()
+                if name.startswith("val/")
+            )
+            tell(min(1.0, step / budget), f"{step:,} triples{next(errors, '')}")
 
     return watch

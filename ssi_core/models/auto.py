@@ -1,21 +1,23 @@
 """A model that validation chooses: whether to learn at all, what to learn from, and how.
 
-The queries of validation are divided into two halves. Trainings of many settings are begun and the
-best third goes on with three times the triples (`models.halving`), judged on the first half, where
-they are validated, too. The winner, alone or mixed with the best model that learns nothing from
-pairs, is taken if it is better than that one on the second half, which had no part in the choice;
-else the untrained one is. So a few pairs, from which nothing can be learnt, do no harm.
+The queries of validation are divided into two halves. Trainings are begun that differ in one thing
+each (`models.star`). The best third, and what joins the best value of each thing, goes on with
+three times the triples. The best, and the best whose diagonal reads other weights, are trained to
+their end: what leads early need not lead late, and two such models have a better sum. The first
+half judges, and validates the trainings, too. The winner, alone or in a sum with the other or with
+the best model that learns nothing from pairs, is taken if it is better than that model on the
+second half, which had no part in the choice; else the untrained one is. So a few pairs, from which
+nothing can be learnt, do no harm.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,18 +27,16 @@ from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bounds import Count, Dimensions, Part, Rate, Triples, Values, Weight
 from ssi_core.models.cl_lsi import ClLsi
 from ssi_core.models.halves import Halves
-from ssi_core.models.halving import halve
 from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.mixture import Mixture
 from ssi_core.models.multi_task import MultiTask
 from ssi_core.models.softmax import Softmax
+from ssi_core.models.star import Factors, Place, Settings, best_of_each, joined, star
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.untrained import DIMENSIONS, LSI_VIEW, is_shared, untrained
 from ssi_core.resources import Cost
 from ssi_core.training.descend import Diverged
 from ssi_core.types import Task
-
-Settings: TypeAlias = Mapping[str, Any]
 
 _SAME: Settings = {
     "init_std": 0.01,
@@ -61,12 +61,21 @@ KNOWN: Settings = {
     "negatives_power": 0.0,
 }
 """Settings that are begun with wherever they are among the values: about those of `SSI()`."""
+_LISTED = ("diagonal_view", "view", "margin", "rates", "negatives_power")
+_NO_DIAGONAL: Settings = {"diagonal": "none"}
+_JOINED = 2
+"""Settings that join what is best of each thing, in two kinds."""
+_DIAGONAL = 2
+"""Number of the factor that says which words the diagonal reads (`Auto.factors`)."""
+_KINDS = 2
+"""Kinds of trainings, of each of which one is trained to its end (`_kind`)."""
 _EPOCH = 50_000
 _SCHEDULE = ("budget", "epoch", "validation_queries", "stop_by")
 _BETAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _OF_MATES: tuple[Settings, ...] = tuple(
     {"model": "softmax", "view": LSI_VIEW, "temperature": temperature, "rates": (rate,)}
-    for temperature, rate in product((0.1, 0.05), (0.003, 0.001))
+    for temperature in (0.1, 0.05)
+    for rate in (0.003, 0.001)
 )
 """Settings that are begun with where the two sides have no word in common."""
 
@@ -75,7 +84,8 @@ _OF_MATES: tuple[Settings, ...] = tuple(
 class Auto(Model):
     """The best of many trainings, or of the models that need none, by validation.
 
-    What is returned is the model that was chosen; its facts say what was tried.
+    What is returned is the model that was chosen; its facts say what was tried. A curve has all
+    trainings, one after the other.
 
     Parameters
     ----------
@@ -85,11 +95,9 @@ class Auto(Model):
         Triples of all trainings together, at most.
     visits : int
         The same for each training pair: a task with few pairs has a smaller budget.
-    configurations : int
-        Settings that are begun with, or as many as a third of the budget has for the first round.
     first : int
-        Triples of each of them in the first round, or a tenth of the pairs, if that is more; of few
-        pairs, five for each. In each further round a third is left, with three times the triples.
+        Triples of each training in the first round, or a tenth of the pairs, if that is more; of
+        few pairs, five for each. As many are begun as a third of the budget has room for.
     level : float
         The trained model is taken if it is better on the second half of validation with a
         one-sided p below this level (paired randomisation).
@@ -98,75 +106,81 @@ class Auto(Model):
     validation_queries : int
         Queries of validation that choose, both halves together.
     view, diagonal_view, alpha, margin, rates, negatives_power : list
-        Values that trainings have, of all combinations of which a draw is tried; see `Bilinear`.
-        The diagonal is a weight for each word or one of the alphas, and ``W = D`` is among them.
-        Of a task with two vocabularies `Softmax` is tried first, and the diagonal reads translated
-        words, where the task has such a view.
+        Values that are tried; see `Bilinear`. A training is begun with the first ones, and one with
+        each other value in the place of a first. The diagonal is a weight for each word or one of
+        the alphas, and ``W = D`` is among them. Of a task with two vocabularies `Softmax` is tried
+        first, and the diagonal reads translated words, where the task has such a view.
     """
 
     name: ClassVar[str] = "auto"
     measure: Literal["map", "ndcg_at_10", "mrr"] = "map"
     budget: Triples = 10_000_000
-    visits: Count = 100
-    configurations: Count = 12
+    visits: Count = 200
     first: Triples = 50_000
     level: Part = 0.05
     dimensions: Dimensions = 100
     validation_queries: Count = 2_000
-    view: Values[str] = ("sublinear:200", "sublinear:50")
-    diagonal_view: Values[str] = ("raw", "sublinear", "bm25")
+    view: Values[str] = ("sublinear:50", "sublinear:200")
+    diagonal_view: Values[str] = ("raw", "bm25", "sublinear")
     alpha: Values[Weight] = (1.0, 3.0)
     margin: Values[Weight] = (0.03, 0.1, 0.3)
     rates: Values[Rate] = (0.05, 0.02)
     negatives_power: Values[Weight] = (0.0, 0.5)
 
-    def settings(self, task: Task, seed: int) -> list[Settings]:
-        """Return the settings that are begun with: the first values of all, `KNOWN`, and a draw.
+    def factors(self, task: Task) -> Factors:
+        """Return the values of each thing that is tried on a task, the most important first.
 
-        Of a task that has other kinds of queries beside its own (`tasks.beside`), every second one
-        learns these, too.
+        Of a task that has other kinds of queries beside its own (`tasks.beside`), to learn these,
+        too, is one of them.
         """
-        every = list(self._every(self.words(task)))
-        if task.train.weighing == "shown":  # no negative is drawn by a power of the in-degree
-            power = self.negatives_power[0]
-            every = [one for one in every if one.get("negatives_power", power) == power]
-        rng = np.random.default_rng(seed)
-        places = [n for n, one in enumerate(every) if n == 0 or one == KNOWN]
-        places += [n for n in rng.permutation(len(every)).tolist() if n not in places]
-        always: Settings = {"stop_by": self.measure}
-        if task.train.weighing == "shown":
-            always = {"against": "shown", "negatives_power": 0.0}
-        chosen: list[Settings] = [
-            {**every[place], **always} for place in places[: self.configurations]
-        ]
-        if not is_shared(task, LSI_VIEW):
-            return [*_OF_MATES, *chosen]
-        beside: Settings = {"beside": tuple(sorted(task.auxiliary))}
-        if not task.auxiliary:
-            return chosen
-        return [{**one, **(beside if n % 2 and "form" not in one else {})}
-                for n, one in enumerate(chosen)]  # fmt: skip
-
-    def _every(self, words: Sequence[str]) -> Iterator[Settings]:
-        learned: list[Settings] = [{"diagonal": "learned", "diagonal_view": view} for view in words]
-        diagonals = learned + [
-            {"diagonal": "alpha", "diagonal_view": view, "alpha": alpha}
-            for view, alpha in product(words, self.alpha)
-        ]
-        views, margins, powers = (
-            [{name: value} for value in getattr(self, name)]
-            for name in ("view", "margin", "negatives_power")
-        )
-        rates = [
+        words = self.words(task)
+        shown = task.train.weighing == "shown"  # no negative is drawn by a power of the in-degree
+        steps: list[Settings] = [
             {**loss, "rates": (round(rate * share, 9),)}
             for rate in self.rates
             for loss, share in ((_WARP, _OF_WARP), (_PLAIN, 1.0))
         ]
-        low_rank = product(diagonals or [{"diagonal": "none"}], views, margins, rates, powers)
-        yield _joined(next(low_rank))
-        for parts in product(learned, margins[:1], rates):
-            yield {"form": "zero", **_joined(parts)}
-        yield from map(_joined, low_rank)
+        alphas: list[Settings] = [{"diagonal": "alpha", "alpha": alpha} for alpha in self.alpha]
+        kinds: list[Settings] = [{"diagonal": "learned"}, *alphas] if words else [_NO_DIAGONAL]
+        beside: list[Settings] = [{}]
+        if task.auxiliary and is_shared(task, LSI_VIEW):
+            beside.append({"beside": tuple(sorted(task.auxiliary))})
+        return (
+            [{"against": "shown"} if shown else {"stop_by": self.measure}],
+            steps,
+            [{"diagonal_view": view} for view in words] or [{}],
+            beside,
+            *([{name: value} for value in getattr(self, name)] for name in ("margin", "view")),
+            [{"negatives_power": power} for power in ((0.0,) if shown else self.negatives_power)],
+            kinds,
+        )
+
+    def begun(self, task: Task) -> list[tuple[Settings, Place | None]]:
+        """Return the settings that are begun with, the most important first, and their places.
+
+        The first values of all; each other one in the place of a first (`models.star`); `KNOWN`
+        and ``W = D``, if words have weights. Of two vocabularies `Softmax` comes first.
+        """
+        factors = self.factors(task)
+        places = star([len(factor) for factor in factors])
+        several = sum(1 for factor in factors if len(factor) > 1)
+        begun: list[tuple[Settings, Place | None]] = [(joined(factors, p), p) for p in places]
+        if words := self.words(task):
+            plain = {**begun[0][0], **_PLAIN, "rates": (self.rates[0],)}
+            more: list[Settings] = [{**plain, "form": "zero"}]
+            if KNOWN["diagonal_view"] in words and self._has(KNOWN):
+                more.insert(0, {**plain, **KNOWN})
+            begun[several + 1 : several + 1] = [(settings, None) for settings in more]
+        if not is_shared(task, LSI_VIEW):
+            begun[:0] = [(settings, None) for settings in _OF_MATES]
+        return begun
+
+    def _has(self, settings: Settings) -> bool:
+        named = {name: value for name, value in settings.items() if name in _LISTED}
+        return all(
+            set(value if isinstance(value, tuple) else (value,)) <= set(getattr(self, name))
+            for name, value in named.items()
+        )
 
     def trained(self, settings: Settings) -> Model:
         """Return the model of some settings."""
@@ -194,7 +208,7 @@ class Auto(Model):
         """Return the cost of a fit: trainings go on from their checkpoints, one at a time."""
         costs = [model.cost(task, threads) for model in self._largest(task)]
         memory = 2 * max(cost.memory for cost in costs)
-        return Cost(memory, self.configurations * costs[0].disk)
+        return Cost(memory, (len(self.begun(task)) + _JOINED + _KINDS) * costs[0].disk)
 
     def vector_shape(self, task: Task) -> tuple[int, int]:
         """Return the largest of what may be chosen: a mixture."""
@@ -204,7 +218,7 @@ class Auto(Model):
 
     def _largest(self, task: Task) -> tuple[Model, ...]:
         """Return a training, and the untrained model that takes most."""
-        trained = self.trained(self.settings(task, 0)[0])
+        trained = self.trained(self.begun(task)[0][0])
         if is_shared(task, LSI_VIEW):
             return trained, LsiMixture(LSI_VIEW, self.words(task)[0], DIMENSIONS)
         return trained, ClLsi(LSI_VIEW, DIMENSIONS)
@@ -225,12 +239,12 @@ class Auto(Model):
         with tempfile.TemporaryDirectory(prefix="ssi-auto-") as place:
             kept = course.checkpoint or Path(place)
             trials = _Trials(self, halves, seed, replace(course, checkpoint=kept))
-            winner = trials.run()
+            trained = trials.run()
         facts["trials"] = [one._asdict() for one in trials.done]
         facts["triples"] = sum(one.triples for one in trials.done)
         chosen, p, why = base, 1.0, "no training went well"
-        if winner is not None:
-            best = self._mixed(task, halves, winner, base)
+        if trained:
+            best = self._mixed(task, halves, trained, base)
             better, p = halves.test(best, base, self.level)
             chosen = best if better else base
             why = (
@@ -244,16 +258,26 @@ class Auto(Model):
         return chosen
 
     def _mixed(
-        self, task: Task, halves: Halves, winner: FittedModel, base: FittedModel
+        self, task: Task, halves: Halves, trained: Sequence[FittedModel], base: FittedModel
     ) -> FittedModel:
-        """Return the winner, or its sum with the untrained model where that is better."""
-        weights = [(1.0, beta) for beta in (0.0, *_BETAS)]
-        means = halves.means_of_sums(winner, base, weights, learned=True)
-        best = int(np.argmax(means))
-        if best == 0:
+        """Return the best training, or its sum with another model where that is better.
+
+        The other one is the untrained model, or a training of another kind.
+        """
+        winner, best, sum_ = trained[0], halves.mean(trained[0]), None
+        weights = [(1.0, beta) for beta in _BETAS]
+        for other in (base, *trained[1:]):
+            means = halves.means_of_sums(winner, other, weights, learned=True)
+            n = int(np.argmax(means))
+            if means[n] > best:
+                best, sum_ = means[n], (other, weights[n][1])
+        if sum_ is None:
             return winner
-        parts = tuple({"model": fit.model.name, **_parameters(fit.model)} for fit in (winner, base))
-        return Mixture(parts, betas=_BETAS).sum_of(task, (winner, base), weights[best][1])
+        other, beta = sum_
+        parts = tuple(
+            {"model": fit.model.name, **_parameters(fit.model)} for fit in (winner, other)
+        )
+        return Mixture(parts, betas=_BETAS).sum_of(task, (winner, other), beta)
 
 
 class Trial(NamedTuple):
@@ -262,7 +286,8 @@ class Trial(NamedTuple):
     Attributes
     ----------
     round : int
-        From 0 on.
+        0: all that are begun, 1: the best of them, 2: one of each of two kinds to its end, 3:
+        without WARP.
     settings : dict
         Those that differ between the trainings.
     triples : int
@@ -278,7 +303,7 @@ class Trial(NamedTuple):
 
 
 class _Trials:
-    """Trainings of many settings, by successive halving; the last one has what the budget leaves.
+    """Trainings of many settings in rounds; one of each kind is trained to its end.
 
     Attributes
     ----------
@@ -288,72 +313,127 @@ class _Trials:
     def __init__(self, auto: Auto, halves: Halves, seed: int, course: Course) -> None:
         task = halves.learning
         self._auto, self._halves, self._seed, self._course = auto, halves, seed, course
-        self._settings = auto.settings(task, seed)
+        self._factors = auto.factors(task)
+        begun = auto.begun(task)
+        self._settings: list[Settings] = [settings for settings, _ in begun]
+        self._places = {number: place for number, (_, place) in enumerate(begun) if place}
         pairs = len(task.train)
         self._budget = min(auto.budget, auto.visits * pairs)
         self._first = min(5 * pairs, max(auto.first, pairs // 10), self._budget)
         self._fits: dict[int, FittedModel] = {}
-        self._drawn: dict[int, int] = {}
-        self._rounds: Counter[int] = Counter()
+        self._drawn: Counter[int] = Counter()
+        self._means: dict[int, float] = {}
         self.done: list[Trial] = []
 
-    def run(self) -> FittedModel | None:
-        """Return the winner, or None where no training went well."""
-        begun = min(len(self._settings), self._budget // (3 * self._first))
-        best, drawn = halve(begun, self._train, first=self._first, budget=self._budget)
-        if best is None:
-            return None
-        more = self._budget - drawn
-        if more > 0:
-            warp = self._settings[best].get("warp", False)
-            self._train(best, self._drawn[best] + (more * 2 // 3 if warp else more), last=True)
-            more = self._budget - sum(self._drawn.values())
-            if warp and more > 0 and best in self._fits:
-                self._polish(best, more)
-        return self._fits.get(best)
+    def run(self) -> list[FittedModel]:
+        """Return one training of each kind, the best first; none where no training went well."""
+        begun = min(len(self._settings), max(1, self._budget // (3 * self._first)))
+        left = self._round(0, range(begun), self._first)
+        third = left[: max(1, len(left) // 3)]
+        going = dict.fromkeys([*third, *self._of_each_kind(left), *self._best_joined(left)])
+        left = self._round(1, going, 3 * self._first) or left
+        finalists = self._of_each_kind(left)[:_KINDS]
+        for n, number in enumerate(finalists):
+            room = self._budget - self._drawn.total()
+            self._finish(number, room // (len(finalists) - n))
+        finalists.sort(key=self._means.__getitem__, reverse=True)
+        finalists = [number for number in finalists if number in self._fits]
+        return [self._fits[number] for number in finalists]
 
-    def _polish(self, number: int, triples: int) -> None:
-        """Go on without WARP, which sees to the head of the lists alone; keep what is better."""
-        fit, mean = self._fits[number], self.done[-1].mean
+    def _round(self, number: int, trainings: Iterable[int], triples: int) -> list[int]:
+        """Train until each has drawn so many triples; return those that went well, best first."""
+        went: list[int] = []
+        for training in trainings:
+            if triples - self._drawn[training] > self._budget - self._drawn.total():
+                continue
+            if self._train(training, triples, number):
+                went.append(training)
+            went.sort(key=self._means.__getitem__, reverse=True)
+            for other in self._fits.keys() - self._of_each_kind(went):
+                del self._fits[other]  # its checkpoint stays
+        return went
+
+    def _of_each_kind(self, trainings: Sequence[int]) -> list[int]:
+        """Return the first of each kind: early and late, not the same kind leads."""
+        kinds: dict[str, int] = {}
+        for training in trainings:
+            kinds.setdefault(_kind(self._settings[training]), training)
+        return list(kinds.values())
+
+    def _best_joined(self, trainings: Sequence[int]) -> list[int]:
+        """Add the settings that join the best value of each thing, in the two best kinds."""
+        means = {self._places[n]: self._means[n] for n in trainings if n in self._places}
+        first = self._places[next(iter(self._places))]
+        if first not in means:
+            return []
+        best = best_of_each(means, {})
+        others = {place[_DIAGONAL] for place in means} - {best[_DIAGONAL]}
+        places = [best]
+        if others:
+            places.append(best_of_each(means, {_DIAGONAL: list(others)}))
+        added = []
+        for place in places:
+            if place not in self._places.values():
+                added.append(len(self._settings))
+                self._places[added[-1]] = place
+                self._settings.append(joined(self._factors, place))
+        return added
+
+    def _finish(self, number: int, triples: int) -> None:
+        """Train until validation ends it; with WARP, for two thirds, and then without.
+
+        WARP sees to the head of the lists alone; what is better stays.
+        """
+        before, warp = self._drawn[number], self._settings[number].get("warp", False)
+        most = before + (triples * 2 // 3 if warp else triples)
+        if most <= before or not self._train(number, most, 2):
+            return
+        more = triples - (self._drawn[number] - before)
+        if not warp or more <= 0:
+            return
+        fit, mean = self._fits[number], self._means[number]
         rates = tuple(round(_POLISH * rate, 9) for rate in self._settings[number]["rates"])
+        polished = len(self._settings)
         self._settings.append({**self._settings[number], **_PLAIN, "rates": rates})
-        self._rounds[len(self._settings) - 1] = self._rounds[number]
-        if self._train(len(self._settings) - 1, triples, start=fit)[0] > mean:
-            self._fits[number] = self._fits[len(self._settings) - 1]
+        if self._train(polished, more, 3, start=fit) and self._means[polished] > mean:
+            self._fits[number], self._means[number] = self._fits[polished], self._means[polished]
 
     def _train(
-        self, number: int, triples: int, *, last: bool = False, start: FittedModel | None = None
-    ) -> tuple[float, int]:
+        self, number: int, triples: int, round_: int, start: FittedModel | None = None
+    ) -> bool:
+        """Go on with a training until it has drawn so many triples; tell whether it went well."""
         assert self._course.checkpoint is not None
-        course = replace(
-            self._course,
-            start=start,
-            checkpoint=self._course.checkpoint / f"configuration_{number}",
-            watch=self._course.watch if last else None,
-        )
-        settings, before = self._settings[number], self._drawn.get(number, 0)
+        settings, before = self._settings[number], self._drawn[number]
+        others = self._drawn.total() - before
+
+        def watch(step: int, metrics: Mapping[str, float]) -> None:
+            if self._course.watch is not None and step > before:
+                self._course.watch(others + step, metrics)
+
+        checkpoint = self._course.checkpoint / f"configuration_{number}"
+        course = replace(self._course, start=start, checkpoint=checkpoint, watch=watch)
         schedule = {
             "budget": triples,
             "epoch": min(_EPOCH, self._first),
             "validation_queries": self._halves.sizes[0],
         }
         model = self._auto.trained({**settings, **schedule})
+        self._fits.pop(number, None)
         try:
             fit = model.learn(self._halves.learning, np.random.default_rng(self._seed), course)
         except Diverged:
-            self._fits.pop(number, None)
             self._drawn[number] = triples
-            return -np.inf, triples
+            return False
         self._fits[number] = fit
-        self._drawn[number] = drawn = int(fit.facts["triples"])
-        mean = self._halves.mean(fit)
-        self.done.append(Trial(self._rounds[number], _as_json(settings), drawn - before, mean))
-        self._rounds[number] += 1
-        return mean, drawn
+        self._drawn[number] = int(fit.facts["triples"])
+        mean = self._means[number] = self._halves.mean(fit)
+        self.done.append(Trial(round_, _as_json(settings), self._drawn[number] - before, mean))
+        return True
 
 
-def _joined(parts: Sequence[Settings]) -> Settings:
-    return {name: value for part in parts for name, value in part.items()}
+def _kind(settings: Settings) -> str:
+    """Return the words that a diagonal reads, or else the model: sums of two kinds are tried."""
+    return str(settings.get("diagonal_view") or settings.get("model", ""))
 
 
 def _as_json(settings: Settings) -> Settings:

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.auto import SETS, Set, corrected, measured, table
 
 DOCS = Path(__file__).parents[2] / "docs"
-SMALL = {"configurations": 2, "first": 500, "budget": 3_000, "dimensions": 8}
+SMALL = {"first": 500, "budget": 3_000, "dimensions": 8}
 
 
 def test_the_page_shows_what_was_measured():

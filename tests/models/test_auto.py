@@ -15,9 +15,16 @@ from ssi_core.types import Pairs
 pytestmark = pytest.mark.trains
 
 SMALL = Auto(
-    dimensions=8, configurations=4, first=500, budget=6_000, view=("sublinear:10",),
-    diagonal_view=("raw",), margin=(0.3,), rates=(0.1, 0.03), alpha=(1.0,), negatives_power=(0.0,),
-)  # fmt: skip
+    dimensions=8,
+    first=300,
+    budget=6_000,
+    view=("sublinear:10",),
+    diagonal_view=("raw", "sublinear"),
+    margin=(0.3,),
+    rates=(0.1, 0.03),
+    alpha=(1.0,),
+    negatives_power=(0.0,),
+)
 
 
 def shifted(task, by):
@@ -56,13 +63,21 @@ def test_what_links_teach_is_taken(fit):
     assert fit.facts["choice"]
 
 
-def test_rounds_are_a_third_of_those_before_with_three_times_the_triples(fit):
+def test_a_third_goes_on_with_three_times_the_triples_and_one_of_two_kinds_to_its_end(fit):
     trials = fit.facts["auto"]["trials"]
-    of_rounds = [[one for one in trials if one["round"] == i] for i in range(2)]
-    assert [len(one) for one in of_rounds] == [4, 1]
-    assert [one["triples"] for one in of_rounds[0]] == [500] * 4
-    best = max(of_rounds[0], key=lambda one: one["mean"])
-    assert of_rounds[1][0]["settings"] == best["settings"]
+    rounds = [[one for one in trials if one["round"] == i] for i in range(4)]
+    begun = [one["settings"] for one in rounds[0]]
+    assert len(begun) == 6  # four steps, a view, an alpha or W = D: as many as a third has room for
+    assert {one["triples"] for one in rounds[0]} == {300}
+    best = sorted(rounds[0], key=lambda one: -one["mean"])[:2]
+    going = [one["settings"] for one in rounds[1]]
+    assert going[:2] == [one["settings"] for one in best]
+    assert all(one["triples"] == (600 if one["settings"] in begun else 900) for one in rounds[1])
+    for view in ("raw", "sublinear"):
+        of_kind = [one for one in rounds[1] if one["settings"]["diagonal_view"] == view]
+        leader = max(of_kind, key=lambda one: one["mean"])
+        (finished,) = [one for one in rounds[2] if one["settings"]["diagonal_view"] == view]
+        assert finished["settings"] == leader["settings"]
     total = sum(one["triples"] for one in trials)
     assert fit.facts["auto"]["triples"] == total <= SMALL.budget
 
@@ -77,6 +92,15 @@ def test_where_links_teach_nothing_the_best_untrained_model_is_kept(same_words):
     assert fit.facts["choice"] == best["model"]
 
 
+def test_a_curve_has_all_trainings_one_after_the_other(task):
+    points = []
+    fit = SMALL.fit(task, np.random.default_rng(0), watch=lambda *point: points.append(point))
+    steps = [step for step, _ in points]
+    assert steps == sorted(set(steps))
+    assert steps[-1] == fit.facts["auto"]["triples"]
+    assert all("val/map_error" in metrics for _, metrics in points)
+
+
 def test_trials_are_kept_as_json(fit):
     trials = fit.facts["auto"]["trials"]
     assert json.loads(json.dumps(trials)) == trials
@@ -87,7 +111,7 @@ def test_a_start_is_of_one_model(task, fit):
         SMALL.fit(task, np.random.default_rng(0), start=fit)
 
 
-@pytest.mark.parametrize(("budget", "begun"), [(6_000, 4), (7_100, 4), (3_200, 2), (300, 1)])
+@pytest.mark.parametrize(("budget", "begun"), [(6_000, 6), (4_600, 5), (2_000, 2), (300, 1)])
 def test_no_more_triples_than_the_budget_are_drawn(task, budget, begun):
     little = dataclasses.replace(SMALL, budget=budget)
     found = little.fit(task, np.random.default_rng(0)).facts["auto"]
@@ -96,16 +120,23 @@ def test_no_more_triples_than_the_budget_are_drawn(task, budget, begun):
     assert found["triples"] == sum(one["triples"] for one in found["trials"])
 
 
-def test_other_kinds_of_queries_are_learnt_beside_by_every_second_training(task):
+def test_to_learn_other_kinds_of_queries_beside_is_one_of_the_things_that_are_tried(task):
     wide = dataclasses.replace(task, auxiliary={"titles": task})
-    settings = SMALL.settings(wide, 0)
-    besides = ["beside" in one for one in settings]
-    assert any(besides)
-    assert not all(besides)
-    trained = SMALL.trained(next(one for one in settings if "beside" in one))
+    (beside,) = [settings for settings, _ in SMALL.begun(wide) if "beside" in settings]
+    trained = SMALL.trained(beside)
     assert isinstance(trained, MultiTask)
     assert trained.beside == ("titles",)
-    assert not any("beside" in one for one in SMALL.settings(task, 0))
+    assert not any("beside" in settings for settings, _ in SMALL.begun(task))
+
+
+def test_all_that_is_begun_can_learn_from_the_task(task, mates_task_dirs):
+    auto = Auto()
+    for one in (task, open_task(mates_task_dirs["mate"])):
+        begun = [auto.trained(settings) for settings, _ in auto.begun(one)]
+        assert len(begun) > 5
+        for model in begun:
+            if isinstance(model, Bilinear):
+                model.check(one)
 
 
 def test_of_two_vocabularies_the_choice_is_among_models_that_need_no_common_word(mates_task_dirs):
@@ -121,21 +152,28 @@ def test_of_two_vocabularies_the_choice_is_among_models_that_need_no_common_word
     assert fit.facts["choice"].split()[0] in {"tfidf", "cl_lsi", "softmax", "bilinear", "mixture"}
 
 
-def test_clicks_against_what_was_shown_are_tried_once_in_each_way(task):
+def test_clicks_against_what_was_shown_are_tried_with_no_draw_by_in_degree(task):
     shown = dataclasses.replace(task, train=dataclasses.replace(task.train, weighing="shown"))
-    wide = dataclasses.replace(SMALL, configurations=100, negatives_power=(0.5, 0.0, 1.0))
-    settings = [json.dumps(one) for one in wide.settings(shown, 0)]
-    assert len(set(settings)) == len(settings) < len(wide.settings(task, 0))
-    assert all(json.loads(one)["negatives_power"] == 0.0 for one in settings)
+    wide = dataclasses.replace(SMALL, negatives_power=(0.5, 0.0, 1.0))
+    begun = [settings for settings, _ in wide.begun(shown)]
+    assert len(begun) == len(wide.begun(task)) - 2
+    assert all(one["negatives_power"] == 0.0 for one in begun)
+    assert {wide.trained(one).against for one in begun} == {"shown"}
 
 
-def test_settings_that_are_known_to_be_sound_are_always_begun_with(task):
-    found = [Auto(configurations=3).settings(task, seed) for seed in (0, 1)]
-    for settings in found:
-        assert len(settings) == 3
-        assert settings[1] == {**KNOWN, "stop_by": "map"}
-    assert found[0][0] == found[1][0]
-    assert found[0][2] != found[1][2]
+def test_things_are_tried_one_at_a_time_and_sound_settings_always(task):
+    auto = Auto()
+    begun = auto.begun(task)
+    settings = [one for one, _ in begun]
+    assert len({json.dumps(one) for one in settings}) == len(settings)
+    first = settings[0]
+    assert (first["view"], first["margin"], first["warp"]) == ("sublinear:50", 0.03, True)
+    places = [place for _, place in begun if place is not None]
+    assert all(sum(value > 0 for value in place) <= 1 for place in places)
+    assert {**first, **KNOWN} in settings
+    assert sum(one.get("form") == "zero" for one in settings) == 1
+    other = dataclasses.replace(auto, margin=(0.3,))
+    assert not any({**one, **KNOWN} == one for one, _ in other.begun(task))
 
 
 @pytest.mark.parametrize(
@@ -147,9 +185,9 @@ def test_the_winner_with_warp_goes_on_without_it(task, monkeypatch, kind):
     settings = {"diagonal": "learned", "diagonal_view": "raw", "margin": 0.3, "negatives": 5}
     view = {} if "form" in kind else {"view": "sublinear:10"}
     warp = {**settings, **view, **kind, "warp": True, "rates": (0.03,), "stop_by": "map"}
-    monkeypatch.setattr(Auto, "settings", lambda *_: [dict(warp)])
+    monkeypatch.setattr(Auto, "begun", lambda *_: [(dict(warp), (0,) * 8)])
     wide = dataclasses.replace(task, auxiliary={"titles": task})
     trials = SMALL.fit(wide, np.random.default_rng(0)).facts["auto"]["trials"]
-    assert [trial["settings"]["warp"] for trial in trials] == [True, True, False]
+    assert [trial["settings"]["warp"] for trial in trials] == [True, True, True, False]
     assert trials[-1]["settings"]["rates"] == [0.12]
-    assert [trial["round"] for trial in trials] == [0, 1, 2]
+    assert [trial["round"] for trial in trials] == [0, 1, 2, 3]

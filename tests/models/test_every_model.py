@@ -84,7 +84,7 @@ ROWS = {
         ),
     },
     "auto": {
-        "dimensions": 8, "configurations": 3, "first": 500, "budget": 2000, "alpha": (1.0,),
+        "dimensions": 8, "first": 500, "budget": 2000, "alpha": (1.0,),
         "view": ("sublinear:10",), "diagonal_view": ("raw",), "rates": (0.1,), "margin": (0.3,),
         "negatives_power": (0.0,),
     },

@@ -163,15 +163,7 @@ def remove(sign: int) -> None:
     time.sleep(60)
 
 
-@pytest.fixture
-def heard():
-    """SIGINT is heard, although a shell that starts the tests behind it makes them deaf to it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("own_root", "heard")
+@pytest.mark.usefixtures("own_root")
 @pytest.mark.parametrize("sign", CODES)
 def test_a_signal_that_python_drops_comes_again(sign, capsys):
     """What is raised in ``__del__`` is only shown, and the work would go on."""

@@ -27,6 +27,7 @@ from flows.serve.work import Work
 from ssi_core.serving.explain import explain
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.neighbours import neighbours
+from ssi_core.serving.popularity import counts_links
 from ssi_core.serving.searcher import Answer
 from ssi_core.types import BadInput, Refused
 
@@ -111,11 +112,12 @@ def _add_questions(app: FastAPI, service: Service, work: Work) -> None:
         q: Q,
         document: Annotated[str, Query(min_length=1, max_length=500, description="Title or id.")],
         k: K = 20,
+        popularity: bool = True,
         model: Which = "served",
     ) -> schemas.Explained:
         """Take the score of a document apart into words."""
         chosen = searcher(model)
-        parts = await work(lambda: explain(chosen, q, document, k))
+        parts = await work(lambda: explain(chosen, q, document, k, popularity=popularity))
         return schemas.Explained(**asdict(parts))
 
 
@@ -196,6 +198,7 @@ def _state(role: schemas.Which, served: Served) -> schemas.ModelState:
         recall=served.searcher.recall,
         query_languages=sorted({view.language for view in fitted.query_views.values()}),
         document_languages=sorted({view.language for view in fitted.document_views.values()}),
+        popularity=counts_links(fitted),
         follows=served.follows,
         since=served.since,
         problem=served.problem,

@@ -142,7 +142,8 @@ class ModelState(BaseModel):
 
     ``title`` is its name for people, ``name`` the kind of model; ``texts`` says whether its index
     keeps them, so that results have snippets; ``recall`` of the 10 best is as
-    measured, null where search is exact.
+    measured, null where search is exact; ``popularity`` says whether the score has a term that
+    counts links, which can be left out.
     """
 
     role: Which
@@ -156,6 +157,7 @@ class ModelState(BaseModel):
     recall: float | None
     query_languages: list[str]
     document_languages: list[str]
+    popularity: bool
     follows: bool
     since: datetime
     problem: str | None

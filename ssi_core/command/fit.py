@@ -66,7 +66,7 @@ def _kind(context: click.Context, option: click.Parameter, value: str | None) ->
     metavar="KIND",
     callback=_kind,
     help="Queries that will be asked: link, link:N, words:N, titles, anchors, click, judgement. By "
-    "default what there is: clicks, judgements or links.",
+    "default what there is: clicks, judgements or links. For a search box: titles or words:3.",
 )
 @click.option("--beside", metavar="KINDS", help="Further kinds to learn from: titles,words:3.")
 @click.option(

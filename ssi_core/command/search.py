@@ -27,6 +27,11 @@ INDEX = click.option(
     help="Index of the documents; by default the model's own, which a run gets when it is first "
     "searched.",
 )
+POPULARITY = click.option(
+    "--popularity/--no-popularity",
+    default=True,
+    help="Count the links to a document, where MODEL is a mixture with in_degree.",
+)
 APPROXIMATE = click.option(
     "--approximate",
     is_flag=True,
@@ -76,11 +81,7 @@ def searcher_of(model: str, index: Path | None) -> Searcher:
     "--lang",
     help="Language of TEXT, such as ja: that of the model's queries (by default), or documents.",
 )
-@click.option(
-    "--popularity/--no-popularity",
-    default=True,
-    help="Count the links to a document, where MODEL is a mixture with in_degree.",
-)
+@POPULARITY
 @APPROXIMATE
 @RECALL
 def search(
@@ -198,16 +199,20 @@ def _by_dice(task: Path, words: Sequence[str], k: int, most: int) -> dict[str, l
 @click.argument("query")
 @click.argument("document")
 @click.option("-k", type=click.IntRange(min=1), default=20, show_default=True)
+@POPULARITY
 @INDEX
-def explain(model: str, query: str, document: str, k: int, index: Path | None) -> Outcome:
+def explain(
+    model: str, query: str, document: str, k: int, popularity: bool, index: Path | None
+) -> Outcome:
     """Take the score of a document apart into words.
 
     DOCUMENT is its title or id. The parts and the rest add up to the score. Of a mixture with
-    in_degree the weight of popularity is shown, too: 'ssi search --no-popularity' leaves it out.
+    in_degree the weight of popularity is shown, too; --no-popularity leaves the term out.
     """
     from ssi_core.serving.explain import explain as take_apart
 
-    parts = take_apart(searcher_of(model, index), query, document, k)
+    searcher = searcher_of(model, index)
+    parts = take_apart(searcher, query, document, k, popularity=popularity)
     value = {
         "score": parts.score,
         "parts": [asdict(part) for part in parts.parts],
@@ -225,9 +230,9 @@ def explain(model: str, query: str, document: str, k: int, index: Path | None) -
         table.add_row("all other pairs", "", f"{parts.rest:+.6f}")
         table.add_row("score", "", f"{parts.score:+.6f}")
         console.print(table)
-        if (popularity := parts.popularity) is not None:
+        if (counted := parts.popularity) is not None:
             console.print(
-                f"popularity: {popularity.weight:g} ln(1 + links) = {popularity.part:+.6f}",
+                f"popularity: {counted.weight:g} ln(1 + links) = {counted.part:+.6f}",
                 style="dim",
             )
 

@@ -11,7 +11,10 @@ class Encoder {
     this.model = model;
     this.columns = new Map(model.words.map((word, column) => [word, column]));
     this.names = [];
-    for (const view of Object.values(model.views)) view.idf = numbers(view.idf);
+    for (const view of Object.values(model.views)) {
+      view.idf = numbers(view.idf);
+      view.most = numbers(view.most);
+    }
     for (const part of model.parts) {
       part.scale = numbers(part.scale);
       if ("embedding" in part) part.embedding = numbers(part.embedding);
@@ -88,8 +91,8 @@ function tokenize(text) {
 function weigh(counts, view) {
   const ascending = (a, b) => a[0] - b[0];
   let row = [...counts].sort(ascending);
-  if (view.kind === "bm25") {
-    const most = (view.k1 + 1) * row.reduce((sum, [column, n]) => sum + n * view.idf[column], 0);
+  if (view.most) {
+    const most = row.reduce((sum, [column, n]) => sum + n * view.most[column], 0);
     return row.map(([column, n]) => [column, n / most]);
   }
   if (view.kind !== "counts") {

@@ -100,11 +100,11 @@ def tokenize(text: str) -> Iterator[str]:
 
 def weigh(counts: Mapping[int, int], view: Mapping[str, Any]) -> dict[int, float]:
     """Weigh the words of a text, by their columns, as a view does."""
-    kind, idf = view["kind"], view["idf"]
     row = {column: float(counts[column]) for column in sorted(counts)}
-    if kind == "bm25":
-        most = (view["k1"] + 1) * sum(count * idf[column] for column, count in row.items())
+    if "most" in view:
+        most = sum(count * view["most"][column] for column, count in row.items())
         return {column: count / most for column, count in row.items()}
+    kind, idf = view["kind"], view["idf"]
     if kind != "counts":
         row = {c: frequency(kind, counts[c]) * idf[c] for c in sorted(counts) if idf[c] > 0}
     if view["cut"] and len(row) > view["cut"]:

@@ -19,6 +19,7 @@ from ssi_core.models.base import FittedModel
 from ssi_core.serving.searcher import texts_of
 from ssi_core.types import BadInput, View
 from ssi_core.views.text_view import TextView
+from ssi_core.views.weighing import most_of
 
 FILE = "encoder.json"
 _OF_WORDS, _OF_LATENT = {"$words", "$signed", "$sparse_words"}, {"$vector", "$latent"}
@@ -70,8 +71,8 @@ def _plain(view: View) -> TextView:
 def _view(view: TextView) -> dict[str, Any]:
     weighting, words = view.weighting, len(view.words)
     if weighting.two_sided:
-        idf = _floats(view.statistics.bm25_idf)
-        return {"kind": weighting.kind, "cut": None, "words": words, "idf": idf, "k1": weighting.k1}
+        most = _floats(most_of(view.statistics, weighting))
+        return {"kind": weighting.kind, "cut": None, "words": words, "most": most}
     return {"kind": weighting.kind, "cut": weighting.cut, "words": words, "idf": _floats(view.idf)}
 
 

@@ -28,7 +28,7 @@ from ssi_core.models.translation_model import TranslationModel
 from ssi_core.text.tokenizer import LANGUAGES
 from ssi_core.types import BadInput, Float32, View
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import BM25, WEIGHTINGS
+from ssi_core.views.tfidf import BM25, LM, WEIGHTINGS
 
 Factor: TypeAlias = float | Float32
 """A factor of all words, or one for each."""
@@ -104,10 +104,9 @@ def parts_of(fitted: FittedModel) -> list[Part]:
 
 
 def _require_encodable(name: str, view: View) -> None:
-    if not isinstance(view, TextView) or view.weighting.kind not in (*WEIGHTINGS, BM25):
-        raise BadInput(
-            f"view {name!r} is not one of {', '.join((*WEIGHTINGS, BM25))} of plain words"
-        )
+    known = (*WEIGHTINGS, BM25, LM)
+    if not isinstance(view, TextView) or view.weighting.kind not in known:
+        raise BadInput(f"view {name!r} is not one of {', '.join(known)} of plain words")
     if view.language in LANGUAGES and view.language != "en":
         raise BadInput(f"texts in {view.language!r} are not split into words by blanks and signs")
 

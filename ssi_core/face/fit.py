@@ -155,7 +155,8 @@ def fit(
         Kind of query that will be asked: "link" (whole documents, answered by what they link to),
         "link:3" (three words of one), "words:3" (three words, answered by the document that has
         them), "titles", "anchors" (the words of links), "click", "judgement". By default what there
-        is: clicks, judgements or links.
+        is: clicks, judgements or links. For a search box take "titles" or "words:3": links teach
+        what pages lead to, not what a person looks for.
     beside : sequence of str, optional
         Further kinds of queries to learn from: "titles", "anchors", "words:3", "link", "link:3".
     split : str, optional

@@ -176,10 +176,16 @@ class Index:
         return f"Index of {len(self):,} documents, {self.path}"
 
     @overload
-    def search(self, text: str, k: int = 10) -> Results: ...  # type: ignore[overload-overlap]
+    def search(  # type: ignore[overload-overlap]
+        self, text: str, k: int = 10, *, popularity: bool = True
+    ) -> Results: ...
     @overload
-    def search(self, text: Sequence[str], k: int = 10) -> list[Results]: ...
-    def search(self, text: str | Sequence[str], k: int = 10) -> Results | list[Results]:
+    def search(
+        self, text: Sequence[str], k: int = 10, *, popularity: bool = True
+    ) -> list[Results]: ...
+    def search(
+        self, text: str | Sequence[str], k: int = 10, *, popularity: bool = True
+    ) -> Results | list[Results]:
         """Return the k best documents for a text, or for each of several texts.
 
         Parameters
@@ -188,17 +194,27 @@ class Index:
             One text, or several.
         k : int, optional
             Number of documents at most; documents that share nothing with the text are left out.
+        popularity : bool, optional
+            False: without the term of a mixture with in_degree that counts links to a document.
 
         Returns
         -------
         Results, or list of Results
             Documents with their scores, best first.
+
+        Raises
+        ------
+        BadInput
+            The model has no term of popularity to leave out.
         """
         texts = [text] if isinstance(text, str) else list(text)
-        answers = [Results(one.hits, one.reason) for one in self._searcher.search(texts, k)]
+        each = self._searcher.search(texts, k, popularity=popularity)
+        answers = [Results(one.hits, one.reason) for one in each]
         return answers[0] if isinstance(text, str) else answers
 
-    def explain(self, text: str, document: str, k: int = 10) -> Explanation:
+    def explain(
+        self, text: str, document: str, k: int = 10, *, popularity: bool = True
+    ) -> Explanation:
         """Write the score of a document for a text as a sum over pairs of words.
 
         Parameters
@@ -209,6 +225,8 @@ class Index:
             Title or id of a document.
         k : int, optional
             Number of pairs that are listed, the largest ones first.
+        popularity : bool, optional
+            False: the score without the term that counts links to a document.
 
         Returns
         -------
@@ -218,9 +236,11 @@ class Index:
         Raises
         ------
         BadInput
-            There is no such document, or the score of this model is not a sum over words.
+            There is no such document, or the score of this model is not a sum over words, or has no
+            term of popularity to leave out.
         """
-        return Explanation(**vars(explain.explain(self._searcher, text, document, k)))
+        explained = explain.explain(self._searcher, text, document, k, popularity=popularity)
+        return Explanation(**vars(explained))
 
     def export(
         self,

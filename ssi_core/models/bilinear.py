@@ -18,7 +18,8 @@ from ssi_core.kernels.adagrad import first_squares
 from ssi_core.kernels.sparse import aligned_empty, padded
 from ssi_core.kernels.structs import Parameters, Squares
 from ssi_core.models.base import Course, DenseWords, FittedModel, Side, UnfitStart, fitted
-from ssi_core.models.bounds import Dimensions, Spread, Times, Values
+from ssi_core.models.bounds import Dimensions, Positive, Spread, Times, Values
+from ssi_core.models.lengths import brought, brought_words, with_one_length
 from ssi_core.models.terms import Groups, Objective, Term, flat, rows_of_maps
 from ssi_core.models.trained import KERNELS, Trained, Training, same_space
 from ssi_core.resources import Cost
@@ -56,6 +57,10 @@ class Bilinear(Trained):
         N, the rank of W.
     init_std : float or list of float
         Standard deviation of U and V at the start; of several values validation chooses.
+    length : float or list of float or None
+        Length of the latent vector ``V phi(d)`` of every document once the training is over, as a
+        multiple of their mean length: a document is then no better for all queries alike. Of
+        several values validation chooses, by ``stop_by``. None: the lengths that were learnt.
     adagrad : bool
         A rate for each word, which falls with its steps (`kernels.adagrad`); ``rates`` are then
         about the size of the first step of an entry of U and V.
@@ -79,6 +84,7 @@ class Bilinear(Trained):
     tied: bool = False
     dimensions: Dimensions = 100
     init_std: Spread | Values[Spread] = 0.1
+    length: Positive | Values[Positive] | None = None
     adagrad: bool = False
     decays: Times = 0
     stop_by: Literal["rank_loss", "map", "mrr", "ndcg_at_10"] = "rank_loss"
@@ -94,6 +100,8 @@ class Bilinear(Trained):
             raise ValueError(f"learn_first={self.learn_first!r} needs U and V: form='low_rank'")
         if self.form == "zero" and self.adagrad:
             raise ValueError("adagrad=True needs U and V: form='low_rank'")
+        if self.form == "zero" and self.length is not None:
+            raise ValueError(f"length={self.length!r} needs U and V: form='low_rank'")
         if self.against == "shown" and self.stop_by != "rank_loss":
             raise ValueError(f"stop_by={self.stop_by!r}: expected 'rank_loss' with against='shown'")
 
@@ -112,9 +120,9 @@ class Bilinear(Trained):
             if self.form != "zero":
                 same_space(task, self.view, f"learn_on={self.learn_on!r}")
             other = further(task, "learn_on", self.learn_on)
-            model = replace(self, learn_on=None, curves=False)
+            model = replace(self, learn_on=None, curves=False, length=None)
             fit = model.learn(other, rng, course)
-            return fitted(self, task, fit.arrays, fit.facts)
+            return self._brought(fitted(self, task, fit.arrays, fit.facts), task, course)
         self.check(task)
         further_tasks = {
             one.task: further(task, "beside", one.task) for one in flat(self.groups()) if one.task
@@ -143,13 +151,24 @@ class Bilinear(Trained):
         facts = {**before.facts, **facts, **training.hits(facts), "threads": course.threads}
         if self.diagonal == "alpha":
             facts["alpha"] = float(sgd.parameters.diagonal[0])
-        return fitted(self, task, training.arrays(sgd.parameters), facts)
+        fit = fitted(self, task, training.arrays(sgd.parameters), facts)
+        return self._brought(fit, task, course)
+
+    def _brought(self, fit: FittedModel, task: Task, course: Course) -> FittedModel:
+        """Give the documents one length, if they are to have one."""
+        if self.length is None:
+            return fit
+        validator = Validator(task, "valid", self.validation_queries, threads=course.threads)
+        error: Callable[[FittedModel], float] = validator.rank_loss
+        if self.stop_by != "rank_loss":
+            error = missing(validator, MEASURES[self.stop_by])
+        return with_one_length(fit, task.documents, several(self.length), error)
 
     def before(self, task: Task, rng: np.random.Generator, course: Course) -> Before:
         """Learn what the training starts from: ``U'V`` on the task to begin with, or nothing."""
         if self.learn_first is None:
             return Before()
-        plain = self.plain(diagonal="none", alpha=1.0, learn_first=None)
+        plain = self.plain(diagonal="none", alpha=1.0, learn_first=None, length=None)
         first = further(task, "learn_first", self.learn_first)
         plain = replace(plain, curves=False)
         fit = plain.learn(first, rng, replace(course, watch=None))
@@ -220,6 +239,8 @@ class Bilinear(Trained):
         dense = None
         if self.form == "low_rank":
             dense = np.asarray(texts.matrix(self.view) @ self.embedding(fitted, side), np.float32)
+            if side == "document":
+                dense = brought(dense, fitted)
         return Vectors(self.diagonal_rows(fitted, texts, side), dense)
 
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords | None:
@@ -227,7 +248,8 @@ class Bilinear(Trained):
         if self.form == "zero":
             return None
         embedding = self.embedding(fitted, side)
-        return DenseWords(texts.matrix(self.view), embedding, fitted.view(self.view, side))
+        words = DenseWords(texts.matrix(self.view), embedding, fitted.view(self.view, side))
+        return brought_words(words, fitted) if side == "document" else words
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> View | None:
         """Words of the diagonal."""
@@ -236,6 +258,11 @@ class Bilinear(Trained):
     def embedding(self, fitted: FittedModel, side: Side) -> Any:
         """Return the map of the words of a side."""
         return fitted.arrays["U" if side == "query" or self.tied else "V"]
+
+
+def missing(validator: Validator, measure: Measure) -> Callable[[FittedModel], float]:
+    """Return what a model misses to a mean of 1."""
+    return lambda fit: 1 - float(measure(validator.ranks(fit)).mean())
 
 
 def further(task: Task, argument: str, name: str) -> Task:
@@ -316,7 +343,8 @@ class _Training(Training[Bilinear]):
         """Return what parameters miss to a mean of 1 on validation."""
         queries = self.model.validation_queries
         validator = Validator(task, "valid", queries, threads=self._threads)
-        return lambda p: 1 - float(measure(validator.ranks(self._fitted(p))).mean())
+        error = missing(validator, measure)
+        return lambda p: error(self._fitted(p))
 
     def _in_its_words(self, other: Task) -> bool:
         """Tell whether queries and documents of a further task are in the diagonal's words."""

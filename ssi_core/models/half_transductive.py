@@ -66,6 +66,8 @@ class HalfTransductive(Bilinear):
     def __post_init__(self) -> None:
         """Refuse values that no training could follow."""
         super().__post_init__()
+        if self.length is not None:
+            raise ValueError(f"length={self.length!r}: vectors of known documents are free")
         if self.form == "zero" or self.adagrad:
             raise ValueError(
                 f"form={self.form!r}, adagrad={self.adagrad}; vectors of documents are learnt with "

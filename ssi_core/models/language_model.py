@@ -14,6 +14,7 @@ from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
 from ssi_core.models.bounds import Count, Mixed, Values
 from ssi_core.types import Float64, Task, TextMatrix, Texts, Vectors, View
+from ssi_core.views.statistics import share_of
 
 
 @dataclass(frozen=True)
@@ -85,9 +86,7 @@ class LanguageModel(Model):
 
 def shares(counts: TextMatrix) -> Float64:
     """Return the share of each word in all texts; a word in no text counts once."""
-    occurrences = np.bincount(counts.indices, counts.data, minlength=counts.shape[1])
-    share: Float64 = np.maximum(occurrences, 1) / max(1.0, float(occurrences.sum()))
-    return share
+    return share_of(np.bincount(counts.indices, counts.data, minlength=counts.shape[1]))
 
 
 def weighed(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ssi_core.models.base import DenseWords, FittedModel, Model, Side
-from ssi_core.types import Float32, TextMatrix, Texts, Vectors, View
+from ssi_core.models.base import DenseWords, FittedModel, Model, Side, Words
+from ssi_core.types import Float32, TextMatrix, Texts, Vectors
 
 
 def unit(rows: Float32) -> Float32:
@@ -18,7 +18,7 @@ def unit(rows: Float32) -> Float32:
     return scaled
 
 
-def cosine_words(matrix: TextMatrix, embedding: Float32, view: View) -> DenseWords:
+def cosine_words(matrix: TextMatrix, embedding: Float32, view: Words) -> DenseWords:
     """Words of ``matrix @ embedding`` at unit length: the lengths are in the weights."""
     lengths = np.linalg.norm(matrix @ embedding, axis=1)
     factors = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths != 0)

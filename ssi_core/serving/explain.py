@@ -25,7 +25,7 @@ from scipy import sparse
 
 from ssi_core.evaluation import likelihood
 from ssi_core.models.base import FittedModel, Side, Words, require_served
-from ssi_core.serving.popularity import Popularity, popularity_of
+from ssi_core.serving.popularity import Popularity, popularity_of, without
 from ssi_core.serving.searcher import Searcher
 from ssi_core.types import BadInput, Float64, Int32, TextMatrix, Texts, Vectors
 
@@ -68,47 +68,64 @@ class _Words:
     vectors: Float64
 
 
-def explain(searcher: Searcher, query: str, document: str, k: int = 20) -> Explanation:
+def explain(
+    searcher: Searcher, query: str, document: str, k: int = 20, *, popularity: bool = True
+) -> Explanation:
     """Explain the score of a query with a document of the index, named by title or id.
+
+    Parameters
+    ----------
+    popularity : bool
+        False: the score without the term that counts the links to a document.
 
     Raises
     ------
     BadInput
-        No such document, an index without words, or a model whose score is no sum over words.
+        No such document, an index without words, or a model whose score is no sum over words; or
+        it has no term of popularity to leave out.
     """
     text = searcher.document(document)
     if reason := searcher.search([query], 1)[0].reason:
         raise BadInput(f"{query!r}: {reason}. There is no score to explain; try other words.")
-    return explain_pair(searcher.fitted, searcher.queries([query]), text, k)
+    queries = searcher.queries([query])
+    return explain_pair(searcher.fitted, queries, text, k, popularity=popularity)
 
 
-def explain_pair(fitted: FittedModel, query: Texts, document: Texts, k: int = 20) -> Explanation:
+def explain_pair(
+    fitted: FittedModel, query: Texts, document: Texts, k: int = 20, *, popularity: bool = True
+) -> Explanation:
     """Explain the score of one query with one document, `Texts` of one row each.
 
     Parameters
     ----------
     k : int
         Pairs that are named; the others are in ``rest``.
+    popularity : bool
+        As in `explain`.
 
     Raises
     ------
     BadInput
-        The score of the model is no sum over words.
+        The score of the model is no sum over words, or has no term of popularity to leave out.
     """
     require_served(fitted.model, "explanation")
     vectors = fitted.embed_queries(query)
+    if not popularity:
+        vectors = without(fitted, vectors)
     if vectors.topics is not None:
         return _of_likelihood(fitted, vectors, document, k)
     if (sources := fitted.model.sources(fitted, document)) is not None:
         return _of_sources(fitted, vectors, document, *sources, k)
     if vectors.through is None:
-        left, right = _words_of(fitted, query, "query"), _words_of(fitted, document, "document")
+        left = _words_of(fitted, query, "query", vectors)
+        right = _words_of(fitted, document, "document", fitted.embed_documents(document))
     else:
         left, right = _words_through(fitted, vectors, fitted.embed_documents(document))
     score = math.fsum(w * right.sparse.get(s, 0.0) for s, w in left.sparse.items())
     score += float(left.vectors.sum(axis=0) @ right.vectors.sum(axis=0))
     parts, rest = _largest(_blocks(left, right), k)
-    return Explanation(score, parts, rest, popularity_of(fitted, vectors, document))
+    counted = popularity_of(fitted, vectors, document) if popularity else None
+    return Explanation(score, parts, rest, counted)
 
 
 def _of_likelihood(fitted: FittedModel, query: Vectors, text: Texts, k: int) -> Explanation:
@@ -153,9 +170,7 @@ def _of_sources(
     return Explanation(math.fsum(scores), largest, rest)
 
 
-def _words_of(fitted: FittedModel, text: Texts, side: Side) -> _Words:
-    embed = fitted.embed_queries if side == "query" else fitted.embed_documents
-    vectors = embed(text)
+def _words_of(fitted: FittedModel, text: Texts, side: Side, vectors: Vectors) -> _Words:
     sparse: dict[str, float] = {}
     if vectors.sparse is not None:
         sparse = _weights(vectors.sparse, fitted.sparse_view(side), fitted)

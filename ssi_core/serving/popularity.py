@@ -33,6 +33,11 @@ def _columns(fitted: FittedModel, side: Side) -> Int64:
     return np.array([n for n, word in enumerate(view.words) if word.rstrip("′") == WORD], np.int64)
 
 
+def counts_links(fitted: FittedModel) -> bool:
+    """Tell whether the score of a model has the term."""
+    return bool(len(_columns(fitted, "query")))
+
+
 def without(fitted: FittedModel, queries: Vectors) -> Vectors:
     """Return queries that rank without the term; `BadInput` where the model has none."""
     columns = _columns(fitted, "query")

@@ -104,8 +104,8 @@ class TaskSpec(BaseModel):
         default=(COUNTS, "raw", "sublinear"),
         min_length=1,
         description="Weightings of words: counts, raw, sublinear, binary; raw:100 keeps a text's "
-        "100 heaviest words, raw@30000 the 30,000 most frequent of all; bm25 weighs queries "
-        "otherwise than documents; "
+        "100 heaviest words, raw@30000 the 30,000 most frequent of all; bm25 and lm, "
+        "a language model, weigh queries otherwise than documents; "
         "cfh:k=5,words=30000,ngrams=1 hashes the words beyond 30,000; of translations: "
         "dictionary.raw reads queries translated word by word, translated.raw those that are "
         "given, untitled.raw those without titles",
@@ -203,7 +203,7 @@ class TaskSpec(BaseModel):
         if self.hashings and self.relevant != LINK:
             raise ValueError(f"views: with relevant={self.relevant!r} none is hashed")
         if self.across and any(weighting.two_sided for weighting in self.weightings):
-            raise ValueError("views: of translations none weighs queries otherwise (bm25)")
+            raise ValueError("views: of translations none weighs queries otherwise (bm25, lm)")
         if self.rewritings and not self.across:
             raise ValueError("views: only queries in another language are rewritten")
         self._check_beside()

@@ -13,6 +13,8 @@ thousand to one scale, 0 to 1, and stays when documents are added.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -22,24 +24,33 @@ from ssi_core.views.statistics import Statistics
 
 def document_rows(counts: TextMatrix, statistics: Statistics, k1: float, b: float) -> TextMatrix:
     """Weigh documents: ``w_i(d)``, float32, computed in float64."""
-    lengths = np.add.reduceat(np.append(counts.data, 0.0), counts.indptr[:-1], dtype=np.float64)
-    lengths[np.diff(counts.indptr) == 0] = 0
-    floor = k1 * (1 - b + b * lengths / statistics.mean_length)
+    floor = k1 * (1 - b + b * sums(counts, counts.data) / statistics.mean_length)
     tf = counts.data.astype(np.float64)
     weights = statistics.bm25_idf[counts.indices] * (k1 + 1) * tf
     weights /= np.repeat(floor, np.diff(counts.indptr)) + tf
-    return _with(counts, weights)
+    return with_weights(counts, weights)
 
 
 def query_rows(counts: TextMatrix, statistics: Statistics, k1: float) -> TextMatrix:
     """Weigh queries: ``q_i / z(q)``, float32, computed in float64."""
-    most = counts.data * statistics.bm25_idf[counts.indices]
-    z = (k1 + 1) * np.add.reduceat(np.append(most, 0.0), counts.indptr[:-1])
-    lengths = np.diff(counts.indptr)
-    z[lengths == 0] = 1
-    return _with(counts, counts.data / np.repeat(z, lengths))
+    z = sums(counts, counts.data * most(statistics, k1)[counts.indices])
+    return with_weights(counts, counts.data / np.repeat(z, np.diff(counts.indptr)))
 
 
-def _with(rows: TextMatrix, weights: Float64) -> TextMatrix:
+def most(statistics: Statistics, k1: float) -> Float64:
+    """Return the weight of each word that a document comes near to, float64 (words,)."""
+    return (k1 + 1) * statistics.bm25_idf
+
+
+def sums(rows: TextMatrix, values: Any) -> Float64:
+    """Add up the values of each row's entries, float64 (n,); 0 of an empty one."""
+    ends = np.append(np.asarray(values, np.float64), 0.0)
+    total: Float64 = np.add.reduceat(ends, rows.indptr[:-1])
+    total[np.diff(rows.indptr) == 0] = 0
+    return total
+
+
+def with_weights(rows: TextMatrix, weights: Float64) -> TextMatrix:
+    """Return rows with other weights of their words, rounded to float32."""
     data = weights.astype(np.float32)
     return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)

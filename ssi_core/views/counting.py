@@ -68,11 +68,11 @@ def write_counts(
     bags = count_bags(work, batches, len(fitting), language, progress)
     frequency = _frequency(bags, fitting)
     vocabulary, ids = choose_words(bags.lexicon, frequency, words)
-    document_frequency = np.zeros(len(vocabulary), np.int64)
+    document_frequency, occurrences = np.zeros((2, len(vocabulary)), np.int64)
     measured = fitting.copy()
     if documents is not None:
         measured[documents:] = False
-    tokens = known = empty = length = 0
+    tokens = known = empty = 0
     with CsrWriter(matrix_path(directory, "counts"), len(vocabulary)) as writer:
         for begin, end in row_blocks(bags.indptr):
             indptr, numbers, counts = bags.rows(begin, end)
@@ -83,7 +83,9 @@ def write_counts(
             tokens += int(counts.sum(dtype=np.int64))
             known += int(block.data.sum(dtype=np.float64))
             of_documents = np.repeat(measured[begin:end], np.diff(block.indptr))
-            length += int(block.data[of_documents].sum(dtype=np.float64))
+            occurrences += np.bincount(
+                block.indices[of_documents], block.data[of_documents], len(vocabulary)
+            ).astype(np.int64)
             empty += int(np.count_nonzero(np.diff(block.indptr) == 0))
             progress(0.6 + 0.2 * end / len(fitting), "vocabulary")
     facts = {
@@ -96,8 +98,8 @@ def write_counts(
     }
     texts = int(np.count_nonzero(fitting))
     idf = inverse_document_frequency(document_frequency, texts)
-    mean_length = max(1.0, length / max(1, int(np.count_nonzero(measured))))
-    return vocabulary, Statistics(idf, texts, mean_length), facts
+    mean_length = max(1.0, int(occurrences.sum()) / max(1, int(np.count_nonzero(measured))))
+    return vocabulary, Statistics(idf, texts, mean_length, occurrences), facts
 
 
 def write_views(

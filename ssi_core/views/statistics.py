@@ -1,4 +1,4 @@
-"""Statistics of the words of a collection: in how many texts each is, how long texts are."""
+"""Statistics of the words of a collection: how often each is there, how long texts are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ssi_core.types import Float32, Float64
+from ssi_core.types import BadInput, Float32, Float64, Int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,11 +22,14 @@ class Statistics:
         n, the texts that df was counted in.
     mean_length : float
         Words of the vocabulary in a document, on average.
+    occurrences : int64 (words,) or None
+        How often a word is in all documents; None: not known.
     """
 
     idf: Float32
     texts: int
     mean_length: float
+    occurrences: Int64 | None = None
 
     @cached_property
     def bm25_idf(self) -> Float64:
@@ -34,3 +37,19 @@ class Statistics:
         df = np.rint(self.texts * np.exp(-self.idf.astype(np.float64)))
         idf: Float64 = np.log1p((self.texts - df + 0.5) / (df + 0.5))
         return idf
+
+    @cached_property
+    def share(self) -> Float64:
+        """Share of each word in all documents, see `share_of`; `BadInput` where it is not known."""
+        if self.occurrences is None:
+            raise BadInput(
+                "the view 'lm' needs to know how often each word is in all documents, and this was "
+                "made without. Make its task or model again."
+            )
+        return share_of(self.occurrences)
+
+
+def share_of(occurrences: Int64 | Float64) -> Float64:
+    """Return the share of each word in all texts; a word in no text counts once."""
+    share: Float64 = np.maximum(occurrences, 1) / max(1.0, float(occurrences.sum()))
+    return share

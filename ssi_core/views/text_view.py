@@ -18,12 +18,13 @@ from ssi_core.text import tokenizer
 from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix
 from ssi_core.views.lexicon import Lexicon, batches
 from ssi_core.views.statistics import Statistics
-from ssi_core.views.tfidf import Weighting
+from ssi_core.views.tfidf import COUNTS, LM, Weighting
 from ssi_core.views.vocabulary import Vocabulary, to_columns
 from ssi_core.views.weighing import Side, weigh_side
 
 # Unknown words of transformed texts are numbered too; past so many, numbering starts afresh.
 _MOST_UNKNOWN = 1 << 20
+_OCCURRENCES = "occurrences.npy"
 AGAIN = "Make its task or model again."
 """Remedy for a saved view that is damaged, or of another tokenizer."""
 
@@ -144,10 +145,16 @@ class TextView:
             yield self._counter.in_order(block)
 
     def save(self, directory: Path) -> None:
-        """Write ``view.json``, ``words.parquet`` and ``idf.npy``."""
+        """Write ``view.json``, ``words.parquet``, ``idf.npy``, and ``occurrences.npy`` if needed.
+
+        The view of counts has it too: from that the views of a task are made.
+        """
         directory.mkdir(parents=True, exist_ok=True)
         self.vocabulary.series.to_frame().write_parquet(directory / "words.parquet")
         np.save(directory / "idf.npy", self.idf, allow_pickle=False)
+        occurrences = self.statistics.occurrences
+        if occurrences is not None and self.weighting.kind in (COUNTS, LM):
+            np.save(directory / _OCCURRENCES, occurrences, allow_pickle=False)
         store.write_json(
             directory / "view.json",
             {
@@ -180,7 +187,12 @@ def load_view(directory: Path) -> TextView:
             f"{wanted}. {AGAIN}"
         )
     idf = load_array(directory / "idf.npy", mapped=False)
-    statistics = Statistics(idf, texts, mean_length)
+    occurrences = None
+    if (directory / _OCCURRENCES).exists():
+        occurrences = load_array(directory / _OCCURRENCES, mapped=False)
+        if occurrences.shape != idf.shape or occurrences.dtype != np.int64:
+            raise BadInput(f"{directory / _OCCURRENCES}: not a number for each word. {AGAIN}")
+    statistics = Statistics(idf, texts, mean_length, occurrences)
     view = TextView(language, Vocabulary(series), statistics, weighting, side)
     if view.space != space or idf.shape != (len(series),) or idf.dtype != np.float32:
         raise BadInput(f"{file}: its words were changed. {AGAIN}")

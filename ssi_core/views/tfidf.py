@@ -48,25 +48,29 @@ COUNTS = "counts"
 BM25 = "bm25"
 """The weighting whose rows of queries are others than those of documents (`views.bm25`)."""
 
+LM = "lm"
+"""The same with the weights of a language model (`views.lm`)."""
+
 WEIGHTINGS = (COUNTS, *TERM_FREQUENCIES)
 """Those that weigh the texts of both sides alike."""
 
 
 _NAME = re.compile(
     r"(?P<kind>[a-z]+)(:(?P<cut>0*[1-9]\d*))?(@(?P<words>0*[1-9]\d*))?"
-    r"|bm25(:k1=(?P<k1>\d+(\.\d+)?),b=(?P<b>[01](\.\d+)?))?",
+    r"|bm25(:k1=(?P<k1>\d+(\.\d+)?),b=(?P<b>[01](\.\d+)?))?"
+    r"|lm(:c=(?P<c>0\.\d*[1-9]\d*))?",
     re.ASCII,
 )
 
 
 @dataclass(frozen=True)
 class Weighting:
-    """View of weighted words, spelled ``WEIGHTING[:CUT][@WORDS]`` or ``bm25[:k1=K,b=B]``.
+    """View of weighted words: ``WEIGHTING[:CUT][@WORDS]``, ``bm25[:k1=K,b=B]``, ``lm[:c=C]``.
 
     Attributes
     ----------
     kind : str
-        One of `WEIGHTINGS`, or `BM25`.
+        One of `WEIGHTINGS`, or `BM25`, or `LM`.
     cut : int or None
         Keep that many of the heaviest words of a text; None: all.
     words : int or None
@@ -74,6 +78,8 @@ class Weighting:
         there, less the others; None: all.
     k1, b : float
         Of "bm25": saturation of a document's counts, and share of the length normalisation.
+    c : float
+        Of "lm": weight of the collection, between 0 and 1.
     """
 
     kind: str
@@ -81,17 +87,20 @@ class Weighting:
     words: int | None = None
     k1: float = 1.2
     b: float = 0.75
+    c: float = 0.5
 
     def __str__(self) -> str:
         if (self.k1, self.b) != (Weighting.k1, Weighting.b):
             return f"{self.kind}:k1={self.k1:g},b={self.b:g}"
+        if self.c != Weighting.c:
+            return f"{self.kind}:c={self.c:g}"
         cut = "" if self.cut is None else f":{self.cut}"
         return f"{self.kind}{cut}" if self.words is None else f"{self.kind}{cut}@{self.words}"
 
     @property
     def two_sided(self) -> bool:
         """Tell whether a query is weighed otherwise than a document."""
-        return self.kind == BM25
+        return self.kind in (BM25, LM)
 
     def width(self, words: int) -> int:
         """Columns of the view on a vocabulary of so many words."""
@@ -105,19 +114,24 @@ class Weighting:
         30000
         >>> Weighting.parse("bm25:k1=0.9,b=0.4").b
         0.4
+        >>> Weighting.parse("lm:c=0.2").c
+        0.2
         """
         match = _NAME.fullmatch(name)
         if match is not None and name.startswith(BM25):
             k1, b = float(match["k1"] or cls.k1), float(match["b"] or cls.b)
             if b <= 1:
                 return cls(BM25, k1=k1, b=b)
+        elif match is not None and (name == LM or match["c"]):
+            return cls(LM, c=float(match["c"] or cls.c))
         if match is None or match["kind"] not in WEIGHTINGS:
             known = ", ".join(WEIGHTINGS)
             raise ValueError(
                 f"view={name!r}: expected WEIGHTING, WEIGHTING:CUT or WEIGHTING@WORDS, such as "
                 f"'raw', 'sublinear:100' or 'raw@30000'; WEIGHTING is one of {known}, CUT the "
                 "heaviest words of a text, WORDS the most frequent of all, whole numbers >= 1; "
-                "bm25 is written alone or as 'bm25:k1=0.9,b=0.4', b from 0 to 1"
+                "bm25 is written alone or as 'bm25:k1=0.9,b=0.4', b from 0 to 1; lm alone or as "
+                "'lm:c=0.2', c between 0 and 1"
             )
         cut, words = (int(n) if n else None for n in match.group("cut", "words"))
         return cls(match["kind"], cut, words)

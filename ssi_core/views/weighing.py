@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from ssi_core.types import TextMatrix
-from ssi_core.views import bm25
+from ssi_core.types import Float64, TextMatrix
+from ssi_core.views import bm25, lm
 from ssi_core.views.statistics import Statistics
-from ssi_core.views.tfidf import Weighting, weigh
+from ssi_core.views.tfidf import LM, Weighting, weigh
 
 Side: TypeAlias = Literal["query", "document"]
 
@@ -30,6 +30,16 @@ def weigh_side(
     """
     if not weighting.two_sided:
         return weigh(counts, statistics.idf, weighting)
+    if weighting.kind == LM:
+        weigh_rows = lm.query_rows if side == "query" else lm.document_rows
+        return weigh_rows(counts, statistics, weighting.c)
     if side == "query":
         return bm25.query_rows(counts, statistics, weighting.k1)
     return bm25.document_rows(counts, statistics, weighting.k1, weighting.b)
+
+
+def most_of(statistics: Statistics, weighting: Weighting) -> Float64:
+    """Return the weights of words that a query of a two-sided view is a share of, (words,)."""
+    if weighting.kind == LM:
+        return lm.most(statistics, weighting.c)
+    return bm25.most(statistics, weighting.k1)

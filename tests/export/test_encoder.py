@@ -34,8 +34,8 @@ TEXTS = (
 )
 MODELS = tuple(name for name in (
     "TF-IDF", "BM25", "language model", "in-degree", "D", "U'V", "U'U + I", "U'V + I",
-    "U'V + alpha I", "U'V + alpha BM25", "U'V + D", "LSI", "LSI + TF-IDF", "softmax", "CL-LSI",
-    "BM25 + U'V", "TF-IDF + D", "BM25 + in-degree",
+    "U'V + alpha I", "U'V + alpha BM25", "U'V + alpha lm", "U'V + D", "LSI", "LSI + TF-IDF",
+    "softmax", "CL-LSI", "BM25 + U'V", "TF-IDF + D", "BM25 + in-degree",
 ))  # fmt: skip
 
 
@@ -156,7 +156,7 @@ def test_javascript_splits_words_alike_in_every_script(tmp_path):
     assert words == tokenize(text)
 
 
-BM25 = {"kind": "bm25", "cut": None, "words": 3, "k1": 1.2, "idf": [0.5, 2.0, 1.0]}
+BM25 = {"kind": "bm25", "cut": None, "words": 3, "most": [1.1, 4.4, 2.2]}
 """A view whose rows of queries are counts over the most that BM25 gives for them."""
 
 

@@ -315,6 +315,10 @@ def values(schema, schemas):
         return st.one_of(st.integers(1, 30), st.integers(-1, 30), st.integers())
     if kind == "null":
         return st.none()
+    if kind == "boolean":
+        # What is on can be asked of every model.
+        on = st.just(True)
+        return st.one_of(on, on, on, st.booleans(), st.text())
     # It is a word, and a document.
     car = st.just("car")
     return st.one_of(car, car, car, st.sampled_from(["en", "ja", "unheard"]), st.text())

@@ -15,6 +15,8 @@ import pytest
 
 from flows.server import free_port
 from ssi_core.models.base import FittedModel
+from ssi_core.models.known import fingerprints
+from ssi_core.models.mixture import Mixture
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.serving.index import build_index
 from ssi_core.views.statistics import Statistics
@@ -22,7 +24,7 @@ from ssi_core.views.text_view import TextView
 from ssi_core.views.tfidf import Weighting
 from ssi_core.views.vocabulary import Vocabulary
 from tests.flows.browser import CHROMIUM, Browser
-from tests.flows.services import BILINEAR, write_model
+from tests.flows.services import BILINEAR, TFIDF, write_model
 from tests.serving.models import documents, write_parts
 
 pytestmark = pytest.mark.slow
@@ -191,6 +193,40 @@ def test_the_page_names_its_models(browser, address):
     heads = browser.run("[...document.querySelectorAll('h2')].map((h) => h.firstChild.data)")
     assert heads == ["learnt", "japanese"]
     assert [model["title"] for model in httpx.get(f"{address}/healthz").json()["models"]] == heads
+
+
+def test_a_person_leaves_links_out(browser, address, models, tmp_path):
+    browser.open(f"{address}/?q=car moon")
+    browser.wait("document.querySelectorAll('.hit').length")
+    assert browser.run("at('popular').hidden"), "no model there counts links"
+    popular = write_model(popular_model(), tmp_path / "popular")
+    with command(popular, root=tmp_path / "root") as (_, place):
+        browser.open(f"{place}/?ui=en&q=car moon")
+        browser.wait("document.querySelectorAll('.hit').length")
+        assert not browser.run("at('popular').hidden")
+        for on in (True, False):
+            asked = {"q": "car moon", "popularity": on}
+            expected = httpx.get(f"{place}/search", params=asked).json()["results"]
+            titles = [hit["title"] for hit in expected]
+            browser.until(lambda titles=titles: browser.run(TITLES) == titles, "the results")
+            assert ("popularity=false" in browser.address()) is not on
+            browser.run("document.querySelector('.hit').click()")
+            browser.wait("document.querySelector('table')")
+            score = browser.run("document.querySelector('tfoot tr:last-child .number').innerText")
+            assert float(score) == pytest.approx(expected[0]["score"], abs=1e-3)
+            browser.run("at('links').click()")
+        assert not browser.errors
+
+
+def popular_model():
+    """Words and links, of which the last document has most."""
+    parts = ({"model": "tfidf"}, {"model": "in_degree"})
+    own = documents(dict(TFIDF.document_views))
+    order = np.argsort(prints := fingerprints(own))
+    links = np.arange(len(prints), dtype=np.float32)[order]
+    arrays = {"part_2_known": prints[order], "part_2_links": links, "beta": np.array([9.0], "f4")}
+    views = TFIDF.document_views
+    return FittedModel(Mixture(parts), arrays, views, views)
 
 
 def test_texts_of_documents_are_no_markup(browser, address):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.models import Bilinear, TfIdf, load_model
 from ssi_core.models.base import Course
@@ -58,6 +59,52 @@ def test_score_is_the_formula(form, tied, diagonal, task):
     np.testing.assert_allclose(all_scores(fit, task), expected, atol=2e-5)
     if tied:
         np.testing.assert_allclose(expected, expected.T, atol=1e-9)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_documents_of_one_length_are_in_the_score_and_in_its_words(tied, task):
+    """f = sum_i D_i q_i d_i + c (U q)' (V d) / |V d| in float64, c twice the mean length."""
+    view = "sublinear:10"
+    model = dataclasses.replace(SMALL, tied=tied, diagonal="learned", budget=600, view=view)
+    plain = model.fit(task, np.random.default_rng(0))
+    fit = dataclasses.replace(model, length=2.0).fit(task, np.random.default_rng(0))
+    for name, array in plain.arrays.items():
+        np.testing.assert_array_equal(fit.arrays[name], array)
+    x = task.queries.matrix(view).toarray().astype(np.float64)
+    U = np.asarray(fit.arrays["U"], np.float64)
+    documents = x @ (U if tied else np.asarray(fit.arrays["V"], np.float64))
+    lengths = np.linalg.norm(documents, axis=1)
+    assert fit.arrays["length"][0] == pytest.approx(2 * lengths.mean(), rel=1e-5)
+    documents[lengths > 0] *= 2 * lengths.mean() / lengths[lengths > 0, None]
+    expected = (x @ U) @ documents.T + (x * fit.arrays["diagonal"]) @ x.T
+    np.testing.assert_allclose(all_scores(fit, task), expected, atol=2e-5)
+    for side, texts in (("query", task.queries), ("document", task.documents)):
+        words = fit.dense_words(texts, side)
+        embed = fit.embed_queries if side == "query" else fit.embed_documents
+        np.testing.assert_allclose(words.weights @ words.embedding, embed(texts).dense, atol=1e-5)
+
+
+@pytest.mark.parametrize("stop_by", ["rank_loss", "mrr"])
+def test_validation_chooses_the_length(stop_by, task):
+    values = (0.1, 1.0, 10.0)
+    model = dataclasses.replace(SMALL, stop_by=stop_by, budget=600)
+    each = [
+        dataclasses.replace(model, length=value).fit(task, np.random.default_rng(0))
+        for value in values
+    ]
+    chosen = dataclasses.replace(model, length=values).fit(task, np.random.default_rng(0))
+    validator = Validator(task, "valid", model.validation_queries)
+    if stop_by == "mrr":
+        best = np.argmax([MEASURES["mrr"](validator.ranks(fit)).mean() for fit in each])
+    else:
+        best = np.argmin([validator.rank_loss(fit) for fit in each])
+    assert chosen.facts["length"] == values[best]
+    assert chosen.arrays["length"] == each[best].arrays["length"]
+
+
+def test_a_length_needs_a_low_rank():
+    with pytest.raises(ValueError, match=r"length=1\.0 needs U and V"):
+        Bilinear(form="zero", diagonal="learned", length=1.0)
 
 
 def test_low_rank_on_frequent_words_beside_the_whole_diagonal(corpus_dir, tmp_path):

@@ -35,6 +35,7 @@ ROWS = {
     "bilinear U'V + I adagrad": {"adagrad": True} | SMALL,
     "bilinear U'V + D": {"diagonal": "learned"} | SMALL,
     "bilinear U'V": {"diagonal": "none"} | SMALL,
+    "bilinear U'V + D of one length": {"diagonal": "learned", "length": (0.5, 1.0)} | SMALL,
     "bilinear U'V + alpha I": {"diagonal": "alpha", "alpha": 3.0, "alpha_rate": 0.5} | SMALL,
     "word_pairs W": {"form": "dense", "initial": "identity", "diagonal": "none"} | PAIRS,
     "word_pairs W + I": {"form": "dense", "view": "sublinear:10", "diagonal_view": "raw"} | PAIRS,

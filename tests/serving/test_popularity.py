@@ -8,6 +8,7 @@ import pytest
 from flows.cli import cli
 from ssi_core.command.verb import run as main
 from ssi_core.evaluation.scorer import Scorer
+from ssi_core.face.index import Index
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.in_degree import InDegree
 from ssi_core.models.mixture import Mixture
@@ -16,6 +17,7 @@ from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.searcher import Searcher
 from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
+from tests.flows.services import Registry, answering, service
 
 B = 0.25
 COUNTED, WORDS = {"model": "in_degree"}, {"model": "bm25"}
@@ -87,6 +89,43 @@ def test_a_model_without_it_says_so(task, tmp_path):
     assert alone.search([TEXT], popularity=False)[0].hits == ()
 
 
+def test_an_explanation_without_it_is_that_of_the_other_model(task, searcher):
+    document = task.documents.ids[0]
+    whole = explain(searcher, TEXT, document, 1000)
+    parts = explain(searcher, TEXT, document, 1000, popularity=False)
+    assert parts.popularity is None
+    assert parts.score == pytest.approx(whole.score - whole.popularity.part)
+    assert not any(part.document_word.startswith("(in-degree)") for part in parts.parts)
+
+
+def test_python_leaves_it_out_of_a_search_and_of_an_explanation(task, searcher, tmp_path):
+    index = Index(searcher)
+    found = index.search([TEXT, "boats1 boats2"], popularity=False)
+    assert best(found) == best(searcher.search([TEXT, "boats1 boats2"], popularity=False))
+    hit = found[0].hits[0]
+    assert index.explain(TEXT, hit.id, popularity=False).score == pytest.approx(hit.score)
+    words = Index(searcher_of(Bm25(), task, tmp_path))
+    for ask in (words.search, lambda text, **k: words.explain(text, hit.id, **k)):
+        with pytest.raises(BadInput, match="no term of popularity"):
+            ask(TEXT, popularity=False)
+
+
+def test_the_service_says_whether_a_model_has_it(task, searcher, tmp_path):
+    for name, one in (("links", searcher), ("words", searcher_of(Bm25(), task, tmp_path / "w"))):
+        one.fitted.save(tmp_path / name / "model")
+        build_index(one.fitted, task.documents, tmp_path / name / "index", parents={})
+    places = Registry(links=tmp_path / "links", words=tmp_path / "words")
+    with answering(service(tmp_path / "documents.db", places, "links", "words")) as client:
+        states = client.get("/healthz").json()["models"]
+        assert [state["popularity"] for state in states] == [True, False]
+        asked = {"q": TEXT, "popularity": "false"}
+        hits = client.get("/search", params=asked).json()["results"]
+        assert [hit["id"] for hit in hits] == best(searcher.search([TEXT], popularity=False))[0]
+        explained = client.get("/explain", params={**asked, "document": hits[0]["id"]}).json()
+        assert explained["score"] == pytest.approx(hits[0]["score"], rel=1e-4)
+        assert client.get("/search", params={**asked, "model": "beside"}).status_code == 422
+
+
 def test_the_command_shows_it_and_turns_it_off(task, tmp_path, capsys):
     searcher = searcher_of(Mixture((WORDS, COUNTED), betas=(B,)), task, tmp_path)
     searcher.fitted.save(tmp_path / "model")
@@ -100,3 +139,5 @@ def test_the_command_shows_it_and_turns_it_off(task, tmp_path, capsys):
     found = run("search", str(tmp_path), TEXT, "--no-popularity")
     ids = [hit["id"] for hit in found["results"]]
     assert [ids] == best(searcher.search([TEXT], popularity=False))
+    explained = run("explain", str(tmp_path), TEXT, ids[0], "--no-popularity")
+    assert explained["popularity"] is None

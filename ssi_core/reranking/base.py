@@ -78,6 +78,10 @@ class Reranker:
         arrays, facts = self.learn(train, valid)
         return FittedReranker(self, arrays, train.names, facts)
 
+    def unavailable(self) -> str | None:
+        """Return why the ranker cannot be trained here, as a sentence; None where it can."""
+        return None
+
     def learn(
         self, train: PairFeatures, valid: PairFeatures | None
     ) -> tuple[Arrays, dict[str, Any]]:

@@ -33,13 +33,6 @@ from ssi_core.types import Float64, Int64
 
 MEASURES = ("letor_map", "letor_p_at_10", "letor_mean_ndcg", "letor_ndcg_at_10")
 """Measures of tables, in their order."""
-TITLES = {
-    "letor_map": "MAP",
-    "letor_p_at_10": "P@10",
-    "letor_mean_ndcg": "MeanNDCG",
-    "letor_ndcg_at_10": "NDCG@10",
-}
-"""Measure -> its name in LETOR's own files."""
 _AT = re.compile(r"letor_(p|ndcg)_at_([1-9]\d{0,3})")
 
 
@@ -115,6 +108,17 @@ def measure_named(name: str) -> PerQuery:
         )
     kind, k = (precision_at if at[1] == "p" else ndcg_at), int(at[2])
     return lambda grades, order: kind(grades, order, k)
+
+
+def title_of(name: str) -> str:
+    """Return the name of a measure as LETOR writes it.
+
+    >>> title_of("letor_ndcg_at_5")
+    'NDCG@5'
+    """
+    if at := _AT.fullmatch(name):
+        return f"{at[1].upper()}@{at[2]}"
+    return {"letor_map": "MAP", "letor_mean_ndcg": "MeanNDCG"}[name]
 
 
 def average_precision(grades: Grades, order: Int64) -> Float64:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ssi_core.kernels.rank_lists import sort_lists
 
+from ssi_core.kernels.rank_lists import sort_lists
 from ssi_core.reranking.measures import MEASURES, Grades, means, measure_named, per_query
 from tests.reranking import made, naive
 

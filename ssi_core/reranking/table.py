@@ -93,6 +93,8 @@ class Table:
             if label not in known:
                 raise BadInput(f"table {self.name!r} has no row {instead(label, known)}")
         rows = tuple(row for row in self.rows if row.label in labels)
+        if not _first(rows):
+            raise BadInput(f"table {self.name!r}: no row with a ranker is selected. Name one.")
         baseline = self.baseline if self.baseline in labels else _first(rows)
         return Table(self.name, self.title, rows, baseline, self.measures, self.source, self.note)
 

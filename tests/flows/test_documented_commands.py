@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tarfile
 from itertools import chain
 from pathlib import Path
 
@@ -44,6 +45,7 @@ STORIES = {
         ("docs/serving.md", "Documents that change"),
         ("docs/serving.md", "MLflow's own server"),
     ],
+    "reranking": [("docs/reranking.md", "Commands")],
     "researcher": [("docs/researcher.md", None)],
     "backup": [("docs/backup.md", "Commands")],
     "clicks": [("docs/clicks.md", "Only what changed")],
@@ -221,11 +223,17 @@ def kyoto(place):
     (place / "kyoto-ja-en").symlink_to(real_data("kyoto-ja-en"))
 
 
+def letor(place):
+    with tarfile.open(real_data("letor-mq2008", "MQ2008_folds.tar.xz")) as archive:
+        archive.extractall(place, filter="data")
+
+
 INPUTS = {
     "docs/own-texts.md": own_files,
     "docs/clicks.md": logs_of_two_days,
     "docs/hashing.md": wikispeedia,
     "docs/mates.md": kyoto,
+    "docs/reranking.md": letor,
     "docs/retraining.md": sample,
 }
 """Page -> what writes the files that its commands read."""

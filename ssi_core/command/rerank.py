@@ -12,7 +12,7 @@ import click
 
 from ssi_core.command.fields import pairs_of
 from ssi_core.command.models import reranking_run
-from ssi_core.command.verb import Outcome, Verb, Verbs, progress
+from ssi_core.command.verb import Outcome, Verb, Verbs, progress, settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -178,6 +178,58 @@ def compare(folds: Path, table: str, rows: str | None, save: Path | None) -> Out
         _show_table(console, result)
 
     return Outcome(result, show)
+
+
+@rerank.command(
+    cls=Verb,
+    examples=(
+        "ssi rerank features task --models bm25,language_model,tfidf --out pairs",
+        "ssi rerank compare pairs --table first-stage",
+    ),
+)
+@click.argument("task", type=_PATH)
+@click.option("--models", required=True, metavar="A,B", help="The first one ranks; docs/models.md.")
+@click.option("--out", type=_PATH, required=True, help="Folder of the folds to write.")
+@click.option("--depth", type=click.IntRange(2, 100_000), default=100, show_default=True)
+@click.option("--queries", type=click.IntRange(min=1), default=1000, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+def features(task: Path, models: str, out: Path, depth: int, queries: int, seed: int) -> Outcome:
+    """Write features of the first documents of a model: files for 'ssi rerank compare'.
+
+    Each model is trained on the task, in each of its folds, with the defaults of ssi. The first one
+    ranks; its first --depth documents are the pairs, and the scores of all models are features,
+    with 1 / rank, the length of the document and the share of the query's words that it has.
+    """
+    from ssi_core.reranking.first_stage import first_stage_folds
+    from ssi_core.reranking.letor import write_folds
+    from ssi_core.tasks.task import open_task
+    from ssi_core.types import Refused
+
+    if out.exists() and any(path.is_file() for path in out.iterdir()):
+        raise Refused(f"{out} holds files that are no folds; it is left alone. Name another.")
+    how: dict[str, Any] = {"depth": depth, "queries": queries, "seed": seed}
+    how["threads"] = settings().threads or 1
+    with progress("features") as tell:
+        folds = first_stage_folds(open_task(task), models.split(","), **how, progress=tell)
+    write_folds(folds, out)
+    sides = {"train": "train", "vali": "valid", "test": "test"}
+    value: dict[str, Any] = {
+        "path": str(out),
+        "features": list(folds[0].test.names),
+        "folds": {
+            fold.name: {file: len(getattr(fold, side).queries) for file, side in sides.items()}
+            for fold in folds
+        },
+        "pairs": sum(len(fold.test) for fold in folds),
+    }
+
+    def show(console: Console) -> None:
+        console.print(f"folds {out}: {', '.join(value['features'])}")
+        for name, counts in value["folds"].items():
+            shown = ", ".join(f"{count:,} in {file}.txt" for file, count in counts.items())
+            console.print(f"  {name}: queries {shown}")
+
+    return Outcome(value, show)
 
 
 def _value(text: str) -> Any:

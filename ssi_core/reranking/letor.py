@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote
@@ -302,6 +302,21 @@ def write_letor(features: PairFeatures, path: str | Path) -> None:
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)
+
+
+def write_folds(folds: Sequence[Fold], directory: str | Path) -> None:
+    """Write folds as folders of ``train.txt``, ``vali.txt`` and ``test.txt``; see `read_folds`.
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+        Folds to write.
+    directory : str or Path
+        Folder that is to hold theirs.
+    """
+    for fold in folds:
+        for file, side in SIDES.items():
+            write_letor(getattr(fold, side), Path(directory) / fold.name / f"{file}.txt")
 
 
 def _lines(features: PairFeatures) -> Iterator[str]:

@@ -17,12 +17,14 @@ from ssi_core.reranking.lambdamart import LambdaMart
 from ssi_core.reranking.rankboost import RankBoost
 from ssi_core.reranking.ranknet import RankNet
 from ssi_core.reranking.rankrls import GreedyRankRls, RankRls
+from ssi_core.reranking.single_feature import SingleFeature
 from ssi_core.strict import instead, read
 from ssi_core.types import BadInput
 
 RERANKERS: Mapping[str, type[Reranker]] = {
     ranker.name: ranker
     for ranker in (
+        SingleFeature,  # nothing learnt
         RankRls,  # Pahikkala et al. 2009
         GreedyRankRls,  # Pahikkala et al. 2010
         RankNet,  # Burges et al. 2005

@@ -10,7 +10,9 @@ from flows.cli import cli
 from flows.tracking.database import search
 from ssi_core.command.verb import run
 from ssi_core.evaluation.trec import escape
-from ssi_core.reranking.letor import read_letor, write_letor
+from ssi_core.reranking.letor import read_folds, read_letor, write_letor
+from ssi_core.tasks.task import build_task
+from tests.corpora import write_collection
 from tests.reranking import made
 
 pytestmark = pytest.mark.usefixtures("own_root")
@@ -97,6 +99,27 @@ def test_a_table_is_computed_and_each_row_is_a_run(data, tmp_path, ssi):
     assert written["rows"][1]["means"] == second["means"]
 
 
+def test_features_of_models_are_folds_to_compare(tmp_path, ssi):
+    write_collection(tmp_path / "collection")
+    build_task(tmp_path / "collection", tmp_path / "task", relevant="judgement")
+    pairs = tmp_path / "pairs"
+    arguments = "rerank", "features", tmp_path / "task", "--models", "bm25,tfidf", "--depth", 5
+    code, made_of, _ = ssi(*arguments, "--out", pairs)
+    assert code == 0
+    assert made_of["features"][:3] == ["bm25", "tfidf", "first_stage"]
+    folds = read_folds(pairs)
+    assert made_of["pairs"] == sum(len(fold.test) for fold in folds)
+    for fold in folds:
+        counts = {side: len(getattr(fold, side).queries) for side in ("train", "valid", "test")}
+        assert made_of["folds"][fold.name] == {
+            "train": counts["train"], "vali": counts["valid"], "test": counts["test"]
+        }  # fmt: skip
+    (pairs / "notes.txt").write_text("mine")
+    code, refused, _ = ssi(*arguments, "--out", pairs)
+    assert code == 4
+    assert "left alone" in refused["error"]["message"]
+
+
 def test_a_person_sees_a_table_for_each_measure(data, capsys):
     arguments = ["rerank", "compare", str(data / "folds"), "--table", str(data / "table.toml")]
     assert run(cli, arguments) == 0
@@ -115,7 +138,7 @@ def test_a_person_sees_a_table_for_each_measure(data, capsys):
         (("fit", "Fold3", "--out", "model"), 3, "there is no such file"),
         (("score", "Fold1", "Fold1/test.txt"), 3, "holds no reranker"),
         (("compare", "Fold1"), 3, "it has no fold"),
-        (("compare", ".", "--table", "mq2007"), 3, "Known: mq2008"),
+        (("compare", ".", "--table", "mq2007"), 3, "Did you mean 'mq2008'"),
         (("compare", ".", "--rows", "RankSVN"), 3, "Did you mean 'RankSVM'"),
         (("compare", ".", "--rows", "RankSVM"), 3, "no row with a ranker"),
     ],

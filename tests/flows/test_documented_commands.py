@@ -45,7 +45,10 @@ STORIES = {
         ("docs/serving.md", "Documents that change"),
         ("docs/serving.md", "MLflow's own server"),
     ],
-    "reranking": [("docs/reranking.md", "Commands")],
+    "reranking": [
+        ("docs/reranking.md", "Commands"),
+        ("docs/reranking.md", "Features of your own models"),
+    ],
     "researcher": [("docs/researcher.md", None)],
     "backup": [("docs/backup.md", "Commands")],
     "clicks": [("docs/clicks.md", "Only what changed")],
@@ -226,6 +229,7 @@ def kyoto(place):
 def letor(place):
     with tarfile.open(real_data("letor-mq2008", "MQ2008_folds.tar.xz")) as archive:
         archive.extractall(place, filter="data")
+    (place / "cranfield").symlink_to(real_data("ir-test-collections", "cranfield"))
 
 
 INPUTS = {

@@ -90,7 +90,7 @@ def test_a_wrong_table_is_refused(tmp_path, old, new, message):
     with pytest.raises(BadInput, match=r"table\.toml") as error:
         read_table(written(tmp_path, TABLE.replace(old, new)))
     assert message in str(error.value)
-    with pytest.raises(BadInput, match="Known: mq2008"):
+    with pytest.raises(BadInput, match="Did you mean 'mq2008'"):
         read_table("mq2007")
 
 

@@ -30,6 +30,7 @@ NAMES = [
         ),
     )
     for name in RERANKERS
+    if name != "feature"
 ]
 
 

@@ -58,7 +58,8 @@ def ranknet_list(
             z = shift[h]
             for f in range(features):
                 z += weights[h, f] * values[row, f]
-            hidden[row, h] = 1 / (1 + np.exp(-z))
+            # 1 / (1 + exp(-z)) without overflow.
+            hidden[row, h] = 0.5 * (1 + np.tanh(0.5 * z))
             score += output[h] * hidden[row, h]
         scores[row], slope[row] = score, 0.0
     loss = 0.0

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from ssi_core.face.fit import Fit, fit
     from ssi_core.face.index import Export, Index
     from ssi_core.face.models import BM25, SSI, Ranker, TfIdf, load
+    from ssi_core.face.rerank import Reranker
     from ssi_core.face.task import Task
+    from ssi_core.reranking.letor import read_folds, read_letor
     from ssi_core.types import BadInput, Refused
 
 _HOMES = {
@@ -26,6 +28,7 @@ _HOMES = {
     "Index": "ssi_core.face.index",
     "Ranker": "ssi_core.face.models",
     "Refused": "ssi_core.types",
+    "Reranker": "ssi_core.face.rerank",
     "SSI": "ssi_core.face.models",
     "Task": "ssi_core.face.task",
     "TfIdf": "ssi_core.face.models",
@@ -33,6 +36,8 @@ _HOMES = {
     "fit": "ssi_core.face.fit",
     "load": "ssi_core.face.models",
     "read": "ssi_core.face.documents",
+    "read_folds": "ssi_core.reranking.letor",
+    "read_letor": "ssi_core.reranking.letor",
 }
 
 __all__ = [
@@ -46,12 +51,15 @@ __all__ = [
     "Index",
     "Ranker",
     "Refused",
+    "Reranker",
     "Task",
     "TfIdf",
     "compare",
     "fit",
     "load",
     "read",
+    "read_folds",
+    "read_letor",
 ]
 
 

@@ -15,6 +15,7 @@ LINES = [
     {"command"},
     {"face"},
     {"export"},
+    {"reranking"},
     {"experiment", "serving", "monitoring"},
     {"models"},
     {"training"},

@@ -11,6 +11,7 @@ from flows.tracking.folds import fold_directory, log_fold
 from flows.tracking.indexes import searchable_directory
 from flows.tracking.models import model_directory, training_of
 from flows.tracking.origin import code
+from flows.tracking.reranking import reranking_run
 from flows.tracking.rows import Curve, RowRun, end_abandoned, row_run
 from flows.tracking.runs import (
     FinishedRow,
@@ -42,6 +43,7 @@ __all__ = [
     "new_comparison_id",
     "ready",
     "reasons",
+    "reranking_run",
     "row_run",
     "run_curve",
     "run_report",

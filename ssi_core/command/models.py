@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ssi_core.command.verb import WORKFLOW
 
 if TYPE_CHECKING:
+    from ssi_core.reranking.base import Reranker
     from ssi_core.types import Report
 
 
@@ -28,6 +30,20 @@ class Recorder(Protocol):
 
     def keep(self, path: Path) -> None:
         """Keep a file."""
+        ...
+
+
+class Trained(Protocol):
+    """Keeps what the trainings of a row gave, as a run."""
+
+    run_id: str
+
+    def measured(self, values: Mapping[str, float]) -> None:
+        """Keep numbers."""
+        ...
+
+    def facts(self, facts: Mapping[str, Any]) -> None:
+        """Keep what the trainings chose."""
         ...
 
 
@@ -58,6 +74,12 @@ class Registry(Protocol):
         settings: Mapping[str, Any],
     ) -> AbstractContextManager[Recorder]:
         """Open the run of a measurement on a collection."""
+        ...
+
+    def reranking_run(
+        self, label: str, data: Path, table: str, parameters: Mapping[str, Any]
+    ) -> AbstractContextManager[Trained]:
+        """Open the run of a row of a table of rerankers."""
         ...
 
 
@@ -102,6 +124,16 @@ def evaluation_run(
     if not REGISTRY:
         return nullcontext()
     return REGISTRY[-1]().evaluation_run("evaluation", model, collection, settings)
+
+
+def reranking_run(
+    label: str, data: Path, table: str, ranker: Reranker
+) -> AbstractContextManager[Trained | None]:
+    """Open the run of a row of a table of rerankers; without the workflow there is none."""
+    if not REGISTRY:
+        return nullcontext()
+    parameters = {"ranker": ranker.name, **asdict(ranker)}
+    return REGISTRY[-1]().reranking_run(label, data, table, parameters)
 
 
 def _registry(model: str) -> Registry:

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tarfile
 from itertools import chain
 from pathlib import Path
 
@@ -44,6 +45,10 @@ STORIES = {
         ("docs/search-engineer.md", None),
         ("docs/serving.md", "Documents that change"),
         ("docs/serving.md", "MLflow's own server"),
+    ],
+    "reranking": [
+        ("docs/reranking.md", "Commands"),
+        ("docs/reranking.md", "Features of your own models"),
     ],
     "researcher": [("docs/researcher.md", None)],
     "backup": [("docs/backup.md", "Commands")],
@@ -223,11 +228,18 @@ def kyoto(place):
     release(place / "kyoto-ja-en")
 
 
+def letor(place):
+    with tarfile.open(real_data("letor-mq2008", "MQ2008_folds.tar.xz")) as archive:
+        archive.extractall(place, filter="data")
+    (place / "cranfield").symlink_to(real_data("ir-test-collections", "cranfield"))
+
+
 INPUTS = {
     "docs/own-texts.md": own_files,
     "docs/clicks.md": logs_of_two_days,
     "docs/hashing.md": wikispeedia,
     "docs/mates.md": kyoto,
+    "docs/reranking.md": letor,
     "docs/retraining.md": sample,
 }
 """Page -> what writes the files that its commands read."""

@@ -1,0 +1,299 @@
+"""The verb ``rerank``: learn to rank from features of (query, document) pairs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ssi_core.command.fields import pairs_of
+from ssi_core.command.models import reranking_run
+from ssi_core.command.verb import Outcome, Verb, Verbs, progress, settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ssi_core.reranking.base import FittedReranker, Reranker
+    from ssi_core.reranking.compare import Recorder
+    from ssi_core.reranking.pairs import PairFeatures
+    from ssi_core.reranking.table import Row
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.group(
+    cls=Verbs,
+    examples=(
+        "ssi rerank compare MQ2008_folds.tar.xz",
+        "ssi rerank fit MQ2008/Fold1 --ranker greedy_rankrls --out reranker",
+        "ssi rerank score reranker MQ2008/Fold1/test.txt --out run.trec",
+    ),
+)
+def rerank() -> None:
+    """Learn to rank from features of (query, document) pairs, as in LETOR.
+
+    A file has a line for each pair: GRADE qid:QUERY 1:VALUE 2:VALUE ... # docid = DOCUMENT, in the
+    form of SVMlight; it may be packed. All values are measures of LETOR 4.0, which are not those of
+    'ssi evaluate': ranks 1 and 2 have no discount, and a query without a relevant document counts
+    with 0.
+    """
+
+
+@rerank.command(
+    cls=Verb,
+    examples=(
+        "ssi rerank fit MQ2008/Fold1 --ranker rankrls --out reranker",
+        "ssi rerank fit train.txt --valid vali.txt --ranker rankboost --set rounds=100 --out model",
+    ),
+)
+@click.argument("train", type=_PATH)
+@click.option("--valid", type=_PATH, help="Other queries, which choose settings and rounds.")
+@click.option("--ranker", default="rankrls", show_default=True, help="docs/reranking.md has all.")
+@click.option(
+    "--set",
+    "settings_",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=pairs_of,
+    help="A hyper-parameter of the ranker; a list with commas.",
+)
+@click.option("--out", type=_PATH, required=True, help="Directory of the model to write.")
+def fit(
+    train: Path, valid: Path | None, ranker: str, settings_: dict[str, str], out: Path
+) -> Outcome:
+    """Train a ranker on a file of pairs, or on a fold: a folder of train.txt and vali.txt.
+
+    Where the folder has a test.txt, the ranker is measured on it.
+    """
+    from ssi_core.reranking.letor import read_letor
+    from ssi_core.reranking.rankers import reranker_named
+
+    test: Path | None = None
+    if train.is_dir():
+        if valid is not None:
+            raise click.UsageError("--valid goes with a file: a folder has its vali.txt.")
+        train, valid, test = (train / f"{name}.txt" for name in ("train", "vali", "test"))
+    chosen = reranker_named(ranker, {n: _value(v) for n, v in settings_.items()}, "--set")
+    with progress("read") as tell:
+        sides = read_letor(train, tell), None if valid is None else read_letor(valid, tell)
+    with progress("fit"):
+        fitted = chosen.fit(*sides)
+    fitted.save(out)
+    value: dict[str, Any] = {"path": str(out), "ranker": ranker, "facts": fitted.facts}
+    if test is not None and test.exists():
+        value |= {"test": str(test), "measures": _measures(fitted, read_letor(test), str(test))}
+
+    def show(console: Console) -> None:
+        console.print(f"reranker {out} ({ranker}, {len(fitted.names)} features)")
+        for name, fact in fitted.facts.items():
+            console.print(f"  {name.replace('_', ' ')} {fact}")
+        _show_measures(console, value.get("measures", {}))
+
+    return Outcome(value, show)
+
+
+@rerank.command(
+    cls=Verb,
+    examples=(
+        "ssi rerank score reranker MQ2008/Fold1/test.txt",
+        "ssi rerank score reranker test.txt --out run.trec --scores scores.txt",
+    ),
+)
+@click.argument("model", type=_PATH)
+@click.argument("pairs", type=_PATH)
+@click.option("--out", type=_PATH, help="Run of TREC to write: query Q0 document rank score name.")
+@click.option("--scores", type=_PATH, help="File to write with a score a line, in their order.")
+def score(model: Path, pairs: Path, out: Path | None, scores: Path | None) -> Outcome:
+    """Rank the documents of each query of a file, and measure the order by its grades."""
+    from ssi_core.reranking.letor import read_letor
+    from ssi_core.reranking.rankers import load_reranker
+    from ssi_core.reranking.scored import write_run, write_scores
+
+    fitted = load_reranker(model)
+    with progress("read") as tell:
+        features = read_letor(pairs, tell)
+    ranked = fitted.score(features, str(pairs))
+    value: dict[str, Any] = {"model": str(model), "pairs": len(features)}
+    value |= {"queries": len(features.queries), "measures": _measures(fitted, features, str(pairs))}
+    if out is not None:
+        write_run(features, ranked, out, fitted.ranker.name)
+        value["run"] = str(out)
+    if scores is not None:
+        write_scores(ranked, scores)
+        value["scores"] = str(scores)
+
+    def show(console: Console) -> None:
+        console.print(f"{value['pairs']:,} pairs of {value['queries']:,} queries")
+        _show_measures(console, value["measures"])
+
+    return Outcome(value, show)
+
+
+@rerank.command(
+    cls=Verb,
+    examples=(
+        "ssi rerank compare MQ2008_folds.tar.xz",
+        'ssi rerank compare MQ2008 --rows "RankRLS,greedy RankRLS" --save mq2008.json',
+        "ssi rerank compare my-folds --table my-rankers.toml",
+    ),
+)
+@click.argument("folds", type=_PATH)
+@click.option("--table", default="mq2008", show_default=True, help="A shipped table, or a file.")
+@click.option("--rows", metavar="A,B", help="Labels of rows; else all.")
+@click.option("--save", type=_PATH, metavar="FILE", help="Write the result as JSON.")
+def compare(folds: Path, table: str, rows: str | None, save: Path | None) -> Outcome:
+    """Compute a table of rankers on given folds, beside what a paper prints.
+
+    FOLDS is a folder, or an archive (tar.xz), of Fold1/train.txt, vali.txt, test.txt and so on.
+    Settings and rounds are chosen on vali.txt. Each ranker is tested against the baseline over the
+    test queries of all folds. With the workflow, each row is a run of the MLflow experiment
+    "reranking". A row whose package is not installed is left out.
+    """
+    from ssi_core.files import writing
+    from ssi_core.reranking.compare import compare as computed
+    from ssi_core.reranking.letor import read_folds
+    from ssi_core.reranking.table import read_table
+
+    chosen = read_table(table)
+    if rows is not None:
+        chosen = chosen.select(tuple(rows.split(",")))
+    with progress("read") as tell:
+        given = read_folds(folds, tell)
+
+    def recorded(row: Row, ranker: Reranker) -> AbstractContextManager[Recorder | None]:
+        return reranking_run(row.label, folds, chosen.name, ranker)
+
+    with progress("rerank") as tell:
+        result = computed(given, chosen, recorded=recorded, progress=tell)
+    if save is not None:
+        with writing(save.parent):
+            text = json.dumps(_without_runs(result), indent=1, ensure_ascii=False)
+            save.write_text(text + "\n", encoding="utf-8")
+
+    def show(console: Console) -> None:
+        _show_table(console, result)
+
+    return Outcome(result, show)
+
+
+@rerank.command(
+    cls=Verb,
+    examples=(
+        "ssi rerank features task --models bm25,language_model,tfidf --out pairs",
+        "ssi rerank compare pairs --table first-stage",
+    ),
+)
+@click.argument("task", type=_PATH)
+@click.option("--models", required=True, metavar="A,B", help="The first one ranks; docs/models.md.")
+@click.option("--out", type=_PATH, required=True, help="Folder of the folds to write.")
+@click.option("--depth", type=click.IntRange(2, 100_000), default=100, show_default=True)
+@click.option("--queries", type=click.IntRange(min=1), default=1000, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+def features(task: Path, models: str, out: Path, depth: int, queries: int, seed: int) -> Outcome:
+    """Write features of the first documents of a model: files for 'ssi rerank compare'.
+
+    Each model is trained on the task, in each of its folds, with the defaults of ssi. The first one
+    ranks; its first --depth documents are the pairs, and the scores of all models are features,
+    with 1 / rank, the length of the document and the share of the query's words that it has.
+    """
+    from ssi_core.reranking.first_stage import first_stage_folds
+    from ssi_core.reranking.letor import write_folds
+    from ssi_core.tasks.task import open_task
+    from ssi_core.types import Refused
+
+    if out.exists() and any(path.is_file() for path in out.iterdir()):
+        raise Refused(f"{out} holds files that are no folds; it is left alone. Name another.")
+    how: dict[str, Any] = {"depth": depth, "queries": queries, "seed": seed}
+    how["threads"] = settings().threads or 1
+    with progress("features") as tell:
+        folds = first_stage_folds(open_task(task), models.split(","), **how, progress=tell)
+    write_folds(folds, out)
+    sides = {"train": "train", "vali": "valid", "test": "test"}
+    value: dict[str, Any] = {
+        "path": str(out),
+        "features": list(folds[0].test.names),
+        "folds": {
+            fold.name: {file: len(getattr(fold, side).queries) for file, side in sides.items()}
+            for fold in folds
+        },
+        "pairs": sum(len(fold.test) for fold in folds),
+    }
+
+    def show(console: Console) -> None:
+        console.print(f"folds {out}: {', '.join(value['features'])}")
+        for name, counts in value["folds"].items():
+            shown = ", ".join(f"{count:,} in {file}.txt" for file, count in counts.items())
+            console.print(f"  {name}: queries {shown}")
+
+    return Outcome(value, show)
+
+
+def _value(text: str) -> Any:
+    """Return the value of a setting: numbers, several numbers, or a text."""
+
+    def one(part: str) -> Any:
+        for kind in (int, float):
+            try:
+                return kind(part)
+            except ValueError:
+                continue
+        return part
+
+    return tuple(one(part) for part in text.split(",")) if "," in text else one(text)
+
+
+def _measures(fitted: FittedReranker, features: PairFeatures, where: str) -> dict[str, float]:
+    from ssi_core.reranking.measures import means, per_query
+
+    return means(per_query(features, fitted.score(features, where)))
+
+
+def _show_measures(console: Console, measures: Mapping[str, float]) -> None:
+    from ssi_core.reranking.measures import title_of
+
+    for name, value in measures.items():
+        console.print(f"  {title_of(name):9} {value:.4f}")
+
+
+def _without_runs(result: Mapping[str, Any]) -> dict[str, Any]:
+    rows = [{k: v for k, v in row.items() if k != "run_id"} for row in result["rows"]]
+    return {**result, "rows": rows}
+
+
+def _show_table(console: Console, result: Mapping[str, Any]) -> None:
+    """Print a table for each measure: each fold, the mean, the printed mean, and p."""
+    from ssi_core.command.text import plain_table
+    from ssi_core.reranking.measures import title_of
+
+    console.print(result["title"], style="bold")
+    for measure in result["measures"]:
+        head = [f"LETOR {title_of(measure)}", *result["folds"], "mean", "printed", "p"]
+        lines = []
+        for row in result["rows"]:
+            printed = row.get("printed", {}).get(measure)
+            ours = [f"{fold['measures'][measure]:.4f}" for fold in row.get("folds", ())]
+            mean = f"{row['means'][measure]:.4f}" if "means" in row else ""
+            test = row.get("tests", {}).get(measure)
+            lines.append(
+                [
+                    row["label"],
+                    *(ours or [""] * len(result["folds"])),
+                    mean,
+                    "" if printed is None else f"{printed['mean']:.4f}",
+                    "" if test is None else f"{test['p_holm']:.3f}",
+                ]
+            )
+        console.print()
+        console.print(plain_table(head, lines))
+    console.print(
+        f"p: paired randomisation over {result['queries']:,} test queries against "
+        f"{result['baseline']}, corrected by Holm over the rows of a measure",
+        style="dim",
+    )
+    for row in result["rows"]:
+        if "left_out" in row:
+            console.print(f"{row['label']}: {row['left_out']}", style="dim")

@@ -1,0 +1,210 @@
+"""Train the rows of a table on given folds, measure them, and test their differences."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ssi_core.evaluation.significance import holm, paired_randomisation, rounds_of
+from ssi_core.reranking.base import FittedReranker, Reranker
+from ssi_core.reranking.measures import means, per_query
+from ssi_core.reranking.pairs import Fold
+from ssi_core.reranking.table import Row, Table
+from ssi_core.types import Float64, Progress, Refused
+
+
+class Recorder(Protocol):
+    """Keeps numbers and facts of a row, as a run."""
+
+    run_id: str
+
+    def measured(self, values: Mapping[str, float]) -> None:
+        """Keep numbers."""
+        ...
+
+    def facts(self, facts: Mapping[str, Any]) -> None:
+        """Keep what the trainings found."""
+        ...
+
+
+Recorded = Callable[[Row, Reranker], AbstractContextManager["Recorder | None"]]
+"""``recorded(row, ranker)``: opens the run of a row."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Results of a ranker on all folds.
+
+    Attributes
+    ----------
+    models : list of FittedReranker
+        The fitted ranker of each fold.
+    folds : list of dict
+        Measure -> mean over the test queries, for each fold.
+    values : dict
+        Measure -> float64 (test queries of all folds,).
+    seconds : float
+        CPU time of training and measuring.
+    """
+
+    models: list[FittedReranker]
+    folds: list[dict[str, float]]
+    values: dict[str, Float64]
+    seconds: float
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Mean over folds of each measure, as LETOR has it."""
+        return {name: float(np.mean([one[name] for one in self.folds])) for name in self.values}
+
+
+def train_on(
+    folds: Sequence[Fold],
+    ranker: Reranker,
+    measures: Sequence[str],
+    progress: Callable[[int], None] | None = None,
+) -> Trained:
+    """Train a ranker on each fold, and measure it on the test queries of the fold.
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+        Given divisions.
+    ranker : Reranker
+        Hyper-parameters.
+    measures : sequence of str
+        See `measures.measure_named`.
+    progress : callable, optional
+        Told the number of each fold that is done.
+    """
+    began = time.process_time()
+    models, values = [], []
+    for number, fold in enumerate(folds):
+        models.append(ranker.fit(fold.train, fold.valid))
+        values.append(per_query(fold.test, models[-1].score(fold.test), measures))
+        if progress is not None:
+            progress(number + 1)
+    joined = {name: np.concatenate([one[name] for one in values]) for name in measures}
+    seconds = time.process_time() - began
+    return Trained(models, [means(one) for one in values], joined, seconds)
+
+
+def compare(
+    folds: Sequence[Fold],
+    table: Table,
+    *,
+    recorded: Recorded | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Compute a table: each row on each fold, beside print, tested against the baseline.
+
+    The test is a paired randomisation over the test queries of all folds, corrected by Holm over
+    the rows, each measure for itself.
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+        Given divisions.
+    table : Table
+        Rows to compute.
+    recorded : Recorded, optional
+        Opens a run for each row.
+    progress : Progress, optional
+        Told the share of the rows that are done.
+
+    Returns
+    -------
+    dict
+        JSON values: the table, folds, and for each row measures, facts, printed values and tests.
+    """
+    rows = [row for row in table.rows if row.ranker]
+    trained: dict[str, Trained] = {}
+    runs: dict[str, str] = {}
+    left_out: dict[str, str] = {}
+    for number, row in enumerate(rows):
+        ranker = row.reranker(f"table {table.name!r}")
+
+        def tell(done: int, label: str = row.label, before: int = number) -> None:
+            if progress is not None:
+                share = (before + done / len(folds)) / len(rows)
+                progress(share, f"{label}, {done} of {len(folds)} folds")
+
+        if reason := ranker.unavailable():
+            left_out[row.label] = reason
+            continue
+        with nullcontext() if recorded is None else recorded(row, ranker) as run:
+            trained[row.label] = one = train_on(folds, ranker, table.measures, tell)
+            if run is not None:
+                runs[row.label] = run.run_id
+                run.measured(_metrics(one))
+                run.facts({fold.name: m.facts for fold, m in zip(folds, one.models, strict=True)})
+    if table.baseline not in trained:
+        raise Refused(f"{table.baseline}: {left_out[table.baseline]} Name another baseline.")
+    tests = _tests(trained, table)
+    return {
+        "table": table.name,
+        "title": table.title,
+        "source": table.source,
+        "folds": [fold.name for fold in folds],
+        "queries": sum(len(fold.test.queries) for fold in folds),
+        "baseline": table.baseline,
+        "measures": list(table.measures),
+        "rows": [
+            _row(row, folds, trained.get(row.label), tests.get(row.label), runs.get(row.label))
+            | ({"left_out": left_out[row.label]} if row.label in left_out else {})
+            for row in table.rows
+        ],
+    }
+
+
+def _metrics(trained: Trained) -> dict[str, float]:
+    numbers = {f"test/{name}": value for name, value in trained.means.items()}
+    for place, fold in enumerate(trained.folds, 1):
+        numbers |= {f"fold_{place}/{name}": value for name, value in fold.items()}
+    return {**numbers, "usage/cpu_seconds": trained.seconds}
+
+
+def _tests(trained: Mapping[str, Trained], table: Table) -> dict[str, dict[str, Any]]:
+    """Return row -> measure -> difference from the baseline, p, and p corrected by Holm."""
+    others = [label for label in trained if label != table.baseline]
+    tests: dict[str, dict[str, Any]] = {label: {} for label in others}
+    for name in table.measures:
+        base = trained[table.baseline].values[name]
+        rounds = rounds_of(len(others))
+        p = [paired_randomisation(trained[one].values[name], base, rounds=rounds) for one in others]
+        for label, alone, adjusted in zip(others, p, holm(p) if p else (), strict=True):
+            tests[label][name] = {
+                "difference": float(np.mean(trained[label].values[name] - base)),
+                "p": alone,
+                "p_holm": float(adjusted),
+            }
+    return tests
+
+
+def _row(
+    row: Row,
+    folds: Sequence[Fold],
+    trained: Trained | None,
+    tests: dict[str, Any] | None,
+    run: str | None,
+) -> dict[str, Any]:
+    value: dict[str, Any] = {"label": row.label, "note": row.note}
+    if row.printed:
+        value["printed"] = {
+            name: {"folds": list(numbers), "mean": float(np.mean(numbers))}
+            for name, numbers in row.printed.items()
+        }
+    if trained is None:
+        return value
+    value |= {"ranker": row.ranker, "parameters": dict(row.parameters), "means": trained.means}
+    value["folds"] = [
+        {"name": fold.name, "measures": measures, "facts": model.facts}
+        for fold, measures, model in zip(folds, trained.folds, trained.models, strict=True)
+    ]
+    value["cpu_seconds"] = round(trained.seconds, 1)
+    return value | ({"tests": tests} if tests else {}) | ({"run_id": run} if run else {})

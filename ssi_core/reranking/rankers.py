@@ -1,0 +1,55 @@
+"""The table of contents: name -> reranker.
+
+To add one: one file in this folder and one line in `RERANKERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ssi_core.reranking import base
+from ssi_core.reranking.adarank import AdaRank
+from ssi_core.reranking.base import FittedReranker, Reranker
+from ssi_core.reranking.coordinate_ascent import CoordinateAscent
+from ssi_core.reranking.lambdamart import LambdaMart
+from ssi_core.reranking.rankboost import RankBoost
+from ssi_core.reranking.ranknet import RankNet
+from ssi_core.reranking.rankrls import GreedyRankRls, RankRls
+from ssi_core.reranking.single_feature import SingleFeature
+from ssi_core.strict import instead, read
+from ssi_core.types import BadInput
+
+RERANKERS: Mapping[str, type[Reranker]] = {
+    ranker.name: ranker
+    for ranker in (
+        SingleFeature,  # nothing learnt
+        RankRls,  # Pahikkala et al. 2009
+        GreedyRankRls,  # Pahikkala et al. 2010
+        RankNet,  # Burges et al. 2005
+        RankBoost,  # Freund et al. 2003
+        AdaRank,  # Xu and Li 2007
+        CoordinateAscent,  # Metzler and Croft 2007
+        LambdaMart,  # Burges 2010, by LightGBM
+    )
+}
+
+
+def reranker_named(name: str, parameters: Mapping[str, Any], where: str) -> Reranker:
+    """Build a reranker of its name and hyper-parameters.
+
+    Raises
+    ------
+    BadInput
+        There is no such reranker, or a parameter is unknown or out of bounds; the message begins
+        with ``where``.
+    """
+    if name not in RERANKERS:
+        raise BadInput(f"{where}: no ranker {instead(name, RERANKERS)}")
+    return read(RERANKERS[name], parameters, where)
+
+
+def load_reranker(directory: Path) -> FittedReranker:
+    """Read a saved reranker; see `base.load`."""
+    return base.load(directory, RERANKERS)

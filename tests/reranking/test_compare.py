@@ -101,6 +101,7 @@ def printed_rows():
     return compare(read_folds(archive), table)["rows"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [0, 1], ids=["greedy RankRLS", "RankRLS"])
 def test_every_printed_value_of_mq2008_is_met_in_four_digits(printed_rows, place):
     row = printed_rows[place]

@@ -15,6 +15,7 @@ LINES = [
     {"command"},
     {"face"},
     {"export"},
+    {"codes"},
     {"experiment", "serving", "monitoring"},
     {"models"},
     {"training"},

@@ -95,7 +95,7 @@ def class_counts(
 
 
 @part
-def first_of(codes: NDArray[np.uint64], code: int) -> int:
+def first_of(codes: NDArray[np.uint64], code: np.uint64) -> int:
     """Return the first place of ascending codes that is not below a code."""
     low, high = 0, len(codes)
     while low < high:

@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from ssi_core.types import BadInput, Float64
+from ssi_core.types import BadInput, Float64, Int32
 
 _DENSE = 512
 """Rows up to which the whole spectrum is computed."""
@@ -80,9 +80,7 @@ def eigenmap(graph: sparse.csr_array, dimensions: int, rng: np.random.Generator)
     eigenvalues = np.zeros(dimensions)
     embedded = zero
     if rest:
-        basis = np.zeros((len(linked), count))
-        basis[np.arange(len(linked)), part] = root / np.sqrt(volume)[part]
-        values, vectors = _largest(normal, basis, rest, rng)
+        values, vectors = _largest(normal, root, part, rest, rng)
         eigenvalues[zero.shape[1] :] = 1 - values
         embedded = np.hstack([zero, vectors / root[:, None]])
     peaks = embedded[np.abs(embedded).argmax(axis=0), np.arange(dimensions)]
@@ -106,16 +104,40 @@ def _rotated(weight: Float64, dimensions: int, rng: np.random.Generator) -> Floa
 
 
 def _largest(
-    normal: sparse.csr_array, basis: Float64, count: int, rng: np.random.Generator
+    normal: sparse.csr_array, root: Float64, part: Int32, count: int, rng: np.random.Generator
 ) -> tuple[Float64, Float64]:
-    """Return the largest eigenvalues outside of the space of the parts, descending, and vectors."""
+    """Return the largest eigenvalues outside of the space of the parts, descending, and vectors.
+
+    Each part is solved by itself, so that a vector of one part is exactly 0 on all others: noise
+    there would be cut at the median into random bits.
+    """
+    values, vectors = [], []
+    for number in range(int(part.max()) + 1):
+        members = np.flatnonzero(part == number)
+        most = min(count, len(members) - 1)
+        inner = sparse.csr_array(normal[members][:, members])
+        unit = root[members] / np.linalg.norm(root[members])
+        some, columns = _largest_of_part(inner, unit, most, rng)
+        whole = np.zeros((len(part), most))
+        whole[members] = columns
+        values.append(some)
+        vectors.append(whole)
+    joined = np.concatenate(values)
+    order = np.argsort(-joined, kind="stable")[:count]
+    return joined[order], np.hstack(vectors)[:, order]
+
+
+def _largest_of_part(
+    normal: sparse.csr_array, unit: Float64, count: int, rng: np.random.Generator
+) -> tuple[Float64, Float64]:
+    """Return the largest eigenvalues of a connected graph but for the constant's, and vectors."""
     n = normal.shape[0]
     if n <= max(_DENSE, 3 * count):
-        values, vectors = np.linalg.eigh(normal.toarray() - 3 * basis @ basis.T)
+        values, vectors = np.linalg.eigh(normal.toarray() - 3 * np.outer(unit, unit))
     else:
-        # An eigenvalue of 1 becomes -2, below all others.
+        # The eigenvalue 1 of the constant becomes -2, below all others.
         operator = LinearOperator(
-            (n, n), dtype=np.float64, matvec=lambda x: normal @ x - 3 * (basis @ (basis.T @ x))
+            (n, n), dtype=np.float64, matvec=lambda x: normal @ x - 3 * unit * (unit @ x)
         )
         values, vectors = eigsh(operator, count, which="LA", v0=rng.standard_normal(n), tol=1e-9)
     order = np.argsort(-values)[:count]

@@ -74,7 +74,7 @@ class SelfTaught(Hasher):
         arrays = self.classifiers(rows, bits)
         predicted = self.decide(arrays, rows) > 0
         facts = {
-            "parts": embedded.parts,
+            "graph_parts": embedded.parts,
             "balance": [float(share) for share in bits.mean(axis=0)],
             "learnt": float(np.mean(predicted == bits)),
         }

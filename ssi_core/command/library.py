@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import click
 
-from ssi_core.command import data, evaluate, export, features, fit, ingest, search
+from ssi_core.command import codes, data, evaluate, export, features, fit, ingest, search
 from ssi_core.command.verb import WORKFLOW, Verbs, run
 
 VERBS = (
     data.sample, fit.fit, ingest.ingest, features.features, search.index, search.search,
-    search.neighbours, search.explain, export.export, evaluate.evaluate,
+    search.neighbours, search.explain, export.export, evaluate.evaluate, codes.codes,
 )  # fmt: skip
 """Verbs that need no workflow."""
 FURTHER = (

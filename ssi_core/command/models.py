@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ssi_core.command.verb import WORKFLOW
 
 if TYPE_CHECKING:
+    from ssi_core.codes.base import Hasher
     from ssi_core.types import Report
 
 
@@ -28,6 +30,24 @@ class Recorder(Protocol):
 
     def keep(self, path: Path) -> None:
         """Keep a file."""
+        ...
+
+
+class Coded(Protocol):
+    """Keeps the curve of a hasher, as a run."""
+
+    run_id: str
+
+    def watch(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Keep a point of curves."""
+        ...
+
+    def measured(self, values: Mapping[str, float]) -> None:
+        """Keep numbers."""
+        ...
+
+    def facts(self, facts: Mapping[str, Any]) -> None:
+        """Keep numbers that the training measured."""
         ...
 
 
@@ -58,6 +78,12 @@ class Registry(Protocol):
         settings: Mapping[str, Any],
     ) -> AbstractContextManager[Recorder]:
         """Open the run of a measurement on a collection."""
+        ...
+
+    def codes_run(
+        self, hasher: str, data: Path, parameters: Mapping[str, Any]
+    ) -> AbstractContextManager[Coded]:
+        """Open the run of a hasher on labelled texts."""
         ...
 
 
@@ -102,6 +128,16 @@ def evaluation_run(
     if not REGISTRY:
         return nullcontext()
     return REGISTRY[-1]().evaluation_run("evaluation", model, collection, settings)
+
+
+def codes_run(
+    hasher: Hasher, data: Path, settings: Mapping[str, Any]
+) -> AbstractContextManager[Coded | None]:
+    """Open the run of a hasher on labelled texts; without the workflow there is none."""
+    if not REGISTRY:
+        return nullcontext()
+    parameters = {name: value for name, value in asdict(hasher).items() if name != "bits"}
+    return REGISTRY[-1]().codes_run(hasher.name, data, {**parameters, **settings})
 
 
 def _registry(model: str) -> Registry:

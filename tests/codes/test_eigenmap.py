@@ -69,6 +69,9 @@ def test_of_a_graph_in_parts_only_the_constant_is_left_out():
     # Two columns are constant on each class, and tell all three apart.
     rows = np.unique(np.round(embedded.values[:, :2], 9), axis=0)
     assert len(rows) == 3
+    # The others are on one class each, and exactly 0 on the rest: no noise to cut at a median.
+    classes = [set(labels[column != 0]) for column in embedded.values[:, 2:].T]
+    assert all(len(some) == 1 for some in classes)
     residual = degree[:, None] * embedded.values - graph @ embedded.values
     expected = degree[:, None] * embedded.values * embedded.eigenvalues
     np.testing.assert_allclose(residual, expected, atol=1e-7)

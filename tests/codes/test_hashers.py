@@ -75,11 +75,11 @@ def test_medians_balance_every_bit(task, hasher):
 def test_neighbours_within_the_class_make_codes_of_classes(task):
     train, labels, test, test_labels = task
     fitted = SupervisedSelfTaught(2).fit(train, labels)
-    assert fitted.facts["parts"] == 3
+    assert fitted.facts["graph_parts"] == 3
     for label in range(3):
         assert len(np.unique(fitted.codes[labels == label])) == 1
     measures = ball_measures(fitted.codes, labels, fitted.encode(test), test_labels, radius=0)
-    unsupervised = SelfTaught(2).fit(train)
+    unsupervised = SelfTaught(2, neighbours=70).fit(train)
     other = ball_measures(
         unsupervised.codes, labels, unsupervised.encode(test), test_labels, radius=0
     )

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ssi_core.face.codes import Hasher
     from ssi_core.face.compare import Comparison, compare
     from ssi_core.face.documents import Documents, read
     from ssi_core.face.fit import Fit, fit
@@ -25,6 +26,7 @@ _HOMES = {
     "Documents": "ssi_core.face.documents",
     "Export": "ssi_core.face.index",
     "Fit": "ssi_core.face.fit",
+    "Hasher": "ssi_core.face.codes",
     "Index": "ssi_core.face.index",
     "Ranker": "ssi_core.face.models",
     "Refused": "ssi_core.types",
@@ -48,6 +50,7 @@ __all__ = [
     "Documents",
     "Export",
     "Fit",
+    "Hasher",
     "Index",
     "Ranker",
     "Refused",

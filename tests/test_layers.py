@@ -16,6 +16,7 @@ LINES = [
     {"face"},
     {"export"},
     {"reranking"},
+    {"codes"},
     {"experiment", "serving", "monitoring"},
     {"models"},
     {"training"},

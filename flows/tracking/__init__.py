@@ -5,6 +5,7 @@ MLflow's pages collapse nested runs. A run is always named by its id, never by w
 that threads and processes can write side by side.
 """
 
+from flows.tracking.codes import codes_run
 from flows.tracking.database import client, experiment_id, ready, tracking_uri
 from flows.tracking.evaluations import evaluation_run
 from flows.tracking.folds import fold_directory, log_fold
@@ -31,6 +32,7 @@ __all__ = [
     "RowRun",
     "client",
     "code",
+    "codes_run",
     "end_abandoned",
     "evaluation_run",
     "experiment_id",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from ssi_core.command.verb import WORKFLOW
 
 if TYPE_CHECKING:
+    from ssi_core.codes.base import Hasher
     from ssi_core.reranking.base import Reranker
     from ssi_core.types import Report
 
@@ -43,7 +44,15 @@ class Trained(Protocol):
         ...
 
     def facts(self, facts: Mapping[str, Any]) -> None:
-        """Keep what the trainings chose."""
+        """Keep what the trainings chose and measured."""
+        ...
+
+
+class Coded(Trained, Protocol):
+    """Keeps the curve of a hasher, too."""
+
+    def watch(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Keep a point of curves."""
         ...
 
 
@@ -80,6 +89,12 @@ class Registry(Protocol):
         self, label: str, data: Path, table: str, parameters: Mapping[str, Any]
     ) -> AbstractContextManager[Trained]:
         """Open the run of a row of a table of rerankers."""
+        ...
+
+    def codes_run(
+        self, hasher: str, data: Path, parameters: Mapping[str, Any]
+    ) -> AbstractContextManager[Coded]:
+        """Open the run of a hasher on labelled texts."""
         ...
 
 
@@ -134,6 +149,16 @@ def reranking_run(
         return nullcontext()
     parameters = {"ranker": ranker.name, **asdict(ranker)}
     return REGISTRY[-1]().reranking_run(label, data, table, parameters)
+
+
+def codes_run(
+    hasher: Hasher, data: Path, settings: Mapping[str, Any]
+) -> AbstractContextManager[Coded | None]:
+    """Open the run of a hasher on labelled texts; without the workflow there is none."""
+    if not REGISTRY:
+        return nullcontext()
+    parameters = {name: value for name, value in asdict(hasher).items() if name != "bits"}
+    return REGISTRY[-1]().codes_run(hasher.name, data, {**parameters, **settings})
 
 
 def _registry(model: str) -> Registry:

@@ -54,6 +54,7 @@ STORIES = {
     "backup": [("docs/backup.md", "Commands")],
     "clicks": [("docs/clicks.md", "Only what changed")],
     "export": [("docs/export.md", None)],
+    "codes": [("docs/hash-codes.md", "Commands")],
     "hashing": [("docs/hashing.md", "Words that go together")],
     "mates": [("docs/mates.md", "Mates: documents of two languages on one subject")],
     "pages": [("docs/mlflow.md", "What MLflow holds")],
@@ -234,9 +235,15 @@ def letor(place):
     (place / "cranfield").symlink_to(real_data("ir-test-collections", "cranfield"))
 
 
+def reuters(place):
+    name = "reuters21578.tar.gz"
+    (place / name).symlink_to(real_data("reuters21578", name))
+
+
 INPUTS = {
     "docs/own-texts.md": own_files,
     "docs/clicks.md": logs_of_two_days,
+    "docs/hash-codes.md": reuters,
     "docs/hashing.md": wikispeedia,
     "docs/mates.md": kyoto,
     "docs/reranking.md": letor,

@@ -1,0 +1,1 @@
+"""Binary codes of texts: learn them, measure them on labelled texts, search a Hamming ball."""

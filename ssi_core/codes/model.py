@@ -1,0 +1,144 @@
+"""A directory with all that gives a text its code: words, hash function, codes of the texts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ssi_core import files, integrity
+from ssi_core.arrays import load_array
+from ssi_core.codes.base import FittedHasher, Hasher
+from ssi_core.codes.hashers import HASHERS
+from ssi_core.codes.packed import BallIndex, Codes
+from ssi_core.codes.words import Words
+from ssi_core.strict import converted
+from ssi_core.types import BadInput, Int32, Refused
+
+FORMAT = 1
+_MANIFEST = "codes.json"
+_AGAIN = "Train it again."
+
+
+@dataclass(frozen=True)
+class CodeModel:
+    """A fitted hasher with its words, and the identifiers of the texts that have codes.
+
+    Attributes
+    ----------
+    words : Words
+        Vocabulary and weights.
+    fitted : FittedHasher
+        Hash function, and the codes of the training texts.
+    ids : tuple of str
+        Identifier of each training text.
+    """
+
+    words: Words
+    fitted: FittedHasher
+    ids: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        hasher: Hasher,
+        texts: tuple[str, ...],
+        labels: Int32 | None = None,
+        ids: tuple[str, ...] | None = None,
+    ) -> CodeModel:
+        """Learn words and codes of texts.
+
+        Parameters
+        ----------
+        hasher : Hasher
+            Hyper-parameters.
+        texts : tuple of str
+            Training texts, which are also those that are searched.
+        labels : int32 (texts,), optional
+            Their classes, for a supervised hasher.
+        ids : tuple of str, optional
+            Their identifiers; else their numbers.
+        """
+        words = Words.of(texts)
+        fitted = hasher.fit(words.rows(texts), labels)
+        named = ids if ids is not None else tuple(map(str, range(len(texts))))
+        return cls(words, fitted, named)
+
+    def encode(self, texts: tuple[str, ...]) -> Codes:
+        """Return the codes of texts by the hash function."""
+        return self.fitted.encode(self.words.rows(texts))
+
+    def index(self) -> BallIndex:
+        """Return the codes of the training texts as an index."""
+        return BallIndex(self.fitted.codes, self.fitted.hasher.bits)
+
+    def save(self, directory: Path) -> None:
+        """Write a directory of ``.npy`` arrays, words and a manifest; never a pickle.
+
+        Raises
+        ------
+        Refused
+            The directory holds something else, or cannot be written.
+        """
+        place = Path(directory)
+        occupied = place.exists() and (not place.is_dir() or any(place.iterdir()))
+        if occupied and not (place / _MANIFEST).is_file():
+            raise Refused(f"{place} is there and holds no codes; it is left alone. Name another.")
+        with files.writing(place):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+            try:
+                self._write(beside / "new")
+                if place.exists():
+                    place.rename(beside / "old")
+                (beside / "new").rename(place)
+            finally:
+                shutil.rmtree(beside, ignore_errors=True)
+
+    def _write(self, directory: Path) -> None:
+        (directory / "arrays").mkdir(parents=True)
+        arrays = {"codes": self.fitted.codes, "idf": self.words.idf, **self.fitted.arrays}
+        for name, array in arrays.items():
+            np.save(directory / "arrays" / f"{name}.npy", array, allow_pickle=False)
+        strings = {"stems": self.words.stems, "ids": self.ids}
+        text = json.dumps(strings, ensure_ascii=False)
+        (directory / "strings.json").write_text(text, encoding="utf-8")
+        facts = {
+            "format": FORMAT,
+            "hasher": self.fitted.hasher.name,
+            "parameters": asdict(self.fitted.hasher),
+            "arrays": sorted(self.fitted.arrays),
+            "facts": self.fitted.facts,
+        }
+        integrity.seal_directory(directory, _MANIFEST, facts)
+
+    @classmethod
+    def load(cls, directory: Path) -> CodeModel:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        BadInput
+            The directory holds no codes, some that were changed, or those of another version.
+        """
+        directory = Path(directory)
+        if not (directory / _MANIFEST).exists():
+            raise BadInput(f"{directory} holds no codes: it has no {_MANIFEST}. Check the path.")
+        manifest = integrity.read_manifest(directory, _MANIFEST, _AGAIN)
+        integrity.check_directory(directory, _MANIFEST, manifest["files"], _AGAIN)
+        if manifest["format"] != FORMAT or manifest["hasher"] not in HASHERS:
+            raise BadInput(f"{directory}: another version of ssi has written it. {_AGAIN}")
+        kind = HASHERS[manifest["hasher"]]
+        with files.reading(directory / _MANIFEST, _AGAIN):
+            hasher = kind(**converted(kind, manifest["parameters"]))
+        place = directory / "arrays"
+        arrays = {name: load_array(place / f"{name}.npy") for name in manifest["arrays"]}
+        strings = files.read_object(directory / "strings.json", _AGAIN)
+        words = Words(tuple(strings["stems"]), load_array(place / "idf.npy"))
+        codes = load_array(place / "codes.npy")
+        fitted = FittedHasher(hasher, arrays, codes, manifest["facts"])
+        return cls(words, fitted, tuple(strings["ids"]))

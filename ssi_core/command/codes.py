@@ -1,0 +1,214 @@
+"""The verb ``codes``: binary codes of texts, their curves, and search in a Hamming ball."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ssi_core.command.fields import pairs_of
+from ssi_core.command.models import codes_run
+from ssi_core.command.verb import Outcome, Verb, Verbs, progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ssi_core.codes.base import Hasher
+    from ssi_core.codes.compare import Recorder
+
+_PATH = click.Path(path_type=Path)
+_METHODS = "sth,sths,lsi,lch,spectral,lsh"
+
+
+@click.group(
+    cls=Verbs,
+    examples=(
+        "ssi codes compare reuters21578.tar.gz",
+        "ssi codes fit texts.jsonl --method sth --bits 32 --out codes",
+        'ssi codes search codes "crude oil prices"',
+    ),
+)
+def codes() -> None:
+    """Give texts short binary codes, so that texts alike have codes that differ in few bits.
+
+    DATA is the archive or folder of Reuters-21578 or of 20 Newsgroups by date, or a file of JSON
+    lines (.jsonl): {"text": "...", "label": "...", "side": "train"}, or "test".
+    """
+
+
+@codes.command(
+    cls=Verb,
+    examples=(
+        "ssi codes compare reuters21578.tar.gz --save reuters.json",
+        "ssi codes compare texts.jsonl --methods sth,lsi --bits 8,16 --radius 2",
+    ),
+)
+@click.argument("data", type=_PATH)
+@click.option("--methods", default=_METHODS, show_default=True, metavar="A,B")
+@click.option("--bits", default="4,8,16,32,64", show_default=True, metavar="B,B")
+@click.option("--radius", type=click.IntRange(0, 1024), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--save", type=_PATH, metavar="FILE", help="Write the result as JSON.")
+def compare(
+    data: Path, methods: str, bits: str, radius: int, seed: int, save: Path | None
+) -> Outcome:
+    """Measure methods by the classes of the training texts in the ball of each test text.
+
+    Precision and recall of the ball, and the accuracy of the class that most texts in it have, for
+    each length of the code; sign tests at 16 bits against sth, corrected by Holm. With the
+    workflow, each method is a run of the MLflow experiment "codes".
+    """
+    from ssi_core.codes.compare import compare as computed
+    from ssi_core.codes.hashers import hasher_named
+    from ssi_core.codes.sources import read_labelled
+    from ssi_core.files import writing
+
+    lengths = _lengths(bits)
+    names = list(dict.fromkeys(methods.split(",")))
+    hashers = [hasher_named(name, {"seed": seed}, "--methods") for name in names]
+    with progress("read") as tell:
+        texts = read_labelled(data, tell)
+
+    def recorded(hasher: Hasher) -> AbstractContextManager[Recorder | None]:
+        return codes_run(hasher, data, {"lengths": bits, "radius": radius})
+
+    with progress("codes") as tell:
+        result = computed(
+            texts, hashers, lengths=lengths, radius=radius, recorded=recorded, progress=tell
+        )
+    if save is not None:
+        rows = [{k: v for k, v in row.items() if k != "run_id"} for row in result["rows"]]
+        with writing(save.parent):
+            text = json.dumps({**result, "rows": rows}, indent=1, ensure_ascii=False)
+            save.write_text(text + "\n", encoding="utf-8")
+
+    def show(console: Console) -> None:
+        _show_curves(console, result)
+
+    return Outcome(result, show)
+
+
+@codes.command(
+    cls=Verb,
+    examples=("ssi codes fit reuters21578.tar.gz --method sths --set neighbours=10 --out codes",),
+)
+@click.argument("data", type=_PATH)
+@click.option("--method", default="sth", show_default=True, help="docs/hash-codes.md has all.")
+@click.option("--bits", type=click.IntRange(1, 1024), default=16, show_default=True)
+@click.option(
+    "--set",
+    "settings_",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=pairs_of,
+    help="A hyper-parameter of the method.",
+)
+@click.option("--out", type=_PATH, required=True, help="Directory of the codes to write.")
+def fit(data: Path, method: str, bits: int, settings_: dict[str, str], out: Path) -> Outcome:
+    """Learn codes of the training texts, and measure them by the test texts."""
+    from ssi_core.codes.hashers import hasher_named
+    from ssi_core.codes.measures import TITLES, ball_measures
+    from ssi_core.codes.model import CodeModel
+    from ssi_core.codes.sources import read_labelled
+
+    given = {name: _value(text) for name, text in settings_.items()}
+    hasher = hasher_named(method, {**given, "bits": bits}, "--set")
+    with progress("read") as tell:
+        texts = read_labelled(data, tell)
+    train, test = texts.train, texts.test
+    with progress("fit"):
+        model = CodeModel.of(hasher, train.texts, train.labels, train.ids)
+    model.save(out)
+    queries = model.encode(test.texts)
+    measures = ball_measures(model.fitted.codes, train.labels, queries, test.labels)
+    value: dict[str, Any] = {"path": str(out), "method": method, "bits": bits}
+    value |= {"texts": len(train), "facts": model.fitted.facts}
+    value["measures"] = {name: float(one.mean()) for name, one in measures.items()}
+
+    def show(console: Console) -> None:
+        console.print(f"codes {out}: {len(train):,} texts, {bits} bits ({method}); radius 1:")
+        for name, one in value["measures"].items():
+            console.print(f"  {TITLES[name]:13} {one:.4f}")
+
+    return Outcome(value, show)
+
+
+@codes.command(
+    cls=Verb,
+    examples=('ssi codes search codes "crude oil prices" --radius 2 -k 5',),
+)
+@click.argument("model", type=_PATH)
+@click.argument("text")
+@click.option("--radius", type=click.IntRange(0, 1024), default=1, show_default=True)
+@click.option("-k", "most", type=click.IntRange(min=1), default=10, show_default=True)
+def search(model: Path, text: str, radius: int, most: int) -> Outcome:
+    """List texts whose codes differ from that of TEXT in at most --radius bits, nearest first."""
+    import numpy as np
+
+    from ssi_core.codes.model import CodeModel
+
+    loaded = CodeModel.load(model)
+    code = loaded.encode((text,))[0]
+    rows = loaded.index().search(code, radius)
+    far = np.bitwise_count(loaded.fitted.codes[rows] ^ code).sum(axis=1)
+    hits = [
+        {"id": loaded.ids[row], "distance": int(distance)}
+        for row, distance in zip(rows[:most].tolist(), far[:most], strict=True)
+    ]
+    value = {"texts": len(rows), "hits": hits}
+
+    def show(console: Console) -> None:
+        console.print(f"{len(rows):,} texts within {radius}")
+        for hit in hits:
+            console.print(f"  {hit['distance']} {hit['id']}", markup=False)
+
+    return Outcome(value, show)
+
+
+def _lengths(text: str) -> list[int]:
+    """Return lengths of codes, from the text of an option."""
+    parts = text.split(",")
+    if not all(part.isdecimal() and 1 <= int(part) <= 1024 for part in parts):
+        raise click.UsageError(f"--bits {text}: expected lengths from 1 to 1024, such as 8,16.")
+    return sorted({int(part) for part in parts})
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _show_curves(console: Console, result: Mapping[str, Any]) -> None:
+    """Print a table for each measure: a row for each method, a column for each length."""
+    from ssi_core.codes.measures import TITLES
+    from ssi_core.command.text import plain_table
+
+    console.print(
+        f"{result['collection']}: {result['train']:,} training texts, {result['test']:,} test "
+        f"texts, {result['classes']} classes, radius {result['radius']}",
+        style="bold",
+    )
+    for measure in result["measures"]:
+        tested = any(measure in row.get("tests", {}) for row in result["rows"])
+        head = [TITLES[measure], *(f"{n} bits" for n in result["lengths"]), *(["p"] * tested)]
+        lines = []
+        for row in result["rows"]:
+            test = row.get("tests", {}).get(measure)
+            cells = [f"{row['curve'][str(n)][measure]:.3f}" for n in result["lengths"]]
+            p = ["" if test is None else f"{test['p_holm']:.3f}"] * tested
+            lines.append([row["hasher"], *cells, *p])
+        console.print()
+        console.print(plain_table(head, lines))
+    console.print(
+        f"p: sign test over the test texts at {result['tested_bits']} bits against "
+        f"{result['baseline']}, two-sided, corrected by Holm over the methods",
+        style="dim",
+    )

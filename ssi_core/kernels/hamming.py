@@ -1,0 +1,155 @@
+"""Hamming distances of packed codes: balls around queries by a scan, or by looking codes up.
+
+A code of b bits is a row of ``ceil(b / 64)`` words of 64 bits, unused bits 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from ssi_core.kernels import jit, part
+
+if numba.config.DISABLE_JIT:
+
+    def ones(word: np.uint64) -> int:
+        """Count the bits of a word that are on."""
+        return int(word).bit_count()
+
+else:
+
+    @intrinsic
+    def ones(context: Any, word: Any) -> Any:
+        """Count the bits of a word that are on, by one instruction of the processor."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.ctpop(arguments[0])
+
+        return types.int64(types.uint64), generate
+
+
+@part
+def distance(codes: NDArray[np.uint64], row: int, query: NDArray[np.uint64]) -> int:
+    """Return the number of bits in which a row differs from a query."""
+    bits = 0
+    for word in range(len(query)):
+        bits += ones(codes[row, word] ^ query[word])
+    return bits
+
+
+@jit
+def scan(
+    codes: NDArray[np.uint64], query: NDArray[np.uint64], radius: int, rows: NDArray[np.int32]
+) -> int:
+    """Write the rows within a radius of a query, ascending, and return how many there are.
+
+    Parameters
+    ----------
+    codes : uint64 (n, words)
+    query : uint64 (words,)
+    radius : int
+        Largest distance.
+    rows : int32 (n,)
+        Written.
+    """
+    count = 0
+    for row in range(len(codes)):
+        rows[count] = row
+        count += distance(codes, row, query) <= radius
+        if count == len(rows):
+            break
+    return count
+
+
+@jit
+def class_counts(
+    codes: NDArray[np.uint64],
+    labels: NDArray[np.int32],
+    queries: NDArray[np.uint64],
+    radius: int,
+    counts: NDArray[np.int64],
+) -> None:
+    """Count the rows of each class within a radius of each query.
+
+    Parameters
+    ----------
+    codes : uint64 (n, words)
+    labels : int32 (n,)
+        Class of each row.
+    queries : uint64 (m, words)
+    radius : int
+        Largest distance.
+    counts : int64 (m, classes)
+        Written.
+    """
+    counts[:] = 0
+    for query in range(len(queries)):
+        for row in range(len(codes)):
+            if distance(codes, row, queries[query]) <= radius:
+                counts[query, labels[row]] += 1
+
+
+@part
+def first_of(codes: NDArray[np.uint64], code: np.uint64) -> int:
+    """Return the first place of ascending codes that is not below a code."""
+    low, high = 0, len(codes)
+    while low < high:
+        middle = (low + high) >> 1
+        if codes[middle] < code:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@jit
+def look_up(
+    codes: NDArray[np.uint64],
+    places: NDArray[np.int64],
+    query: np.uint64,
+    bits: int,
+    radius: int,
+    rows: NDArray[np.int32],
+) -> int:
+    """Write the rows at distance 0, and those at distance 1, and return how many there are.
+
+    O(bits log n): a query's own code and each code that differs in one bit are looked up.
+
+    Parameters
+    ----------
+    codes : uint64 (n,)
+        Ascending.
+    places : int64 (2^s + 1,)
+        Codes whose highest s of their b bits are t stand in ``places[t]:places[t + 1]``.
+    query : uint64
+        Code of the query.
+    bits : int
+        b.
+    radius : int
+        0 or 1.
+    rows : int32 (n,)
+        Written: places among the ascending codes, those at distance 0 first.
+    """
+    count = 0
+    shift = np.uint64(bits)
+    size = len(places) - 1
+    while size > 1:
+        size >>= 1
+        shift -= np.uint64(1)
+    for bit in range(-1, bits if radius else 0):
+        code = query
+        if bit >= 0:
+            code = query ^ (np.uint64(1) << np.uint64(bit))
+        top = np.int64(code >> shift) if shift < 64 else 0
+        low, high = places[top], places[top + 1]
+        place = low + first_of(codes[low:high], code)
+        while place < high and codes[place] == code:
+            rows[count] = place
+            count += 1
+            place += 1
+    return count

@@ -7,7 +7,9 @@ import json
 import lzma
 import os
 import re
+import shutil
 import stat
+import tempfile
 import tokenize
 import zlib
 from collections.abc import Iterator, Sequence
@@ -96,6 +98,42 @@ def writing(directory: Path) -> Iterator[None]:
         if refused is None or isinstance(error, BadInput | Refused):
             raise
         raise refused from error
+
+
+@contextmanager
+def replacing(directory: Path, manifest: str, what: str) -> Iterator[Path]:
+    """Give the path of a directory to write, which takes the place of another when it is whole.
+
+    Parameters
+    ----------
+    directory : Path
+        Place to take; what is there is removed last, and put back where the new one cannot come.
+    manifest : str
+        Name of a file that tells that such a thing is there, so that it may be replaced.
+    what : str
+        Such a thing in words.
+
+    Raises
+    ------
+    Refused
+        The directory holds something else, or cannot be written.
+    """
+    occupied = directory.exists() and (not directory.is_dir() or any(directory.iterdir()))
+    if occupied and not (directory / manifest).is_file():
+        raise Refused(f"{directory} is there and holds no {what}; it is left alone. Name another.")
+    with writing(directory):
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
+        old, new = beside / "old", beside / "new"
+        try:
+            yield new
+            if directory.exists():
+                directory.rename(old)
+            new.rename(directory)
+        finally:
+            if old.exists() and not directory.exists():
+                old.rename(directory)
+            shutil.rmtree(beside, ignore_errors=True)
 
 
 def refusal(error: BaseException, directory: Path) -> Refused | None:

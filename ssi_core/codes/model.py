@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from ssi_core.codes.hashers import HASHERS
 from ssi_core.codes.packed import BallIndex, Codes
 from ssi_core.codes.words import Words
 from ssi_core.strict import converted
-from ssi_core.types import BadInput, Int32, Refused
+from ssi_core.types import BadInput, Int32
 
 FORMAT = 1
 _MANIFEST = "codes.json"
@@ -84,20 +82,8 @@ class CodeModel:
         Refused
             The directory holds something else, or cannot be written.
         """
-        place = Path(directory)
-        occupied = place.exists() and (not place.is_dir() or any(place.iterdir()))
-        if occupied and not (place / _MANIFEST).is_file():
-            raise Refused(f"{place} is there and holds no codes; it is left alone. Name another.")
-        with files.writing(place):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
-            try:
-                self._write(beside / "new")
-                if place.exists():
-                    place.rename(beside / "old")
-                (beside / "new").rename(place)
-            finally:
-                shutil.rmtree(beside, ignore_errors=True)
+        with files.replacing(Path(directory), _MANIFEST, "codes") as new:
+            self._write(new)
 
     def _write(self, directory: Path) -> None:
         (directory / "arrays").mkdir(parents=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -17,7 +15,7 @@ from ssi_core.face import progress
 from ssi_core.face.task import Task, require_views
 from ssi_core.models.base import FittedModel, Model
 from ssi_core.threads import limited
-from ssi_core.types import Refused, Watch
+from ssi_core.types import Watch
 
 if TYPE_CHECKING:
     from ssi_core.face.index import Index
@@ -163,20 +161,9 @@ class Estimator:
         Refused
             The directory holds something else.
         """
-        place, fitted = Path(directory), self._trained()
-        occupied = place.exists() and (not place.is_dir() or any(place.iterdir()))
-        if occupied and not (place / "model.json").is_file():
-            raise Refused(f"{place} is there and holds no model; it is left alone. Name another.")
-        with files.writing(place):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
-            try:
-                fitted.save(beside / "new")
-                if place.exists():
-                    place.rename(beside / "old")
-                (beside / "new").rename(place)
-            finally:
-                shutil.rmtree(beside, ignore_errors=True)
+        fitted = self._trained()
+        with files.replacing(Path(directory), "model.json", "model") as new:
+            fitted.save(new)
 
     def _trained(self) -> FittedModel:
         if "fitted_" not in vars(self):

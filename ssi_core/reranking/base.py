@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,7 +18,7 @@ from ssi_core.reranking.letor import pad
 from ssi_core.reranking.measures import Grades, measure_named
 from ssi_core.reranking.pairs import PairFeatures
 from ssi_core.strict import converted
-from ssi_core.types import BadInput, Float64, Refused
+from ssi_core.types import BadInput, Float64
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Rounds: TypeAlias = Annotated[int, Field(ge=1, le=100_000)]
@@ -144,22 +142,8 @@ class FittedReranker:
         Refused
             The directory holds something else, or cannot be written.
         """
-        place = Path(directory)
-        occupied = place.exists() and (not place.is_dir() or any(place.iterdir()))
-        if occupied and not (place / _MANIFEST).is_file():
-            raise Refused(
-                f"{place} is there and holds no reranker; it is left alone. Name another."
-            )
-        with files.writing(place):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
-            try:
-                self._write(beside / "new")
-                if place.exists():
-                    place.rename(beside / "old")
-                (beside / "new").rename(place)
-            finally:
-                shutil.rmtree(beside, ignore_errors=True)
+        with files.replacing(Path(directory), _MANIFEST, "reranker") as new:
+            self._write(new)
 
     def _write(self, directory: Path) -> None:
         (directory / "arrays").mkdir(parents=True)

@@ -109,6 +109,32 @@ def read_manifest(directory: Path, manifest: str, remedy: str) -> dict[str, Any]
     return facts
 
 
+def open_sealed(directory: Path, manifest: str, what: str, remedy: str) -> dict[str, Any]:
+    """Return the manifest of a directory of which every file is as it was written.
+
+    Parameters
+    ----------
+    directory : Path
+        the directory
+    manifest : str
+        name of its manifest
+    what : str
+        what it should hold, in words
+    remedy : str
+        last sentence of the errors
+
+    Raises
+    ------
+    BadInput
+        It has no manifest, or something of it was changed; see `check_directory`.
+    """
+    if not (directory / manifest).exists():
+        raise BadInput(f"{directory} holds no {what}: it has no {manifest}. Check the path.")
+    facts = read_manifest(directory, manifest, remedy)
+    check_directory(directory, manifest, facts["files"], remedy)
+    return facts
+
+
 def check_directory(
     directory: Path, manifest: str, records: Records, remedy: str, *, anew: bool = False
 ) -> None:

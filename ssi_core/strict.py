@@ -36,6 +36,19 @@ def read(kind: type[T], values: Any, where: str) -> T:
         raise BadInput(f"{where}: {error}") from error
 
 
+def read_named(kinds: Mapping[str, type[T]], what: str, name: str, values: Any, where: str) -> T:
+    """Build the dataclass of a name; see `read`.
+
+    Raises
+    ------
+    BadInput
+        There is no such name; the message says ``what`` it should be the name of.
+    """
+    if name not in kinds:
+        raise BadInput(f"{where}: no {what} {instead(name, kinds)}")
+    return read(kinds[name], values, where)
+
+
 def check_keys(kind: Any, values: Mapping[str, Any], where: str) -> None:
     """Raise `BadInput` where a dataclass has no field of a key, or needs one that is missing."""
     named = {field.name: field for field in fields(kind) if field.init and field.name != "where"}

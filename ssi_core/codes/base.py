@@ -38,9 +38,9 @@ class Hasher:
 
     name: ClassVar[str]
     nested: ClassVar[bool] = True
-    """Whether the first bits of a longer code are the shorter code."""
+    """The first bits of a longer code are the shorter code."""
     supervised: ClassVar[bool] = False
-    """Whether classes of the training texts are needed."""
+    """It learns from the classes of the training texts."""
     bits: Length = 16
     seed: Seed = 0
 

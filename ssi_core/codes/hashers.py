@@ -11,8 +11,7 @@ from typing import Any
 from ssi_core.codes.base import Hasher
 from ssi_core.codes.projections import BinarisedLsi, CoHashing, RandomPlanes, SpectralHashing
 from ssi_core.codes.sth import KernelSelfTaught, SelfTaught, SupervisedSelfTaught
-from ssi_core.strict import instead, read
-from ssi_core.types import BadInput
+from ssi_core.strict import read_named
 
 HASHERS: Mapping[str, type[Hasher]] = {
     hasher.name: hasher
@@ -37,6 +36,4 @@ def hasher_named(name: str, parameters: Mapping[str, Any], where: str) -> Hasher
         There is no such hasher, or a parameter is unknown or out of bounds; the message begins
         with ``where``.
     """
-    if name not in HASHERS:
-        raise BadInput(f"{where}: no hasher {instead(name, HASHERS)}")
-    return read(HASHERS[name], parameters, where)
+    return read_named(HASHERS, "hasher", name, parameters, where)

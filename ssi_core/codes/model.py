@@ -112,10 +112,7 @@ class CodeModel:
             The directory holds no codes, some that were changed, or those of another version.
         """
         directory = Path(directory)
-        if not (directory / _MANIFEST).exists():
-            raise BadInput(f"{directory} holds no codes: it has no {_MANIFEST}. Check the path.")
-        manifest = integrity.read_manifest(directory, _MANIFEST, _AGAIN)
-        integrity.check_directory(directory, _MANIFEST, manifest["files"], _AGAIN)
+        manifest = integrity.open_sealed(directory, _MANIFEST, "codes", _AGAIN)
         if manifest["format"] != FORMAT or manifest["hasher"] not in HASHERS:
             raise BadInput(f"{directory}: another version of ssi has written it. {_AGAIN}")
         kind = HASHERS[manifest["hasher"]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssi_core.command.fields import pairs_of
+from ssi_core.command.fields import pairs_of, values_of
 from ssi_core.command.models import codes_run
+from ssi_core.command.results import write_result
 from ssi_core.command.verb import Outcome, Verb, Verbs, progress
 
 if TYPE_CHECKING:
@@ -65,7 +65,6 @@ def compare(
     from ssi_core.codes.compare import compare as computed
     from ssi_core.codes.hashers import hasher_named
     from ssi_core.codes.sources import read_labelled
-    from ssi_core.files import writing
 
     lengths = _lengths(bits)
     names = list(dict.fromkeys(methods.split(",")))
@@ -81,10 +80,7 @@ def compare(
             texts, hashers, lengths=lengths, radius=radius, recorded=recorded, progress=tell
         )
     if save is not None:
-        rows = [{k: v for k, v in row.items() if k != "run_id"} for row in result["rows"]]
-        with writing(save.parent):
-            text = json.dumps({**result, "rows": rows}, indent=1, ensure_ascii=False)
-            save.write_text(text + "\n", encoding="utf-8")
+        write_result(save, result)
 
     def show(console: Console) -> None:
         _show_curves(console, result)
@@ -115,8 +111,7 @@ def fit(data: Path, method: str, bits: int, settings_: dict[str, str], out: Path
     from ssi_core.codes.model import CodeModel
     from ssi_core.codes.sources import read_labelled
 
-    given = {name: _value(text) for name, text in settings_.items()}
-    hasher = hasher_named(method, {**given, "bits": bits}, "--set")
+    hasher = hasher_named(method, {**values_of(settings_), "bits": bits}, "--set")
     with progress("read") as tell:
         texts = read_labelled(data, tell)
     train, test = texts.train, texts.test
@@ -175,15 +170,6 @@ def _lengths(text: str) -> list[int]:
     if not all(part.isdecimal() and 1 <= int(part) <= 1024 for part in parts):
         raise click.UsageError(f"--bits {text}: expected lengths from 1 to 1024, such as 8,16.")
     return sorted({int(part) for part in parts})
-
-
-def _value(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _show_curves(console: Console, result: Mapping[str, Any]) -> None:

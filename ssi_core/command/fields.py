@@ -113,3 +113,24 @@ def pairs_of(
         if not (name and other):
             raise click.BadParameter(f"{name!r} is not {option.metavar}", context, option)
     return pairs
+
+
+def values_of(pairs: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of `pairs_of` as numbers, several of them, or texts.
+
+    >>> values_of({"rounds": "100", "lambdas": "0.5,1", "measure": "letor_map"})
+    {'rounds': 100, 'lambdas': (0.5, 1), 'measure': 'letor_map'}
+    """
+
+    def one(text: str) -> Any:
+        for kind in (int, float):
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+        return text
+
+    return {
+        name: tuple(map(one, text.split(","))) if "," in text else one(text)
+        for name, text in pairs.items()
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssi_core.command.fields import pairs_of
+from ssi_core.command.fields import pairs_of, values_of
 from ssi_core.command.models import reranking_run
+from ssi_core.command.results import write_result
 from ssi_core.command.verb import Outcome, Verb, Verbs, progress, settings
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def fit(
         if valid is not None:
             raise click.UsageError("--valid goes with a file: a folder has its vali.txt.")
         train, valid, test = (train / f"{name}.txt" for name in ("train", "vali", "test"))
-    chosen = reranker_named(ranker, {n: _value(v) for n, v in settings_.items()}, "--set")
+    chosen = reranker_named(ranker, values_of(settings_), "--set")
     with progress("read") as tell:
         sides = read_letor(train, tell), None if valid is None else read_letor(valid, tell)
     with progress("fit"):
@@ -153,7 +153,6 @@ def compare(folds: Path, table: str, rows: str | None, save: Path | None) -> Out
     test queries of all folds. With the workflow, each row is a run of the MLflow experiment
     "reranking". A row whose package is not installed is left out.
     """
-    from ssi_core.files import writing
     from ssi_core.reranking.compare import compare as computed
     from ssi_core.reranking.letor import read_folds
     from ssi_core.reranking.table import read_table
@@ -170,9 +169,7 @@ def compare(folds: Path, table: str, rows: str | None, save: Path | None) -> Out
     with progress("rerank") as tell:
         result = computed(given, chosen, recorded=recorded, progress=tell)
     if save is not None:
-        with writing(save.parent):
-            text = json.dumps(_without_runs(result), indent=1, ensure_ascii=False)
-            save.write_text(text + "\n", encoding="utf-8")
+        write_result(save, result)
 
     def show(console: Console) -> None:
         _show_table(console, result)
@@ -232,20 +229,6 @@ def features(task: Path, models: str, out: Path, depth: int, queries: int, seed:
     return Outcome(value, show)
 
 
-def _value(text: str) -> Any:
-    """Return the value of a setting: numbers, several numbers, or a text."""
-
-    def one(part: str) -> Any:
-        for kind in (int, float):
-            try:
-                return kind(part)
-            except ValueError:
-                continue
-        return part
-
-    return tuple(one(part) for part in text.split(",")) if "," in text else one(text)
-
-
 def _measures(fitted: FittedReranker, features: PairFeatures, where: str) -> dict[str, float]:
     from ssi_core.reranking.measures import means, per_query
 
@@ -257,11 +240,6 @@ def _show_measures(console: Console, measures: Mapping[str, float]) -> None:
 
     for name, value in measures.items():
         console.print(f"  {title_of(name):9} {value:.4f}")
-
-
-def _without_runs(result: Mapping[str, Any]) -> dict[str, Any]:
-    rows = [{k: v for k, v in row.items() if k != "run_id"} for row in result["rows"]]
-    return {**result, "rows": rows}
 
 
 def _show_table(console: Console, result: Mapping[str, Any]) -> None:

@@ -131,6 +131,11 @@ class Validator:
         """Return the mean rank loss; one half for a model whose scores are all NaN."""
         return float(rank_loss(self.ranks(fitted)).mean())
 
+    def error(self, fitted: Fitted, name: str) -> float:
+        """Return the mean rank loss, or what the mean of another measure misses to 1."""
+        mean = float(MEASURES[name](self.ranks(fitted)).mean())
+        return mean if name == "rank_loss" else 1 - mean
+
     def scores(self, fitted: Fitted) -> Float32:
         """Return all scores, float32 (queries, candidates), for models that are sums of others."""
         scorer = Scorer(fitted.embed_documents(self._documents), threads=self._threads)

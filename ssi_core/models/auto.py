@@ -13,11 +13,10 @@ nothing can be learnt, do no harm.
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -31,11 +30,11 @@ from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.mixture import Mixture
 from ssi_core.models.multi_task import MultiTask
 from ssi_core.models.softmax import Softmax
-from ssi_core.models.star import Factors, Place, Settings, best_of_each, joined, star
+from ssi_core.models.star import Factors, Place, Settings, joined, star
 from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.trials import JOINED, KINDS, PLAIN, Trials
 from ssi_core.models.untrained import DIMENSIONS, LSI_VIEW, is_shared, untrained
 from ssi_core.resources import Cost
-from ssi_core.training.descend import Diverged
 from ssi_core.types import Task
 
 _SAME: Settings = {
@@ -45,31 +44,21 @@ _SAME: Settings = {
     "decays": 2,
     "rate_by": "validation",
 }
-_PLAIN: Settings = {"negatives": 16, "warp": False}
 _WARP: Settings = {"negatives": 50, "warp": True}
 _OF_WARP = 0.1
 """Its rates as a share of the plain ones: a step is up to ``1 + 1/2 + ...`` times as long."""
-_POLISH = 4.0
-"""Rate of the last steps, without WARP, as a multiple of the rate with it."""
 KNOWN: Settings = {
     "diagonal": "learned",
     "diagonal_view": "sublinear",
     "view": "sublinear:50",
     "margin": 0.1,
-    **_PLAIN,
+    **PLAIN,
     "rates": (0.05,),
     "negatives_power": 0.0,
 }
 """Settings that are begun with wherever they are among the values: about those of `SSI()`."""
 _LISTED = ("diagonal_view", "view", "margin", "rates", "negatives_power")
 _NO_DIAGONAL: Settings = {"diagonal": "none"}
-_JOINED = 2
-"""Settings that join what is best of each thing, in two kinds."""
-_DIAGONAL = 2
-"""Number of the factor that says which words the diagonal reads (`Auto.factors`)."""
-_KINDS = 2
-"""Kinds of trainings, of each of which one is trained to its end (`_kind`)."""
-_EPOCH = 50_000
 _SCHEDULE = ("budget", "epoch", "validation_queries", "stop_by")
 _BETAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _OF_MATES: tuple[Settings, ...] = tuple(
@@ -138,7 +127,7 @@ class Auto(Model):
         steps: list[Settings] = [
             {**loss, "rates": (round(rate * share, 9),)}
             for rate in self.rates
-            for loss, share in ((_WARP, _OF_WARP), (_PLAIN, 1.0))
+            for loss, share in ((_WARP, _OF_WARP), (PLAIN, 1.0))
         ]
         alphas: list[Settings] = [{"diagonal": "alpha", "alpha": alpha} for alpha in self.alpha]
         kinds: list[Settings] = [{"diagonal": "learned"}, *alphas] if words else [_NO_DIAGONAL]
@@ -166,7 +155,7 @@ class Auto(Model):
         several = sum(1 for factor in factors if len(factor) > 1)
         begun: list[tuple[Settings, Place | None]] = [(joined(factors, p), p) for p in places]
         if words := self.words(task):
-            plain = {**begun[0][0], **_PLAIN, "rates": (self.rates[0],)}
+            plain = {**begun[0][0], **PLAIN, "rates": (self.rates[0],)}
             more: list[Settings] = [{**plain, "form": "zero"}]
             if KNOWN["diagonal_view"] in words and self._has(KNOWN):
                 more.insert(0, {**plain, **KNOWN})
@@ -208,7 +197,7 @@ class Auto(Model):
         """Return the cost of a fit: trainings go on from their checkpoints, one at a time."""
         costs = [model.cost(task, threads) for model in self._largest(task)]
         memory = 2 * max(cost.memory for cost in costs)
-        return Cost(memory, (len(self.begun(task)) + _JOINED + _KINDS) * costs[0].disk)
+        return Cost(memory, (len(self.begun(task)) + JOINED + KINDS) * costs[0].disk)
 
     def vector_shape(self, task: Task) -> tuple[int, int]:
         """Return the largest of what may be chosen: a mixture."""
@@ -238,7 +227,7 @@ class Auto(Model):
         }
         with tempfile.TemporaryDirectory(prefix="ssi-auto-") as place:
             kept = course.checkpoint or Path(place)
-            trials = _Trials(self, halves, seed, replace(course, checkpoint=kept))
+            trials = Trials(self, halves, seed, replace(course, checkpoint=kept))
             trained = trials.run()
         facts["trials"] = [one._asdict() for one in trials.done]
         facts["triples"] = sum(one.triples for one in trials.done)
@@ -278,166 +267,6 @@ class Auto(Model):
             {"model": fit.model.name, **_parameters(fit.model)} for fit in (winner, other)
         )
         return Mixture(parts, betas=_BETAS).sum_of(task, (winner, other), beta)
-
-
-class Trial(NamedTuple):
-    """A training in one round.
-
-    Attributes
-    ----------
-    round : int
-        0: all that are begun, 1: the best of them, 2: one of each of two kinds to its end, 3:
-        without WARP.
-    settings : dict
-        Those that differ between the trainings.
-    triples : int
-        Of this round.
-    mean : float
-        Of the measure, on the first half of validation.
-    """
-
-    round: int
-    settings: Mapping[str, Any]
-    triples: int
-    mean: float
-
-
-class _Trials:
-    """Trainings of many settings in rounds; one of each kind is trained to its end.
-
-    Attributes
-    ----------
-    done : list of Trial
-    """
-
-    def __init__(self, auto: Auto, halves: Halves, seed: int, course: Course) -> None:
-        task = halves.learning
-        self._auto, self._halves, self._seed, self._course = auto, halves, seed, course
-        self._factors = auto.factors(task)
-        begun = auto.begun(task)
-        self._settings: list[Settings] = [settings for settings, _ in begun]
-        self._places = {number: place for number, (_, place) in enumerate(begun) if place}
-        pairs = len(task.train)
-        self._budget = min(auto.budget, auto.visits * pairs)
-        self._first = min(5 * pairs, max(auto.first, pairs // 10), self._budget)
-        self._fits: dict[int, FittedModel] = {}
-        self._drawn: Counter[int] = Counter()
-        self._means: dict[int, float] = {}
-        self.done: list[Trial] = []
-
-    def run(self) -> list[FittedModel]:
-        """Return one training of each kind, the best first; none where no training went well."""
-        begun = min(len(self._settings), max(1, self._budget // (3 * self._first)))
-        left = self._round(0, range(begun), self._first)
-        third = left[: max(1, len(left) // 3)]
-        going = dict.fromkeys([*third, *self._of_each_kind(left), *self._best_joined(left)])
-        left = self._round(1, going, 3 * self._first) or left
-        finalists = self._of_each_kind(left)[:_KINDS]
-        for n, number in enumerate(finalists):
-            room = self._budget - self._drawn.total()
-            self._finish(number, room // (len(finalists) - n))
-        finalists.sort(key=self._means.__getitem__, reverse=True)
-        finalists = [number for number in finalists if number in self._fits]
-        return [self._fits[number] for number in finalists]
-
-    def _round(self, number: int, trainings: Iterable[int], triples: int) -> list[int]:
-        """Train until each has drawn so many triples; return those that went well, best first."""
-        went: list[int] = []
-        for training in trainings:
-            if triples - self._drawn[training] > self._budget - self._drawn.total():
-                continue
-            if self._train(training, triples, number):
-                went.append(training)
-            went.sort(key=self._means.__getitem__, reverse=True)
-            for other in self._fits.keys() - self._of_each_kind(went):
-                del self._fits[other]  # its checkpoint stays
-        return went
-
-    def _of_each_kind(self, trainings: Sequence[int]) -> list[int]:
-        """Return the first of each kind: early and late, not the same kind leads."""
-        kinds: dict[str, int] = {}
-        for training in trainings:
-            kinds.setdefault(_kind(self._settings[training]), training)
-        return list(kinds.values())
-
-    def _best_joined(self, trainings: Sequence[int]) -> list[int]:
-        """Add the settings that join the best value of each thing, in the two best kinds."""
-        means = {self._places[n]: self._means[n] for n in trainings if n in self._places}
-        first = self._places[next(iter(self._places))]
-        if first not in means:
-            return []
-        best = best_of_each(means, {})
-        others = {place[_DIAGONAL] for place in means} - {best[_DIAGONAL]}
-        places = [best]
-        if others:
-            places.append(best_of_each(means, {_DIAGONAL: list(others)}))
-        added = []
-        for place in places:
-            if place not in self._places.values():
-                added.append(len(self._settings))
-                self._places[added[-1]] = place
-                self._settings.append(joined(self._factors, place))
-        return added
-
-    def _finish(self, number: int, triples: int) -> None:
-        """Train until validation ends it; with WARP, for two thirds, and then without.
-
-        WARP sees to the head of the lists alone; what is better stays.
-        """
-        before, warp = self._drawn[number], self._settings[number].get("warp", False)
-        most = before + (triples * 2 // 3 if warp else triples)
-        if most <= before or not self._train(number, most, 2):
-            return
-        more = triples - (self._drawn[number] - before)
-        if not warp or more <= 0:
-            return
-        fit, mean = self._fits[number], self._means[number]
-        rates = tuple(round(_POLISH * rate, 9) for rate in self._settings[number]["rates"])
-        polished = len(self._settings)
-        self._settings.append({**self._settings[number], **_PLAIN, "rates": rates})
-        if self._train(polished, more, 3, start=fit) and self._means[polished] > mean:
-            self._fits[number], self._means[number] = self._fits[polished], self._means[polished]
-
-    def _train(
-        self, number: int, triples: int, round_: int, start: FittedModel | None = None
-    ) -> bool:
-        """Go on with a training until it has drawn so many triples; tell whether it went well."""
-        assert self._course.checkpoint is not None
-        settings, before = self._settings[number], self._drawn[number]
-        others = self._drawn.total() - before
-
-        def watch(step: int, metrics: Mapping[str, float]) -> None:
-            if self._course.watch is not None and step > before:
-                self._course.watch(others + step, metrics)
-
-        checkpoint = self._course.checkpoint / f"configuration_{number}"
-        course = replace(self._course, start=start, checkpoint=checkpoint, watch=watch)
-        schedule = {
-            "budget": triples,
-            "epoch": min(_EPOCH, self._first),
-            "validation_queries": self._halves.sizes[0],
-        }
-        model = self._auto.trained({**settings, **schedule})
-        self._fits.pop(number, None)
-        try:
-            fit = model.learn(self._halves.learning, np.random.default_rng(self._seed), course)
-        except Diverged:
-            self._drawn[number] = triples
-            return False
-        self._fits[number] = fit
-        self._drawn[number] = int(fit.facts["triples"])
-        mean = self._means[number] = self._halves.mean(fit)
-        self.done.append(Trial(round_, _as_json(settings), self._drawn[number] - before, mean))
-        return True
-
-
-def _kind(settings: Settings) -> str:
-    """Return the words that a diagonal reads, or else the model: sums of two kinds are tried."""
-    return str(settings.get("diagonal_view") or settings.get("model", ""))
-
-
-def _as_json(settings: Settings) -> Settings:
-    return {n: list(v) if isinstance(v, tuple) else v for n, v in settings.items()}
 
 
 def label(model: Model) -> str:

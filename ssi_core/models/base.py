@@ -318,10 +318,7 @@ def load(directory: Path, models: Mapping[str, type[Model]]) -> FittedModel:
         The directory holds no model, one of a later format, or one of an unknown kind.
     """
     file, again = directory / _MANIFEST, "Train the model again."
-    if not file.exists():
-        raise BadInput(f"{directory} holds no model: it has no {_MANIFEST}. Check the path.")
-    manifest = integrity.read_manifest(directory, _MANIFEST, again)
-    integrity.check_directory(directory, _MANIFEST, manifest["files"], again)
+    manifest = integrity.open_sealed(directory, _MANIFEST, "model", again)
     if manifest.get("format") != FORMAT:
         raise BadInput(
             f"{file}: a model of format {manifest.get('format')}, this version reads format "

@@ -6,14 +6,13 @@ Trained on preferences (q, d+, d-) with the margin ranking loss
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from ssi_core.evaluation.evaluate import Validator
-from ssi_core.evaluation.measures import MEASURES, Ranks
 from ssi_core.kernels.adagrad import first_squares
 from ssi_core.kernels.sparse import aligned_empty, padded
 from ssi_core.kernels.structs import Parameters, Squares
@@ -28,9 +27,7 @@ from ssi_core.training.descend import later
 from ssi_core.training.embedding import normal, shared_words
 from ssi_core.training.fitting import several
 from ssi_core.training.sgd import Group, Sgd, memory_by_weight, training_data
-from ssi_core.types import BadInput, Float64, Inapplicable, Task, Texts, Vectors, View
-
-Measure: TypeAlias = Callable[[Ranks], Float64]
+from ssi_core.types import BadInput, Inapplicable, Task, Texts, Vectors, View
 
 
 @dataclass(frozen=True)
@@ -159,9 +156,10 @@ class Bilinear(Trained):
         if self.length is None:
             return fit
         validator = Validator(task, "valid", self.validation_queries, threads=course.threads)
-        error: Callable[[FittedModel], float] = validator.rank_loss
-        if self.stop_by != "rank_loss":
-            error = missing(validator, MEASURES[self.stop_by])
+
+        def error(fit: FittedModel) -> float:
+            return validator.error(fit, self.stop_by)
+
         return with_one_length(fit, task.documents, several(self.length), error)
 
     def before(self, task: Task, rng: np.random.Generator, course: Course) -> Before:
@@ -260,11 +258,6 @@ class Bilinear(Trained):
         return fitted.arrays["U" if side == "query" or self.tied else "V"]
 
 
-def missing(validator: Validator, measure: Measure) -> Callable[[FittedModel], float]:
-    """Return what a model misses to a mean of 1."""
-    return lambda fit: 1 - float(measure(validator.ranks(fit)).mean())
-
-
 def further(task: Task, argument: str, name: str) -> Task:
     """Return a further task by its name; `BadInput` names those there are.
 
@@ -326,7 +319,8 @@ class _Training(Training[Bilinear]):
         super().__init__(model, task, seed, course)
         if model.stop_by != "rank_loss":
             self._observe["val/rank_loss"] = self.valid
-            self.valid = self._missing(task, MEASURES[model.stop_by])
+            validator = Validator(task, "valid", model.validation_queries, threads=self._threads)
+            self.valid = lambda p: validator.error(self._fitted(p), model.stop_by)
         self._tasks = {"": task, **others}
         self._rows = rows_of_maps(model.groups(), self._tasks, model.view)
         # Of other words than those of the diagonal a further task is learnt without it.
@@ -338,13 +332,6 @@ class _Training(Training[Bilinear]):
         self._read = {"": self.data, **read}
         sides = (side for one in others.values() for side in (one.queries, one.documents))
         self.width = max([self.width, *(side.width(model.view) for side in sides)])
-
-    def _missing(self, task: Task, measure: Measure) -> Callable[[Parameters], float]:
-        """Return what parameters miss to a mean of 1 on validation."""
-        queries = self.model.validation_queries
-        validator = Validator(task, "valid", queries, threads=self._threads)
-        error = missing(validator, measure)
-        return lambda p: error(self._fitted(p))
 
     def _in_its_words(self, other: Task) -> bool:
         """Tell whether queries and documents of a further task are in the diagonal's words."""

@@ -172,10 +172,7 @@ def load(directory: Path, rankers: Mapping[str, type[Reranker]]) -> FittedRerank
         The directory holds no reranker, one that was changed, or one of an unknown kind.
     """
     directory, again = Path(directory), "Train it again."
-    if not (directory / _MANIFEST).exists():
-        raise BadInput(f"{directory} holds no reranker: it has no {_MANIFEST}. Check the path.")
-    manifest = integrity.read_manifest(directory, _MANIFEST, again)
-    integrity.check_directory(directory, _MANIFEST, manifest["files"], again)
+    manifest = integrity.open_sealed(directory, _MANIFEST, "reranker", again)
     if manifest["format"] != FORMAT or manifest["ranker"] not in rankers:
         raise BadInput(f"{directory}: another version of ssi has written it. {again}")
     with files.reading(directory / _MANIFEST, again):

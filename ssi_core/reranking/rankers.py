@@ -18,8 +18,7 @@ from ssi_core.reranking.rankboost import RankBoost
 from ssi_core.reranking.ranknet import RankNet
 from ssi_core.reranking.rankrls import GreedyRankRls, RankRls
 from ssi_core.reranking.single_feature import SingleFeature
-from ssi_core.strict import instead, read
-from ssi_core.types import BadInput
+from ssi_core.strict import read_named
 
 RERANKERS: Mapping[str, type[Reranker]] = {
     ranker.name: ranker
@@ -45,9 +44,7 @@ def reranker_named(name: str, parameters: Mapping[str, Any], where: str) -> Rera
         There is no such reranker, or a parameter is unknown or out of bounds; the message begins
         with ``where``.
     """
-    if name not in RERANKERS:
-        raise BadInput(f"{where}: no ranker {instead(name, RERANKERS)}")
-    return read(RERANKERS[name], parameters, where)
+    return read_named(RERANKERS, "ranker", name, parameters, where)
 
 
 def load_reranker(directory: Path) -> FittedReranker:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 import psutil
 
@@ -30,11 +30,15 @@ _SSI = (sys.executable, "-c", "from flows.cli import main; main()")
 
 @dataclass(frozen=True)
 class Usage:
-    """Seconds of a command by the wall clock and of its processors, and its peak PSS in bytes."""
+    """Seconds of a command by the wall clock and of its processors, its peak PSS in bytes.
+
+    ``output`` is what it wrote.
+    """
 
     seconds: float
     cpu_seconds: float
     peak: int
+    output: str
 
 
 def _pss(process: psutil.Process) -> int:
@@ -54,24 +58,40 @@ def _of_children() -> float:
     return times.children_user + times.children_system
 
 
-def _bounded() -> None:
+def _bounded(limit: int) -> None:
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:_CORES])
-    resource.setrlimit(resource.RLIMIT_DATA, (LIMIT, LIMIT))
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
-def measure(command: Sequence[str]) -> Usage:
-    """Run a command to its end; `subprocess.CalledProcessError` if it fails."""
+def measure(command: Sequence[str], limit: int = LIMIT) -> Usage:
+    """Run a command to its end; `subprocess.CalledProcessError` if it fails.
+
+    Parameters
+    ----------
+    command : sequence of str
+        Program and arguments.
+    limit : int
+        Bytes of data that a process may take.
+    """
     start, before, peak = time.monotonic(), _of_children(), 0
-    process = psutil.Popen(command, stdout=subprocess.DEVNULL, preexec_fn=_bounded)
-    while process.poll() is None:
-        try:
-            peak = max(peak, _pss(process))
-        except psutil.NoSuchProcess:
-            break
-        time.sleep(_PAUSE)
-    if process.wait():
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return Usage(time.monotonic() - start, _of_children() - before, peak)
+    with TemporaryFile("w+") as output, TemporaryFile("w+") as log:
+        process = psutil.Popen(
+            command, stdout=output, stderr=log, preexec_fn=lambda: _bounded(limit)
+        )
+        while process.poll() is None:
+            try:
+                peak = max(peak, _pss(process))
+            except psutil.NoSuchProcess:
+                break
+            time.sleep(_PAUSE)
+        if process.wait():
+            log.seek(0)
+            error = subprocess.CalledProcessError(process.returncode, command)
+            error.add_note(log.read())
+            raise error
+        seconds = time.monotonic() - start
+        output.seek(0)
+        return Usage(seconds, _of_children() - before, peak, output.read())
 
 
 def rows() -> Iterator[Row]:

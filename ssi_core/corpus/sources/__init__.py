@@ -30,6 +30,7 @@ SOURCES: dict[str, str] = {
     "anchors": f"{_HERE}.query_logs:Anchors",
     "wikiqa": f"{_HERE}.query_logs:WikiQa",
     "zzquerylog": f"{_HERE}.query_logs:ZzQueryLog",
+    "zipf": f"{_HERE}.zipf:Zipf",
     "sample": f"{_HERE}.sample:Sample",
     "sample-mates": f"{_HERE}.sample:SampleMates",
     "sample-clicks": f"{_HERE}.sample:SampleClicks",

@@ -197,7 +197,7 @@ def features(task: Path, models: str, out: Path, depth: int, queries: int, seed:
     ranks; its first --depth documents are the pairs, and the scores of all models are features,
     with 1 / rank, the length of the document and the share of the query's words that it has.
     """
-    from ssi_core.reranking.first_stage import first_stage_folds
+    from ssi_core.models.first_stage import first_stage_folds
     from ssi_core.reranking.letor import write_folds
     from ssi_core.tasks.task import open_task
     from ssi_core.types import Refused

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
+from ssi_core.bounds import Count, Values, Weight
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import (
     Columns,
@@ -24,7 +25,6 @@ from ssi_core.models.base import (
     Words,
     fitted,
 )
-from ssi_core.models.bounds import Count, Values, Weight
 from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
 from ssi_core.types import Float32, Task, TextMatrix, Texts, Through, Vectors

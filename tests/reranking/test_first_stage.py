@@ -6,8 +6,8 @@ import pytest
 from ssi_core.evaluation.candidates import candidates
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models import MODELS
+from ssi_core.models.first_stage import UNLEARNT, features_of, first_stage_folds
 from ssi_core.reranking.compare import compare
-from ssi_core.reranking.first_stage import UNLEARNT, features_of, first_stage_folds
 from ssi_core.reranking.letor import read_folds, write_folds
 from ssi_core.reranking.rankers import reranker_named
 from ssi_core.reranking.table import read_table

@@ -6,33 +6,40 @@ model says of each is a feature. A reranker then learns their order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ssi_core.evaluation.candidates import Candidates, Side, candidates
 from ssi_core.evaluation.ranking import blocks, scores_of
-from ssi_core.kernels.topk import top_k
-from ssi_core.models import MODELS
-from ssi_core.models.base import FittedModel, parse
+from ssi_core.evaluation.scorer import take
+from ssi_core.evaluation.second_stage import (
+    best_documents,
+    features,
+    first_part,
+    scores_of_parts,
+    starts,
+)
+from ssi_core.models.base import FittedModel, Model
+from ssi_core.models.base import Side as ModelSide
 from ssi_core.models.measuring import require_evaluation
 from ssi_core.reranking.pairs import LARGEST_GRADE, Fold, PairFeatures
-from ssi_core.strict import instead
-from ssi_core.types import BadInput, Float32, Float64, Int32, Progress, Task, TextMatrix
+from ssi_core.types import BadInput, Int32, Progress, Task, TextMatrix, Texts, Vectors, View
 from ssi_core.views.tfidf import COUNTS
 
 UNLEARNT = frozenset({"tfidf", "bm25", "language_model"})
 """Models whose scores of training pairs are as good as of other pairs: they learn no pair."""
-OF_DOCUMENTS = ("first_stage", "document_words", "query_words")
-"""Features that no model gives: 1 / rank of the first model, ln(1 + words of the document), and the
-share of the query's words that the document has."""
+OF_DOCUMENTS = ("document_words", "query_words", "first_stage")
+"""Features that no model gives: ln(1 + words of the document), the share of the query's words that
+the document has, and 1 / rank of the first model."""
 
 
 def first_stage_folds(
     task: Task,
-    models: Sequence[str],
+    models: Sequence[Model],
     *,
     depth: int = 100,
     queries: int = 1000,
@@ -53,8 +60,8 @@ def first_stage_folds(
     ----------
     task : Task
         Task whose views the models read.
-    models : sequence of str
-        Names in `MODELS`, with their defaults; the first one ranks.
+    models : sequence of Model
+        The first one ranks.
     depth : int
         Documents of a query.
     queries : int
@@ -69,37 +76,75 @@ def first_stage_folds(
     Raises
     ------
     BadInput
-        A model is unknown or named twice, reads a view that the task lacks, or a side has too few
-        queries.
+        A model reads a view that the task lacks, or a side has too few queries.
     """
     _require(task, models)
+    names = feature_names(models)
     divisions = task.folds or (task,)
     folds = []
     for number, division in enumerate(divisions, 1):
         fitted = {}
-        for name in models:
+        for name, model in zip(names, models, strict=False):
             if progress is not None:
                 progress((number - 1) / len(divisions), f"fold {number}: {name}")
-            model = parse(MODELS[name], {})
             require_evaluation(model, division, queries)
             fitted[name] = model.fit(division, np.random.default_rng([seed]), threads=threads)
         how = {"depth": depth, "queries": queries, "seed": seed, "threads": threads}
         test = features_of(division, "test", fitted, **how)
-        valid = _without(features_of(division, "valid", fitted, **how), test)
-        if set(models) <= UNLEARNT:
-            train = _without(features_of(division, "train", fitted, **how), test)
-            train = _without(train, valid)
-        else:
-            order = np.random.default_rng([seed]).permutation(len(valid.queries))
-            half = len(order) // 2
-            train, valid = valid.take(np.sort(order[half:])), valid.take(np.sort(order[:half]))
-        if not (len(train) and len(valid)):
-            raise BadInput(
-                f"task {task.path}: fold {number} has too few queries beside those of the test. "
-                "Ask fewer queries, so that others are left to learn from."
-            )
+        train, valid = sides_to_learn(division, fitted, **how, tested=test)
         folds.append(Fold(f"Fold{number}", train, valid, test))
     return tuple(folds)
+
+
+def sides_to_learn(
+    task: Task,
+    models: Mapping[str, FittedModel],
+    *,
+    depth: int,
+    queries: int,
+    seed: int = 0,
+    threads: int = 1,
+    tested: PairFeatures | None = None,
+) -> tuple[PairFeatures, PairFeatures]:
+    """Return the pairs that a reranker learns from, and those by which it chooses.
+
+    Where all models are of `UNLEARNT`, these are the training queries and those of validation;
+    else the two halves of the validation queries. No query is on both sides, and none is tested.
+
+    Parameters
+    ----------
+    task : Task
+        Task of the models, or a fold of it.
+    models : mapping
+        Name of a feature -> fitted model; the first one ranks.
+    depth, queries, seed, threads : int
+        See `first_stage_folds`.
+    tested : PairFeatures, optional
+        Pairs of the queries that are tested.
+
+    Raises
+    ------
+    BadInput
+        A side has no query left.
+    """
+    how = {"depth": depth, "queries": queries, "seed": seed, "threads": threads}
+    valid = features_of(task, "valid", models, **how) if len(task.valid) else None
+    if valid is not None and tested is not None:
+        valid = _without(valid, tested)
+    if valid is not None and {one.model.name for one in models.values()} <= UNLEARNT:
+        train = _without(features_of(task, "train", models, **how), valid)
+        train = train if tested is None else _without(train, tested)
+    elif valid is not None:
+        order = np.random.default_rng([seed]).permutation(len(valid.queries))
+        half = len(order) // 2
+        train, valid = valid.take(np.sort(order[half:])), valid.take(np.sort(order[:half]))
+    if valid is None or not (len(train) and len(valid)):
+        beside = "" if tested is None else " beside those of the test"
+        raise BadInput(
+            f"task {task.path}: too few queries to learn an order from{beside}. Ask fewer queries, "
+            "so that others are left to learn from, or make a task with more of them."
+        )
+    return train, valid
 
 
 def features_of(
@@ -133,30 +178,23 @@ def features_of(
     """
     chosen = candidates(task, side, queries, seed)
     texts, ranked = task.queries.take(chosen.queries), task.documents.take(chosen.documents)
-    scorers = [
-        scores_of(one.embed_queries(texts), one.embed_documents(ranked), chosen, threads)
-        for one in models.values()
-    ]
-    parts = []
+    asked = parts_of(models.values(), texts, "query", task.documents.views[COUNTS])
+    there = parts_of(models.values(), ranked, "document", task.queries.views[COUNTS])
+    score = scores_of(first_part(asked), first_part(there), chosen, threads)
+    found = []
     for first, last in blocks(len(chosen.queries), len(chosen.documents)):
-        mask = chosen.mask(first, last)
-        scores = scorers[0](first, last)
-        best = _best(scores, mask, depth)
-        taken = [_taken(scores, best)]
-        taken += [_taken(score(first, last), best) for score in scorers[1:]]
-        parts.append((best, np.stack(taken, axis=2)))
-    best = np.concatenate([part[0] for part in parts])
+        scores = np.where(chosen.mask(first, last), score(first, last), np.float32(-np.inf))
+        part = take(first_part(asked), slice(first, last))
+        found.append(best_documents(part, first_part(there), scores, depth)[0])
+    best = np.concatenate(found)
     held = best >= 0
-    place, rank = np.nonzero(held)
-    columns = best[held]
+    place, columns = np.nonzero(held)[0], best[held]
     sizes = held.sum(axis=1)
     kept = np.flatnonzero(sizes)
-    start = np.concatenate([[0], np.cumsum(sizes[kept])]).astype(np.int64)
-    values = [np.concatenate([part[1] for part in parts])[held].astype(np.float64)]
-    values.append(1 / (1 + rank.astype(np.float64))[:, None])
-    values.append(_words(task, chosen, place, columns))
+    start = starts(sizes[kept])
+    pairs = np.column_stack([place, columns]).astype(np.int32)
     return PairFeatures(
-        _scaled(np.concatenate(values, axis=1), start),
+        features(scores_of_parts(asked, there, pairs, threads=threads), start),
         _grades(chosen, place, columns),
         texts.ids[kept].rename("query"),
         start,
@@ -165,21 +203,53 @@ def features_of(
     )
 
 
-def _require(task: Task, models: Sequence[str]) -> None:
-    for name in models:
-        if name not in MODELS:
-            raise BadInput(f"no model {instead(name, MODELS)}")
-    if not models or len(set(models)) < len(models):
-        raise BadInput(f"models: {', '.join(models) or 'none'}; expected some names, each once.")
-    if used := set(models) & set(OF_DOCUMENTS):
-        raise BadInput(f"models: {used.pop()!r} is the name of a feature.")
-    for name in models:
-        lacking = sorted(parse(MODELS[name], {}).views() - set(task.documents.views))
+def feature_names(models: Sequence[Model]) -> tuple[str, ...]:
+    """Return the names of the features of some models; a second of a name is ``NAME_2``."""
+    seen: Counter[str] = Counter()
+    names = []
+    for model in models:
+        seen[model.name] += 1
+        number = seen[model.name]
+        names.append(model.name if number == 1 else f"{model.name}_{number}")
+    return (*names, *OF_DOCUMENTS)
+
+
+def parts_of(models: Iterable[FittedModel], texts: Texts, side: ModelSide, other: View) -> Vectors:
+    """Return texts as `Vectors` with a part for each model, and the parts of `OF_DOCUMENTS`.
+
+    Parameters
+    ----------
+    models : iterable of FittedModel
+        The first one ranks.
+    texts : Texts
+        With the view of counted words.
+    side : "query" or "document"
+    other : View
+        That view of the other side; words of another meaning are never shared.
+    """
+    embedded = [
+        one.embed_queries(texts) if side == "query" else one.embed_documents(texts)
+        for one in models
+    ]
+    counts: TextMatrix = texts.matrix(COUNTS)
+    length = np.ones((len(texts), 1), np.float32)
+    if side == "document":
+        length = np.log1p(np.asarray(counts.sum(axis=1), np.float32).reshape(-1, 1))
+    words: TextMatrix = sparse.csr_array(counts).sign()
+    if side == "query" and texts.views[COUNTS].space != other.space:
+        words = TextMatrix((len(texts), len(other.words)), dtype=np.float32)
+    # The share of the query's words that a document has, and their number, are scaled alike.
+    return Vectors(None, None, fused=(*embedded, Vectors(None, length), Vectors(words, None)))
+
+
+def _require(task: Task, models: Sequence[Model]) -> None:
+    for model in models:
+        lacking = sorted(model.views() - set(task.documents.views))
         if lacking:
             every = ",".join(sorted({*task.documents.views, *lacking}))
             raise BadInput(
-                f"task {task.path}: it has no view {', '.join(lacking)}, which {name} reads. Make "
-                f"it with them: ssi features --views {every}"
+                f"task {task.path}: it has no view {', '.join(lacking)}, which {model.name} reads. "
+                f"Make it with them: ssi features --views {every}"
             )
 
 
@@ -187,51 +257,6 @@ def _without(features: PairFeatures, other: PairFeatures) -> PairFeatures:
     """Return the queries that another side has not."""
     known = set(other.queries)
     return features.take([n for n, query in enumerate(features.queries) if query not in known])
-
-
-def _best(scores: Float32, mask: NDArray[np.bool_], depth: int) -> Int32:
-    """Return the columns of the best candidates of each row, -1 where there are no more."""
-    able = np.where(mask, np.nan_to_num(scores, nan=-np.inf), -np.inf)
-    best = np.empty((len(scores), min(depth, scores.shape[1])), np.int32)
-    top_k(able.astype(np.float32), best, np.empty(best.shape, np.float32))
-    return best
-
-
-def _taken(scores: Float32, best: Int32) -> Float32:
-    """Return the scores of the best columns; those of missing ones mean nothing."""
-    largest = float(np.finfo(np.float32).max)
-    taken = np.take_along_axis(scores, np.maximum(best, 0), axis=1)
-    finite: Float32 = np.nan_to_num(taken, nan=-largest, posinf=largest, neginf=-largest)
-    return finite
-
-
-def _scaled(values: Float64, start: NDArray[np.int64]) -> Float64:
-    """Scale each feature to 0..1 over the documents of a query; one value alone becomes 0."""
-    sizes = np.diff(start)
-    if not len(sizes):
-        return values
-    low = np.repeat(np.minimum.reduceat(values, start[:-1]), sizes, axis=0)
-    high = np.repeat(np.maximum.reduceat(values, start[:-1]), sizes, axis=0)
-    scaled = np.zeros_like(values)
-    np.divide(values - low, high - low, out=scaled, where=high > low)
-    return scaled
-
-
-def _words(task: Task, chosen: Candidates, place: NDArray[np.intp], columns: Int32) -> Float64:
-    """Return ln(1 + words) of the documents, and the share of the query's words that they have."""
-    counts: TextMatrix = task.documents.matrix(COUNTS)
-    length = np.log1p(np.asarray(counts.sum(axis=1), dtype=np.float64).ravel())
-    rows = chosen.documents[columns]
-    share = np.zeros(len(rows))
-    if task.queries.views[COUNTS].space == task.documents.views[COUNTS].space:
-        queries: Any = task.queries.matrix(COUNTS)[chosen.queries].sign()
-        present: Any = counts.sign()
-        total = np.maximum(np.asarray(queries.sum(axis=1)).ravel(), 1)
-        for query in np.unique(place):
-            here = place == query
-            both = (present[rows[here]] @ queries[[query]].T).toarray().ravel()
-            share[here] = both / total[query]
-    return np.column_stack([length[rows], share])
 
 
 def _grades(chosen: Candidates, place: NDArray[np.intp], columns: Int32) -> Int32:

@@ -41,7 +41,7 @@ class Fusion(Parts):
     """
 
     name: ClassVar[str] = "fusion"
-    without: ClassVar[frozenset[str]] = frozenset({"fusion", "best_of", "auto"})
+    without: ClassVar[frozenset[str]] = frozenset({"fusion", "reranked", "best_of", "auto"})
     k: Values[Positive] = (60.0,)
     validation_queries: Count = 500
 

@@ -50,7 +50,9 @@ class Mixture(Parts):
     """
 
     name: ClassVar[str] = "mixture"
-    without: ClassVar[frozenset[str]] = frozenset({"mixture", "best_of", "topic_model", "fusion"})
+    without: ClassVar[frozenset[str]] = frozenset(
+        {"mixture", "best_of", "topic_model", "fusion", "reranked"}
+    )
     betas: Values[Weight] = _BETAS
     tune_on: Literal["valid", "train"] = "valid"
     tuning_queries: Count = 500

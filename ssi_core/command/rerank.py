@@ -351,9 +351,12 @@ def _show_table(console: Console, result: Mapping[str, Any]) -> None:
         console.print(plain_table(head, lines))
     console.print(
         f"p: paired randomisation over {result['queries']:,} test queries against "
-        f"{result['baseline']}, corrected by Holm over the rows of a measure",
+        f"{result['baseline']}, corrected by Holm over the tests of a measure",
         style="dim",
     )
+    for row in result["rows"]:
+        if (other := row.get("against", result["baseline"])) != result["baseline"]:
+            console.print(f"{row['label']}: p is against {other}", style="dim")
     for row in result["rows"]:
         if "left_out" in row:
             console.print(f"{row['label']}: {row['left_out']}", style="dim")

@@ -283,6 +283,24 @@ class Through(Protocol):
         ...
 
 
+class SecondStage(Protocol):
+    """A ranker of the first documents of another model, by numbers that are known of each."""
+
+    @property
+    def depth(self) -> int:
+        """Documents of a query that it puts into another order."""
+        ...
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of the features that it reads."""
+        ...
+
+    def __call__(self, values: Float64) -> Float64:
+        """Return a score for each row of features."""
+        ...
+
+
 @dataclass(frozen=True)
 class Vectors:
     """Texts as a model sees them: a sparse part, a dense part, or both.
@@ -290,7 +308,8 @@ class Vectors:
     The score of most models is ``f(q, d) = <sparse_q, sparse_d> + <dense_q, dense_d>``. Where
     queries have ``topics``, it is the logarithm of a likelihood, up to what is the same for all
     documents: ``f(q, d) = sum_i sparse_qi ln(1 + sparse_di + <topics_i, dense_d>)``. That of texts
-    with ``fused`` is a sum over models of ``1 / (constant + rank)`` (`evaluation.fusion`).
+    with ``fused`` is a sum over models of ``1 / (constant + rank)`` (`evaluation.fusion`), or where
+    queries have a ``second`` stage, that of its ranker (`evaluation.second_stage`).
 
     Attributes
     ----------
@@ -305,7 +324,9 @@ class Vectors:
     fused : tuple of Vectors
         The texts as each of several models sees them, whose ranks are the score; no other part.
     constant : float
-        Of queries with ``fused``.
+        Of queries with ``fused`` whose ranks are added up.
+    second : SecondStage or None
+        Of queries with ``fused`` whose first part ranks, and all of which are features.
     """
 
     sparse: TextMatrix | None
@@ -314,6 +335,7 @@ class Vectors:
     topics: Float32 | None = None
     fused: tuple[Vectors, ...] = ()
     constant: float = 0.0
+    second: SecondStage | None = None
 
 
 class Fitted(Protocol):

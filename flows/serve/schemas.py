@@ -96,16 +96,26 @@ class PopularityOfScore(BaseModel):
     part: float
 
 
+class FeatureOfScore(BaseModel):
+    """A feature of a reranked document, and what the score loses where it is 0."""
+
+    name: str
+    value: float
+    share: float
+
+
 class Explained(BaseModel):
     """A score taken apart: the sum of ``parts`` and ``rest``.
 
-    ``popularity`` is one of the parts, null where the model counts no links.
+    ``popularity`` is one of the parts, null where the model counts no links. A reranked document
+    has ``features`` instead of parts.
     """
 
     score: float
     parts: list[PartOfScore]
     rest: float
     popularity: PopularityOfScore | None = None
+    features: list[FeatureOfScore] = []
 
 
 class Added(BaseModel):

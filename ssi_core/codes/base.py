@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy import sparse
 
+from ssi_core import bounds
 from ssi_core.codes.packed import Bits, Codes, pack, unpack
-from ssi_core.models import bounds
 from ssi_core.types import BadInput, Float64, Int32
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]

@@ -22,11 +22,11 @@ from pydantic import Field
 from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
+from ssi_core.bounds import Positive
 from ssi_core.codes.base import Arrays, Hasher, Neighbours
 from ssi_core.codes.eigenmap import eigenmap
 from ssi_core.codes.graph import Similarity, neighbour_graph
 from ssi_core.codes.packed import Bits
-from ssi_core.models.bounds import Positive
 from ssi_core.types import Float64, Int32
 
 Passes = Annotated[int, Field(ge=1, le=10**6)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ _PATH = click.Path(path_type=Path)
         "ssi rerank compare MQ2008_folds.tar.xz",
         "ssi rerank fit MQ2008/Fold1 --ranker greedy_rankrls --out reranker",
         "ssi rerank score reranker MQ2008/Fold1/test.txt --out run.trec",
+        "ssi rerank fit task --models bm25,language_model,tfidf --out model",
     ),
 )
 def rerank() -> None:
@@ -48,10 +49,15 @@ def rerank() -> None:
     examples=(
         "ssi rerank fit MQ2008/Fold1 --ranker rankrls --out reranker",
         "ssi rerank fit train.txt --valid vali.txt --ranker rankboost --set rounds=100 --out model",
+        "ssi rerank fit task --models bm25,language_model,ssi --ranker rankrls --out model",
     ),
 )
 @click.argument("train", type=_PATH)
 @click.option("--valid", type=_PATH, help="Other queries, which choose settings and rounds.")
+@click.option("--models", metavar="A,B", help="Of a task: the first one ranks; docs/models.md.")
+@click.option("--depth", type=click.IntRange(2, 100_000), help="Of a task; 100.")
+@click.option("--queries", type=click.IntRange(min=1), help="Of a task, of a side at most; 1000.")
+@click.option("--seed", type=click.IntRange(min=0), help="Of a task; 0.")
 @click.option("--ranker", default="rankrls", show_default=True, help="docs/reranking.md has all.")
 @click.option(
     "--set",
@@ -63,12 +69,36 @@ def rerank() -> None:
 )
 @click.option("--out", type=_PATH, required=True, help="Directory of the model to write.")
 def fit(
-    train: Path, valid: Path | None, ranker: str, settings_: dict[str, str], out: Path
+    train: Path,
+    valid: Path | None,
+    models: str | None,
+    ranker: str,
+    settings_: dict[str, str],
+    out: Path,
+    **of_task: int | None,
 ) -> Outcome:
-    """Train a ranker on a file of pairs, or on a fold: a folder of train.txt and vali.txt.
+    """Train a ranker on a file of pairs, on a fold, or behind the models of a task.
 
-    Where the folder has a test.txt, the ranker is measured on it.
+    TRAIN is a file, or a folder of train.txt and vali.txt; where it has a test.txt, the ranker is
+    measured on it. With --models TRAIN is a task of 'ssi features': each model is trained on it
+    ("ssi" has the defaults of ssi.SSI, others theirs), the first one ranks, and the ranker learns
+    the order of its first --depth documents from the scores of all. MODEL then holds the whole, and
+    an index of the documents: 'ssi search MODEL TEXT' gives reranked answers. The gain over the
+    first model is measured over all candidates of the test queries.
     """
+    given = {name: value for name, value in of_task.items() if value is not None}
+    if models is not None:
+        if valid is not None:
+            raise click.UsageError("--valid goes with a file: a task has its validation queries.")
+        return _fit_on_task(train, models.split(","), ranker, values_of(settings_), out, given)
+    if given:
+        raise click.UsageError(f"--{min(given)} goes with --models, on a task.")
+    return _fit_on_pairs(train, valid, ranker, values_of(settings_), out)
+
+
+def _fit_on_pairs(
+    train: Path, valid: Path | None, ranker: str, values: dict[str, Any], out: Path
+) -> Outcome:
     from ssi_core.reranking.letor import read_letor
     from ssi_core.reranking.rankers import reranker_named
 
@@ -77,7 +107,7 @@ def fit(
         if valid is not None:
             raise click.UsageError("--valid goes with a file: a folder has its vali.txt.")
         train, valid, test = (train / f"{name}.txt" for name in ("train", "vali", "test"))
-    chosen = reranker_named(ranker, values_of(settings_), "--set")
+    chosen = reranker_named(ranker, values, "--set")
     with progress("read") as tell:
         sides = read_letor(train, tell), None if valid is None else read_letor(valid, tell)
     with progress("fit"):
@@ -89,9 +119,52 @@ def fit(
 
     def show(console: Console) -> None:
         console.print(f"reranker {out} ({ranker}, {len(fitted.names)} features)")
-        for name, fact in fitted.facts.items():
-            console.print(f"  {name.replace('_', ' ')} {fact}")
+        _show_facts(console, fitted.facts)
         _show_measures(console, value.get("measures", {}))
+
+    return Outcome(value, show)
+
+
+def _fit_on_task(
+    path: Path,
+    models: Sequence[str],
+    ranker: str,
+    values: dict[str, Any],
+    out: Path,
+    given: Mapping[str, int],
+) -> Outcome:
+    from ssi_core.face.rerank import Reranker, gain, models_named
+    from ssi_core.face.task import Task
+
+    models_named(models)
+    threads = settings().threads or 1
+    task, options = Task.open(path), dict(given)
+    seed = options.pop("seed", 0)
+    behind = Reranker(ranker, **values).behind(*models, **options, random_state=seed)
+    fitted = behind.fit(task, threads=threads)
+    comparison = gain(fitted, task, threads=threads)
+    fitted.save(out)
+    index = fitted.index(task, out=out / "index")
+    facts = fitted.fitted_.facts
+    value = {
+        "path": str(out),
+        "index": str(index.path),
+        "ranker": ranker,
+        "features": facts["features"],
+        "queries": facts["ranker_queries"],
+        "facts": facts["ranker"],
+        "measures": comparison.frame.to_dicts(),
+    }
+
+    def show(console: Console) -> None:
+        sides = facts["ranker_queries"]
+        console.print(f"model {out}, with its index: {', '.join(facts['features'])}")
+        console.print(
+            f"  {ranker}, {sides['train']:,} queries, chosen by {sides['valid']:,} others"
+        )
+        _show_facts(console, facts["ranker"])
+        for line in str(comparison).splitlines():
+            console.print(line, soft_wrap=True)
 
     return Outcome(value, show)
 
@@ -197,17 +270,19 @@ def features(task: Path, models: str, out: Path, depth: int, queries: int, seed:
     ranks; its first --depth documents are the pairs, and the scores of all models are features,
     with 1 / rank, the length of the document and the share of the query's words that it has.
     """
-    from ssi_core.reranking.first_stage import first_stage_folds
+    from ssi_core.face.rerank import models_named
+    from ssi_core.models.first_stage import first_stage_folds
     from ssi_core.reranking.letor import write_folds
     from ssi_core.tasks.task import open_task
     from ssi_core.types import Refused
 
     if out.exists() and any(path.is_file() for path in out.iterdir()):
         raise Refused(f"{out} holds files that are no folds; it is left alone. Name another.")
+    named = models_named(models.split(","))
     how: dict[str, Any] = {"depth": depth, "queries": queries, "seed": seed}
     how["threads"] = settings().threads or 1
     with progress("features") as tell:
-        folds = first_stage_folds(open_task(task), models.split(","), **how, progress=tell)
+        folds = first_stage_folds(open_task(task), named, **how, progress=tell)
     write_folds(folds, out)
     sides = {"train": "train", "vali": "valid", "test": "test"}
     value: dict[str, Any] = {
@@ -227,6 +302,11 @@ def features(task: Path, models: str, out: Path, depth: int, queries: int, seed:
             console.print(f"  {name}: queries {shown}")
 
     return Outcome(value, show)
+
+
+def _show_facts(console: Console, facts: Mapping[str, Any]) -> None:
+    for name, fact in facts.items():
+        console.print(f"  {name.replace('_', ' ')} {fact}")
 
 
 def _measures(fitted: FittedReranker, features: PairFeatures, where: str) -> dict[str, float]:
@@ -249,7 +329,9 @@ def _show_table(console: Console, result: Mapping[str, Any]) -> None:
 
     console.print(result["title"], style="bold")
     for measure in result["measures"]:
-        head = [f"LETOR {title_of(measure)}", *result["folds"], "mean", "printed", "p"]
+        shown = any(measure in row.get("printed", {}) for row in result["rows"])
+        head = [f"LETOR {title_of(measure)}", *result["folds"], "mean"]
+        head += ["printed", "p"] if shown else ["p"]
         lines = []
         for row in result["rows"]:
             printed = row.get("printed", {}).get(measure)
@@ -261,7 +343,7 @@ def _show_table(console: Console, result: Mapping[str, Any]) -> None:
                     row["label"],
                     *(ours or [""] * len(result["folds"])),
                     mean,
-                    "" if printed is None else f"{printed['mean']:.4f}",
+                    *(["" if printed is None else f"{printed['mean']:.4f}"] if shown else []),
                     "" if test is None else f"{test['p_holm']:.3f}",
                 ]
             )
@@ -269,9 +351,12 @@ def _show_table(console: Console, result: Mapping[str, Any]) -> None:
         console.print(plain_table(head, lines))
     console.print(
         f"p: paired randomisation over {result['queries']:,} test queries against "
-        f"{result['baseline']}, corrected by Holm over the rows of a measure",
+        f"{result['baseline']}, corrected by Holm over the tests of a measure",
         style="dim",
     )
+    for row in result["rows"]:
+        if (other := row.get("against", result["baseline"])) != result["baseline"]:
+            console.print(f"{row['label']}: p is against {other}", style="dim")
     for row in result["rows"]:
         if "left_out" in row:
             console.print(f"{row['label']}: {row['left_out']}", style="dim")

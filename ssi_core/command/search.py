@@ -207,7 +207,9 @@ def explain(
     """Take the score of a document apart into words.
 
     DOCUMENT is its title or id. The parts and the rest add up to the score. Of a mixture with
-    in_degree the weight of popularity is shown, too; --no-popularity leaves the term out.
+    in_degree the weight of popularity is shown, too; --no-popularity leaves the term out. Of a
+    reranked document its features are shown: the value of each, 0 to 1 over the documents of the
+    query, and its share, which is what the score loses where the feature is 0.
     """
     from ssi_core.serving.explain import explain as take_apart
 
@@ -218,16 +220,20 @@ def explain(
         "parts": [asdict(part) for part in parts.parts],
         "rest": parts.rest,
         "popularity": None if parts.popularity is None else asdict(parts.popularity),
+        "features": [asdict(feature) for feature in parts.features],
     }
 
     def show(console: Console) -> None:
         from rich.table import Table
 
-        table = Table("query", "document", box=None, pad_edge=False)
-        table.add_column("part", justify="right")
+        heads = ("feature", "value", "share") if parts.features else ("query", "document", "part")
+        table = Table(*heads[:2], box=None, pad_edge=False)
+        table.add_column(heads[2], justify="right")
         for part in parts.parts:
             table.add_row(part.query_word, part.document_word, f"{part.part:+.6f}")
-        table.add_row("all other pairs", "", f"{parts.rest:+.6f}")
+        for feature in parts.features:
+            table.add_row(feature.name, f"{feature.value:.3f}", f"{feature.share:+.6f}")
+        table.add_row("rest" if parts.features else "all other pairs", "", f"{parts.rest:+.6f}")
         table.add_row("score", "", f"{parts.score:+.6f}")
         console.print(table)
         if (counted := parts.popularity) is not None:

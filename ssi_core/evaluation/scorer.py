@@ -45,6 +45,7 @@ def take(vectors: Vectors, rows: Any) -> Vectors:
         vectors.topics,
         tuple(take(part, rows) for part in vectors.fused),
         vectors.constant,
+        vectors.second,
     )
 
 
@@ -126,6 +127,11 @@ class Scorer:
         """
         _check_alike(queries, self._documents)
         rows = length(queries)
+        if queries.second is not None:
+            from ssi_core.evaluation.second_stage import reordered  # which scores pairs
+
+            first = self._fused[0].score(queries.fused[0])
+            return reordered(queries, self._documents, first, candidates, threads=self._threads)
         if queries.fused:
             pairs = zip(self._fused, queries.fused, strict=True)
             scores_of_parts = (scorer.score(part, candidates) for scorer, part in pairs)

@@ -130,8 +130,9 @@ class Bounds:
 def layout_of(fitted: FittedModel) -> Layout:
     """Return the terms of a model; `BadInput` where its score is no sum over terms."""
     nothing = fitted.embed_queries(_single_words(fitted, 0, 1))
-    if nothing.topics is not None or nothing.through is not None:
+    if nothing.fused or nothing.topics is not None or nothing.through is not None:
         what = "a logarithm of sums" if nothing.topics is not None else "a sum over pairs of words"
+        what = "that of a ranker of its first documents" if nothing.fused else what
         raise BadInput(
             f"model {fitted.model.name!r}: its score is {what}, which no engine adds up term by "
             "term. Export a model whose score is <sparse, sparse> + <dense, dense>, such as "

@@ -80,11 +80,15 @@ class Explanation(explain.Explanation):
         The largest parts, each with ``query_word``, ``document_word`` and ``part``.
     rest : float
         Sum of the other parts.
+    features : sequence of Feature
+        Of a model ``reranked``, instead of parts: each with ``name``, ``value`` and ``share``.
     """
 
     @property
     def frame(self) -> pl.DataFrame:
-        """Return columns query_word, document_word, part."""
+        """Return columns query_word, document_word, part; or name, value, share of features."""
+        if self.features:
+            return pl.DataFrame([vars(one) for one in self.features])
         schema = {"query_word": pl.String, "document_word": pl.String, "part": pl.Float64}
         rows = [(one.query_word, one.document_word, one.part) for one in self.parts]
         return pl.DataFrame(rows, schema, orient="row")
@@ -96,6 +100,10 @@ class Explanation(explain.Explanation):
         return html_table(*self._table(), left=2)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
+        if self.features:
+            rows = [[one.name, f"{one.value:.3f}", f"{one.share:+.6f}"] for one in self.features]
+            ends = [["rest", "", f"{self.rest:+.6f}"], ["score", "", f"{self.score:+.6f}"]]
+            return ["feature", "value", "share"], rows + ends
         parts = [[one.query_word, one.document_word, f"{one.part:+.6f}"] for one in self.parts]
         ends = [["all other pairs", "", f"{self.rest:+.6f}"], ["score", "", f"{self.score:+.6f}"]]
         return ["query", "document", "part"], parts + ends

@@ -1,15 +1,64 @@
-"""Learning to rank in Python: files of LETOR, and each ranker of pairs by its name."""
+"""Learning to rank in Python: each ranker of pairs by its name, on files or behind a model."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
+from ssi_core.face.compare import Comparison, compare
+from ssi_core.face.estimator import Estimator
+from ssi_core.face.models import SSI, Ranker
+from ssi_core.face.task import Task
+from ssi_core.models import MODELS
+from ssi_core.models.base import Model, parse
+from ssi_core.models.parts import fitted_parts
 from ssi_core.reranking.base import FittedReranker
 from ssi_core.reranking.measures import means, per_query
 from ssi_core.reranking.pairs import PairFeatures
 from ssi_core.reranking.rankers import load_reranker, reranker_named
+from ssi_core.strict import instead
 from ssi_core.types import BadInput, Float64
+
+FIRST, RERANKED = "first stage", "reranked"
+"""Names of the two rows of `gain`."""
+
+
+def models_named(names: Sequence[str]) -> tuple[Model, ...]:
+    """Return models by their names, each with its defaults; "ssi" has those of `SSI`.
+
+    Raises
+    ------
+    BadInput
+        There is no such model, or a name comes twice.
+    """
+    if not names or len(set(names)) < len(names):
+        raise BadInput(f"models: {', '.join(names) or 'none'}; expected some names, each once.")
+    models = []
+    for name in names:
+        if name != "ssi" and name not in MODELS:
+            raise BadInput(f"no model {instead(name, ['ssi', *MODELS])}")
+        models.append(SSI().ranker() if name == "ssi" else parse(MODELS[name], {}))
+    return tuple(models)
+
+
+def gain(model: Estimator, task: Task, *, threads: int = 1) -> Comparison:
+    """Measure a fitted model ``reranked`` on all candidates, beside its first stage.
+
+    Parameters
+    ----------
+    model : Estimator
+        What ``behind(...).fit(task)`` returned.
+    task : Task
+        The task that it was fitted on.
+    """
+    alone = [fitted_parts(fold)[0] for fold in model.folds_]
+    first = Ranker(alone[0].model.name, **vars(alone[0].model)).take(task, alone, [])
+    measures = ("map", "ndcg_at_10", "p_at_10")
+    return compare(
+        {FIRST: first, RERANKED: model}, task, measures=measures, baseline=FIRST, threads=threads
+    )
 
 
 class Reranker:
@@ -74,6 +123,53 @@ class Reranker:
         """
         self.fitted_ = self._settings.fit(train, valid)
         return self
+
+    def behind(
+        self,
+        first: str | Estimator,
+        *others: str | Estimator,
+        depth: int = 100,
+        queries: int = 1000,
+        random_state: int = 0,
+    ) -> Ranker:
+        """Return a model to be fitted on a task: a first stage, and this ranker behind it.
+
+        ``fit`` trains all models on the task, and then the ranker on what they say of the first
+        documents of its queries. The model is searched, measured and saved as any other.
+
+        Parameters
+        ----------
+        first : str or Estimator
+            Model that ranks all documents: a name of a model, or an estimator with its settings.
+        *others : str or Estimator
+            Further models, whose scores are features, too.
+        depth : int, optional
+            Documents of a query that are put into another order.
+        queries : int, optional
+            Queries of a side at most that the ranker learns from.
+        random_state : int, optional
+            Seed of the trainings.
+
+        Examples
+        --------
+        >>> import ssi_core as ssi
+        >>> ssi.Reranker("rankrls").behind("bm25", ssi.SSI(dimensions=20), depth=50).ranker().depth
+        50
+        """
+        models = [
+            one.ranker() if isinstance(one, Estimator) else models_named([one])[0]
+            for one in (first, *others)
+        ]
+        parts = tuple({"model": model.name, **asdict(model)} for model in models)
+        return Ranker(
+            "reranked",
+            parts=parts,
+            ranker=self.ranker,
+            settings=self.parameters,
+            depth=depth,
+            queries=queries,
+            random_state=random_state,
+        )
 
     def score(self, pairs: PairFeatures) -> Float64:
         """Return a score for each pair.

@@ -25,6 +25,7 @@ from ssi_core.models.multi_task import MultiTask
 from ssi_core.models.opca import Opca
 from ssi_core.models.pca import Pca
 from ssi_core.models.query_expansion import QueryExpansion
+from ssi_core.models.reranked import Reranked
 from ssi_core.models.s2net import S2Net
 from ssi_core.models.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
@@ -64,6 +65,8 @@ MODELS: Mapping[str, type[Model]] = {
         # Sums of two of these, and of the ranks of several.
         Mixture,
         Fusion,  # Cormack, Clarke and Buettcher 2009
+        # A ranker of pairs of features, behind a first stage.
+        Reranked,
         # One of several, by validation.
         BestOf,
         Auto,

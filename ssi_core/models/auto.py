@@ -20,10 +20,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from ssi_core.bounds import Count, Dimensions, Part, Rate, Triples, Values, Weight
 from ssi_core.models.base import Course, FittedModel, Model, UnfitStart, parse
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
-from ssi_core.models.bounds import Count, Dimensions, Part, Rate, Triples, Values, Weight
 from ssi_core.models.cl_lsi import ClLsi
 from ssi_core.models.halves import Halves
 from ssi_core.models.lsi import Lsi, LsiMixture

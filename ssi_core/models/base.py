@@ -15,10 +15,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core import files, integrity
+from ssi_core import bounds, files, integrity
 from ssi_core.arrays import load_array
 from ssi_core.evaluation.evaluate import Validator
-from ssi_core.models import bounds
 from ssi_core.resources import Cost
 from ssi_core.strict import check_keys
 from ssi_core.tasks.blind import training_part

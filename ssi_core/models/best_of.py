@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ssi_core.bounds import Count
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import Course, FittedModel, UnfitStart
-from ssi_core.models.bounds import Count
 from ssi_core.models.parts import Parts
 from ssi_core.resources import Cost
 from ssi_core.types import Task

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from ssi_core.bounds import Dimensions, Positive, Spread, Times, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.kernels.adagrad import first_squares
 from ssi_core.kernels.sparse import aligned_empty, padded
 from ssi_core.kernels.structs import Parameters, Squares
 from ssi_core.models.base import Course, DenseWords, FittedModel, Side, UnfitStart, fitted
-from ssi_core.models.bounds import Dimensions, Positive, Spread, Times, Values
 from ssi_core.models.lengths import brought, brought_words, with_one_length
 from ssi_core.models.terms import Groups, Objective, Term, flat, rows_of_maps
 from ssi_core.models.trained import KERNELS, Trained, Training, same_space

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from ssi_core.bounds import Share, Weight
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
-from ssi_core.models.bounds import Share, Weight
 from ssi_core.types import Task, Texts, Vectors, View
 
 

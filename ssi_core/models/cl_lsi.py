@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
+from ssi_core.bounds import Count, Dimensions, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, fitted
-from ssi_core.models.bounds import Count, Dimensions, Values
 from ssi_core.models.lsi import grid, tuning_memory
 from ssi_core.models.projection import cosine_words, unit
 from ssi_core.models.svd import Factors, leading_vectors, memory_of

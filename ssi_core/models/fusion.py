@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from ssi_core.bounds import Count, Positive, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import Course, FittedModel, Side, UnfitStart, fitted
-from ssi_core.models.bounds import Count, Positive, Values
 from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
 from ssi_core.types import Task, Texts, Vectors
@@ -41,7 +41,7 @@ class Fusion(Parts):
     """
 
     name: ClassVar[str] = "fusion"
-    without: ClassVar[frozenset[str]] = frozenset({"fusion", "best_of", "auto"})
+    without: ClassVar[frozenset[str]] = frozenset({"fusion", "reranked", "best_of", "auto"})
     k: Values[Positive] = (60.0,)
     validation_queries: Count = 500
 

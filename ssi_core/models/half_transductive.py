@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ssi_core import resources
+from ssi_core.bounds import Rate, Triples, Values, Weight
 from ssi_core.kernels.structs import Parameters
 from ssi_core.models.base import Columns, Course, DenseWords, FittedModel, Side
 from ssi_core.models.bilinear import Before, Bilinear
-from ssi_core.models.bounds import Rate, Triples, Values, Weight
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.models.terms import Groups, Objective
 from ssi_core.types import Task, Texts, Vectors

@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from ssi_core.bounds import Count, Mixed, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
-from ssi_core.models.bounds import Count, Mixed, Values
 from ssi_core.types import Float64, Task, TextMatrix, Texts, Vectors, View
 from ssi_core.views.statistics import share_of
 

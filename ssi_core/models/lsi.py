@@ -13,10 +13,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from ssi_core.bounds import Count, Dimensions, Share, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, fitted
-from ssi_core.models.bounds import Count, Dimensions, Share, Values
 from ssi_core.models.projection import Projection, cosine_words, unit
 from ssi_core.models.svd import leading_vectors, memory_of
 from ssi_core.models.tfidf import TfIdf

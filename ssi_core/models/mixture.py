@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
+from ssi_core.bounds import Count, Values, Weight
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import (
     Columns,
@@ -24,7 +25,6 @@ from ssi_core.models.base import (
     Words,
     fitted,
 )
-from ssi_core.models.bounds import Count, Values, Weight
 from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
 from ssi_core.types import Float32, Task, TextMatrix, Texts, Through, Vectors
@@ -50,7 +50,9 @@ class Mixture(Parts):
     """
 
     name: ClassVar[str] = "mixture"
-    without: ClassVar[frozenset[str]] = frozenset({"mixture", "best_of", "topic_model", "fusion"})
+    without: ClassVar[frozenset[str]] = frozenset(
+        {"mixture", "best_of", "topic_model", "fusion", "reranked"}
+    )
     betas: Values[Weight] = _BETAS
     tune_on: Literal["valid", "train"] = "valid"
     tuning_queries: Count = 500

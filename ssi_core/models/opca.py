@@ -17,10 +17,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from ssi_core.bounds import Count, Dimensions, Positive, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.models.base import Course, FittedModel, fitted
-from ssi_core.models.bounds import Count, Dimensions, Positive, Values
 from ssi_core.models.paired import Moments, Paired, components_memory
 from ssi_core.models.projection import Projection
 from ssi_core.models.svd import Metric, leading_eigenvectors

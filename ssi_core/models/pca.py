@@ -14,8 +14,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from ssi_core.bounds import Dimensions
 from ssi_core.models.base import Course, FittedModel, fitted
-from ssi_core.models.bounds import Dimensions
 from ssi_core.models.paired import Moments, Paired, components_memory
 from ssi_core.models.projection import Projection
 from ssi_core.models.svd import leading_eigenvectors

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from ssi_core.bounds import Count, Tries, Values, Weight
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.kernels.topk import top_k
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
-from ssi_core.models.bounds import Count, Tries, Values, Weight
 from ssi_core.types import Task, TextMatrix, Texts, Vectors, View
 
 _BLOCK = 128  # queries scored against the whole collection at a time

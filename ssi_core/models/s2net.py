@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ssi_core.bounds import Count, Dimensions, Positive, Tries
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.logistic import logistic_pairs
 from ssi_core.models.base import Course, FittedModel, fitted
-from ssi_core.models.bounds import Count, Dimensions, Positive, Tries
 from ssi_core.models.paired import Paired, Rows, components_memory, paired_memory
 from ssi_core.models.pca import Pca
 from ssi_core.models.projection import Projection

@@ -20,11 +20,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ssi_core.bounds import Batch, Count, Dimensions, Positive, Rate, Triples, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.adam import adam_step
 from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, fitted
-from ssi_core.models.bounds import Batch, Count, Dimensions, Positive, Rate, Triples, Values
 from ssi_core.models.cl_lsi import factored, factoring_memory
 from ssi_core.models.projection import cosine_words, unit
 from ssi_core.resources import Cost

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
-from ssi_core.models.bounds import Positive
+from ssi_core.bounds import Positive
 from ssi_core.types import BadInput, Task
 
 

@@ -28,13 +28,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core import files
+from ssi_core.bounds import Count, Dimensions, Mixed, Prior, Share, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.sparse import Csr, csr
 from ssi_core.kernels.structs import read_only
 from ssi_core.kernels.topics import em_pass, fold_in
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
-from ssi_core.models.bounds import Count, Dimensions, Mixed, Prior, Share, Values
 from ssi_core.models.language_model import shares, weighed
 from ssi_core.models.passes import go_over
 from ssi_core.models.trained import same_space

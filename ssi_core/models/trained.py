@@ -12,16 +12,7 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy as np
 from scipy import sparse
 
-from ssi_core.evaluation.candidates import Side as EvaluatedSide
-from ssi_core.evaluation.evaluate import Validator
-from ssi_core.evaluation.memory import ranking_memory
-from ssi_core.evaluation.slates import SlateValidator
-from ssi_core.kernels.sparse import padded
-from ssi_core.kernels.structs import Data, Parameters, Settings, read_only
-from ssi_core.kernels.sweep import Group as Kernels
-from ssi_core.kernels.sweep import draw_negative, draw_shown, draw_weighted
-from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
-from ssi_core.models.bounds import (
+from ssi_core.bounds import (
     Count,
     Part,
     Rate,
@@ -31,6 +22,15 @@ from ssi_core.models.bounds import (
     Values,
     Weight,
 )
+from ssi_core.evaluation.candidates import Side as EvaluatedSide
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.memory import ranking_memory
+from ssi_core.evaluation.slates import SlateValidator
+from ssi_core.kernels.sparse import padded
+from ssi_core.kernels.structs import Data, Parameters, Settings, read_only
+from ssi_core.kernels.sweep import Group as Kernels
+from ssi_core.kernels.sweep import draw_negative, draw_shown, draw_weighted
+from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
 from ssi_core.resources import Cost
 from ssi_core.tasks.share import share_of_pairs
 from ssi_core.training.embedding import shared_words

@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ssi_core.bounds import Count, Mixed, Share, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.sparse import csr
 from ssi_core.kernels.translation import likelihoods, translate
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
-from ssi_core.models.bounds import Count, Mixed, Share, Values
 from ssi_core.models.language_model import shares, weighed
 from ssi_core.models.passes import go_over
 from ssi_core.models.trained import same_space

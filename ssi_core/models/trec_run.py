@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core import files
+from ssi_core.bounds import Values
 from ssi_core.evaluation.trec import escape
 from ssi_core.models.base import Arrays, Columns, Course, FittedModel, Model, Side, fitted
-from ssi_core.models.bounds import Values
 from ssi_core.store import digest_file
 from ssi_core.tasks.layout import DOCUMENTS
 from ssi_core.types import BadInput, Float32, Task, Texts, Vectors

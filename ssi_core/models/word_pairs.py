@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
+from ssi_core.bounds import Count, Triples
 from ssi_core.kernels.sparse import Csr, aligned_empty, padded
 from ssi_core.kernels.structs import Parameters
 from ssi_core.models.base import Columns, Course, FittedModel, Side, UnfitStart, Words, fitted
-from ssi_core.models.bounds import Count, Triples
 from ssi_core.models.pair_weights import (
     PairWeights,
     carried_over,

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ssi_core.models.bounds import Share
+from ssi_core.bounds import Share
 from ssi_core.reranking.base import Arrays, Choice, Linear, Rounds
 from ssi_core.reranking.measures import Grades, measure_named
 from ssi_core.reranking.pairs import PairFeatures

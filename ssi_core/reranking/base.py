@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from ssi_core import files, integrity
+from ssi_core import bounds, files, integrity
 from ssi_core.arrays import load_array
-from ssi_core.models import bounds
 from ssi_core.reranking.letor import pad
 from ssi_core.reranking.measures import Grades, measure_named
 from ssi_core.reranking.pairs import PairFeatures

@@ -103,8 +103,8 @@ def compare(
 ) -> dict[str, Any]:
     """Compute a table: each row on each fold, beside print, tested against the baseline.
 
-    The test is a paired randomisation over the test queries of all folds, corrected by Holm over
-    the rows, each measure for itself.
+    A row that names others is tested against these instead. The test is a paired randomisation over
+    the test queries of all folds, corrected by Holm over all tests of a measure.
 
     Parameters
     ----------
@@ -170,18 +170,29 @@ def _metrics(trained: Trained) -> dict[str, float]:
 
 
 def _tests(trained: Mapping[str, Trained], table: Table) -> dict[str, dict[str, Any]]:
-    """Return row -> measure -> difference from the baseline, p, and p corrected by Holm."""
-    others = [label for label in trained if label != table.baseline]
-    tests: dict[str, dict[str, Any]] = {label: {} for label in others}
+    """Return row -> row that it is tested against -> measure -> difference and p.
+
+    p is corrected by Holm over all tests of a measure.
+    """
+    pairs = [
+        (row.label, other)
+        for row in table.rows
+        for other in row.against or (table.baseline,)
+        if row.label in trained and other in trained and row.label != other
+    ]
+    tests: dict[str, dict[str, Any]] = {label: {} for label, _ in pairs}
+    rounds = rounds_of(len(pairs))
     for name in table.measures:
-        base = trained[table.baseline].values[name]
-        rounds = rounds_of(len(others))
-        p = [paired_randomisation(trained[one].values[name], base, rounds=rounds) for one in others]
-        for label, alone, adjusted in zip(others, p, holm(p) if p else (), strict=True):
-            tests[label][name] = {
-                "difference": float(np.mean(trained[label].values[name] - base)),
+        values = [(trained[one].values[name], trained[other].values[name]) for one, other in pairs]
+        p = [paired_randomisation(*both, rounds=rounds) for both in values]
+        adjusted = holm(p) if p else ()
+        for (label, against), both, alone, corrected in zip(
+            pairs, values, p, adjusted, strict=True
+        ):
+            tests[label].setdefault(against, {})[name] = {
+                "difference": float(np.mean(both[0] - both[1])),
                 "p": alone,
-                "p_holm": float(adjusted),
+                "p_holm": float(corrected),
             }
     return tests
 
@@ -207,4 +218,8 @@ def _row(
         for fold, measures, model in zip(folds, trained.folds, trained.models, strict=True)
     ]
     value["cpu_seconds"] = round(trained.seconds, 1)
-    return value | ({"tests": tests} if tests else {}) | ({"run_id": run} if run else {})
+    if tests:
+        first, *further = tests
+        value |= {"against": first, "tests": tests[first]}
+        value |= {"further_tests": {one: tests[one] for one in further}} if further else {}
+    return value | ({"run_id": run} if run else {})

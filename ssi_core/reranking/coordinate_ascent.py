@@ -7,15 +7,17 @@ Metzler and Croft, Linear feature-based models for information retrieval (Inform
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from ssi_core.models.bounds import Share
+from ssi_core.bounds import Share
+from ssi_core.kernels.rank_lists import try_steps
 from ssi_core.reranking.base import Arrays, Choice, Linear, Rounds, Seed
-from ssi_core.reranking.measures import Grades, PerQuery, measure_named
+from ssi_core.reranking.measures import Grades, gain_rank, measure_named
 from ssi_core.reranking.pairs import PairFeatures
 from ssi_core.types import Float64
 
@@ -30,31 +32,36 @@ class Climb:
     ----------
     train : PairFeatures
         Pairs to learn from.
-    measure : PerQuery
-        Measure to climb.
+    measure : str
+        Measure to climb; see `measures.measure_named`.
     tolerance : float
         Gain of a pass over all features below which a climb ends.
     passes : int
         Passes at most.
     """
 
-    def __init__(
-        self, train: PairFeatures, measure: PerQuery, tolerance: float, passes: int
-    ) -> None:
+    def __init__(self, train: PairFeatures, measure: str, tolerance: float, passes: int) -> None:
         firsts = np.minimum.reduceat(train.grade, train.start[:-1])
         lasts = np.maximum.reduceat(train.grade, train.start[:-1])
         # The other queries have one value in every order.
         used = train.take(np.flatnonzero(lasts > firsts))
-        self._share = len(used.queries) / len(train.queries)
+        self._queries = len(train.queries)
         self._columns = np.ascontiguousarray(used.values.T)
         self._grades = Grades.of(used)
-        self._measure, self._tolerance, self._passes = measure, tolerance, passes
+        self._tolerance, self._passes = tolerance, passes
+        self._measure, self._rank = measure_named(measure), gain_rank(measure)
         self._order = np.arange(len(used))
 
-    def value(self, scores: Float64) -> float:
-        """Return the mean of the measure over the queries that an order can change."""
-        self._grades.sort(scores, self._order)
-        return float(self._measure(self._grades, self._order).mean()) * self._share
+    def of(self, features: Sequence[int]) -> Climb:
+        """Return a climb of the same queries on some of the features."""
+        other = copy(self)
+        other._columns = np.ascontiguousarray(self._columns[list(features)])
+        return other
+
+    def value(self, weights: Float64) -> float:
+        """Return the mean of the measure over the queries; those of one grade count 0."""
+        nothing = np.zeros(len(self._order))
+        return float(self._values(weights @ self._columns, nothing, np.zeros(1))[0])
 
     def up(self, weights: Float64, features: Sequence[int]) -> tuple[Float64, float]:
         """Return weights from which no single step goes up, and their value.
@@ -67,7 +74,7 @@ class Climb:
             Columns that may have a weight, in the order of their turns.
         """
         weights = weights / np.abs(weights).sum()
-        value = self.value(weights @ self._columns)
+        value = self.value(weights)
         for _ in range(self._passes):
             before = value
             for feature in features:
@@ -76,20 +83,33 @@ class Climb:
                 break
         return weights, value
 
+    def _values(self, scores: Float64, column: Float64, steps: Float64) -> Float64:
+        """Return the value of each step of a weight."""
+        values = np.empty(len(steps))
+        grades = self._grades
+        if self._rank is not None:
+            arrays = grades.start, grades.gain, grades.ideal
+            discount = np.maximum(1.0, np.log2(np.arange(1, self._rank + 1)))
+            room = np.empty(self._rank), np.empty(self._rank, np.int64)
+            try_steps(scores, column, steps, *arrays, discount, *room, values)
+            return values / self._queries
+        for n, step in enumerate(steps):
+            grades.sort(scores + step * column, self._order)
+            values[n] = self._measure(grades, self._order).sum()
+        return values / self._queries
+
     def _turn(self, weights: Float64, feature: int, value: float) -> tuple[Float64, float]:
-        scores, column = weights @ self._columns, self._columns[feature]
-        best = 0.0
-        for step in (-weights[feature], *STEPS):
-            if step and (new := self.value(scores + step * column)) > value:
-                best, value = step, new
-        if best == 0:
+        steps = np.array([step for step in (-weights[feature], *STEPS) if step])
+        values = self._values(weights @ self._columns, self._columns[feature], steps)
+        best = int(np.argmax(values))
+        if values[best] <= value:
             return weights, value
         moved = weights.copy()
-        moved[feature] += best
+        moved[feature] += steps[best]
         size = np.abs(moved).sum()
         if size == 0:
             return weights, value
-        return moved / size, value
+        return moved / size, float(values[best])
 
 
 @dataclass(frozen=True)
@@ -126,7 +146,7 @@ class CoordinateAscent(Linear):
         self, train: PairFeatures, valid: PairFeatures | None
     ) -> tuple[Arrays, dict[str, Any]]:
         """Climb from each start, and choose."""
-        climb = Climb(train, measure_named(self.optimise), self.tolerance, self.passes)
+        climb = Climb(train, self.optimise, self.tolerance, self.passes)
         rng, features = np.random.default_rng([self.seed]), train.values.shape[1]
         choice = None if valid is None else Choice(self.measure, valid)
         best, top, values = np.zeros(features), -1.0, []

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ssi_core.models.bounds import Rate
+from ssi_core.bounds import Rate
 from ssi_core.reranking.base import Arrays, Choice, Reranker, Rounds, Seed
 from ssi_core.reranking.pairs import PairFeatures
 from ssi_core.types import Float64, Refused

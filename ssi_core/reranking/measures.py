@@ -110,6 +110,12 @@ def measure_named(name: str) -> PerQuery:
     return lambda grades, order: kind(grades, order, k)
 
 
+def gain_rank(name: str) -> int | None:
+    """Return K of the measure letor_ndcg_at_K; None of other measures."""
+    at = _AT.fullmatch(name)
+    return int(at[2]) if at is not None and at[1] == "ndcg" else None
+
+
 def title_of(name: str) -> str:
     """Return the name of a measure as LETOR writes it.
 

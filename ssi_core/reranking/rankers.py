@@ -17,6 +17,7 @@ from ssi_core.reranking.lambdamart import LambdaMart
 from ssi_core.reranking.rankboost import RankBoost
 from ssi_core.reranking.ranknet import RankNet
 from ssi_core.reranking.rankrls import GreedyRankRls, RankRls
+from ssi_core.reranking.selected import BestFirstSelection
 from ssi_core.reranking.single_feature import SingleFeature
 from ssi_core.strict import read_named
 
@@ -31,6 +32,7 @@ RERANKERS: Mapping[str, type[Reranker]] = {
         AdaRank,  # Xu and Li 2007
         CoordinateAscent,  # Metzler and Croft 2007
         LambdaMart,  # Burges 2010, by LightGBM
+        BestFirstSelection,  # Dang and Croft 2010, before another of these
     )
 }
 

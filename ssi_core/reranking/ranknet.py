@@ -13,8 +13,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from ssi_core.bounds import Rate
 from ssi_core.kernels.ranknet import ranknet_round
-from ssi_core.models.bounds import Rate
 from ssi_core.reranking.base import Arrays, Choice, Preferences, Reranker, Rounds, Seed
 from ssi_core.reranking.pairs import PairFeatures
 from ssi_core.types import Float64

@@ -14,8 +14,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from ssi_core.bounds import Positive, Values
 from ssi_core.kernels.greedy_rls import add_feature, try_features
-from ssi_core.models.bounds import Positive, Values
 from ssi_core.reranking.base import Arrays, Choice, Linear
 from ssi_core.reranking.pairs import PairFeatures
 from ssi_core.types import Float64, Int64

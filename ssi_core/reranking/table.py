@@ -38,6 +38,8 @@ class Row:
         Measure -> the paper's value for each fold.
     note : str
         What a reader must know about the row.
+    against : tuple of str
+        Labels of the rows that it is tested against; empty: the baseline.
     """
 
     label: str
@@ -45,6 +47,7 @@ class Row:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     printed: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     note: str = ""
+    against: tuple[str, ...] = ()
 
     def reranker(self, where: str) -> Reranker:
         """Build the ranker; `BadInput` begins with ``where`` and names the row."""
@@ -120,9 +123,9 @@ def read_table(name: str) -> Table:
             measure: tuple(folds) if isinstance(folds, list) else folds
             for measure, folds in mapping(one.pop("printed", {}), where).items()
         }
-        stated = {key: one.pop(key) for key in ("label", "ranker", "note") if key in one}
+        stated = {key: one.pop(key) for key in ("label", "ranker", "note", "against") if key in one}
         row = read(Row, {**stated, "printed": printed}, where)
-        rows.append(Row(row.label, row.ranker, one, row.printed, row.note))
+        rows.append(Row(row.label, row.ranker, one, row.printed, row.note, row.against))
         if row.ranker:
             rows[-1].reranker(str(path))
         elif one:
@@ -135,6 +138,10 @@ def read_table(name: str) -> Table:
     trained = [row.label for row in rows if row.ranker]
     if baseline not in trained:
         raise BadInput(f"{path}: no row for the baseline {instead(baseline, trained)}")
+    for row in rows:
+        for label in row.against:
+            if label not in trained or label == row.label:
+                raise BadInput(f"{path}: row {row.label!r}: against {instead(label, trained)}")
     try:
         for measure in {*table.measures, *(name for row in rows for name in row.printed)}:
             measure_named(measure)

@@ -8,6 +8,10 @@ exactly a sum of parts, one for each word ``s`` of the query and word ``t`` of t
 with each factor of normalisation inside ``q``, ``d``, ``a``, ``b``. For a bilinear model
 ``U_s . V_t`` is the entry ``W_st`` and the second summand is the diagonal.
 
+The score of a reranked document is taken apart by features: the share of a feature is what the
+score loses where the feature is 0, the lowest value of the query's documents. Shares of a ranker
+that adds up its features, and the rest, add up to the score.
+
 A likelihood is a sum over the words of the query, ``q_s ln(1 + own_s + phi_s . theta)``. Each is
 shared among the words of the document as they share the sum inside of the logarithm: the word
 itself by ``own_s``, and each word t by the topics that it gives to theta.
@@ -27,7 +31,7 @@ from ssi_core.evaluation import likelihood
 from ssi_core.models.base import FittedModel, Side, Words, require_served
 from ssi_core.serving.popularity import Popularity, popularity_of, without
 from ssi_core.serving.searcher import Searcher
-from ssi_core.types import BadInput, Float64, Int32, TextMatrix, Texts, Vectors
+from ssi_core.types import BadInput, Float64, Int32, SecondStage, TextMatrix, Texts, Vectors
 
 # Parts that are held at once; a long query against a long document has more than memory.
 _PARTS = 1 << 22
@@ -45,18 +49,29 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Feature:
+    """A feature of a reranked pair: its value, 0..1 over the query's documents, and its share."""
+
+    name: str
+    value: float
+    share: float
+
+
+@dataclass(frozen=True)
 class Explanation:
     """A score taken apart, all in float64: ``score = sum of parts + rest``.
 
     ``parts`` are the pairs of largest absolute value, the largest first; ``rest`` is the sum of all
     other pairs, added up by itself and not as a difference. ``popularity`` is the one of the pairs
-    that counts links to the document; None for a model without it.
+    that counts links to the document; None for a model without it. Of a reranked document there are
+    no parts but ``features``, by falling absolute share: ``score = sum of shares + rest``.
     """
 
     score: float
     parts: tuple[Part, ...]
     rest: float
     popularity: Popularity | None = None
+    features: tuple[Feature, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,12 +97,15 @@ def explain(
     ------
     BadInput
         No such document, an index without words, or a model whose score is no sum over words; or
-        it has no term of popularity to leave out.
+        it has no term of popularity to leave out, or has not reranked the document.
     """
     text = searcher.document(document)
-    if reason := searcher.search([query], 1)[0].reason:
+    if reason := searcher.search([query], 1, popularity=popularity)[0].reason:
         raise BadInput(f"{query!r}: {reason}. There is no score to explain; try other words.")
     queries = searcher.queries([query])
+    vectors = searcher.embed(queries, "query")
+    if vectors.second is not None:
+        return _of_features(searcher, vectors, vectors.second, text.ids[0])
     return explain_pair(searcher.fitted, queries, text, k, popularity=popularity)
 
 
@@ -112,6 +130,8 @@ def explain_pair(
     vectors = fitted.embed_queries(query)
     if not popularity:
         vectors = without(fitted, vectors)
+    if vectors.fused:
+        raise _unexplained(fitted)
     if vectors.topics is not None:
         return _of_likelihood(fitted, vectors, document, k)
     if (sources := fitted.model.sources(fitted, document)) is not None:
@@ -126,6 +146,27 @@ def explain_pair(
     parts, rest = _largest(_blocks(left, right), k)
     counted = popularity_of(fitted, vectors, document) if popularity else None
     return Explanation(score, parts, rest, counted)
+
+
+def _of_features(
+    searcher: Searcher, vectors: Vectors, second: SecondStage, document: str
+) -> Explanation:
+    """Explain the score of a reranked document, named by its id."""
+    found, values = searcher.first_documents(vectors, second.depth)
+    ids = [searcher.ranked[one.part].ids[one.row] for one in found[0][: second.depth]]
+    if document not in ids:
+        raise BadInput(
+            f"{document!r}: it is not one of the first {len(ids)} documents of the query, which "
+            "alone are reranked. Ask for one of them."
+        )
+    row = values[[ids.index(document)]]
+    without_one = np.repeat(row, row.shape[1], axis=0)
+    np.fill_diagonal(without_one, 0)
+    score = float(second(row)[0])
+    shares = score - second(without_one)
+    order = np.argsort(-np.abs(shares), kind="stable").tolist()
+    features = [Feature(second.names[n], float(row[0, n]), float(shares[n])) for n in order]
+    return Explanation(score, (), score - math.fsum(shares), None, tuple(features))
 
 
 def _of_likelihood(fitted: FittedModel, query: Vectors, text: Texts, k: int) -> Explanation:

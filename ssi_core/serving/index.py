@@ -3,7 +3,8 @@
 A directory (artefact of kind "index") that grows with the corpus and is never held in memory:
 
 - ``documents.parquet``: ``id``, ``title``, a row per document
-- ``sparse/``, ``dense.npy``: the documents' `Vectors`, memory mapped
+- ``sparse/``, ``dense.npy``: the documents' `Vectors`, memory mapped; those of a model that is made
+  of several lie in ``fused/0/``, ``fused/1/``, ...
 - ``words/VIEW/``: the documents' rows in the model's own views, which explanations read; a view
   whose rows are those of ``sparse/`` is not kept again, but named in ``words.json``
 - ``passages/``: texts and addresses of the documents, which results show
@@ -32,8 +33,9 @@ from ssi_core.views.csr_writer import CsrWriter
 
 KIND = "index"
 
-_PASSAGES, _SHARED = "passages", "words.json"
-"""Directory of texts; file that lists the views whose rows are those of ``sparse/``."""
+_PASSAGES, _SHARED, _FUSED = "passages", "words.json", "fused"
+"""Directory of texts; file that lists the views whose rows are those of ``sparse/``; directory of
+the vectors of several models."""
 
 
 @dataclass(frozen=True)
@@ -154,8 +156,8 @@ def open_index(path: Path) -> Index:
     path = Path(path)
     artefact = store.read(path, KIND)
     frame = files.read_strings([path / "documents.parquet"], "id", "title")
-    sparse = load_csr(path / "sparse") if (path / "sparse").exists() else None
-    dense = load_array(path / "dense.npy") if (path / "dense.npy").exists() else None
+    vectors = _open_vectors(path)
+    sparse = vectors.sparse
     with files.reading(path / store.MANIFEST):
         spaces = dict(artefact.configuration["spaces"])
         kept = spaces if artefact.configuration["words"] else ()
@@ -169,14 +171,27 @@ def open_index(path: Path) -> Index:
             else load_csr(path / _words_of(name))
             for name in kept
         }
-    parts = [part for part in (sparse, dense, *words.values()) if part is not None]
-    if (sparse is None and dense is None) or any(part.shape[0] != len(frame) for part in parts):
+    held = [part for one in vectors.fused or (vectors,) for part in (one.sparse, one.dense)]
+    parts = [part for part in (*held, *words.values()) if part is not None]
+    if not any(part is not None for part in held) or any(
+        part.shape[0] != len(frame) for part in parts
+    ):
         raise BadInput(
             f"{path}: its vectors are not those of its {len(frame)} documents. {files.MAKE_AGAIN}"
         )
     passages = Passages(path / _PASSAGES, len(frame)) if shown else None
-    vectors = Vectors(sparse, dense)
     return Index(path, artefact, frame["id"], frame["title"], vectors, words, passages)
+
+
+def _open_vectors(path: Path) -> Vectors:
+    """Open the vectors in a directory: a sparse part, a dense part, or several `Vectors`."""
+    if (path / _FUSED).exists():
+        count = sum(1 for _ in (path / _FUSED).iterdir())
+        parts = tuple(_open_vectors(path / _FUSED / str(number)) for number in range(count))
+        return Vectors(None, None, fused=parts)
+    sparse = load_csr(path / "sparse") if (path / "sparse").exists() else None
+    dense = load_array(path / "dense.npy") if (path / "dense.npy").exists() else None
+    return Vectors(sparse, dense)
 
 
 def _words_of(view: str) -> str:
@@ -192,24 +207,40 @@ def _blocks(rows: int, block: int) -> Iterator[slice]:
 def _write_vectors(
     path: Path, fitted: FittedModel, documents: Texts, block: int, progress: Progress | None
 ) -> None:
-    sparse: CsrWriter | None = None
-    dense: NDArray[np.float32] | None = None
+    writers: dict[Path, _VectorWriter] = {}
     with ExitStack() as files:
         for rows in _blocks(len(documents), block):
             vectors = refuse_nan(fitted.embed_documents(documents.take(rows)), str(path))
-            if vectors.sparse is not None:
-                if sparse is None:
-                    width = vectors.sparse.shape[1]
-                    sparse = files.enter_context(CsrWriter(path / "sparse", width))
-                _append(sparse, vectors.sparse)
-            if vectors.dense is not None:
-                if dense is None:
-                    shape = (len(documents), vectors.dense.shape[1])
-                    dense = open_memmap(path / "dense.npy", "w+", np.dtype(np.float32), shape)
-                    _take_room(path / "dense.npy")
-                dense[rows] = vectors.dense
+            places = [path / _FUSED / str(number) for number in range(len(vectors.fused))] or [path]
+            for place, part in zip(places, vectors.fused or (vectors,), strict=True):
+                if place not in writers:
+                    writers[place] = _VectorWriter(place, part, len(documents), files)
+                writers[place].write(rows, part)
             if progress is not None:
                 progress(rows.stop / len(documents), f"{rows.stop} documents indexed")
+
+
+class _VectorWriter:
+    """Writes a sparse and a dense part into a directory, some rows at a time."""
+
+    def __init__(self, path: Path, first: Vectors, documents: int, files: ExitStack) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+        self._sparse: CsrWriter | None = None
+        self._dense: NDArray[np.float32] | None = None
+        if first.sparse is not None:
+            width = first.sparse.shape[1]
+            self._sparse = files.enter_context(CsrWriter(path / "sparse", width))
+        if first.dense is not None:
+            shape = (documents, first.dense.shape[1])
+            self._dense = open_memmap(path / "dense.npy", "w+", np.dtype(np.float32), shape)
+            _take_room(path / "dense.npy")
+
+    def write(self, rows: slice, vectors: Vectors) -> None:
+        """Write the vectors of some rows."""
+        if self._sparse is not None and vectors.sparse is not None:
+            _append(self._sparse, vectors.sparse)
+        if self._dense is not None:
+            self._dense[rows] = vectors.dense
 
 
 def _take_room(path: Path) -> None:

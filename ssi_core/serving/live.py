@@ -53,13 +53,8 @@ class _Added:
             {name: _stacked(one.matrix(name), two.matrix(name)) for name in one.matrices},
             one.views,
         )
-        sparse_part = dense_part = None
-        if self.vectors.sparse is not None and other.vectors.sparse is not None:
-            sparse_part = _stacked(self.vectors.sparse, other.vectors.sparse)
-        if self.vectors.dense is not None and other.vectors.dense is not None:
-            dense_part = np.concatenate([self.vectors.dense, other.vectors.dense])
         passages = [*self.passages, *other.passages]
-        return _Added(both, Vectors(sparse_part, dense_part), passages)
+        return _Added(both, _joined(self.vectors, other.vectors), passages)
 
 
 class LiveSearcher(Searcher):
@@ -152,3 +147,15 @@ def _with(texts: Texts, matrices: dict[str, TextMatrix]) -> Texts:
 def _stacked(one: TextMatrix, two: TextMatrix) -> TextMatrix:
     both: TextMatrix = sparse.vstack([one, two], format="csr")
     return both
+
+
+def _joined(one: Vectors, other: Vectors) -> Vectors:
+    """Return the rows of one, then those of the other."""
+    if one.fused:
+        return Vectors(None, None, fused=tuple(map(_joined, one.fused, other.fused)))
+    sparse_part = dense_part = None
+    if one.sparse is not None and other.sparse is not None:
+        sparse_part = _stacked(one.sparse, other.sparse)
+    if one.dense is not None and other.dense is not None:
+        dense_part = np.concatenate([one.dense, other.dense])
+    return Vectors(sparse_part, dense_part)

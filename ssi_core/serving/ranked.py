@@ -9,14 +9,11 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from ssi_core.evaluation.scorer import Scorer, score_pairs
-from ssi_core.kernels.topk import top_k
+from ssi_core.evaluation.scorer import Scorer
+from ssi_core.evaluation.second_stage import best_documents, first_part, places
 from ssi_core.serving.passages import Passage
 from ssi_core.serving.snippets import snippet
-from ssi_core.types import Float32, Int32, Int64, Vectors
-
-# Rows that are scored once more beside the k best.
-_SPARE = 16
+from ssi_core.types import Float32, Int64, Vectors
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class SupportsRows(Protocol):
 
 def exactly(documents: Vectors) -> Scores:
     """Score every document."""
-    scorer = Scorer(documents)
+    scorer = Scorer(first_part(documents))
     return lambda queries, least: scorer.score(queries)
 
 
@@ -93,32 +90,20 @@ class Ranked:
     def best(self, queries: Vectors, k: int) -> list[list[tuple[int, float]]]:
         """Return row and score of the k best documents of each query, best first.
 
+        Where queries have a second stage, those of the first one are given, and ranked by.
+
         A document that has no word of the query and meets it in no latent space is no result. The
         score of a document that is found has the same bits whatever else is asked with it.
         """
-        wanted = min(k if queries.dense is None else k + _SPARE, len(self.ids))
+        wanted = places(queries, k, len(self.ids))
         scores = self.scores(queries, wanted + (0 if self.hidden is None else len(self.hidden)))
-        if queries.dense is None:
-            scores[scores == 0] = -np.inf
         if self.hidden is not None:
             scores[:, self.hidden] = -np.inf
-        rows = np.empty((len(scores), wanted), np.int32)
-        best = np.empty((len(scores), wanted), np.float32)
-        top_k(scores, rows, best)
-        if queries.dense is not None:
-            rows, best = self._in_order(queries, rows, best)
-        pairs = zip(rows[:, :k].tolist(), best[:, :k].tolist(), strict=True)
+        rows, best = best_documents(queries, first_part(self.vectors), scores, k)
+        pairs = zip(rows.tolist(), best.tolist(), strict=True)
         return [
             [(row, score) for row, score in zip(*both, strict=True) if row >= 0] for both in pairs
         ]
-
-    def _in_order(self, queries: Vectors, rows: Int32, best: Float32) -> tuple[Int32, Float32]:
-        # A product of matrices adds up in an order that goes with the number of queries.
-        filled = rows >= 0
-        pairs = np.column_stack([np.nonzero(filled)[0], rows[filled]]).astype(np.int32)
-        best[filled] = score_pairs(queries, self.vectors, pairs)
-        order = np.lexsort((rows, -best))
-        return np.take_along_axis(rows, order, 1), np.take_along_axis(best, order, 1)
 
     def hit(self, row: int, score: float, words: Mapping[str, float]) -> Hit:
         """Return a document that was found, with the part of its text that has weighed words."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,13 +13,21 @@ from numpy.typing import NDArray
 
 from ssi_core import store
 from ssi_core.evaluation.scorer import refuse_nan
+from ssi_core.evaluation.second_stage import (
+    below,
+    features,
+    first_part,
+    reorder,
+    scores_of_parts,
+    starts,
+)
 from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Side, require_served
 from ssi_core.serving.index import Index, open_index
 from ssi_core.serving.popularity import without
 from ssi_core.serving.ranked import Hit, Ranked, exactly
 from ssi_core.text.tokenizer import tokenize
-from ssi_core.types import BadInput, Texts, Vectors, View
+from ssi_core.types import BadInput, Float64, Texts, Vectors, View
 from ssi_core.views.text_view import TextView
 
 # Scores of one block of queries: 2^26 of them are 256 MiB.
@@ -27,6 +36,14 @@ _SCORES = 1 << 26
 NOTHING_KNOWN = (
     "none of the query's words is one that the model knows (or all of them are in every document)"
 )
+
+
+class Found(NamedTuple):
+    """A document that was found: the number of a `Ranked`, the row in it, and the score."""
+
+    part: int
+    row: int
+    score: float
 
 
 @dataclass(frozen=True)
@@ -153,24 +170,82 @@ class Searcher:
         vectors = self.embed(queries, side)
         if not popularity:
             vectors = without(self.fitted, vectors)
-        best = [part.best(vectors, k) for part in self.ranked]
+        found = self._best(vectors, k) if vectors.second is None else self._reordered(vectors, k)
         return [
-            self._joined(k, text, side, parts) if is_known else Answer((), NOTHING_KNOWN)
-            for is_known, text, *parts in zip(known(queries), queries.titles, *best, strict=True)
+            self._answered(text, side, best[:k]) if is_known else Answer((), NOTHING_KNOWN)
+            for is_known, text, best in zip(known(queries), queries.titles, found, strict=True)
         ]
 
-    def _joined(
-        self, k: int, text: str, side: Side, found: Sequence[Sequence[tuple[int, float]]]
-    ) -> Answer:
-        """Join what each part has found for a text."""
-        every = [
-            (part, row, score)
-            for part, rows in zip(self.ranked, found, strict=True)
-            for row, score in rows
-        ]
-        best = sorted(every, key=lambda one: -one[2])[:k]
+    def _best(self, vectors: Vectors, k: int) -> list[list[Found]]:
+        """Return the k best documents of all parts for each query, best first."""
+        each = [part.best(vectors, k) for part in self.ranked]
+        found = []
+        for rows_of_parts in zip(*each, strict=True):
+            every = [
+                Found(number, row, score)
+                for number, rows in enumerate(rows_of_parts)
+                for row, score in rows
+            ]
+            found.append(sorted(every, key=lambda one: -one.score)[:k])
+        return found
+
+    def first_documents(self, vectors: Vectors, k: int) -> tuple[list[list[Found]], Float64]:
+        """Return the documents that the first stage finds, and features of the first ones.
+
+        Parameters
+        ----------
+        vectors : Vectors
+            Queries with a second stage.
+        k : int
+            Documents of each query at least, where there are so many.
+
+        Returns
+        -------
+        list of list of Found
+            Of each query, best first.
+        float64 (pairs, features)
+            Of the first ``depth`` documents of each query, one query after the other.
+        """
+        assert vectors.second is not None
+        depth = vectors.second.depth
+        found = self._best(first_part(vectors), max(k, depth))
+        pairs = np.array(
+            [
+                (query, one.row, one.part)
+                for query, best in enumerate(found)
+                for one in best[:depth]
+            ],
+            np.int32,
+        ).reshape(-1, 3)
+        scores = np.empty((len(pairs), len(vectors.fused)))
+        for number, part in enumerate(self.ranked):
+            here = pairs[:, 2] == number
+            scores[here] = scores_of_parts(vectors, part.vectors, pairs[here, :2])
+        sizes = [min(len(best), depth) for best in found]
+        return found, features(scores, starts([size for size in sizes if size]))
+
+    def _reordered(self, vectors: Vectors, k: int) -> list[list[Found]]:
+        """Return documents for each query, the first ones in the order of the second stage."""
+        assert vectors.second is not None
+        depth, begin, answers = vectors.second.depth, 0, []
+        found, values = self.first_documents(vectors, k)
+        scores = vectors.second(values) if len(values) else np.empty(0)
+        for best in found:
+            head, rest = best[:depth], best[depth:]
+            order, falls = reorder(scores[begin : begin + len(head)])
+            begin += len(head)
+            first = [
+                head[place]._replace(score=score)
+                for place, score in zip(order.tolist(), falls.tolist(), strict=True)
+            ]
+            lowest = float(below(falls))
+            last = [one._replace(score=lowest - n) for n, one in enumerate(rest, 1)]
+            answers.append(first + last)
+        return answers
+
+    def _answered(self, text: str, side: Side, best: Sequence[Found]) -> Answer:
         words = weights(text, next(iter(self.views(side).values()))) if best else {}
-        hits = tuple(part.hit(row, score, words) for part, row, score in best)
+        hits = tuple(self.ranked[one.part].hit(one.row, one.score, words) for one in best)
         return Answer(hits, None if hits else "no document of the index has a word of the query")
 
     def document(self, name: str) -> Texts:

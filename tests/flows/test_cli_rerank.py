@@ -106,7 +106,7 @@ def test_features_of_models_are_folds_to_compare(tmp_path, ssi):
     arguments = "rerank", "features", tmp_path / "task", "--models", "bm25,tfidf", "--depth", 5
     code, made_of, _ = ssi(*arguments, "--out", pairs)
     assert code == 0
-    assert made_of["features"][:3] == ["bm25", "tfidf", "first_stage"]
+    assert made_of["features"][:3] == ["bm25", "tfidf", "document_words"]
     folds = read_folds(pairs)
     assert made_of["pairs"] == sum(len(fold.test) for fold in folds)
     for fold in folds:

@@ -78,6 +78,13 @@ ROWS = {
         ),
         "k": (10.0, 60.0),
     },
+    "reranked": {"parts": ({"model": "bm25"}, {"model": "tfidf"}), "depth": 30},
+    "reranked of all": {
+        "parts": ({"model": "lsi", "dimensions": (8,)}, {"model": "bm25"}, {"model": "in_degree"}),
+        "ranker": "coordinate_ascent",
+        "settings": {"restarts": 2, "optimise": "letor_ndcg_at_10"},
+        "depth": 30,
+    },
     "best_of": {
         "parts": (
             {"model": "bm25"},
@@ -95,8 +102,8 @@ WORDLESS = {"in_degree"}
 """Rows whose score does not depend on the query: they know no subject."""
 
 
-RANKED = {"fusion"}
-"""Rows whose score is of ranks."""
+RANKED = {"fusion", "reranked", "reranked of all"}
+"""Rows whose score is of ranks, or of a ranker of pairs."""
 
 
 def build(row):

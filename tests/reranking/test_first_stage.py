@@ -5,9 +5,10 @@ import pytest
 
 from ssi_core.evaluation.candidates import candidates
 from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.face.rerank import models_named
 from ssi_core.models import MODELS
+from ssi_core.models.first_stage import UNLEARNT, features_of, first_stage_folds
 from ssi_core.reranking.compare import compare
-from ssi_core.reranking.first_stage import UNLEARNT, features_of, first_stage_folds
 from ssi_core.reranking.letor import read_folds, write_folds
 from ssi_core.reranking.rankers import reranker_named
 from ssi_core.reranking.table import read_table
@@ -46,7 +47,7 @@ def test_pairs_are_the_first_candidates_with_their_grades(linked):
         for c in own
     }
     assert set(features.sizes) == {7}
-    assert features.names == ("tfidf", "first_stage", "document_words", "query_words")
+    assert features.names == ("tfidf", "document_words", "query_words", "first_stage")
     seen = 0
     for query, rows in features.lists():
         for row in range(rows.start, rows.stop):
@@ -57,7 +58,7 @@ def test_pairs_are_the_first_candidates_with_their_grades(linked):
             assert pair[0] != pair[1]
         # Values are in 0..1 and the order is that of the first model.
         assert np.all(np.diff(features.values[rows, 0]) <= 0)
-        assert features.values[rows, 1].tolist() == sorted(features.values[rows, 1], reverse=True)
+        assert features.values[rows, 3].tolist() == sorted(features.values[rows, 3], reverse=True)
         assert features.values[rows].min() >= 0
         assert features.values[rows].max() <= 1
     assert seen > 10
@@ -77,7 +78,7 @@ def test_all_documents_in_the_first_order_have_the_measures_of_the_evaluation(li
 
 
 def test_folds_of_judged_queries_keep_their_sides(judged, tmp_path):
-    folds = first_stage_folds(judged, ["bm25", "tfidf"], depth=10)
+    folds = first_stage_folds(judged, models_named(["bm25", "tfidf"]), depth=10)
     assert len(folds) == len(judged.folds) == 5
     tested = [query for fold in folds for query in fold.test.queries]
     assert len(set(tested)) == len(tested)
@@ -97,7 +98,7 @@ def test_folds_of_judged_queries_keep_their_sides(judged, tmp_path):
 
 def test_a_model_that_learns_pairs_leaves_its_training_queries_out(linked):
     assert "in_degree" not in UNLEARNT
-    (fold,) = first_stage_folds(linked, ["tfidf", "in_degree"], depth=10, queries=60)
+    (fold,) = first_stage_folds(linked, models_named(["tfidf", "in_degree"]), depth=10, queries=60)
     sides = [set(side.queries) for side in (fold.train, fold.valid, fold.test)]
     assert not sides[0] & sides[1]
     assert not (sides[0] | sides[1]) & sides[2]
@@ -116,7 +117,7 @@ def test_a_model_that_learns_pairs_leaves_its_training_queries_out(linked):
 )
 def test_models_that_cannot_be_used_are_named(judged, models, message):
     with pytest.raises(BadInput, match=message):
-        first_stage_folds(judged, models)
+        first_stage_folds(judged, models_named(models))
 
 
 def test_the_feature_of_a_ranker_must_be_there(judged):

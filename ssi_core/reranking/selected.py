@@ -1,0 +1,146 @@
+"""A ranker of few new features, which are made of the old ones: selection, then any ranker.
+
+Dang and Croft (see `best_first`), sections 2.2 and 4.2.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ssi_core.reranking.base import Arrays, Choice, Reranker, Seed
+from ssi_core.reranking.best_first import Subset, best_alone, combination, partition
+from ssi_core.reranking.pairs import PairFeatures
+from ssi_core.types import Float64
+
+_INNER = "ranker_"
+"""What the names of the inner ranker's arrays begin with."""
+_SEARCHED: dict[str, list[Subset]] = {}
+"""Subsets by digest of training pairs and settings: rankers of the same pairs share a search."""
+
+
+@dataclass(frozen=True)
+class BestFirstSelection(Reranker):
+    """``s(x) = r(x')``: a ranker r of at most ``most`` features, each made of a subset of the old.
+
+    With ``subsets`` "best_first", feature t is the score of a linear ranker of at most ``size`` old
+    features, which best-first search and coordinate ascent have found; the features of a subset
+    leave the pool for the next one. With "alone" it is the t-th best old feature by itself (best@m
+    of the paper). Of 1 to ``most`` features, in this order, validation chooses how many; without
+    validation queries all are taken.
+
+    Parameters
+    ----------
+    inner : str
+        Name of the ranker that learns from the new features.
+    settings : table
+        Its hyper-parameters.
+    subsets : str
+        "best_first" or "alone".
+    size : int
+        Features of a subset at most.
+    most : int
+        New features at most.
+    optimise : str
+        Measure of the training queries that the search climbs.
+    rounds : int
+        The search ends after so many nodes that are not better.
+    restarts : int
+        Starts of coordinate ascent for a subset.
+    seed : int
+        Seed of the search.
+    """
+
+    name: ClassVar[str] = "best_first"
+    measure: str = "letor_ndcg_at_5"
+    inner: str = "coordinate_ascent"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    subsets: Literal["best_first", "alone"] = "best_first"
+    size: Annotated[int, Field(ge=2, le=10)] = 3
+    most: Annotated[int, Field(ge=1, le=1000)] = 5
+    optimise: str = "letor_ndcg_at_5"
+    rounds: Annotated[int, Field(ge=1, le=1000)] = 5
+    restarts: Annotated[int, Field(ge=1, le=1000)] = 5
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown ranker, or settings that it does not take."""
+        super().__post_init__()
+        if self.inner == self.name:
+            raise ValueError(f"inner={self.inner!r}: expected another ranker")
+        settings = {n: tuple(v) if isinstance(v, list) else v for n, v in self.settings.items()}
+        object.__setattr__(self, "settings", settings)
+        self.inner_ranker()
+
+    def inner_ranker(self) -> Reranker:
+        """Build the ranker of the new features."""
+        from ssi_core.reranking.rankers import reranker_named  # which holds this one, too
+
+        return reranker_named(self.inner, dict(self.settings), "settings")
+
+    def unavailable(self) -> str | None:
+        """Return why the inner ranker cannot be trained here."""
+        return self.inner_ranker().unavailable()
+
+    def learn(
+        self, train: PairFeatures, valid: PairFeatures | None
+    ) -> tuple[Arrays, dict[str, Any]]:
+        """Search for subsets, train the ranker on the first of them, and choose how many."""
+        subsets = self._search(train)
+        choice = None if valid is None else Choice(self.measure, valid)
+        kept: dict[int, tuple[Float64, Arrays, dict[str, Any]]] = {}
+        for count in range(len(subsets) if choice is None else 1, len(subsets) + 1):
+            matrix = combination(subsets[:count], len(train.names))
+            sides = [None if one is None else _made(one, matrix) for one in (train, valid)]
+            assert sides[0] is not None
+            fitted = self.inner_ranker().fit(sides[0], sides[1])
+            kept[count - 1] = matrix, fitted.arrays, fitted.facts
+            if choice is not None and sides[1] is not None:
+                choice.offer(fitted.score(sides[1]))
+        matrix, arrays, facts = kept[max(kept) if choice is None else choice.best]
+        chosen = subsets[: matrix.shape[1]]
+        found: dict[str, Any] = {
+            "selected": [[train.names[n] for n in subset.features] for subset in chosen],
+            "train_of_subsets": [subset.value for subset in chosen],
+            "trained_subsets": sum(subset.trained for subset in subsets),
+            "ranker": facts,
+        }
+        if choice is not None:
+            found["chosen_value"] = choice.value
+        inner = {f"{_INNER}{name}": array for name, array in arrays.items()}
+        return {"combination": matrix, **inner}, found
+
+    def _search(self, train: PairFeatures) -> list[Subset]:
+        if self.subsets == "alone":
+            return best_alone(train, self.optimise, self.most)
+        how = {"measure": self.optimise, "most": self.most, "rounds": self.rounds}
+        how |= {"restarts": self.restarts, "seed": self.seed}
+        digest = hashlib.blake2b(repr((self.size, sorted(how.items()))).encode(), digest_size=16)
+        for array in (train.values, train.grade, train.start):
+            digest.update(np.ascontiguousarray(array).data)
+        key = digest.hexdigest()
+        if key not in _SEARCHED:
+            _SEARCHED[key] = partition(train, self.size, **how)
+        return _SEARCHED[key]
+
+    def scores(self, arrays: Arrays, values: Float64) -> Float64:
+        """Return the scores of the ranker on the new features."""
+        inner = {
+            name.removeprefix(_INNER): array
+            for name, array in arrays.items()
+            if name.startswith(_INNER)
+        }
+        return self.inner_ranker().scores(
+            inner, np.ascontiguousarray(values @ arrays["combination"])
+        )
+
+
+def _made(pairs: PairFeatures, matrix: Float64) -> PairFeatures:
+    """Return the same pairs with the new features."""
+    values = np.ascontiguousarray(pairs.values @ matrix)
+    return pairs.with_values(values, [f"subset_{n + 1}" for n in range(matrix.shape[1])])

@@ -46,8 +46,12 @@ class Hit:
 class Scores(Protocol):
     """Scores of documents for queries."""
 
-    def __call__(self, queries: Vectors, least: int) -> Float32:
-        """Return float32 (m, n): the scores of ``least`` or more documents, else ``-inf``."""
+    def __call__(self, queries: Vectors, least: int) -> tuple[Int32 | None, Float32]:
+        """Return rows and scores of ``least`` or more documents of each query.
+
+        Rows are int32 (m, c), ascending, -1 with a score of ``-inf`` where there is none; or None
+        for all documents. Scores are float32 (m, c).
+        """
         ...
 
 
@@ -59,10 +63,21 @@ class SupportsRows(Protocol):
         ...
 
 
+def best_of(candidates: Int32 | None, scores: Float32, k: int) -> tuple[Int32, Float32]:
+    """Return rows and scores of the k best of what `Scores` gives, -1 where there are fewer."""
+    places = np.empty((len(scores), k), np.int32)
+    best = np.empty((len(scores), k), np.float32)
+    top_k(scores, places, best)
+    if candidates is None:
+        return places, best
+    rows = np.take_along_axis(candidates, np.maximum(places, 0), 1)
+    return np.where(places < 0, np.int32(-1), rows), best
+
+
 def exactly(documents: Vectors) -> Scores:
     """Score every document."""
     scorer = Scorer(documents)
-    return lambda queries, least: scorer.score(queries)
+    return lambda queries, least: (None, scorer.score(queries))
 
 
 @dataclass(frozen=True)
@@ -97,14 +112,16 @@ class Ranked:
         score of a document that is found has the same bits whatever else is asked with it.
         """
         wanted = min(k if queries.dense is None else k + _SPARE, len(self.ids))
-        scores = self.scores(queries, wanted + (0 if self.hidden is None else len(self.hidden)))
+        hidden = 0 if self.hidden is None else len(self.hidden)
+        candidates, scores = self.scores(queries, wanted + hidden)
         if queries.dense is None:
             scores[scores == 0] = -np.inf
         if self.hidden is not None:
-            scores[:, self.hidden] = -np.inf
-        rows = np.empty((len(scores), wanted), np.int32)
-        best = np.empty((len(scores), wanted), np.float32)
-        top_k(scores, rows, best)
+            if candidates is None:
+                scores[:, self.hidden] = -np.inf
+            else:
+                scores[np.isin(candidates, self.hidden)] = -np.inf
+        rows, best = best_of(candidates, scores, wanted)
         if queries.dense is not None:
             rows, best = self._in_order(queries, rows, best)
         pairs = zip(rows[:, :k].tolist(), best[:, :k].tolist(), strict=True)

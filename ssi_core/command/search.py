@@ -43,8 +43,8 @@ BY = click.option(
     type=click.Choice(["graph", "codes"]),
     default="graph",
     show_default=True,
-    help="With --approximate: documents near a text are those of a graph of the documents' vectors, "
-    "or of a scan over the signs of the vectors (docs/hash-codes.md says where each is better).",
+    help="With --approximate: documents near a text are those of a graph of the vectors, or of a "
+    "scan over the signs of the vectors (docs/hash-codes.md says where each is better).",
 )
 RECALL = click.option(
     "--recall",

@@ -47,7 +47,7 @@ _NAME = "models:/load@champion"
 _SERVICE = """
 import sys
 from pathlib import Path
-from flows.commands.search import prepared
+from ssi_core.command.search import prepared
 from flows.serve import work
 from flows.serve.run import serve
 place, port, together, approximately = Path(sys.argv[1]), *map(int, sys.argv[2:])

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ssi_core.face.compare import Comparison, compare
     from ssi_core.face.documents import Documents, read
     from ssi_core.face.fit import Fit, fit
+    from ssi_core.face.hubs import hubs
     from ssi_core.face.index import Export, Index
     from ssi_core.face.models import BM25, SSI, Ranker, TfIdf, load
     from ssi_core.face.rerank import Reranker
@@ -36,6 +37,7 @@ _HOMES = {
     "TfIdf": "ssi_core.face.models",
     "compare": "ssi_core.face.compare",
     "fit": "ssi_core.face.fit",
+    "hubs": "ssi_core.face.hubs",
     "load": "ssi_core.face.models",
     "read": "ssi_core.face.documents",
     "read_folds": "ssi_core.reranking.letor",
@@ -59,6 +61,7 @@ __all__ = [
     "TfIdf",
     "compare",
     "fit",
+    "hubs",
     "load",
     "read",
     "read_folds",

@@ -12,7 +12,7 @@ import click
 from flows import access, environment
 from flows.addresses import shown
 from ssi_core.command.models import directory_of, searchable
-from ssi_core.command.search import APPROXIMATE, INDEX, RECALL, prepared
+from ssi_core.command.search import APPROXIMATE, BY, INDEX, RECALL, prepared
 from ssi_core.command.verb import Outcome, Verb, settings
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     help="How often to look whether an alias means another model.",
 )
 @APPROXIMATE
+@BY
 @RECALL
 def serve(
     model: str,
@@ -56,6 +57,7 @@ def serve(
     documents: Path | None,
     follow: float,
     approximate: bool,
+    by: str,
     recall: float,
 ) -> Outcome:
     """Serve a model over HTTP, with a page for people, on this machine alone.
@@ -83,7 +85,7 @@ def serve(
         port=port,
         documents=documents or documents_of(model),
         index=index,
-        prepare=prepared(approximate, recall),
+        prepare=prepared(approximate, recall, by),
         seconds=follow,
         threads=settings().threads,
         ready=ready,

@@ -164,11 +164,59 @@ def search(model: Path, text: str, radius: int, most: int) -> Outcome:
     return Outcome(value, show)
 
 
-def _lengths(text: str) -> list[int]:
-    """Return lengths of codes, from the text of an option."""
+@codes.command(
+    cls=Verb,
+    examples=(
+        "ssi codes hubs 20news-bydate.tar.gz",
+        "ssi codes hubs texts.jsonl --dimensions 5,50 -k 5",
+    ),
+)
+@click.argument("data", type=_PATH)
+@click.option("--dimensions", default="2,5,10,20,50,100", show_default=True, metavar="N,N")
+@click.option("-k", type=click.IntRange(1, 1000), default=10, show_default=True)
+@click.option("--save", type=_PATH, metavar="FILE", help="Write the result as JSON.")
+def hubs(data: Path, dimensions: str, k: int, save: Path | None) -> Outcome:
+    """Measure hubs among the training texts: texts that are near very many others.
+
+    S_Nk is the skewness of how many texts have a text among their k nearest; BN_k the share of
+    these neighbours that are of another class. In the space of all words, of the words with the
+    largest information gain, and of --dimensions of LSI; nearness is the cosine.
+    """
+    from ssi_core.codes.hubness import hub_curves
+    from ssi_core.codes.sources import read_labelled
+
+    numbers = _lengths(dimensions, "--dimensions")
+    with progress("read") as tell:
+        texts = read_labelled(data, tell)
+    with progress("hubs") as tell:
+        result = hub_curves(texts, dimensions=numbers, k=k, progress=tell)
+    if save is not None:
+        write_result(save, result)
+
+    def show(console: Console) -> None:
+        from ssi_core.command.text import plain_table
+
+        console.print(f"{result['collection']}: {result['train']:,} texts, k = {k}", style="bold")
+        lines = [
+            [
+                row["space"],
+                f"{row['features']:,}",
+                f"{row['texts']:,}",
+                f"{row['skewness']:.2f}",
+                f"{row['bad_ratio']:.3f}",
+            ]
+            for row in result["rows"]
+        ]
+        console.print(plain_table(["space", " features", " texts", " S_Nk", " BN_k"], lines))
+
+    return Outcome(result, show)
+
+
+def _lengths(text: str, option: str = "--bits") -> list[int]:
+    """Return lengths of codes, or numbers of dimensions, from the text of an option."""
     parts = text.split(",")
     if not all(part.isdecimal() and 1 <= int(part) <= 1024 for part in parts):
-        raise click.UsageError(f"--bits {text}: expected lengths from 1 to 1024, such as 8,16.")
+        raise click.UsageError(f"{option} {text}: expected numbers from 1 to 1024, such as 8,16.")
     return sorted({int(part) for part in parts})
 
 

@@ -67,6 +67,12 @@ FOLD = click.option(
 @click.option("--side", type=click.Choice(["test", "valid"]), default="test", show_default=True)
 @click.option("--queries", type=click.IntRange(min=1), default=1000, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the drawn queries.")
+@click.option(
+    "--hubs",
+    is_flag=True,
+    help="Also the skewness of how often a document is among the 10 nearest of another one, by the "
+    "model's vectors of documents; of folds, in the first.",
+)
 def evaluate(
     model: str,
     task: Path | None,
@@ -78,6 +84,7 @@ def evaluate(
     side: str,
     queries: int,
     seed: int,
+    hubs: bool,
 ) -> Outcome:
     """Measure a model on a task, or on any texts.
 
@@ -144,6 +151,8 @@ def evaluate(
                 run.keep(path)
             value["run_id"] = run.run_id
     value |= {"metrics": metrics(report, side), "candidates": report.candidates}
+    if hubs:
+        value["hubs"] = _hubs(*next(iter(parts())))
     values = {} if by is None else by_value(report, by)
     value |= {"by": {"column": by, "values": values}} if by else {}
 
@@ -152,6 +161,9 @@ def evaluate(
         if unseen is not None:
             shares = ", ".join(f"{side} {share:.1%}" for side, share in unseen.unknown.items())
             console.print(f"words unknown to the model: {shares}", style="dim")
+        if hubs:
+            skewness = ", ".join(f"{name} {value['hubs'][name]:.2f}" for name in ("cosine", "dot"))
+            console.print(f"hubs among the documents, S_Nk of the 10 nearest: {skewness}")
         if "run_id" in value:
             console.print(f"run {value['run_id']} of evaluations", style="dim")
         if by is not None:
@@ -160,6 +172,14 @@ def evaluate(
             console.print(f"values with fewer than {FEWEST} queries are one row", style="dim")
 
     return Outcome(value, show)
+
+
+def _hubs(fitted: FittedModel, task: Task) -> dict[str, float]:
+    """Return the skewness of the graph of a model's documents, by each way to compare them."""
+    from ssi_core.evaluation.hubs import SIMILARITIES, hubs
+
+    vectors, threads = fitted.embed_documents(task.documents), settings().threads or 1
+    return {name: hubs(vectors, similarity=name, threads=threads).skewness for name in SIMILARITIES}
 
 
 def _require_unseen_queries(model: str, on: Path) -> None:

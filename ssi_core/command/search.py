@@ -37,6 +37,15 @@ APPROXIMATE = click.option(
     is_flag=True,
     help="Look at a part of the documents, as large as the recall needs.",
 )
+BY = click.option(
+    "--candidates",
+    "by",
+    type=click.Choice(["graph", "codes"]),
+    default="graph",
+    show_default=True,
+    help="With --approximate: documents near a text are those of a graph of the vectors, or of a "
+    "scan over the signs of the vectors (docs/hash-codes.md says where each is better).",
+)
 RECALL = click.option(
     "--recall",
     type=click.FloatRange(0, 1),
@@ -48,14 +57,16 @@ _BELOW = (0, 0, 0, 4)  # what is below a title begins as it does
 K = click.option("-k", type=click.IntRange(min=1), default=10, show_default=True)
 
 
-def prepared(approximately: bool, recall: float) -> Callable[[Searcher], Searcher]:
+def prepared(
+    approximately: bool, recall: float, by: str = "graph"
+) -> Callable[[Searcher], Searcher]:
     """Return what makes a searcher look at a part of the documents, or leaves it as it is."""
     if not approximately:
         return lambda searcher: searcher
     from ssi_core.serving.approximate import approximate
 
-    place = store_path("graphs", "")
-    return lambda searcher: approximate(searcher, place, recall)
+    place = store_path("graphs" if by == "graph" else "codes", "")
+    return lambda searcher: approximate(searcher, place, recall, by)
 
 
 def searcher_of(model: str, index: Path | None) -> Searcher:
@@ -83,6 +94,7 @@ def searcher_of(model: str, index: Path | None) -> Searcher:
 )
 @POPULARITY
 @APPROXIMATE
+@BY
 @RECALL
 def search(
     model: str,
@@ -92,6 +104,7 @@ def search(
     lang: str | None,
     popularity: bool,
     approximate: bool,
+    by: str,
     recall: float,
 ) -> Outcome:
     """Find documents for a text, best first.
@@ -103,7 +116,7 @@ def search(
     Every document is scored. With --approximate only those are that lie near the text, and those
     with most of its words; what that needs is made once, and kept.
     """
-    searcher = prepared(approximate, recall)(searcher_of(model, index))
+    searcher = prepared(approximate, recall, by)(searcher_of(model, index))
     answer = searcher.search([text], k, lang, popularity=popularity)[0]
     value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
     unshown = bool(answer.hits) and all(hit.snippet is None for hit in answer.hits)

@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 from ssi_core.evaluation.fusion import reciprocal_ranks
 from ssi_core.evaluation.likelihood import likelihoods, parts
+from ssi_core.kernels.candidates import best_by_words
 from ssi_core.kernels.scores import add_likelihoods, add_pairs, add_sparse
 from ssi_core.kernels.sparse import csr
 from ssi_core.kernels.structs import read_only
@@ -147,6 +148,32 @@ class Scorer:
         if queries.sparse is not None and self._postings is not None:
             _in_parts(self._adder(queries, self._postings, scores), rows, self._threads)
         return scores
+
+    def best_by_words(self, queries: Vectors, near: int, rows: Int32, scores: Float32) -> None:
+        """Add the sparse part to given scores, and find the documents of the largest one beside.
+
+        No array has an entry for each query and document.
+
+        Parameters
+        ----------
+        queries : Vectors
+            `Vectors` of m queries.
+        near : int
+            How many documents of each query are given.
+        rows : int32 (m, near + words)
+            The first ones are given, each once, or -1; written: the best others by the sparse part
+            alone, -1 where no other document has a word of the query.
+        scores : float32 (m, near + words)
+            The sparse part is added to those that are given, and written for the others.
+        """
+        assert self._postings is not None
+        n = self.documents
+        scratch = np.empty(n, np.float32), np.empty(n, np.int32), np.empty(n, np.int32)
+        for part in _few(queries, 0, length(queries)):
+            assert queries.sparse is not None
+            some = queries.sparse[part] if queries.through is None else _met(queries, part)
+            scratch[1][:] = 0
+            best_by_words(*csr(some), *self._postings, near, rows[part], scores[part], *scratch)
 
     @staticmethod
     def _adder(

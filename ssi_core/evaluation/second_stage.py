@@ -34,8 +34,23 @@ def places(queries: Vectors, k: int, documents: int) -> int:
     return min(k if queries.dense is None else k + SPARE, documents)
 
 
+def best_of(candidates: Int32 | None, scores: Float32, k: int) -> tuple[Int32, Float32]:
+    """Return rows and scores of the k best of some documents, -1 where there are fewer."""
+    chosen = np.empty((len(scores), k), np.int32)
+    best = np.empty((len(scores), k), np.float32)
+    top_k(scores, chosen, best)
+    if candidates is None:
+        return chosen, best
+    rows = np.take_along_axis(candidates, np.maximum(chosen, 0), 1)
+    return np.where(chosen < 0, np.int32(-1), rows), best
+
+
 def best_documents(
-    queries: Vectors, documents: Vectors, scores: Float32, k: int
+    queries: Vectors,
+    documents: Vectors,
+    scores: Float32,
+    k: int,
+    candidates: Int32 | None = None,
 ) -> tuple[Int32, Float32]:
     """Return rows and scores of the k best documents of each query, best first.
 
@@ -46,10 +61,12 @@ def best_documents(
     ----------
     queries, documents : Vectors
         Of one part.
-    scores : float32 (queries, documents)
+    scores : float32 (queries, documents or candidates)
         Overwritten; ``-inf`` and NaN are no candidates.
     k : int
         Documents at most.
+    candidates : int32 (queries, candidates) or None
+        Ascending rows of the documents that were scored, -1 where there is none; None: all.
 
     Returns
     -------
@@ -59,9 +76,7 @@ def best_documents(
     wanted = places(queries, k, scores.shape[1])
     if queries.dense is None:
         scores[scores == 0] = -np.inf
-    rows = np.empty((len(scores), wanted), np.int32)
-    best = np.empty((len(scores), wanted), np.float32)
-    top_k(scores, rows, best)
+    rows, best = best_of(candidates, scores, wanted)
     if queries.dense is not None:
         # A product of matrices adds up in an order that goes with the number of queries.
         filled = rows >= 0

@@ -3,37 +3,72 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from ssi_core import files, store
 from ssi_core.evaluation.scorer import length, take
-from ssi_core.kernels.topk import top_k
-from ssi_core.serving.graph import GraphScores, faiss, read_graph, write_graph
+from ssi_core.evaluation.second_stage import best_of
+from ssi_core.serving.candidates import Near, PartScores
+from ssi_core.serving.graph import Graph, faiss, write_graph
 from ssi_core.serving.ranked import Scores
 from ssi_core.serving.searcher import Searcher, known, texts_of
-from ssi_core.types import BadInput, Int32, Vectors
+from ssi_core.serving.signs import SignCodes, write_signs
+from ssi_core.types import BadInput, Float32, Int32, Vectors
 
-KIND = "graph"
-_FILE = "graph.faiss"
 _log = logging.getLogger(__name__)
 
 # Titles that recall is measured on, and the fewest that tell anything.
 _ASKED, _FEWEST = 200, 20
 _K = 10
 _BLOCK = 16
-_EFS = (16, 32, 64, 128, 256, 512, 1024)
 
 
-def approximate(base: Searcher, place: Path, recall: float) -> Searcher:
+@dataclass(frozen=True)
+class _Way:
+    """A way to find documents near a query.
+
+    Attributes
+    ----------
+    file : str
+        Name of its file.
+    sizes : tuple of int
+        Numbers of documents to look at.
+    write : callable
+        Writes the file of the documents' vectors.
+    read : callable
+        Reads it, for the same vectors.
+    """
+
+    file: str
+    sizes: tuple[int, ...]
+    write: Callable[[Float32, Path], None]
+    read: Callable[[Float32, Path], Near]
+
+
+WAYS: Mapping[str, _Way] = {
+    "graph": _Way(
+        "graph.faiss",
+        (16, 32, 64, 128, 256, 512, 1024),
+        write_graph,
+        lambda dense, path: Graph(path),
+    ),
+    "codes": _Way("codes.npy", (64, 128, 256, 512, 1024, 2048, 4096), write_signs, SignCodes),
+}
+"""Name -> way to find documents near a query; the name is the kind of its artefact."""
+
+
+def approximate(base: Searcher, place: Path, recall: float, by: str = "graph") -> Searcher:
     """Return a searcher that looks at as few documents as give the recall, or ``base`` itself.
 
     Recall is the share of the 10 best documents that are found, on average over titles of up to 200
     documents drawn at random, asked as queries. It is measured for several numbers of documents to
-    look at when the graph is made, kept in its manifest, and is `Searcher.recall` of what comes
-    back: that of the largest number where none is enough. A graph that is damaged is made again.
+    look at when the graph or the codes are made, kept in their manifest, and is `Searcher.recall`
+    of what comes back: that of the largest number where none is enough. What is damaged is made
+    again.
 
     The search stays exact, and a warning says why, where the model has no dense vectors, or knows
     the words of too few titles to measure anything.
@@ -43,21 +78,25 @@ def approximate(base: Searcher, place: Path, recall: float) -> Searcher:
     base : Searcher
         Exact searcher.
     place : Path
-        Directory that keeps graphs, by key.
+        Directory that keeps graphs or codes, by key.
     recall : float
         Wanted share, 0..1.
+    by : str
+        "graph" (`serving.graph`) or "codes" (`serving.signs`).
 
     Raises
     ------
     BadInput
         The library of graphs is not installed.
     Refused
-        The graph cannot be written.
+        The graph, or the codes, cannot be written.
     """
-    faiss()
+    if by == "graph":
+        faiss()
+    way = WAYS[by]
     dense = base.index.vectors.dense
     if dense is None:
-        return _exact(base, "it has no vectors of documents to be put into a graph")
+        return _exact(base, "it has no vectors of documents to look among")
     queries = _titles(base)
     if queries.topics is not None:
         return _exact(base, "its scores are logarithms of sums, and no inner products")
@@ -67,23 +106,23 @@ def approximate(base: Searcher, place: Path, recall: float) -> Searcher:
         "index": base.index.artefact.key,
         "dense": store.digest_file(base.index.path / "dense.npy"),
     }
-    configuration = {"titles": _ASKED, "efs": list(_EFS)}
-    key = store.key_of(KIND, configuration, parents)
+    configuration = {"titles": _ASKED, "sizes": list(way.sizes)}
+    key = store.key_of(by, configuration, parents)
     path = place / key
     try:
-        return _opened(base, path, recall)
+        return _opened(base, path, recall, by)
     except BadInput as error:
         if path.exists():
             _log.warning("%s It is done now.", error)
     with store.create(
-        path, kind=KIND, key=key, configuration=configuration, parents=parents
+        path, kind=by, key=key, configuration=configuration, parents=parents
     ) as building:
-        file = building.path / _FILE
-        write_graph(dense, file)
+        file = building.path / way.file
+        way.write(dense, file)
         building.counts["sha256"] = store.digest_file(file)
         building.counts["titles"] = length(queries)
-        building.counts["recall"] = _recalls(base, file, queries)
-    return _opened(base, path, recall)
+        building.counts["recall"] = _recalls(base, way, file, queries)
+    return _opened(base, path, recall, by)
 
 
 def _exact(base: Searcher, why: str) -> Searcher:
@@ -91,18 +130,20 @@ def _exact(base: Searcher, why: str) -> Searcher:
     return base
 
 
-def _opened(base: Searcher, path: Path, recall: float) -> Searcher:
-    counts = store.read(path, KIND).counts
+def _opened(base: Searcher, path: Path, recall: float, by: str) -> Searcher:
+    way, vectors = WAYS[by], base.index.vectors
+    assert vectors.dense is not None
+    counts = store.read(path, by).counts
     with files.reading(path / store.MANIFEST):
-        measured = {int(ef): float(share) for ef, share in counts["recall"].items()}
+        measured = {int(size): float(share) for size, share in counts["recall"].items()}
         digest = counts["sha256"]
-    with files.reading(path / _FILE):
-        if store.digest_file(path / _FILE) != digest:
+    with files.reading(path / way.file):
+        if store.digest_file(path / way.file) != digest:
             raise ValueError("not what was written")
-        graph = read_graph(path / _FILE)
-    ef = min((ef for ef, share in measured.items() if share >= recall), default=max(measured))
-    ranked = [replace(base.ranked[0], scores=GraphScores(graph, base.index.vectors, ef))]
-    return Searcher(base.fitted, base.index, ranked, recall=measured[ef])
+        near = way.read(vectors.dense, path / way.file)
+    size = min((size for size, share in measured.items() if share >= recall), default=max(measured))
+    ranked = [replace(base.ranked[0], scores=PartScores(near, vectors, size))]
+    return Searcher(base.fitted, base.index, ranked, recall=measured[size])
 
 
 def _titles(base: Searcher) -> Vectors:
@@ -113,14 +154,15 @@ def _titles(base: Searcher) -> Vectors:
     return base.embed(queries.take(np.flatnonzero(known(queries))), side)
 
 
-def _recalls(base: Searcher, file: Path, queries: Vectors) -> dict[str, float]:
+def _recalls(base: Searcher, way: _Way, file: Path, queries: Vectors) -> dict[str, float]:
     """Return number of documents that are looked at -> recall."""
-    best, recalls = _best(base.ranked[0].scores, queries), {}
-    scores = GraphScores(read_graph(file), base.index.vectors, 0)
-    for ef in _EFS:
-        scores.ef = ef
+    vectors, recalls = base.index.vectors, {}
+    assert vectors.dense is not None
+    best = _best(base.ranked[0].scores, queries)
+    scores = PartScores(way.read(vectors.dense, file), vectors, 0)
+    for scores.size in way.sizes:
         met = (best[:, :, None] == _best(scores, queries)[:, None, :]).any(axis=2)
-        recalls[str(ef)] = float(met.mean())
+        recalls[str(scores.size)] = float(met.mean())
     return recalls
 
 
@@ -128,8 +170,7 @@ def _best(scores: Scores, queries: Vectors) -> Int32:
     """Rows of the best documents of each query."""
     rankings = []
     for start in range(0, length(queries), _BLOCK):
-        block = scores(take(queries, slice(start, start + _BLOCK)), _K)
-        rows = np.empty((len(block), min(_K, block.shape[1])), np.int32)
-        top_k(block, rows, np.empty(rows.shape, np.float32))
-        rankings.append(rows)
+        candidates, block = scores(take(queries, slice(start, start + _BLOCK)), _K)
+        every = block.shape[1] if candidates is None else _K
+        rankings.append(best_of(candidates, block, min(_K, every))[0])
     return np.concatenate(rankings)

@@ -13,7 +13,7 @@ from ssi_core.evaluation.scorer import Scorer
 from ssi_core.evaluation.second_stage import best_documents, first_part, places
 from ssi_core.serving.passages import Passage
 from ssi_core.serving.snippets import snippet
-from ssi_core.types import Float32, Int64, Vectors
+from ssi_core.types import Float32, Int32, Int64, Vectors
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,12 @@ class Hit:
 class Scores(Protocol):
     """Scores of documents for queries."""
 
-    def __call__(self, queries: Vectors, least: int) -> Float32:
-        """Return float32 (m, n): the scores of ``least`` or more documents, else ``-inf``."""
+    def __call__(self, queries: Vectors, least: int) -> tuple[Int32 | None, Float32]:
+        """Return rows and scores of ``least`` or more documents of each query.
+
+        Rows are int32 (m, c), ascending, -1 with a score of ``-inf`` where there is none; or None
+        for all documents. Scores are float32 (m, c).
+        """
         ...
 
 
@@ -59,7 +63,7 @@ class SupportsRows(Protocol):
 def exactly(documents: Vectors) -> Scores:
     """Score every document."""
     scorer = Scorer(first_part(documents))
-    return lambda queries, least: scorer.score(queries)
+    return lambda queries, least: (None, scorer.score(queries))
 
 
 @dataclass(frozen=True)
@@ -96,10 +100,14 @@ class Ranked:
         score of a document that is found has the same bits whatever else is asked with it.
         """
         wanted = places(queries, k, len(self.ids))
-        scores = self.scores(queries, wanted + (0 if self.hidden is None else len(self.hidden)))
+        hidden = 0 if self.hidden is None else len(self.hidden)
+        candidates, scores = self.scores(queries, wanted + hidden)
         if self.hidden is not None:
-            scores[:, self.hidden] = -np.inf
-        rows, best = best_documents(queries, first_part(self.vectors), scores, k)
+            if candidates is None:
+                scores[:, self.hidden] = -np.inf
+            else:
+                scores[np.isin(candidates, self.hidden)] = -np.inf
+        rows, best = best_documents(queries, first_part(self.vectors), scores, k, candidates)
         pairs = zip(rows.tolist(), best.tolist(), strict=True)
         return [
             [(row, score) for row, score in zip(*both, strict=True) if row >= 0] for both in pairs

@@ -60,6 +60,19 @@ def test_codes_are_learnt_and_searched(data, tmp_path, ssi):
     assert {hit["distance"] for hit in found["hits"]} == {0}
 
 
+def test_hubs_are_measured_in_each_space(data, tmp_path, ssi, capsys):
+    saved = tmp_path / "hubs.json"
+    code, found, _ = ssi("codes", "hubs", data, "--dimensions", "2,3", "-k", 3, "--save", saved)
+    assert code == 0
+    assert json.loads(saved.read_text())["rows"] == found["rows"]
+    spaces = [(row["space"], row["features"]) for row in found["rows"]]
+    assert spaces[-2:] == [("LSI", 3), ("LSI", 2)]
+    assert spaces[0][0] == "words"
+    assert found["rows"][0]["bad_ratio"] < 0.3  # texts of a theme share its words
+    assert run(cli, ["codes", "hubs", str(data), "--dimensions", "2"]) == 0
+    assert "BN_k" in capsys.readouterr().out
+
+
 def test_a_person_sees_a_table_for_each_measure(data, capsys):
     arguments = ["codes", "compare", str(data), "--methods", "sth,lsh", "--bits", "16"]
     assert run(cli, arguments) == 0
@@ -73,7 +86,9 @@ def test_a_person_sees_a_table_for_each_measure(data, capsys):
     ("arguments", "code", "message"),
     [
         (("compare", "own.jsonl", "--methods", "sht"), 3, "Did you mean 'sth'"),
-        (("compare", "own.jsonl", "--bits", "0,8"), 2, "expected lengths from 1 to 1024"),
+        (("compare", "own.jsonl", "--bits", "0,8"), 2, "expected numbers from 1 to 1024"),
+        (("hubs", "own.jsonl", "--dimensions", "x"), 2, "--dimensions x: expected numbers"),
+        (("hubs", "own.jsonl", "-k", "90"), 3, "Give more texts"),
         (("compare", "."), 3, "neither reut2-000.sgm nor"),
         (("compare", "none.tar"), 3, "there is no such file or folder"),
         (("fit", "own.jsonl", "--set", "k=3", "--out", "m"), 3, "no key 'k'"),

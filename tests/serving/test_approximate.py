@@ -2,13 +2,15 @@
 
 import logging
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ssi_core.serving import graph as module
-from ssi_core.serving.approximate import approximate
-from ssi_core.serving.graph import GraphScores, read_graph, write_graph
+from ssi_core.serving import candidates as module
+from ssi_core.serving.approximate import WAYS, approximate
+from ssi_core.serving.candidates import PartScores
+from ssi_core.serving.graph import Graph, write_graph
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.searcher import Searcher
@@ -40,12 +42,14 @@ def share(exact, found):
     return np.mean([len(set(one.hits) & set(other.hits)) / len(one.hits) for one, other in pairs])
 
 
-def test_it_finds_what_it_says_and_scores_it_as_exact_search_does(exact, tmp_path, monkeypatch):
+@pytest.mark.parametrize("by", WAYS)
+def test_it_finds_what_it_says_and_scores_it_as_exact_search_does(exact, tmp_path, monkeypatch, by):
     monkeypatch.setattr(module, "_BY_WORDS", 2)
     monkeypatch.setattr("ssi_core.evaluation.second_stage.SPARE", 0)
-    some, most = (approximate(exact, tmp_path, recall) for recall in (0, 0.99))
+    monkeypatch.setitem(WAYS, by, replace(WAYS[by], sizes=(16, 64, 512)))
+    some, most = (approximate(exact, tmp_path, recall, by) for recall in (0, 0.99))
     assert 0 < some.recall < most.recall <= 1
-    assert some.ranked[0].scores.ef == 16
+    assert some.ranked[0].scores.size == 16
     # Hits are equal with their scores; queries are others than the titles it was measured on.
     assert share(exact, some) == pytest.approx(some.recall, abs=0.2)
     assert share(exact, most) > 0.9
@@ -99,10 +103,11 @@ def test_documents_come_and_go(exact, tmp_path):
     assert changed.recall == live.recall
 
 
-def test_a_graph_is_made_once_and_kept(exact, tmp_path, monkeypatch):
-    first = approximate(exact, tmp_path, 0.9)
-    monkeypatch.setattr("ssi_core.serving.approximate.write_graph", None)
-    again = approximate(exact, tmp_path, 0.9)
+@pytest.mark.parametrize("by", WAYS)
+def test_what_finds_them_is_made_once_and_kept(exact, tmp_path, monkeypatch, by):
+    first = approximate(exact, tmp_path, 0.9, by)
+    monkeypatch.setattr("ssi_core.serving.approximate.store.create", None)
+    again = approximate(exact, tmp_path, 0.9, by)
     assert again.search(QUERIES) == first.search(QUERIES)
     assert again.recall == first.recall
 
@@ -125,14 +130,16 @@ def turn_a_bit(path):
         ("graph.faiss", shorten),
         ("graph.faiss", turn_a_bit),
         ("graph.faiss", lambda path: path.unlink()),
+        ("codes.npy", turn_a_bit),
     ],
 )
-def test_a_damaged_graph_is_made_again(exact, tmp_path, name, damage, caplog):
-    first = approximate(exact, tmp_path, 0.9).search(QUERIES)
+def test_what_is_damaged_is_made_again(exact, tmp_path, name, damage, caplog):
+    by = "codes" if name == "codes.npy" else "graph"
+    first = approximate(exact, tmp_path, 0.9, by).search(QUERIES)
     (path,) = tmp_path.glob("*/" + name)
     damage(path)
     with caplog.at_level(logging.WARNING):
-        assert approximate(exact, tmp_path, 0.9).search(QUERIES) == first
+        assert approximate(exact, tmp_path, 0.9, by).search(QUERIES) == first
     assert name in caplog.text
     assert "make it again. It is done now." in caplog.text
 
@@ -141,6 +148,7 @@ def test_without_the_library_it_says_what_to_install(exact, tmp_path, monkeypatc
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(BadInput, match=r"pip install 'ssi\[approximate\]'"):
         approximate(exact, tmp_path, 0.9)
+    assert approximate(exact, tmp_path, 0.9, "codes").recall
 
 
 @pytest.mark.parametrize("n", [1, 2, 17])
@@ -149,5 +157,6 @@ def test_few_documents_are_all_looked_at(n, tmp_path):
     dense[0] = 0
     write_graph(dense, tmp_path / "graph")
     vectors = Vectors(None, dense)
-    scores = GraphScores(read_graph(tmp_path / "graph"), vectors, 32)(vectors, n)
+    rows, scores = PartScores(Graph(tmp_path / "graph"), vectors, 32)(vectors, n)
+    assert rows is None
     np.testing.assert_allclose(scores, dense @ dense.T, atol=1e-5)

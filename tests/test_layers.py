@@ -16,6 +16,7 @@ LINES = [
     {"face"},
     {"export"},
     {"reranking"},
+    {"summary"},
     {"codes"},
     {"experiment", "serving", "monitoring"},
     {"models"},

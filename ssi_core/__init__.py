@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ssi_core.face.index import Export, Index
     from ssi_core.face.models import BM25, SSI, Ranker, TfIdf, load
     from ssi_core.face.rerank import Reranker
+    from ssi_core.face.summary import Concepts, summarise
     from ssi_core.face.task import Task
     from ssi_core.reranking.letor import read_folds, read_letor
     from ssi_core.types import BadInput, Refused
@@ -24,6 +25,7 @@ _HOMES = {
     "BM25": "ssi_core.face.models",
     "BadInput": "ssi_core.types",
     "Comparison": "ssi_core.face.compare",
+    "Concepts": "ssi_core.face.summary",
     "Documents": "ssi_core.face.documents",
     "Export": "ssi_core.face.index",
     "Fit": "ssi_core.face.fit",
@@ -42,6 +44,7 @@ _HOMES = {
     "read": "ssi_core.face.documents",
     "read_folds": "ssi_core.reranking.letor",
     "read_letor": "ssi_core.reranking.letor",
+    "summarise": "ssi_core.face.summary",
 }
 
 __all__ = [
@@ -49,6 +52,7 @@ __all__ = [
     "SSI",
     "BadInput",
     "Comparison",
+    "Concepts",
     "Documents",
     "Export",
     "Fit",
@@ -66,6 +70,7 @@ __all__ = [
     "read",
     "read_folds",
     "read_letor",
+    "summarise",
 ]
 
 

@@ -15,6 +15,7 @@ LINES = [
     {"command"},
     {"face"},
     {"export"},
+    {"summary"},
     {"codes"},
     {"experiment", "serving", "monitoring"},
     {"models"},

@@ -13,6 +13,7 @@ from flows import access, environment
 from flows.addresses import shown
 from ssi_core.command.models import directory_of, searchable
 from ssi_core.command.search import APPROXIMATE, BY, INDEX, RECALL, prepared
+from ssi_core.command.summary import CONCEPTS
 from ssi_core.command.verb import Outcome, Verb, settings
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 @APPROXIMATE
 @BY
 @RECALL
+@CONCEPTS
 def serve(
     model: str,
     beside: str | None,
@@ -59,12 +61,14 @@ def serve(
     approximate: bool,
     by: str,
     recall: float,
+    concepts: Path | None,
 ) -> Outcome:
     """Serve a model over HTTP, with a page for people, on this machine alone.
 
     An alias is followed: when it comes to mean another model, that one takes over, and no request
     is lost. Documents that are added (POST /documents) outlive the service. The page is at /, what
-    can be asked in /openapi.json. Ctrl-C ends it.
+    can be asked in /openapi.json. With --concepts summaries match sentences by related pages of a
+    wiki, beside words. Ctrl-C ends it.
     """
     from flows.serve.run import documents_of
     from flows.serve.run import serve as run
@@ -88,6 +92,7 @@ def serve(
         prepare=prepared(approximate, recall, by),
         seconds=follow,
         threads=settings().threads,
+        concepts=concepts,
         ready=ready,
     )
     value = {

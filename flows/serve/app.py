@@ -29,6 +29,8 @@ from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.neighbours import neighbours
 from ssi_core.serving.popularity import counts_links
 from ssi_core.serving.searcher import Answer
+from ssi_core.summary.concepts import ConceptBase
+from ssi_core.summary.found import MOST_WORDS, Summary, summarised
 from ssi_core.types import BadInput, Refused
 
 _BODY = 16 << 20
@@ -37,6 +39,9 @@ ROLES: tuple[schemas.Which, ...] = ("served", "beside")
 
 Q = Annotated[str, Query(min_length=1, max_length=schemas.MOST_QUERY, description="Text.")]
 K = Annotated[int, Query(ge=1, le=schemas.MOST_HITS)]
+Words = Annotated[
+    int | None, Query(ge=1, le=MOST_WORDS, description="Words of a summary; none without it.")
+]
 Which = Annotated[schemas.Which, Query(description="Of two models: the first, or the other.")]
 Lang = Annotated[str | None, Query(max_length=20, description="Language of the text, such as ja.")]
 
@@ -54,8 +59,13 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def make_app(service: Service, threads: int | None = None) -> FastAPI:
-    """Return the application that answers for a service, with as many threads, or one a core."""
+def make_app(
+    service: Service, threads: int | None = None, concepts: ConceptBase | None = None
+) -> FastAPI:
+    """Return the application that answers for a service, with as many threads, or one a core.
+
+    Summaries use the concepts, where there are any.
+    """
     work, metrics = Work(threads or environment.cores()), Metrics(service)
 
     @asynccontextmanager
@@ -68,7 +78,7 @@ def make_app(service: Service, threads: int | None = None) -> FastAPI:
         title="ssi", version=version("ssi"), lifespan=lifespan, docs_url=None, redoc_url=None,
         responses=_REFUSALS,
     )  # fmt: skip
-    _add_questions(app, service, work)
+    _add_questions(app, service, work, concepts)
     _add_documents(app, service, work)
     _add_state(app, service, metrics)
     _add_problems(app)
@@ -79,7 +89,9 @@ def make_app(service: Service, threads: int | None = None) -> FastAPI:
     return app
 
 
-def _add_questions(app: FastAPI, service: Service, work: Work) -> None:
+def _add_questions(
+    app: FastAPI, service: Service, work: Work, concepts: ConceptBase | None
+) -> None:
     def searcher(role: schemas.Which) -> LiveSearcher:
         models = service.models
         if role == "beside" and len(models) == 1:
@@ -88,11 +100,21 @@ def _add_questions(app: FastAPI, service: Service, work: Work) -> None:
 
     @app.get("/search")
     async def search(
-        q: Q, k: K = 10, lang: Lang = None, popularity: bool = True, model: Which = "served"
+        q: Q,
+        k: K = 10,
+        lang: Lang = None,
+        popularity: bool = True,
+        model: Which = "served",
+        summary: Words = None,
     ) -> schemas.Results:
-        """Find documents for a text, best first."""
+        """Find documents for a text, best first, and summarise the first ones for it."""
         chosen = searcher(model)
-        return _results(await work.search(chosen, q, k, lang, popularity))
+        answer = await work.search(chosen, q, k, lang, popularity)
+        if summary is None:
+            return _results(answer)
+        how: dict[str, Any] = {"base": concepts, "language": lang}
+        made, answer = await work(lambda: summarised(chosen, q, answer, summary, **how))
+        return _results(answer, made)
 
     @app.post("/match")
     async def match(page: schemas.Page) -> schemas.Results:
@@ -121,9 +143,10 @@ def _add_questions(app: FastAPI, service: Service, work: Work) -> None:
         return schemas.Explained(**asdict(parts))
 
 
-def _results(answer: Answer) -> schemas.Results:
+def _results(answer: Answer, made: Summary | None = None) -> schemas.Results:
     hits = [schemas.Found(**asdict(hit)) for hit in answer.hits]
-    return schemas.Results(results=hits, reason=answer.reason)
+    summary = None if made is None else schemas.Summary(**asdict(made))
+    return schemas.Results(results=hits, reason=answer.reason, summary=summary)
 
 
 def _add_documents(app: FastAPI, service: Service, work: Work) -> None:

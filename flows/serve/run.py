@@ -21,6 +21,7 @@ from flows.server import check_port
 from ssi_core import store
 from ssi_core.serving.changes import Changes
 from ssi_core.serving.searcher import Searcher
+from ssi_core.summary.concepts import ConceptBase
 
 
 def serve(
@@ -33,6 +34,7 @@ def serve(
     prepare: Callable[[Searcher], Searcher],
     seconds: float,
     threads: int | None,
+    concepts: Path | None,
     ready: Callable[[str, Service], None],
 ) -> Service:
     """Answer until Ctrl-C or SIGTERM; requests that have begun are answered first.
@@ -55,25 +57,29 @@ def serve(
         Between two looks at what an alias means.
     threads : int or None
         That answer; None: one a core.
+    concepts : Path or None
+        Concepts of summaries; None: words alone.
     ready : callable
         Told the address, and what answers there, once it does.
 
     Raises
     ------
     BadInput
-        There is no such model, or it has no index.
+        There is no such model, or it has no index, or there are no such concepts.
     Refused
         The port is taken, or another service has the documents.
     """
     check_port("ssi serve", port, "--port")
+    base = None if concepts is None else ConceptBase.load(concepts)
     documents.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         stack.enter_context(store.locked(documents))
         service = Service(models, Changes(documents), find, index, prepare, title_of)
         stack.enter_context(Follower(service, seconds))
         config = uvicorn.Config(
-            make_app(service, threads), host=HOST, port=port, log_config=None, access_log=False,
-            server_header=False, timeout_graceful_shutdown=10, http=PatientProtocol, ws="none",
+            make_app(service, threads, base), host=HOST, port=port, log_config=None,
+            access_log=False, server_header=False, timeout_graceful_shutdown=10,
+            http=PatientProtocol, ws="none",
         )  # fmt: skip
         server = _Server(config, lambda: ready(f"http://{HOST}:{port}", service))
         # Of the handler that stands here uvicorn asks how to end once all is answered.

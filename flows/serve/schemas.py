@@ -61,11 +61,30 @@ class Found(BaseModel):
     marks: list[tuple[int, int]]
 
 
+class Sentence(BaseModel):
+    """A sentence of a document that was found, and ``marks`` as in `Found`."""
+
+    id: str
+    title: str
+    url: str | None
+    text: str
+    score: float
+    marks: list[tuple[int, int]]
+
+
+class Summary(BaseModel):
+    """Sentences that answer what was asked; ``reason`` says why there are none."""
+
+    sentences: list[Sentence]
+    reason: str | None = None
+
+
 class Results(BaseModel):
-    """Hits, best first; ``reason`` says why there are none."""
+    """Hits, best first; ``reason`` says why there are none; ``summary`` if it was asked for."""
 
     results: list[Found]
     reason: str | None = None
+    summary: Summary | None = None
 
 
 class Related(BaseModel):

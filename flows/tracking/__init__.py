@@ -25,6 +25,7 @@ from flows.tracking.runs import (
     run_report,
     run_table,
 )
+from flows.tracking.summaries import summary_run
 
 __all__ = [
     "Curve",
@@ -51,6 +52,7 @@ __all__ = [
     "run_report",
     "run_table",
     "searchable_directory",
+    "summary_run",
     "tracking_uri",
     "training_of",
 ]

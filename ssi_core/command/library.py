@@ -7,12 +7,24 @@ from collections.abc import Sequence
 
 import click
 
-from ssi_core.command import codes, data, evaluate, export, features, fit, ingest, rerank, search
+from ssi_core.command import (
+    codes,
+    data,
+    evaluate,
+    export,
+    features,
+    fit,
+    ingest,
+    rerank,
+    search,
+    summary,
+)
 from ssi_core.command.verb import WORKFLOW, Verbs, run
 
 VERBS = (
     data.sample, fit.fit, ingest.ingest, features.features, search.index, search.search,
     search.neighbours, search.explain, export.export, evaluate.evaluate, rerank.rerank, codes.codes,
+    summary.summary,
 )  # fmt: skip
 """Verbs that need no workflow."""
 FURTHER = (

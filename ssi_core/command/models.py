@@ -97,6 +97,12 @@ class Registry(Protocol):
         """Open the run of a hasher on labelled texts."""
         ...
 
+    def summary_run(
+        self, label: str, data: Path, parameters: Mapping[str, Any]
+    ) -> AbstractContextManager[Trained]:
+        """Open the run of a row of a table of summaries."""
+        ...
+
 
 REGISTRY: list[Callable[[], Registry]] = []
 """Functions that open the registry; none without the workflow, where a model is a directory."""
@@ -159,6 +165,16 @@ def codes_run(
         return nullcontext()
     parameters = {name: value for name, value in asdict(hasher).items() if name != "bits"}
     return REGISTRY[-1]().codes_run(hasher.name, data, {**parameters, **settings})
+
+
+def summary_run(
+    label: str, data: Path, concepts: Path, settings: Mapping[str, Any]
+) -> AbstractContextManager[Trained | None]:
+    """Open the run of a row of a table of summaries; without the workflow there is none."""
+    if not REGISTRY:
+        return nullcontext()
+    parameters = {**settings, "concepts": str(concepts.resolve())}
+    return REGISTRY[-1]().summary_run(label, data, parameters)
 
 
 def _registry(model: str) -> Registry:

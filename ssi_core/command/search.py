@@ -11,6 +11,7 @@ import click
 
 from ssi_core.command.data import FORCE, artefact_outcome
 from ssi_core.command.models import directory_of, searchable
+from ssi_core.command.summary import CONCEPTS, show_summary
 from ssi_core.command.verb import Outcome, Verb, progress
 from ssi_core.root import store_path
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from ssi_core.serving.neighbours import Neighbour
     from ssi_core.serving.ranked import Hit
-    from ssi_core.serving.searcher import Searcher
+    from ssi_core.serving.searcher import Answer, Searcher
+    from ssi_core.summary.found import Summary
 
 INDEX = click.option(
     "--index",
@@ -96,6 +98,14 @@ def searcher_of(model: str, index: Path | None) -> Searcher:
 @APPROXIMATE
 @BY
 @RECALL
+@click.option(
+    "--summary",
+    "words",
+    type=click.IntRange(1, 1000),
+    metavar="WORDS",
+    help="Show a summary of the first ten documents for TEXT, of so many words.",
+)
+@CONCEPTS
 def search(
     model: str,
     text: str,
@@ -106,6 +116,8 @@ def search(
     approximate: bool,
     by: str,
     recall: float,
+    words: int | None,
+    concepts: Path | None,
 ) -> Outcome:
     """Find documents for a text, best first.
 
@@ -115,10 +127,21 @@ def search(
 
     Every document is scored. With --approximate only those are that lie near the text, and those
     with most of its words; what that needs is made once, and kept.
+
+    With --summary the sentences of the documents that answer TEXT come first, each with its
+    document, and a result shows its best sentence. --concepts lets sentences match by related pages
+    of a wiki, beside words.
     """
+    if concepts is not None and words is None:
+        raise click.UsageError("--concepts goes with --summary.")
     searcher = prepared(approximate, recall, by)(searcher_of(model, index))
     answer = searcher.search([text], k, lang, popularity=popularity)[0]
+    made = None
+    if words is not None:
+        made, answer = _summarised(searcher, text, answer, words, concepts, lang)
     value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
+    if made is not None:
+        value["summary"] = asdict(made)
     unshown = bool(answer.hits) and all(hit.snippet is None for hit in answer.hits)
     if searcher.recall is not None:
         value["recall"] = searcher.recall
@@ -128,6 +151,9 @@ def search(
     def show(console: Console) -> None:
         if answer.reason is not None:
             console.print(f"nothing found: {answer.reason}")
+        if made is not None and answer.hits:
+            show_summary(console, made)
+            console.print()
         for place, hit in enumerate(answer.hits, 1):
             _show_hit(console, place, hit)
         if unshown:
@@ -298,6 +324,21 @@ def index(model: str, task: Path, out: Path, words: bool, texts: bool, force: bo
             progress=tell,
         )
     return artefact_outcome(artefact)
+
+
+def _summarised(
+    searcher: Searcher,
+    text: str,
+    answer: Answer,
+    words: int,
+    concepts: Path | None,
+    language: str | None,
+) -> tuple[Summary, Answer]:
+    from ssi_core.summary.concepts import ConceptBase
+    from ssi_core.summary.found import summarised
+
+    base = None if concepts is None else ConceptBase.load(concepts)
+    return summarised(searcher, text, answer, words, base=base, language=language)
 
 
 def _show_hit(console: Console, place: int, hit: Hit) -> None:

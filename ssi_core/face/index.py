@@ -17,12 +17,14 @@ from ssi_core.export.targets import TARGETS
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.show import html_table, text_table
+from ssi_core.face.summary import Concepts, summariser_of
 from ssi_core.face.task import Task
 from ssi_core.models.base import FittedModel
 from ssi_core.models.content import content_of
 from ssi_core.serving import explain, searcher
 from ssi_core.serving.index import KIND, build_index, open_index
 from ssi_core.serving.ranked import Hit
+from ssi_core.summary import found
 from ssi_core.tasks.reading import raw_texts
 from ssi_core.tasks.unseen import Raw, require_known, texts_in_views
 from ssi_core.types import BadInput, Texts
@@ -109,6 +111,38 @@ class Explanation(explain.Explanation):
         return ["query", "document", "part"], parts + ends
 
 
+@dataclass(frozen=True)
+class Summary(found.Summary):
+    """Sentences of documents that answer a text.
+
+    Attributes
+    ----------
+    sentences : tuple of Quoted
+        Sentences, each with ``text``, ``marks``, ``score``, and ``id``, ``title``, ``url`` of its
+        document; see `summary.found.Quoted`.
+    reason : str or None
+        Why there is none; None where there is one.
+    """
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """Return columns id, title, url, text, score."""
+        columns = ("id", "title", "url", "text", "score")
+        schema = dict.fromkeys(columns, pl.String) | {"score": pl.Float64}
+        rows = [tuple(getattr(one, name) for name in columns) for one in self.sentences]
+        return pl.DataFrame(rows, schema, orient="row")
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def __iter__(self) -> Iterator[found.Quoted]:
+        return iter(self.sentences)
+
+    def __repr__(self) -> str:
+        lines = [f"{one.text} ({one.title})" for one in self.sentences]
+        return "\n".join(lines) or f"no summary: {self.reason}"
+
+
 class Index:
     """Documents as a model sees them, ready to be searched; the ``index`` of a ranker makes one.
 
@@ -127,6 +161,8 @@ class Index:
     ['moon 7']
     >>> len(index.explain("moon 7", "moon 7").parts)
     2
+    >>> index.summary("moon 7", words=3, k=1)
+    moon 7 (moon 7)
     """
 
     def __init__(self, opened: searcher.Searcher) -> None:
@@ -219,6 +255,47 @@ class Index:
         each = self._searcher.search(texts, k, popularity=popularity)
         answers = [Results(one.hits, one.reason) for one in each]
         return answers[0] if isinstance(text, str) else answers
+
+    def summary(
+        self,
+        text: str,
+        words: int = 100,
+        k: int = 10,
+        *,
+        concepts: Concepts | None = None,
+        **settings: Any,
+    ) -> Summary:
+        """Return the sentences of the best documents that answer a text, each with its document.
+
+        Parameters
+        ----------
+        text : str
+            What is searched.
+        words : int, optional
+            Words at most, unless the only sentence has more.
+        k : int, optional
+            Documents that are searched; the first ten are summarised.
+        concepts : Concepts, optional
+            Concepts that sentences and text may share.
+        **settings
+            As `ssi_core.summarise` has them.
+
+        Returns
+        -------
+        Summary
+            Sentences in the order of the documents and of their texts.
+
+        Raises
+        ------
+        BadInput
+            The number of words is out of its bounds, or there is no such setting.
+        """
+        answer = self._searcher.search([text], k)[0]
+        summariser = summariser_of(concepts, settings)
+        base = None if concepts is None else concepts.base
+        how: dict[str, Any] = {"summariser": summariser, "base": base}
+        made, _ = found.summarised(self._searcher, text, answer, words, **how)
+        return Summary(**vars(made))
 
     def explain(
         self, text: str, document: str, k: int = 10, *, popularity: bool = True

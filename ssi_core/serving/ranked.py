@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -113,11 +113,29 @@ class Ranked:
             [(row, score) for row, score in zip(*both, strict=True) if row >= 0] for both in pairs
         ]
 
+    def texts(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the texts, without the title in front, of those of some documents that are here.
+
+        Parameters
+        ----------
+        ids : sequence of str
+            Ids of documents; hidden ones are not here.
+        """
+        if self.passages is None:
+            return {}
+        rows = self.ids.is_in(list(ids)).arg_true().to_numpy()
+        if self.hidden is not None:
+            rows = np.setdiff1d(rows, self.hidden)
+        return {self.ids[row]: self._text(self.passages[row], row) for row in rows.tolist()}
+
+    def _text(self, passage: Passage, row: int) -> str:
+        return passage.text.removeprefix(f"{self.titles[row]}\n")
+
     def hit(self, row: int, score: float, words: Mapping[str, float]) -> Hit:
         """Return a document that was found, with the part of its text that has weighed words."""
         names = self.ids[row], self.titles[row], score
         if self.passages is None:
             return Hit(*names)
         passage = self.passages[row]
-        shown = snippet(passage.text.removeprefix(f"{names[1]}\n"), words)
+        shown = snippet(self._text(passage, row), words)
         return Hit(*names, passage.url, shown.text, shown.marks)

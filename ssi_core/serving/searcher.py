@@ -248,6 +248,16 @@ class Searcher:
         hits = tuple(self.ranked[one.part].hit(one.row, one.score, words) for one in best)
         return Answer(hits, None if hits else "no document of the index has a word of the query")
 
+    def texts_of(self, ids: Sequence[str]) -> list[str]:
+        """Return the kept texts of documents that a search has found, without their titles.
+
+        A document whose text is not kept has an empty one.
+        """
+        texts: dict[str, str] = {}
+        for part in self.ranked:
+            texts |= part.texts(ids)
+        return [texts.get(id, "") for id in ids]
+
     def document(self, name: str) -> Texts:
         """Return the words of a document, by title or id: `Texts` of one row.
 

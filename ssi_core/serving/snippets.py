@@ -24,7 +24,7 @@ class Snippet(NamedTuple):
     marks: tuple[tuple[int, int], ...]
 
 
-def snippet(text: str, words: Mapping[str, float]) -> Snippet:
+def snippet(text: str, words: Mapping[str, float], width: int = WIDTH) -> Snippet:
     """Return the part of a text with most of some words; its beginning where it has none of them.
 
     The part is that whose distinct words weigh most together; of several the one with the words
@@ -35,6 +35,8 @@ def snippet(text: str, words: Mapping[str, float]) -> Snippet:
     ----------
     words : mapping
         Of the query, as its language splits them, each with its weight.
+    width : int
+        Characters of the part, as `WIDTH` says.
 
     >>> snippet("A road. An old   CAR drives.", {"car": 2.0, "an": 0.1})
     Snippet(text='A road. An old CAR drives.', marks=((15, 18),))
@@ -43,7 +45,7 @@ def snippet(text: str, words: Mapping[str, float]) -> Snippet:
     words = {word: weight for word, weight in words.items() if weight >= _LIGHT * heaviest}
     text = " ".join(text.split())
     wide = len(UNSPACED_LETTER.findall(text[:WIDTH])) > len(text[:WIDTH]) // 3
-    width = WIDTH // 2 if wide else WIDTH
+    width = width // 2 if wide else width
     matches = occurrences(text, words)
     first, last = _best(matches, words, width)
     begin = _begin(text, first, last, width)

@@ -108,6 +108,26 @@ def test_documents_come_and_go_and_outlive_the_service(models, tmp_path):
         assert client.get("/documents").json()["removed"] == ["d0", "n"]
 
 
+def test_it_summarises_what_it_finds(models, tmp_path):
+    text = "A car needs a road. The engine of a car turns a wheel. The moon shines on everything."
+    new = {"id": "n1", "title": "On cars", "text": f"On cars\n{text}", "url": "https://a.b/c"}
+    with answering(service(tmp_path / "documents.db", Registry(**models), "tfidf")) as client:
+        assert client.post("/documents", json={"documents": [new]}).json() == {"put": 1}
+        asked = {"q": "car engine wheel", "k": 3}
+        plain = client.get("/search", params=asked).json()
+        assert plain["summary"] is None
+        found = client.get("/search", params={**asked, "summary": 8}).json()
+        (sentence,) = found["summary"]["sentences"]
+        assert sentence["text"] == "The engine of a car turns a wheel."
+        assert (sentence["id"], sentence["title"]) == ("n1", "On cars")
+        assert [sentence["text"][a:b] for a, b in sentence["marks"]] == ["engine", "car", "wheel"]
+        (own,) = (hit for hit in found["results"] if hit["id"] == "n1")
+        assert own["snippet"] == sentence["text"]
+        unheard = client.get("/search", params={"q": "unheard", "summary": 8}).json()
+        assert unheard["summary"] == {"sentences": [], "reason": unheard["reason"]}
+        assert client.get("/search", params={**asked, "summary": 1001}).status_code == 422
+
+
 def test_a_model_takes_over_and_no_request_is_lost(models, tmp_path):
     registry = Registry(champion=models["tfidf"])
     own = service(tmp_path / "documents.db", registry, "champion")

@@ -229,6 +229,21 @@ def popular_model():
     return FittedModel(Mixture(parts), arrays, views, views)
 
 
+def test_a_person_reads_a_summary(browser, address):
+    text = "An engine of a car turns. <b>A planet turns around a road.</b>"
+    new = {"id": "s1", "title": "Turning", "text": text}
+    httpx.post(f"{address}/documents", json={"documents": [new]})
+    browser.open(f"{address}/?q=car+engine&summary=80")
+    browser.wait("document.querySelectorAll('.summary').length")
+    shown = browser.run("[...document.querySelectorAll('.summary')].map((p) => p.textContent)")
+    assert any("An engine of a car turns." in line and "Turning" in line for line in shown)
+    assert not browser.run("document.querySelectorAll('.summary b').length")
+    browser.run("at('summary').click()")
+    browser.wait("!document.querySelectorAll('.summary').length")
+    httpx.delete(f"{address}/documents", params={"id": "s1"})
+    assert not browser.errors
+
+
 def test_texts_of_documents_are_no_markup(browser, address):
     bad = {"id": "<b>", "title": "<img src=x onerror=alert(1)>", "text": "moon " * 9}
     httpx.post(f"{address}/documents", json={"documents": [bad]}).raise_for_status()

@@ -1,0 +1,332 @@
+"""Summaries of the six rows of Miao and Li's table, and of two plain ones, by ROUGE.
+
+The length is fixed, so that recall is compared, as in the paper. What a row chooses it chooses by
+the mean recall of ROUGE-1 on questions that are not measured: first alpha, then, for related
+concepts, the confidence.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from ssi_core.evaluation.significance import holm, paired_randomisation, rounds_of
+from ssi_core.serving.snippets import snippet
+from ssi_core.strict import instead
+from ssi_core.summary.concepts import ConceptBase
+from ssi_core.summary.intervals import groups_of, interval, totals
+from ssi_core.summary.questions import Question
+from ssi_core.summary.rouge import TITLES, rouge
+from ssi_core.summary.sentences import sentences
+from ssi_core.summary.summariser import Sentence, Summariser, sentences_of
+from ssi_core.summary.vectors import Space, WordSpace
+from ssi_core.text.tokenizer import tokenize
+from ssi_core.types import BadInput, Float64, Progress
+
+ALPHAS = (0.1, 0.2, 0.5, 1.0, 2.0)
+CONFIDENCES = (0.0, 0.2, 0.4, 0.6, 0.8)
+BASELINE = "TF-IDF, Word"
+LANGUAGE = "en"
+_CHARACTERS = 6
+"""Characters of a snippet for each word of a summary."""
+
+
+class Recorder(Protocol):
+    """Keeps numbers and facts of a row, as a run."""
+
+    run_id: str
+
+    def measured(self, values: Mapping[str, float]) -> None:
+        """Keep numbers."""
+        ...
+
+    def facts(self, facts: Mapping[str, Any]) -> None:
+        """Keep what the row chose."""
+        ...
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table.
+
+    Attributes
+    ----------
+    label : str
+        Name of the row.
+    summariser : Summariser or None
+        How it summarises; None: a plain way, which the label names.
+    printed : mapping
+        Measure -> value of the paper, on DUC 2005.
+    """
+
+    label: str
+    summariser: Summariser | None
+    printed: Mapping[str, float]
+
+
+Recorded = Callable[[Row], AbstractContextManager["Recorder | None"]]
+"""``recorded(row)``: opens the run of a row."""
+
+LEAD, SNIPPET = "first sentences", "snippet"
+
+
+def _printed(*values: float) -> dict[str, float]:
+    return dict(zip(("rouge1", "rougel", "rougesu"), values, strict=True))
+
+
+ROWS = (
+    Row(LEAD, None, {}),
+    Row(SNIPPET, None, {}),
+    Row(BASELINE, Summariser("tfidf", "word"), _printed(0.34974, 0.31813, 0.11782)),
+    Row("TF-IDF, + Concept", Summariser("tfidf", "concept"), _printed(0.35597, 0.32350, 0.12190)),
+    Row("TF-IDF, + Matrix", Summariser("tfidf", "matrix"), _printed(0.35870, 0.32623, 0.12076)),
+    Row("Graph, Word", Summariser("graph", "word"), _printed(0.36648, 0.33714, 0.12570)),
+    Row("Graph, + Concept", Summariser("graph", "concept"), _printed(0.36916, 0.33972, 0.12664)),
+    Row("Graph, + Matrix", Summariser("graph", "matrix"), _printed(0.37124, 0.34005, 0.12780)),
+)
+"""Rows in printed order, behind two that summarise plainly."""
+
+
+def rows_named(labels: tuple[str, ...] | None) -> tuple[Row, ...]:
+    """Return the rows of some labels, all if None; `BadInput` names the labels there are."""
+    known = [row.label for row in ROWS]
+    for label in labels or ():
+        if label not in known:
+            raise BadInput(f"no row {instead(label, known)}")
+    return tuple(row for row in ROWS if labels is None or row.label in labels)
+
+
+class Prepared:
+    """Sentences and spaces of texts that are asked again.
+
+    Parameters
+    ----------
+    base : ConceptBase or None
+        Concepts.
+    """
+
+    def __init__(self, base: ConceptBase | None) -> None:
+        self._base = base
+        self._texts: tuple[str, ...] | None = None
+        self._listed: dict[int, list[Sentence]] = {}
+        self._spaces: dict[tuple[object, ...], Space] = {}
+
+    def summary(self, summariser: Summariser, question: Question, words: int) -> list[str]:
+        """Return the sentences of a summary until so many words are reached."""
+        if question.texts is not self._texts:
+            self._texts = question.texts
+            self._listed, self._spaces = {}, {}
+        shortest = summariser.shortest
+        if shortest not in self._listed:
+            self._listed[shortest] = sentences_of(question.texts, LANGUAGE, shortest)
+        listed = self._listed[shortest]
+        key = tuple(value for name, value in asdict(summariser).items() if name != "weighting")
+        if key not in self._spaces:
+            self._spaces[key] = summariser.space(listed, LANGUAGE, self._base)
+        space = self._spaces[key]
+        scores = summariser.scores(space, question.query)
+        chosen = summariser.choose(listed, space, scores, words, fitting=False)
+        return [listed[place].text for place in chosen]
+
+
+def plainly(label: str, question: Question, words: int) -> list[str]:
+    """Return the first sentences of the texts, or the part with most words of the query."""
+    listed = [one for text in question.texts for one in sentences(text)]
+    if label == LEAD:
+        return listed
+    split = [tokenize(one, LANGUAGE) for one in listed]
+    space = WordSpace.of(split, LANGUAGE)
+    asked = dict.fromkeys(tokenize(question.query, LANGUAGE))
+    weights = {word: float(space.idf[space.column[word]]) for word in asked if word in space.column}
+    return [snippet("\n".join(question.texts), weights, _CHARACTERS * words).text]
+
+
+def compare(
+    questions: Sequence[Question],
+    base: ConceptBase,
+    *,
+    words: int = 250,
+    rows: Sequence[Row] = ROWS,
+    recorded: Recorded | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Compute the table, with intervals, and test each row against `BASELINE`.
+
+    Intervals and tests are over groups of questions on the same texts: a bootstrap, and a paired
+    randomisation, which is corrected by Holm over the rows of a measure.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+        Some that choose, and some that are measured.
+    base : ConceptBase
+        Concepts.
+    words : int
+        Words of a summary that count.
+    rows : sequence of Row
+        Rows to compute.
+    recorded : Recorded, optional
+        Opens a run for each row.
+    progress : Progress, optional
+        Told the share of the rows that are done.
+
+    Returns
+    -------
+    dict
+        JSON values: settings, and for each row what it chose, means, intervals, tests and printed
+        values.
+
+    Raises
+    ------
+    BadInput
+        No question chooses, none is measured, or the rows lack the baseline.
+    """
+    choosing = [one for one in questions if one.chooses]
+    tested = [one for one in questions if not one.chooses]
+    if not choosing or not tested:
+        raise BadInput(
+            f"{len(choosing)} questions to choose settings by and {len(tested)} to measure: both "
+            "are needed. Give the data set with its training part."
+        )
+    if all(row.label != BASELINE for row in rows):
+        raise BadInput(f"no row {BASELINE!r}, which the others are tested against. Add it.")
+    groups = groups_of([one.group for one in tested])
+    values: dict[str, dict[str, Float64]] = {}
+    shown: list[dict[str, Any]] = []
+    for number, row in enumerate(rows):
+
+        def tell(part: float, message: str, before: int = number, label: str = row.label) -> None:
+            if progress is not None:
+                progress((before + part) / len(rows), f"{label}, {message}")
+
+        with nullcontext() if recorded is None else recorded(row) as run:
+            summariser, tried = _chosen(row, choosing, base, words, tell)
+            tell(0.9, "measured")
+            began = time.process_time()
+            each = [_summary(row, summariser, one, base, words) for one in tested]
+            seconds = (time.process_time() - began) / len(tested)
+            values[row.label] = found = _measured(each, tested, words)
+            value: dict[str, Any] = {"label": row.label, "printed": dict(row.printed)}
+            if summariser is not None:
+                value |= {"parameters": asdict(summariser), "tried": tried}
+            value["means"] = {name: float(np.mean(one)) for name, one in found.items()}
+            value["intervals"] = {name: interval(one, groups) for name, one in found.items()}
+            value["cpu_ms"] = round(1000 * seconds, 1)
+            if run is not None:
+                value["run_id"] = run.run_id
+                run.measured({f"test/{name}": mean for name, mean in value["means"].items()})
+                run.measured({"usage/cpu_ms_per_query": value["cpu_ms"]})
+                run.facts({name: value[name] for name in ("parameters", "tried") if name in value})
+            shown.append(value)
+    for label, tests in _tests(values, groups).items():
+        next(one for one in shown if one["label"] == label)["tests"] = tests
+    return {
+        "baseline": BASELINE,
+        "words": words,
+        "measures": [*TITLES],
+        "choosing": {"queries": len(choosing), "groups": len({one.group for one in choosing})},
+        "tested": {"queries": len(tested), "groups": int(groups.max()) + 1},
+        "rows": shown,
+    }
+
+
+def _summary(
+    row: Row, summariser: Summariser | None, question: Question, base: ConceptBase, words: int
+) -> list[str]:
+    if summariser is None:
+        return plainly(row.label, question, words)
+    return Prepared(base).summary(summariser, question, words)
+
+
+def _chosen(
+    row: Row,
+    questions: Sequence[Question],
+    base: ConceptBase,
+    words: int,
+    tell: Callable[[float, str], None],
+) -> tuple[Summariser | None, list[dict[str, float]]]:
+    """Return the summariser of a row with what the questions choose, and all that was tried."""
+    summariser = row.summariser
+    if summariser is None or summariser.similarity == "word":
+        return summariser, []
+    tried: list[dict[str, float]] = []
+
+    def best(some: Sequence[Summariser]) -> Summariser:
+        found = _first_recall(some, questions, base, words)
+        tried.extend(
+            {"alpha": one.alpha, "confidence": one.confidence, "rouge1": recall}
+            for one, recall in zip(some, found, strict=True)
+        )
+        return some[int(np.argmax(found))]
+
+    tell(0.0, "alpha")
+    chosen = best([replace(summariser, alpha=alpha) for alpha in ALPHAS])
+    if summariser.similarity == "matrix":
+        tell(0.5, "confidence")
+        chosen = best([replace(chosen, confidence=confidence) for confidence in CONFIDENCES])
+    return chosen, tried
+
+
+def _first_recall(
+    summarisers: Sequence[Summariser], questions: Sequence[Question], base: ConceptBase, words: int
+) -> list[float]:
+    """Return the mean recall of ROUGE-1 of each summariser; each text is read once."""
+    prepared = Prepared(base)
+    recall = np.zeros((len(summarisers), len(questions)))
+    for place, question in enumerate(questions):
+        for number, summariser in enumerate(summarisers):
+            ours = prepared.summary(summariser, question, words)
+            overlap = rouge(ours, sentences(question.summary), stems=True, words=words)
+            recall[number, place] = overlap["rouge1"].recall
+    return [float(mean) for mean in recall.mean(axis=1)]
+
+
+def _measured(
+    summaries: Sequence[Sequence[str]], questions: Sequence[Question], words: int
+) -> dict[str, Float64]:
+    """Return measure -> value of each question.
+
+    A measure is recall with stems; ``_plain`` is recall without them, ``_f1`` the harmonic mean of
+    precision and recall with stems.
+    """
+    names = [f"{name}{kind}" for kind in ("", "_plain", "_f1") for name in TITLES]
+    values = {name: np.zeros(len(questions)) for name in names}
+    for place, (ours, question) in enumerate(zip(summaries, questions, strict=True)):
+        reference = sentences(question.summary)
+        for stems in (True, False):
+            for name, overlap in rouge(ours, reference, stems=stems, words=words).items():
+                values[name if stems else f"{name}_plain"][place] = overlap.recall
+                if stems:
+                    values[f"{name}_f1"][place] = overlap.f1
+    return values
+
+
+def _tests(
+    values: Mapping[str, Mapping[str, Float64]], groups: np.ndarray[Any, np.dtype[np.int64]]
+) -> dict[str, dict[str, Any]]:
+    """Return row -> measure -> difference from the baseline, its interval, and p."""
+    others = [label for label in values if label != BASELINE]
+    tests: dict[str, dict[str, Any]] = {label: {} for label in others}
+    if not others:
+        return tests
+    for name, base in values[BASELINE].items():
+        rounds = rounds_of(len(others))
+        before = totals(base, groups)
+        p = [
+            paired_randomisation(totals(values[one][name], groups), before, rounds=rounds)
+            for one in others
+        ]
+        for label, alone, adjusted in zip(others, p, holm(p), strict=True):
+            difference = values[label][name] - base
+            tests[label][name] = {
+                "difference": float(difference.mean()),
+                "interval": interval(difference, groups),
+                "p": alone,
+                "p_holm": float(adjusted),
+            }
+    return tests

@@ -25,6 +25,7 @@ LINES = [
     {"views", "corpus"},
     {"text", "collection", "sample"},
     {"arrays"},
+    {"parts"},
     {"store", "resources", "stored", "verify"},
     {"integrity", "code", "pool"},
     {"files", "locks", "root", "strict", "threads"},

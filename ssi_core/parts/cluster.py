@@ -139,12 +139,13 @@ def _run(
             if not waiting:
                 return
             try:
-                ended = wait(list(waiting), timeout=_SILENCE, return_when="FIRST_COMPLETED").done
+                with client.as_current():
+                    ended = wait(list(waiting), timeout=_SILENCE, return_when="FIRST_COMPLETED")
             except TimeoutError:
                 if not client.nthreads():
                     log.warning("%s: the cluster at %s has no worker now", stage.name, address)
                 continue
-            for future in ended:
+            for future in ended.done:
                 done: Done[Part, Result] = Done(waiting.pop(future), _outcome(future, stage.name))
                 future.release()
                 yield done

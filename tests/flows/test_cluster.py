@@ -145,7 +145,7 @@ def test_rows_of_a_cluster_have_the_bits_of_rows_of_this_machine(compute, dask, 
 
 
 def test_a_row_of_a_cluster_that_fails_fails_alone_and_says_why(compute, dask):
-    wrong = TABLE.replace("view = \"raw\"", "view = \"sublinear:9\"")
+    wrong = TABLE.replace('view = "raw"', 'view = "sublinear:9"')
     with pytest.raises(RowsFailed, match=r"2 of 5 rows failed") as caught:
         compute(dask.where, "failed", wrong)
     said = str(caught.value)

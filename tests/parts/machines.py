@@ -1,12 +1,12 @@
 """A Dask scheduler and its workers, as processes of this machine."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 
 from tests.flows.pages import REPOSITORY
 
@@ -38,7 +38,15 @@ class Cluster:
         return process
 
     def scheduler(self):
-        how = ("--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0", "--no-show")
+        how = (
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "0",
+            "--dashboard-address",
+            "127.0.0.1:0",
+            "--no-show",
+        )
         process = self.start("scheduler", *how, "--scheduler-file", str(self.file))
         waited(self.file.exists)
         self.address = waited(lambda: json.loads(self.file.read_text() or "{}").get("address"))
@@ -54,18 +62,14 @@ class Cluster:
         return f"dask:{self.address}"
 
     def end(self):
-        for process in reversed(self.processes):
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
+        """Kill every process, and those that it has started: they share its session."""
         for process in self.processes:
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            process.wait()
 
 
-@contextmanager
+@contextlib.contextmanager
 def running(place, workers):
     cluster = Cluster(place)
     try:

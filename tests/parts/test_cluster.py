@@ -133,14 +133,19 @@ def test_a_cluster_that_is_not_there_or_has_no_worker_or_one_of_two_threads(tmp_
     monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
     with pytest.raises(Refused, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1 "):
         made("dask:tcp://127.0.0.1:1", tmp_path / "there")
-    how = {"processes": False, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1", "protocol": "tcp"}
+    how = {
+        "processes": False,
+        "dashboard_address": "127.0.0.1:0",
+        "host": "127.0.0.1",
+        "protocol": "tcp",
+    }
     with distributed.LocalCluster(n_workers=0, threads_per_worker=2, **how) as there:
         where = f"dask:{there.scheduler_address}"
         with pytest.raises(Refused, match=r"has no worker\. .*dask worker tcp://.* --nthreads 1"):
             made(where, tmp_path / "there")
         there.scale(1)
         there.wait_for_workers(1)
-        with pytest.raises(Refused, match="it has 2 threads.*--nthreads 1"):
+        with pytest.raises(Refused, match=r"it has 2 threads.*--nthreads 1"):
             made(where, tmp_path / "there")
 
 

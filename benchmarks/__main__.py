@@ -10,6 +10,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from benchmarks import (
+    cluster,
     dice,
     forms,
     hash_kernels,
@@ -38,6 +39,7 @@ BENCHMARKS = {
     "topics": topics.rows,
 }
 ON_REQUEST = {
+    "cluster": cluster.rows,
     "memory": memory.rows,
     "forms": forms.rows,
     "hash_kernels": hash_kernels.rows,

@@ -40,7 +40,7 @@ _NEVER = (
 )
 """Below ``.ssi``: what belongs to running processes, Prefect's cache, and the root's secret."""
 
-_REBUILDABLE = ("store", "checkpoints", "dumps", "models")
+_REBUILDABLE = ("store", "checkpoints", "rows", "dumps", "models")
 """Below ``.ssi``: what the same commands make again from the same inputs."""
 
 

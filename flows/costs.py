@@ -12,9 +12,8 @@ from pathlib import Path
 from flows import environment
 from ssi_core import resources
 from ssi_core.experiment import Row
-from ssi_core.models.measuring import evaluation_memory
+from ssi_core.experiment.training import cost_of
 from ssi_core.resources import FEWER, Cost
-from ssi_core.tasks.task import open_task
 
 _WORKER = 450_000_000
 """Bytes of a worker before its first row: the interpreter, MLflow, compiled kernels."""
@@ -44,7 +43,7 @@ def require_rows(rows: Sequence[tuple[Row, Path]], *, workers: int, threads: int
         if (row.label, task) not in known:
             # A row that does not fit its task fails by itself, when its turn comes.
             with contextlib.suppress(ValueError):
-                known[row.label, task] = _row_cost(row, task, threads)
+                known[row.label, task] = cost_of(row, task, threads)
     nothing = Cost(0, 0)
     costs = sorted((known.get((row.label, task), nothing) for row, task in rows), reverse=True)
     memory = sum(cost.memory for cost in costs[: max(1, workers)]) + workers * _WORKER
@@ -58,9 +57,3 @@ def require_rows(rows: Sequence[tuple[Row, Path]], *, workers: int, threads: int
         disk=sum(cost.disk for cost in costs),
         remedy=FEWER + fewer,
     )
-
-
-def _row_cost(row: Row, directory: Path, threads: int) -> Cost:
-    task, model = open_task(directory), row.ranker()
-    fit = model.cost(task, threads)
-    return Cost(max(fit.memory, evaluation_memory(model, task)), fit.disk)

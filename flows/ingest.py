@@ -15,6 +15,7 @@ from flows.sources import SourceSettings, settings_of
 from flows.steps import begin, progress, show_counts, worth_retrying
 from ssi_core.corpus.source import Source
 from ssi_core.corpus.sources import source_named, source_of
+from ssi_core.parts import LOCAL
 
 
 class IngestSettings(settings_of("ingest", "sample")):  # type: ignore[misc]
@@ -65,11 +66,16 @@ def ingest_source(settings: SourceSettings, earlier: str = "") -> str:
     return read_source(source, settings.out, settings.force)
 
 
-def settings_of_files(paths: Sequence[str], processes: int | None = None) -> IngestSettings:
+def settings_of_files(
+    paths: Sequence[str], processes: int | None = None, where: str = LOCAL
+) -> IngestSettings:
     """Return the settings of the source that files look like, the first of them."""
     name = source_of(Path(paths[0]))
-    more = {"processes": processes} if "processes" in source_named(name).model_fields else {}
-    return IngestSettings(source=name, paths=paths, **more)
+    fields = source_named(name).model_fields
+    more = {"processes": processes, "where": where}
+    return IngestSettings(
+        source=name, paths=paths, **{key: value for key, value in more.items() if key in fields}
+    )
 
 
 _DOCUMENTS, _MATES = IngestSettings(), MatesSettings()

@@ -8,7 +8,6 @@ does only what is missing.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,22 +22,22 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from flows import environment, tracking
 from flows.board import posted
+from flows.cluster import train_rows
 from flows.costs import require_rows
 from flows.features import features_of, make_task
 from flows.ingest import IngestSettings, MatesSettings, ingest_source, settings_of_files
-from flows.rows import row_code
 from flows.server import Server
 from flows.shipped import find_table
-from flows.steps import Name, begin, progress
+from flows.steps import Name, Where, begin, worth_retrying
+from flows.tally import Tally
 from flows.tracking.database import written_alone
 from flows.train import form_of, train_row
 from flows.workers import Workers
 from ssi_core import store
 from ssi_core.experiment import Row, Table
+from ssi_core.experiment.training import row_code
+from ssi_core.parts import LOCAL
 from ssi_core.types import BadInput, Inapplicable, Refused
-
-# By its own name: a deployment loads this file under another.
-logger = logging.getLogger("flows.pipeline")
 
 
 class PipelineSettings(BaseModel):
@@ -94,6 +93,10 @@ class PipelineSettings(BaseModel):
     )
     comparison: Name | None = Field(
         default=None, description="Comparison to join; empty: that of this table, input and code"
+    )
+    where: Where = Field(
+        default=LOCAL,
+        description="Where rows are trained: local, or dask:tcp://HOST:PORT, a Dask cluster",
     )
 
 
@@ -196,7 +199,7 @@ def _source(table: Table, settings: PipelineSettings, *, across: bool) -> str:
     if across:
         return ingest_source(MatesSettings(documents=settings.sample, **sample))
     if settings.texts:
-        return ingest_source(settings_of_files(settings.texts, settings.threads))
+        return ingest_source(settings_of_files(settings.texts, settings.threads, settings.where))
     return ingest_source(IngestSettings(documents=settings.sample, **sample))
 
 
@@ -206,9 +209,6 @@ def comparison_id(table: Table, tasks: Mapping[str, str]) -> str:
     code = row_code(*table.rows)
     key = store.key_of("comparison", table.to_dict(), keys, code)
     return f"{table.name}-{key[:12]}"
-
-
-_LEVELS = {"is left out": logging.WARNING, "failed": logging.ERROR}
 
 
 class Trained(NamedTuple):
@@ -240,14 +240,36 @@ def run_jobs(
         Rows that have ended; those of this call are added. A row is shown after the one that it
         starts from.
     """
-    n = side_by_side(settings, len(jobs))
     table = find_table(settings.table, settings.budget)
     finished = {(row.label, row.seed) for row in tracking.finished_rows(table.name, comparison)}
-    to_do = [(job.row, Path(job.task)) for job in jobs if (job.row.label, job.seed) not in finished]
-    require_rows(to_do, workers=min(n, len(to_do)), threads=settings.row_threads)
-    failed: dict[str, BaseException] = {}
-    tell = progress(f"{len(jobs)} rows")
-    tell(0.0, "0 done, 0 failed")
+    to_do = [job for job in jobs if (job.row.label, job.seed) not in finished]
+    tally = Tally(len(jobs))
+    if settings.where == LOCAL:
+        _train_here(jobs, to_do, settings, comparison, trained, tally)
+    else:
+        for job in jobs:
+            if job not in to_do:
+                tally.ended(str(job), None)
+        if to_do:
+            train_on_cluster(table, to_do, settings, comparison, tally)
+    return tally.failed
+
+
+def _train_here(
+    jobs: Sequence[Job],
+    to_do: Sequence[Job],
+    settings: PipelineSettings,
+    comparison: str,
+    trained: list[Trained],
+    tally: Tally,
+) -> None:
+    """Train rows in processes of this machine, each in a task of its own."""
+    n = side_by_side(settings, len(jobs))
+    require_rows(
+        [(job.row, Path(job.task)) for job in to_do],
+        workers=min(n, len(to_do)),
+        threads=settings.row_threads,
+    )
     with Workers(n, settings.row_threads) as workers:
         futures: dict[PrefectFuture[str], Job] = {
             train_row.submit(
@@ -265,16 +287,24 @@ def run_jobs(
             for job in in_turn(jobs, n)
         }
         trained += [Trained(job, future) for future, job in futures.items()]
-        for done, future in enumerate(as_completed(list(futures)), 1):
-            name, error = str(futures[future]), cast(Any, future).result(raise_on_failure=False)
-            if isinstance(error, BaseException):
-                what = "is left out" if isinstance(error, Inapplicable) else "failed"
-                logger.log(_LEVELS[what], "%s %s: %s", name, what, error)
-                failed[name] = error
-            else:
-                logger.info("%s is done, %d of %d", name, done, len(jobs))
-            tell(done / len(jobs), f"{done} done, {len(failed)} failed")
-    return failed
+        for future in as_completed(list(futures)):
+            result = cast(Any, future).result(raise_on_failure=False)
+            error = result if isinstance(result, BaseException) else None
+            tally.ended(str(futures[future]), error)
+
+
+@task(
+    name="train the rows on a cluster",
+    task_run_name="train the rows of {table.name} on a cluster",
+    cache_policy=NO_CACHE,
+    retry_condition_fn=worth_retrying,
+)
+def train_on_cluster(
+    table: Table, jobs: Sequence[Job], settings: PipelineSettings, comparison: str, tally: Tally
+) -> None:
+    """Train rows on the workers of a Dask cluster: one task, whatever becomes of the workers."""
+    threads = settings.row_threads
+    train_rows(table, jobs, comparison, settings.where, threads=threads, ended=tally.ended)
 
 
 def in_waves(jobs: Sequence[Job], table: Table) -> list[list[Job]]:

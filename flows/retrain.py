@@ -24,7 +24,7 @@ from flows.costs import require_rows
 from flows.features import features_of, make_task
 from flows.frozen import draw, due, measured, sets_of
 from flows.ingest import ClicksSettings, IngestSettings, MatesSettings, ingest_source
-from flows.rows import row_code, run_row
+from flows.rows import run_row
 from flows.server import Server
 from flows.shipped import find_table
 from flows.steps import Name, begin
@@ -35,6 +35,7 @@ from flows.workers import Workers
 from ssi_core import store
 from ssi_core.collection import ANCHOR, CLICK, JUDGEMENT, open_collection
 from ssi_core.experiment import TaskSpec
+from ssi_core.experiment.training import row_code
 from ssi_core.models.base import UnfitStart
 from ssi_core.monitoring.drift import Limits
 from ssi_core.monitoring.gate import Decision, Rule, best_so_far, decide

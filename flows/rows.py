@@ -6,34 +6,24 @@ Row workers import this module, so that they need not load Prefect.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from flows import checkpoints, environment, tracking
+from flows import environment, tracking
 from flows.board import post, row_name, watched
 from flows.required import require_views
 from flows.shipped import find_table
 from ssi_core import files, store
-from ssi_core.code import digest_of
-from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.evaluation.folds import pooled
-from ssi_core.evaluation.two_folds import two_folds
-from ssi_core.experiment import Row, Table
+from ssi_core.experiment import Row, Table, checkpoints
+from ssi_core.experiment.training import Trained, train_row
 from ssi_core.tasks.task import open_task
 from ssi_core.threads import limited
-from ssi_core.types import BadInput, Report, Task
+from ssi_core.types import BadInput
 
 if TYPE_CHECKING:
     from ssi_core.models.base import FittedModel
-
-
-def row_code(*rows: Row) -> str:
-    """Return the digest of the code that rows are trained and measured by."""
-    kinds = {kind for row in rows for kind in row.ranker().kinds()}
-    return digest_of(evaluate, pooled, two_folds, *kinds)
 
 
 def run_row(
@@ -83,54 +73,50 @@ def run_row(
     row = declared.row(label)
     opened = open_task(Path(task))
     kept = checkpoints.checkpoints_of(declared, row, opened.key, seed, model)
-    start = _load(model) if model else _start(declared, row, seed, comparison)
+    first = model or started_from(declared, row, seed, comparison)
+    start = _load(first) if first else None
     what = f"row {label!r} with seed {seed} on {task}"
     with ExitStack() as around:
         around.enter_context(files.writing(environment.root()))
         around.enter_context(limited(threads))
         around.enter_context(checkpoints.alone(kept, what))
         attempt = around.enter_context(checkpoints.attempt(kept, row, threads, what))
-        how = _how(attempt) | ({"start_version": model} if model else {})
+        how = how_of(attempt.threads) | ({"start_version": model} if model else {})
         with tracking.row_run(declared, row, seed, comparison, Path(task), how=how) as run:
             require_views(declared, row, opened)
             name, most = row_name(label, seed), getattr(row.ranker(), "budget", None)
-            watch = watched(run.watch, name, most)
-            reports = []
-            for number, fold in enumerate(opened.folds or (opened,)):
-                first = number == 0
-                fitted = row.ranker().fit(
-                    fold,
-                    # Rows of one seed draw alike, as far as their models do: less noise.
-                    np.random.default_rng([seed]),
-                    start=start,
-                    watch=watch if first else None,
-                    threads=threads,
-                    checkpoint=attempt.state / f"fold-{number}" if opened.folds else attempt.state,
-                )
-                with tempfile.TemporaryDirectory(prefix="ssi-model-") as directory:
-                    fitted.save(Path(directory))
-                    if first:
-                        run.finish_model(fitted, Path(directory))
-                    else:
-                        tracking.log_fold(run.run_id, number + 1, Path(directory))
-                post(name, None, "measuring")
-                reports.append(_measured(fitted, fold, declared.two_folds, threads))
-            run.report(pooled(reports))
+            out = Path(around.enter_context(tempfile.TemporaryDirectory(prefix="ssi-row-")))
+            trained = train_row(
+                declared,
+                row,
+                opened,
+                seed,
+                out,
+                attempt,
+                start=start,
+                threads=threads,
+                watch=watched(run.watch, name, most),
+                measuring=lambda: post(name, None, "measuring"),
+            )
+            log_trained(run, trained)
     return str(run.run_id)
 
 
-def _measured(fitted: FittedModel, task: Task, chosen_by: str | None, threads: int) -> Report:
-    if chosen_by is None:
-        return evaluate(fitted, task, side="test", threads=threads)
-    variants = fitted.model.variants(fitted)
-    return two_folds(variants, task, chosen_by, side="test", threads=threads)
+def log_trained(run: tracking.RowRun, trained: Trained) -> None:
+    """Record models, facts and report of a row in its run."""
+    first, *others = trained.models
+    run.finish_model(trained.facts, trained.languages, first)
+    for number, model in enumerate(others, 2):
+        tracking.log_fold(run.run_id, number, model)
+    run.report(trained.report())
 
 
-def _how(attempt: checkpoints.Attempt) -> dict[str, str]:
+def how_of(threads: Sequence[int]) -> dict[str, str]:
     """Return the threads that make a run, "2, then 1", and whether its bits repeat, as tags."""
+    reproducible = checkpoints.reproducible(threads)
     return {
-        "threads": ", then ".join(map(str, attempt.threads)),
-        "reproducible": "yes" if attempt.reproducible else "no",
+        "threads": ", then ".join(map(str, threads)),
+        "reproducible": "yes" if reproducible else "no",
     }
 
 
@@ -145,8 +131,8 @@ def forget(table: str, label: str, task: Path, seed: int, budget: int | None = N
             checkpoints.remove(place)
 
 
-def _start(table: Table, row: Row, seed: int, comparison: str) -> FittedModel | None:
-    """Load the model of the row that a row starts from, of the same comparison and seed."""
+def started_from(table: Table, row: Row, seed: int, comparison: str) -> str | None:
+    """Return the run of the row that a row starts from, of the same comparison and seed."""
     if row.start is None:
         return None
     run = tracking.finished_run(table.name, comparison, row.start, seed)
@@ -155,7 +141,7 @@ def _start(table: Table, row: Row, seed: int, comparison: str) -> FittedModel | 
             f"row {row.label!r} starts from row {row.start!r}, which is not finished with seed "
             f"{seed} in comparison {comparison}. 'ssi pipeline' runs both in turn."
         )
-    return _load(run)
+    return run
 
 
 def _load(model: str) -> FittedModel:

@@ -1,4 +1,4 @@
-"""A pool of processes: all work of this library that is spread over processes is done by it.
+"""A pool of processes: all work of this library that is spread over processes of a machine.
 
 A worker is a process with a pipe. One that dies (killed, out of memory) fails the job that it had
 and is replaced, while the others go on. Workers end when their parent does, however it ends.
@@ -14,18 +14,13 @@ import signal
 import threading
 import time
 import traceback
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain, islice
+from collections.abc import Callable
 from typing import Any, ParamSpec, Self, TypeVar
 
 from ssi_core.threads import thread_variables
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Item = TypeVar("Item")
-Shared = TypeVar("Shared")
 
 _SPAWN = multiprocessing.get_context("spawn")
 _INTERRUPT = signal.SIGUSR1
@@ -158,47 +153,6 @@ class Pool:
         return WorkerDied(f"the worker process ended with code {code} ({form}): {why}")
 
 
-def spread(
-    function: Callable[[Item, Shared], T], items: Iterable[Item], shared: Shared, processes: int
-) -> Iterator[T]:
-    """Yield ``function(item, shared)`` for each item, in order.
-
-    Items are taken as workers need them, at most two for each process ahead. A single item, or one
-    process, is worked on here, without a pool. Processes are spawned, so ``function`` must be
-    importable.
-
-    Raises
-    ------
-    Refused
-        A process died without an error of its own: mostly for want of memory.
-    """
-    iterator = iter(items)
-    first = list(islice(iterator, 2))
-    if processes == 1 or len(first) < 2:
-        for item in chain(first, iterator):
-            yield function(item, shared)
-        return
-    waiting: deque[Future[T]] = deque()
-    # The processes end first, so that no thread waits for one.
-    with ThreadPoolExecutor(processes) as threads, Pool(processes) as pool:
-        try:
-            for item in chain(first, iterator):
-                waiting.append(threads.submit(pool.run, "", function, item, shared))
-                if len(waiting) >= 2 * processes:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        except WorkerDied:
-            from ssi_core.types import Refused
-
-            raise Refused(
-                f"a worker process died, probably for want of memory; use fewer than {processes} "
-                "processes, or smaller parts."
-            ) from None
-        finally:
-            threads.shutdown(wait=False, cancel_futures=True)
-
-
 def _work(pipe: Any, threads: int, grace: float, prepare: Callable[[], None] | None) -> None:
     """Do jobs until the pipe is closed."""
     # Of a signal to the whole group (Ctrl-C, the end of a service) the parent thinks for all. No
@@ -214,11 +168,11 @@ def _work(pipe: Any, threads: int, grace: float, prepare: Callable[[], None] | N
     with contextlib.suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
         while True:
             function, args, kwargs = pipe.recv()
-            pipe.send(_outcome(function, args, kwargs))
+            pipe.send(outcome(function, args, kwargs))
 
 
-def _outcome(function: Any, args: Any, kwargs: Any) -> tuple[Any, Exception | None]:
-    """Return (value, None) or (None, error); the error carries its traceback as a note."""
+def outcome(function: Any, args: Any, kwargs: Any) -> tuple[Any, Exception | None]:
+    """Call a function; return (value, None), or (None, error) with its traceback as a note."""
     try:
         return function(*args, **kwargs), None
     except Exception as error:

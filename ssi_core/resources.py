@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -159,3 +160,37 @@ def _left_in(group: Path, limit: str, usage: str, cache: str) -> Iterator[int]:
     # Pages of files that nobody uses are given back when memory is short.
     stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
     yield int(limit_text) - int((group / usage).read_text()) + int(stat.get(cache, 0))
+
+
+class Usage:
+    """Time and memory that work has taken since this was made."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._anew = _forget_peak_memory()
+
+    def so_far(self) -> dict[str, float]:
+        """Return ``row_seconds``, and ``peak_memory_mib`` of the process."""
+        seconds = time.monotonic() - self._began
+        return {"row_seconds": seconds, "peak_memory_mib": _peak_memory(self._anew)}
+
+
+_PROCESS = Path("/proc/self")
+
+
+def _forget_peak_memory() -> bool:
+    # A worker does many rows; Linux can begin the peak anew. Elsewhere it is that of the process.
+    try:
+        (_PROCESS / "clear_refs").write_text("5")
+    except OSError:
+        return False
+    return True
+
+
+def _peak_memory(anew: bool) -> float:
+    # MiB.
+    if anew:
+        for line in (_PROCESS / "status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -26,6 +26,7 @@ LINES = [
     {"views", "corpus"},
     {"text", "collection", "sample"},
     {"arrays"},
+    {"parts"},
     {"store", "resources", "stored", "verify"},
     {"integrity", "code", "pool", "bounds"},
     {"files", "locks", "root", "strict", "threads"},

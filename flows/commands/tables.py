@@ -62,6 +62,13 @@ _OPTIONS = (
         show_default=True,
         help="Threads of a row; more leave the cores of --threads to fewer rows.",
     ),
+    click.option(
+        "--where",
+        default="local",
+        show_default=True,
+        metavar="local|dask:tcp://HOST:PORT",
+        help="Where rows are trained, and dumps of --texts are read: here, or on a Dask cluster.",
+    ),
 )
 
 
@@ -82,6 +89,7 @@ def _compute(
     seeds: int | None,
     budget: int | None,
     row_threads: int,
+    where: str,
 ) -> Outcome:
     """Run the flow; what is wrong with the arguments is said before a server is started."""
     given = [name for name in (corpus, texts, task, sample) if name]
@@ -90,7 +98,9 @@ def _compute(
     from flows.shipped import find_table
     from ssi_core import store
     from ssi_core.collection import open_collection
+    from ssi_core.parts import address_of
 
+    address_of(where)
     labels = [label.strip() for label in rows.split(",")] if rows else []
     declared = find_table(table, budget)
     if labels:
@@ -114,6 +124,7 @@ def _compute(
             budget=budget,
             threads=settings().threads,
             row_threads=row_threads,
+            where=where,
         )
     return comparison_outcome(result)
 

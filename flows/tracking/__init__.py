@@ -13,7 +13,7 @@ from flows.tracking.indexes import searchable_directory
 from flows.tracking.models import model_directory, training_of
 from flows.tracking.origin import code
 from flows.tracking.reranking import reranking_run
-from flows.tracking.rows import Curve, RowRun, end_abandoned, row_run
+from flows.tracking.rows import RowRun, end_abandoned, row_run
 from flows.tracking.runs import (
     FinishedRow,
     finished_rows,
@@ -26,6 +26,7 @@ from flows.tracking.runs import (
     run_table,
 )
 from flows.tracking.summaries import summary_run
+from ssi_core.experiment.training import Curve
 
 __all__ = [
     "Curve",

@@ -5,18 +5,17 @@ from __future__ import annotations
 import gzip
 import json
 import math
-import resource
 import shutil
 import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run
 
@@ -32,10 +31,9 @@ from ssi_core import store
 from ssi_core.evaluation.report import save_report
 from ssi_core.evaluation.slices import of_short
 from ssi_core.experiment import Row, Table
-from ssi_core.models.base import FittedModel
+from ssi_core.experiment.training import Curve
+from ssi_core.resources import Usage
 from ssi_core.types import Report
-
-Curve: TypeAlias = list[tuple[int, dict[str, float]]]
 
 _SECONDS_BETWEEN_SENDS = 1.0
 
@@ -60,8 +58,9 @@ class RowRun:
         self._model_id: str | None = None
         self._curve: Curve = []
         self._buffer: list[Metric] = []
-        self._sent = self._began = time.monotonic()
-        self._memory_from_here = _forget_peak_memory()
+        self._sent = time.monotonic()
+        self._usage = Usage()
+        self._used: Mapping[str, float] | None = None
 
     def watch(self, step: int, metrics: Mapping[str, float]) -> None:
         """Take a point of the curves; points are sent together, about once a second."""
@@ -90,20 +89,26 @@ class RowRun:
         if "auto" in facts:
             log_trials(self._experiment, self.run_id, facts["auto"])
 
-    def finish_model(self, fitted: FittedModel, model_dir: Path) -> None:
+    def finish_model(
+        self, facts: Mapping[str, Any], languages: Collection[str], directory: Path
+    ) -> None:
         """Log a model and what its training found.
 
         Parameters
         ----------
-        fitted : FittedModel
-            The trained model.
-        model_dir : Path
+        facts : mapping
+            What the training found.
+        languages : collection of str
+            Languages that the model reads.
+        directory : Path
             Where it is saved.
         """
-        self.facts(fitted.facts)
-        views = (*fitted.query_views.values(), *fitted.document_views.values())
-        languages = {view.language for view in views}
-        self._model_id = log_model(self._experiment, self.run_id, model_dir, languages)
+        self.facts(facts)
+        self._model_id = log_model(self._experiment, self.run_id, directory, languages)
+
+    def used(self, usage: Mapping[str, float]) -> None:
+        """Record time and memory of a row that another process has trained."""
+        self._used = usage
 
     def report(self, report: Report) -> None:
         """Record a report: ``test/NAME``, ``test_se/NAME``, slices, and the values per query.
@@ -160,8 +165,8 @@ class RowRun:
         self._buffer, self._sent = [], time.monotonic()
 
     def _finish(self) -> None:
-        self._add({"usage/row_seconds": time.monotonic() - self._began})
-        self._add({"usage/peak_memory_mib": _peak_memory(self._memory_from_here)})
+        used = self._used or self._usage.so_far()
+        self._add({f"usage/{name}": value for name, value in used.items()})
         self._send()
         if self._curve and self._plotted:
             # Drawing takes a second to load, which rows without a training need not wait for.
@@ -332,24 +337,3 @@ def _chosen(facts: Mapping[str, Any], prefix: str = "chosen") -> Iterator[tuple[
 
 def _section(name: str) -> str:
     return "usage" if "second" in name or "memory" in name else "train"
-
-
-_PROCESS = Path("/proc/self")
-
-
-def _forget_peak_memory() -> bool:
-    # A worker does many rows; Linux can begin the peak anew. Elsewhere it is that of the process.
-    try:
-        (_PROCESS / "clear_refs").write_text("5")
-    except OSError:
-        return False
-    return True
-
-
-def _peak_memory(from_here: bool) -> float:
-    # MiB.
-    if from_here:
-        for line in (_PROCESS / "status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

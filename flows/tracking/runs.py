@@ -24,9 +24,9 @@ from flows.tracking.database import (
 )
 from flows.tracking.models import local
 from flows.tracking.origin import origin
-from flows.tracking.rows import Curve
 from ssi_core.evaluation.report import load_report
 from ssi_core.experiment import Table, parse_table
+from ssi_core.experiment.training import Curve
 from ssi_core.types import BadInput, Report
 
 if TYPE_CHECKING:

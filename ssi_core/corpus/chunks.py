@@ -25,6 +25,7 @@ from ssi_core.corpus.links import DOCUMENT, EMPTY, REDIRECT
 from ssi_core.corpus.pages import Page, read_pages
 from ssi_core.corpus.readings import CATEGORIES, OTHER, PAGES_SCHEMA, counts_of, digest_words
 from ssi_core.corpus.titles import MAIN, Site, read_target
+from ssi_core.parts import file_once
 from ssi_core.text.wikitext import read_cells, read_wikitext, strip_anchor
 from ssi_core.text.wording import wording_of
 
@@ -66,10 +67,11 @@ class Chunks:
     def write(self, number: int, frames: Mapping[str, pl.DataFrame], counts: Counter[str]) -> None:
         """Write the tables of a chunk."""
         for table, frame in frames.items():
-            part = self.part(table, number)
-            frame.write_parquet(part, compression="zstd", compression_level=1)
-        # Written last and renamed into place: a chunk with counts is whole.
-        store.write_json(self._counts(number), counts)
+            with file_once(self.part(table, number)) as part:
+                frame.write_parquet(part, compression="zstd", compression_level=1)
+        # Written last: a chunk with counts is whole.
+        with file_once(self._counts(number)) as file:
+            store.write_json(file, counts)
 
 
 class _Targets(dict[str, int]):
@@ -234,7 +236,7 @@ def _read(chunk: Chunk, chunks: Chunks, marks: Marks | None) -> dict[str, pl.Dat
 
 
 def read_piece(numbered: tuple[int, Chunk], chunks: Chunks) -> Counter[str]:
-    """Write the tables of a chunk; returns its counts.
+    """Write the tables of a chunk, unless it is whole; returns its counts.
 
     Raises
     ------
@@ -242,6 +244,8 @@ def read_piece(numbered: tuple[int, Chunk], chunks: Chunks) -> Counter[str]:
         A page can't be read, or the corpus before is damaged.
     """
     number, chunk = numbered
+    if chunks.is_whole(number):
+        return chunks.counts(number)
     chunk = chunk.load()
     frames = _read(chunk, chunks, mark_pages(chunk.xml or b"")) or _read(chunk, chunks, None)
     assert frames is not None

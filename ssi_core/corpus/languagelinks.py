@@ -9,20 +9,21 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
-from ssi_core import pool
 from ssi_core.collection import SIDES
 from ssi_core.corpus import sqldump
 from ssi_core.corpus.dump import Chunk, read_pieces, read_site
 from ssi_core.corpus.packed import read_lines
 from ssi_core.corpus.pages import read_pages
 from ssi_core.corpus.titles import MAIN, Site, clean_title
+from ssi_core.parts import Stage, run_parts
 from ssi_core.text.wikitext import links
 from ssi_core.types import BadInput, Progress
 
@@ -198,22 +199,27 @@ def read_interlanguage(source: Source) -> LanguageLinks:
             f"{' and '.join(map(repr, source.languages))}. Give the dump of one of them."
         )
     side = source.languages.index(language)
-    other = source.languages[1 - side]
-    rows: list[tuple[str, str]] = []
-    shares: list[float] = []
-
-    def chunks() -> Iterator[Chunk]:
-        for chunk in read_pieces(source.path):
-            shares.append(chunk.done)
-            yield chunk
-
-    done = pool.spread(interlanguage_of_chunk, chunks(), other, source.processes)
+    stage: Stage[tuple[int, Chunk], tuple[_Rows, int]] = Stage(
+        "read links", partial(_of_numbered, language=source.languages[1 - side]), source.path.parent
+    )
+    found: dict[int, _Rows] = {}
     skipped: Counter[str] = Counter()
-    for number, (of_chunk, left_out) in enumerate(done):
-        rows += of_chunk
+    links_found, share = 0, 0.0
+    chunks = enumerate(read_pieces(source.path))
+    for done in run_parts(stage, chunks, processes=source.processes):
+        (number, chunk), (found[number], left_out) = done.part, done.result()
+        links_found += len(found[number])
+        share = max(share, chunk.done)
         skipped["page_too_large"] += left_out
-        source.progress(shares[number], f"{len(rows):,} language links read")
-    return _one_way(rows, side, skipped)
+        source.progress(share, f"{links_found:,} language links read")
+    return _one_way([row for number in sorted(found) for row in found[number]], side, skipped)
+
+
+_Rows: TypeAlias = list[tuple[str, str]]
+
+
+def _of_numbered(numbered: tuple[int, Chunk], language: str) -> tuple[_Rows, int]:
+    return interlanguage_of_chunk(numbered[1], language)
 
 
 def interlanguage_of_chunk(chunk: Chunk, language: str) -> tuple[list[tuple[str, str]], int]:

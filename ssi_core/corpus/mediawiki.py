@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -21,16 +21,17 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core import collection, pool, store
+from ssi_core import collection, store
 from ssi_core.corpus import inputs, stream
 from ssi_core.corpus.before import Before, compare, keep_pages, open_before
 from ssi_core.corpus.chunks import PAGES, TEXTS, Chunks, read_piece
 from ssi_core.corpus.cost import LINKS_AT_ONCE, require_ingestion
-from ssi_core.corpus.dump import PIECE_BYTES, Chunk, read_pieces, read_site
+from ssi_core.corpus.dump import PIECE_BYTES, Chunk, index_of, read_pieces, read_site
 from ssi_core.corpus.links import Settled, resolve_links, settle_pages
 from ssi_core.corpus.readings import places_in, read_targets, read_titles
 from ssi_core.corpus.redirects import write_redirects
 from ssi_core.corpus.titles import Site
+from ssi_core.parts import LOCAL, Stage, address_of, run_parts
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -53,24 +54,35 @@ def first_pass(
     processes: int,
     size: int,
     progress: Callable[[float, str], None],
+    where: str = LOCAL,
 ) -> list[Counter[str]]:
     """Read the chunks that are missing; return the counts of each, in the order of the dumps."""
     n = 0
-    shares: deque[float] = deque()
+    shares: dict[int, float] = {}
 
     def missing() -> Iterator[tuple[int, Chunk]]:
         nonlocal n
         for number, (chunk, share) in enumerate(_all_pieces(dumps, size)):
             n += 1
             if not read.is_whole(number):
-                shares.append(share)
+                shares[number] = share
                 yield number, chunk
 
-    seen = 0
-    for counts in pool.spread(read_piece, missing(), read, processes):
-        seen += counts["pages"]
-        progress(0.9 * shares.popleft(), f"{seen:,} pages read")
+    stage: Stage[tuple[int, Chunk], Counter[str]] = Stage(
+        "read chunks", partial(read_piece, chunks=read), read.directory, _inputs(dumps, read)
+    )
+    seen, share = 0, 0.0
+    for done in run_parts(stage, missing(), where, processes=processes):
+        seen += done.result()["pages"]
+        share = max(share, shares[done.part[0]])
+        progress(0.9 * share, f"{seen:,} pages read")
     return [read.counts(number) for number in range(n)]
+
+
+def _inputs(dumps: Sequence[Path], read: Chunks) -> list[Path]:
+    """List what workers read of themselves: dumps with an index, and the corpus before."""
+    before = [] if read.before is None else [read.before.path / store.MANIFEST]
+    return [*(path for path in dumps if index_of(path)), *before]
 
 
 def _write_documents(
@@ -143,6 +155,7 @@ def _build(
     processes: int,
     size: int,
     progress: Callable[[float, str], None],
+    where: str,
 ) -> None:
     require_ingestion(dumps, building.path.parent, processes=processes, part_bytes=size)
     reading = store.key_of("pages", asdict(site), {}, store.code_of(_build)["digest"])
@@ -151,7 +164,7 @@ def _build(
     if isinstance(base, str):
         _log.warning("%s: every page is read anew, as %s", since, base)
     read.make()
-    counts = first_pass(dumps, read, processes, size, progress)
+    counts = first_pass(dumps, read, processes, size, progress, where)
     progress(0.9, "following redirects")
     if too_large := sum(count["page_too_large"] for count in counts):
         _log.warning("left out: %d pages of more than %d bytes", too_large, stream.LARGEST_PAGE)
@@ -206,6 +219,7 @@ def ingest_wikipedia(
     part_bytes: int = PIECE_BYTES,
     force: bool = False,
     progress: Progress | None = None,
+    where: str = LOCAL,
 ) -> Artefact:
     """Make a corpus of a Wikipedia: documents, links with redirects resolved, and names.
 
@@ -240,6 +254,9 @@ def ingest_wikipedia(
         XML bytes that become one part, which bounds the memory of a worker.
     force : bool
         Replace a corpus made from something else.
+    where : str
+        Where chunks are read: ``local``, or on the workers of a Dask cluster (`parts.run_parts`),
+        which must see the dumps and ``out``.
 
     Raises
     ------
@@ -252,6 +269,9 @@ def ingest_wikipedia(
     if not dumps:
         raise ValueError("dumps=[] is empty; expected at least one dump")
     dumps = [Path(path) for path in dumps]
+    if address_of(where) is not None:  # workers have working directories of their own
+        dumps = [path.absolute() for path in dumps]
+        out, since = (path and path.absolute() for path in (out, since))
     tell: Callable[[float, str], None] = progress or (lambda fraction, message: None)
     site = one_site(dumps, language)
     parents = inputs.digest_inputs(dumps, progress=progress)
@@ -264,6 +284,7 @@ def ingest_wikipedia(
         processes=processes or len(os.sched_getaffinity(0)),
         size=part_bytes,
         progress=tell,
+        where=where,
     )
     artefact = store.open_or_make(
         collection.KIND, configuration, parents, make, out=out, force=force

@@ -145,6 +145,10 @@ LANGUAGE: Any = Field(
     default=None, description="Code of the texts' language, such as en or zh; empty: guessed"
 )
 PROCESSES: Any = Field(default=None, ge=1, le=1024, description="Decoders; empty: one per core")
+WHERE: Any = Field(
+    default="local",
+    description="Where chunks are read: local, or dask:tcp://HOST:PORT, a Dask cluster",
+)
 SEED: Any = Field(default=0, ge=0, description="Seed of the sample")
 PAGES: Any = Field(default=2000, ge=20, le=1_000_000, description="Pages of the sample")
 """Fields that several sources have."""

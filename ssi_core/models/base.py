@@ -231,6 +231,12 @@ class FittedModel:
     document_views: Mapping[str, View]
     facts: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def languages(self) -> list[str]:
+        """Languages that the views of both sides read, sorted."""
+        views = (*self.query_views.values(), *self.document_views.values())
+        return sorted({view.language for view in views})
+
     def embed_queries(self, queries: Texts) -> Vectors:
         """Return queries as `Vectors`; `BadInput` where they were read with other words."""
         _require_words(queries, self.query_views, "queries")

@@ -47,7 +47,7 @@ def _train(task: Path, model: Path, seed: int) -> str:
     table = dataclasses.replace(parse_table(comparisons.TABLE), name="trained")
     fitted = table.row("TF-IDF").ranker().fit(open_task(task), np.random.default_rng(0))
     with tracking.row_run(table, table.row("TF-IDF"), seed, "c", task) as run:
-        run.finish_model(fitted, model)
+        run.finish_model(fitted.facts, fitted.languages, model)
         run.report(comparisons.report(0.1 * seed, seed))
     return run.run_id
 

@@ -17,6 +17,8 @@ REPOSITORY = Path(__file__).parents[2]
 DOCKERFILE = (REPOSITORY / "deploy" / "Dockerfile").read_text()
 COMPOSE = (REPOSITORY / "deploy" / "compose.yaml").read_text()
 SERVICES = yaml.safe_load(COMPOSE)["services"]
+CLUSTER = (REPOSITORY / "deploy" / "cluster.yaml").read_text()
+OF_CLUSTER = yaml.safe_load(CLUSTER)["services"]
 
 
 def test_three_missed_heartbeats_end_a_run():
@@ -39,17 +41,22 @@ def test_prefect_takes_the_automations(automation):
 
 def test_services_listen_on_this_machine_alone():
     assert {"postgres", "prefect", "mlflow", "worker-1", "worker-2", "serve"} <= SERVICES.keys()
-    for service in SERVICES.values():
+    assert {"scheduler", "workers", "table"} == OF_CLUSTER.keys()
+    for service in (*SERVICES.values(), *OF_CLUSTER.values()):
         assert service["network_mode"] == "host"
         assert "ports" not in service
     for name in ("prefect", "mlflow"):
         assert "--host 127.0.0.1" in SERVICES[name]["command"]
     assert "listen_addresses=127.0.0.1" in SERVICES["postgres"]["command"]
-    assert "0.0.0.0" not in COMPOSE
+    assert "--host ${SSI_SCHEDULER:-127.0.0.1}" in OF_CLUSTER["scheduler"]["command"]
+    assert "--host ${SSI_HOST:-127.0.0.1}" in OF_CLUSTER["workers"]["command"]
+    for name in ("scheduler", "workers"):
+        assert "--dashboard-address 127.0.0.1:" in OF_CLUSTER[name]["command"]
+    assert "0.0.0.0" not in COMPOSE + CLUSTER
 
 
 def test_services_see_their_own_processes_alone_and_are_not_root():
-    for service in SERVICES.values():
+    for service in (*SERVICES.values(), *OF_CLUSTER.values()):
         # Names of processes say of which container they are, so that nothing is shared for them.
         assert not {"pid", "ipc", "privileged", "cap_add", "user"} & service.keys()
     final = DOCKERFILE.split("\nFROM ")[-1]
@@ -69,7 +76,7 @@ def test_the_image_has_what_the_services_start_and_no_tools_of_developers():
     assert "WORKDIR /srv/ssi" in final
     assert "requirements.lock" not in final
     assert "pip" not in final.replace("--without-pip", "")
-    assert "runtime.py workflow postgres approximate" in DOCKERFILE
+    assert "runtime.py workflow postgres approximate cluster" in DOCKERFILE
     ignore = (REPOSITORY / "deploy" / "Dockerfile.dockerignore").read_text().splitlines()
     for line in DOCKERFILE.splitlines():
         words = line.split()
@@ -83,7 +90,7 @@ def test_the_image_has_what_the_services_start_and_no_tools_of_developers():
 
 def test_the_lock_of_the_image_is_the_part_of_the_lock_that_runs():
     done = subprocess.run(
-        [sys.executable, "deploy/runtime.py", "workflow", "postgres", "approximate"],
+        [sys.executable, "deploy/runtime.py", "workflow", "postgres", "approximate", "cluster"],
         cwd=REPOSITORY, capture_output=True, text=True, check=True,
     )  # fmt: skip
     lock = (REPOSITORY / "requirements.lock").read_text()
@@ -95,6 +102,7 @@ def test_the_lock_of_the_image_is_the_part_of_the_lock_that_runs():
     extras = project["optional-dependencies"]
     runs = {named(one) for one in (*project["dependencies"], *extras["workflow"])}
     runs |= {named(one) for one in (*extras["postgres"], *extras["approximate"])}
+    runs |= {named(one) for one in extras["cluster"]}
     assert runs <= names
     # Prefect needs two of them itself.
     tools = {named(one) for one in extras["dev"]} - runs - {"ssi", "websockets", "jsonschema"}
@@ -109,22 +117,23 @@ def named(requirement):
 def test_every_variable_of_compose_is_in_the_example_and_the_password_is_empty():
     said = (REPOSITORY / "deploy" / "env.example").read_text()
     example = dict(line.split("=") for line in said.splitlines() if "=" in line)
-    asked = set(re.findall(r"\$\{([A-Z_]+)", COMPOSE))
+    asked = set(re.findall(r"\$\{([A-Z_]+)", COMPOSE + CLUSTER))
     assert asked == example.keys()
     assert example["POSTGRES_PASSWORD"] == ""
-    defaults = set(re.findall(r"\$\{([A-Z_]+):-(\d+)\}", COMPOSE))
+    defaults = set(re.findall(r"\$\{([A-Z_]+):-([^}]+)\}", COMPOSE + CLUSTER))
     assert defaults == {(name, value) for name, value in example.items() if value}
 
 
 def test_servers_and_workers_that_end_are_started_again():
-    for name, service in SERVICES.items():
-        assert service["restart"] == ("no" if name == "setup" else "unless-stopped")
+    for name, service in (SERVICES | OF_CLUSTER).items():
+        ends = name in ("setup", "table")
+        assert service["restart"] == ("no" if ends else "unless-stopped")
 
 
 def test_the_extra_and_the_tests_ask_for_the_same_driver():
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    assert set(extras["postgres"]) <= set(extras["dev"])
+    assert {*extras["postgres"], *extras["cluster"]} <= set(extras["dev"])
 
 
 @pytest.mark.parametrize("deployment", yaml.safe_load((REPOSITORY / "prefect.yaml").read_text())[

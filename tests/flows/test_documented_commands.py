@@ -54,6 +54,7 @@ STORIES = {
     "backup": [("docs/backup.md", "Commands")],
     "clicks": [("docs/clicks.md", "Only what changed")],
     "export": [("docs/export.md", None)],
+    "cluster": [("docs/cluster.md", "From nothing to a table")],
     "codes": [("docs/hash-codes.md", "Commands")],
     "hashing": [("docs/hashing.md", "Words that go together")],
     "mates": [("docs/mates.md", "Mates: documents of two languages on one subject")],
@@ -71,6 +72,8 @@ ANSWERS = {
     "server start": lambda log: httpx.get("http://127.0.0.1:4200/api/health").is_success,
     "mlflow server": lambda log: httpx.get("http://127.0.0.1:5000/health").is_success,
     "worker start": lambda log: "started" in log(),
+    "dask scheduler": lambda log: "Scheduler at" in log(),
+    "dask worker": lambda log: log().count("Registered to") == 2,
 }
 
 
@@ -88,7 +91,7 @@ def test_blocks_are_what_is_printed(tmp_path, monkeypatch):
 def taken():
     """The ports that the printed commands use, as far as somebody else has them."""
     ports = []
-    for port in (4200, 5000, 5055, 8000):
+    for port in (4200, 5000, 5055, 8000, 8786, 8787):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

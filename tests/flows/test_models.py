@@ -40,7 +40,7 @@ def logged(model, task_dir, folder):
     fitted = model.fit(open_task(task_dir), np.random.default_rng(0))
     fitted.save(folder)
     with tracking.row_run(TABLE, TABLE.row("TF-IDF"), 0, "c", task_dir) as run:
-        run.finish_model(fitted, folder)
+        run.finish_model(fitted.facts, fitted.languages, folder)
     return run.run_id
 
 

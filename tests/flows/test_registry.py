@@ -46,7 +46,7 @@ def runs(mlflow_store, task_dir, tmp_path_factory, models_of_little_code):
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         for seed in range(3):
             with tracking.row_run(table, row, seed, "c", task_dir) as run:
-                run.finish_model(fitted, directory)
+                run.finish_model(fitted.facts, fitted.languages, directory)
                 run.report(comparisons.report(0.0))
             made.append(run.run_id)
     return made

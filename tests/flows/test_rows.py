@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from flows import board, checkpoints, environment, tracking
+from flows import board, environment, tracking
 from flows.cli import cli
 from flows.rows import run_row
 from ssi_core.command.verb import run as ssi
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.trec import write_trec
 from ssi_core.evaluation.two_folds import two_folds
-from ssi_core.experiment import parse_table
+from ssi_core.experiment import checkpoints, parse_table
 from ssi_core.models import MODELS, load_model
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.tasks.task import build_task, open_task

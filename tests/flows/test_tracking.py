@@ -349,7 +349,7 @@ def test_a_logged_model_ranks_raw_text_and_carries_its_measures(table, task_dir,
     fitted = row.ranker().fit(task, np.random.default_rng(0))
     fitted.save(tmp_path / "any name")
     with tracking.row_run(table, row, 0, "c", task_dir) as run:
-        run.finish_model(fitted, tmp_path / "any name")
+        run.finish_model(fitted.facts, fitted.languages, tmp_path / "any name")
         run.report(written.report(0.0))
     directory = tracking.searchable_directory(run.run_id)
     assert load_model(directory).model == fitted.model

@@ -89,7 +89,8 @@ def closed(here: Path) -> Iterator[None]:
 @contextmanager
 def trained(here: Path) -> Iterator[None]:
     """Another run trains the row; ours waits a while for a process that is about to end."""
-    from flows import checkpoints, shipped
+    from flows import shipped
+    from ssi_core.experiment import checkpoints
 
     (here / "root" / ".ssi" / "checkpoints").mkdir(parents=True)
     table = shipped.find_table("demo")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from pydantic import Field, model_validator
 
-from ssi_core.corpus.source import PROCESSES, Place, Source, files
+from ssi_core.corpus.source import PROCESSES, WHERE, Place, Source, files
 from ssi_core.root import home
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Wikipedia(Source):
         description="Corpus of an earlier dump of this wiki: only pages that changed are parsed",
     )
     processes: int | None = PROCESSES
+    where: str = WHERE
 
     @model_validator(mode="after")
     def _one_input(self) -> Wikipedia:
@@ -80,5 +81,6 @@ class Wikipedia(Source):
             language=self.language,
             since=self.since,
             processes=self.processes,
+            where=self.where,
             **place,
         )

@@ -9,15 +9,14 @@ from __future__ import annotations
 import logging
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows import environment
-from ssi_core import integrity, store
+from ssi_core import integrity, root, store
 from ssi_core.code import digest_of
-from ssi_core.experiment import Row, Table
+from ssi_core.experiment.tables import Row, Table
 from ssi_core.tasks import cold
 from ssi_core.training.descend import Diverged
 from ssi_core.types import Refused
@@ -32,10 +31,10 @@ class Attempt:
     state: Path
     threads: tuple[int, ...]
 
-    @property
-    def reproducible(self) -> bool:
-        """Tell if the same seed gives the same bits: all of it was done on one thread."""
-        return self.threads == (1,)
+
+def reproducible(threads: Sequence[int]) -> bool:
+    """Tell if the same seed gives the same bits: all attempts were on one thread."""
+    return list(threads) == [1]
 
 
 def checkpoints_of(table: Table, row: Row, task: str, seed: int, model: str | None = None) -> Path:
@@ -44,7 +43,7 @@ def checkpoints_of(table: Table, row: Row, task: str, seed: int, model: str | No
     settings = {"model": row.model, "parameters": dict(row.parameters), "seed": seed}
     settings |= {"chain": chain} | ({"start": model} if model else {})
     key = store.key_of("checkpoint", settings, {"task": task})
-    return environment.home() / "checkpoints" / key
+    return root.home() / "checkpoints" / key
 
 
 def code_of(row: Row) -> str:

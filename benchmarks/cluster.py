@@ -1,0 +1,154 @@
+"""Rows of a table on Dask workers of this machine: 1 and 2 of them, and one that is killed.
+
+Ten rows are trained in this process, by one worker and by two, and by two of which one is killed
+in the middle of a row; workers are started, and have compiled, before the clock runs. The models
+of all four must have the same bits, and of all rows only the killed one is begun twice.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import psutil
+
+from benchmarks.timing import Row, peer
+from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.experiment import parse_table
+from ssi_core.experiment.training import RowPart, kinds_of, train_part
+from ssi_core.parts import LOCAL, Stage, run_parts
+from ssi_core.sample import write_sample
+from ssi_core.tasks.task import build_task
+from tests.parts.machines import running, waited
+
+ROWS = 10
+BUDGET = int(os.environ.get("SSI_BENCH_TRIPLES", "400000"))
+KILLED = 4
+TABLE = {
+    "name": "cluster",
+    "title": "One row, ten seeds",
+    "seeds": ROWS,
+    "rows": [
+        {
+            "label": "U'V + I",
+            "model": "bilinear",
+            "dimensions": 50,
+            "rates": [0.1],
+            "epoch": BUDGET // 8,
+            "budget": BUDGET,
+        }
+    ],
+}
+
+
+def begun(part: RowPart, notes: Path) -> None:
+    """Train a row, and note the process that began it."""
+    (notes / f"{part.seed}-{secrets.token_hex(4)}").write_text(str(os.getpid()))
+    train_part(part)
+
+
+def rows() -> Iterator[Row]:
+    """Time the stage in each way."""
+    peer("distributed")
+    with tempfile.TemporaryDirectory(prefix="ssi-cluster-") as directory:
+        place = Path(directory)
+        task = _task(place)
+        local = _Stage(place / "local", task)
+        alone = local.timed(LOCAL)
+        yield Row(f"{ROWS} rows in this process", "rows/s", ROWS / alone, note=local.note())
+        for workers, killed in ((1, False), (2, False), (2, True)):
+            scratch = place / f"dask-{workers}-{killed}"
+            scratch.mkdir()
+            with running(scratch, workers) as cluster:
+                _Stage(scratch / "compiled", task, rows=2 * workers).timed(cluster.where)
+                stage = _Stage(scratch / "rows", task)
+                thread = threading.Thread(target=stage.kill)
+                if killed:
+                    thread.start()
+                seconds = stage.timed(cluster.where)
+                if killed:
+                    thread.join()
+            what = f"{workers} worker{'s' * (workers > 1)}{', one killed' * killed}"
+            same = "same bits" if stage.bits() == local.bits() else "OTHER BITS"
+            yield Row(
+                f"{what} / this process", "rows/s", ROWS / seconds, ROWS / alone, alone / seconds,
+                note=f"{same}; {stage.note()}",
+            )  # fmt: skip
+
+
+class _Stage:
+    """The rows of a stage, below a directory of its own."""
+
+    def __init__(self, place: Path, task: Path, rows: int = ROWS) -> None:
+        self.place, self.notes = place, place / "notes"
+        self.notes.mkdir(parents=True)
+        table = parse_table(TABLE)
+        part = RowPart(table, table.rows[0].label, task, 0, 1, place, place)
+        self.parts = [
+            replace(part, seed=n, place=place / f"row-{n}", kept=place / f"kept-{n}")
+            for n in range(rows)
+        ]
+        self.cpu = 0.0
+
+    def timed(self, where: str) -> float:
+        """Return the seconds of the wall clock that all parts take."""
+        make = partial(begun, notes=self.notes)
+        code = [*kinds_of(self.parts[0].row)]
+        stage: Stage[RowPart, None] = Stage("rows", make, self.place, code=code)
+        before, start = _cpu(), time.perf_counter()
+        for done in run_parts(stage, self.parts, where):
+            done.result()
+        self.cpu = _cpu() - before
+        return time.perf_counter() - start
+
+    def kill(self) -> None:
+        """Kill the worker that has begun the row, half a second after that."""
+        (note,) = waited(lambda: list(self.notes.glob(f"{KILLED}-*")), 600)
+        process = int(waited(note.read_text))
+        time.sleep(0.5)
+        os.kill(process, signal.SIGKILL)
+
+    def bits(self) -> dict[str, bytes]:
+        """Return the arrays and reports that the rows have written."""
+        files = sorted(self.place.glob("row-*/**/*"))
+        kept = [file for file in files if file.suffix in (".npy", ".parquet")]
+        return {str(file.relative_to(self.place)): file.read_bytes() for file in kept}
+
+    def note(self) -> str:
+        """Say which rows were begun more than once, and what the machine was busy with."""
+        names = [file.name.split("-")[0] for file in self.notes.iterdir()]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        load = os.getloadavg()[0]
+        again = f"begun twice: row {', '.join(twice)}" if twice else "each begun once"
+        return f"{again}; {self.cpu:.1f} CPU s; load {load:.1f}"
+
+
+def _task(place: Path) -> Path:
+    write_sample(place / "sample", documents=2000, seed=0)
+    dump = place / "sample" / "enwiki-sample-pages-articles.xml.bz2"
+    corpus = ingest_wikipedia([dump], place / "corpus", processes=1)
+    build_task(corpus.path, place / "task")
+    shutil.rmtree(place / "sample")
+    return place / "task"
+
+
+def _cpu() -> float:
+    """CPU seconds of this process and of all below it, those that have ended among them."""
+    total = 0.0
+    this = psutil.Process()
+    for process in (this, *this.children(recursive=True)):
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += times.user + times.system
+    return total + this.cpu_times().children_user + this.cpu_times().children_system

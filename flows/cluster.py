@@ -1,0 +1,139 @@
+"""Rows of a table on the workers of a Dask cluster, driven by one process.
+
+Workers know no MLflow: each writes the directory of a row below ``.ssi/rows``, which all machines
+see, and this process records it as a run. A directory stays until its run is finished, so that the
+same command, after a kill, records what is whole and has the rest trained.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from flows import environment, tracking
+from flows.required import require_views
+from flows.rows import how_of, log_trained, started_from
+from ssi_core import files, store
+from ssi_core.experiment import Row, Table, checkpoints
+from ssi_core.experiment.training import RowPart, kinds_of, open_part, part_key, train_part
+from ssi_core.parts import Done, Stage, once, run_parts
+from ssi_core.tasks.task import open_task
+
+
+class Job(Protocol):
+    """A row with a seed on a task directory; its text is its name."""
+
+    @property
+    def row(self) -> Row:
+        """The row."""
+
+    @property
+    def seed(self) -> int:
+        """Its seed."""
+
+    @property
+    def task(self) -> str:
+        """Its task directory."""
+
+
+def train_rows(
+    table: Table,
+    jobs: Sequence[Job],
+    comparison: str,
+    where: str,
+    *,
+    threads: int = 1,
+    ended: Callable[[str, Exception | None], None],
+) -> None:
+    """Train rows on a cluster, and record each as a run when it has ended.
+
+    Parameters
+    ----------
+    table : Table
+        The table of the rows.
+    jobs : sequence of Job
+        Rows with their seeds; the rows that they start from are finished.
+    comparison : str
+        Groups the runs of one table.
+    where : str
+        Address of the cluster, see `ssi_core.parts.address_of`.
+    threads : int
+        Threads of a row.
+    ended : callable
+        Told the name of each job that has ended, and its error.
+    """
+    place = environment.home().resolve() / "rows"
+    parts: dict[Path, RowPart] = {}
+    names: dict[Path, str] = {}
+    for job in jobs:
+        try:
+            part = _part_of(table, job, comparison, place, threads)
+        except Exception as error:
+            ended(str(job), error)
+        else:
+            parts[part.place], names[part.place] = part, str(job)
+    tasks = {part.task / store.MANIFEST for part in parts.values()}
+    stage: Stage[RowPart, None] = Stage(
+        f"rows of {table.name}",
+        train_part,
+        place,
+        sorted(tasks),
+        [*kinds_of(*(job.row for job in jobs))],
+    )
+    with files.writing(environment.root()):
+        for done in run_parts(stage, parts.values(), where):
+            failure = None
+            try:
+                _record(table, done, comparison)
+            except Exception as error:
+                failure = error
+            ended(names[done.part.place], failure)
+    shutil.rmtree(place / _STARTS, ignore_errors=True)
+
+
+_STARTS = "starts"
+
+
+def _part_of(table: Table, job: Job, comparison: str, place: Path, threads: int) -> RowPart:
+    row, task = job.row, Path(job.task).resolve()
+    key = store.read(task, "task").key
+    run = started_from(table, row, job.seed, comparison)
+    kept = checkpoints.checkpoints_of(table, row, key, job.seed)
+    return RowPart(
+        table.select([row.label]),
+        row.label,
+        task,
+        job.seed,
+        threads,
+        place / part_key(table, row, key, job.seed, threads)[:24],
+        kept.resolve(),
+        None if run is None else _shared_model(run, place / _STARTS),
+    )
+
+
+def _shared_model(run: str, place: Path) -> Path:
+    """Return a copy of the model of a run, where workers see it."""
+    copy = place / run
+    if not copy.is_dir():
+        with once(copy, "sealed.json") as (out, _):
+            shutil.copytree(tracking.model_directory(run), out / "model")
+    return copy / "model"
+
+
+def _record(table: Table, done: Done[RowPart, None], comparison: str) -> None:
+    """Record a part that has ended as a run; its error becomes that of the run."""
+    part = done.part
+    trained = open_part(part) if done.outcome is None else None
+    how = how_of(trained.threads if trained else [part.threads])
+    with tracking.row_run(table, part.row, part.seed, comparison, part.task, how=how) as run:
+        if trained is None:
+            require_views(table, part.row, open_task(part.task))  # its message has a command
+            done.result()
+        else:
+            for step, metrics in trained.curve:
+                run.watch(step, metrics)
+            log_trained(run, trained)
+            run.used(trained.usage)
+    shutil.rmtree(part.place, ignore_errors=True)

@@ -1,0 +1,121 @@
+"""Run the parts of a stage where the user says: on this machine, or on a cluster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import chain, islice
+from typing import Any
+
+from ssi_core.parts.stage import Done, Part, Result, Stage
+from ssi_core.pool import Pool, WorkerDied
+from ssi_core.types import BadInput, Refused
+
+LOCAL = "local"
+_CLUSTER = re.compile(r"dask:((?:tcp|tls)://(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5}))")
+_PORTS = range(1, 1 << 16)
+
+
+def address_of(where: str) -> str | None:
+    """Return the address of a cluster's scheduler; None for this machine.
+
+    Raises
+    ------
+    BadInput
+        It is neither ``local`` nor ``dask:`` with an address.
+
+    >>> address_of("dask:tcp://10.0.0.5:8786")
+    'tcp://10.0.0.5:8786'
+    """
+    if where == LOCAL:
+        return None
+    match = _CLUSTER.fullmatch(where)
+    if match is None or int(match[2]) not in _PORTS:
+        raise BadInput(
+            f"where = {where!r}; expected {LOCAL}, dask:tcp://HOST:PORT or dask:tls://HOST:PORT, "
+            "such as dask:tcp://10.0.0.5:8786."
+        )
+    return match[1]
+
+
+def run_parts(
+    stage: Stage[Part, Result], parts: Iterable[Part], where: str = LOCAL, *, processes: int = 1
+) -> Iterator[Done[Part, Result]]:
+    """Make parts, and yield each when it has ended; their order is that in which they end.
+
+    Parts are taken as they are needed. A part that fails does not end the others, unless the caller
+    does: `Done.result` raises its error.
+
+    Parameters
+    ----------
+    stage : Stage
+        What the parts share.
+    parts : iterable
+        Descriptions that can be sent to other processes.
+    where : str
+        ``local`` or the address of a cluster, see `address_of`.
+    processes : int
+        Processes of ``local``. One, or a single part, is worked on in this process. On a cluster
+        there are as many as it has workers.
+
+    Raises
+    ------
+    BadInput
+        ``where`` is no address.
+    Refused
+        The cluster has no worker, or one that would compute something else; or it went away.
+    """
+    address = address_of(where)
+    if address is None:
+        return _run_here(stage, parts, processes)
+    from ssi_core.parts.cluster import run_on_cluster
+
+    return run_on_cluster(stage, parts, address)
+
+
+def _run_here(
+    stage: Stage[Part, Result], parts: Iterable[Part], processes: int
+) -> Iterator[Done[Part, Result]]:
+    iterator = iter(parts)
+    first = list(islice(iterator, 2))
+    every = chain(first, iterator)
+    if processes == 1 or len(first) < 2:
+        for part in every:
+            yield Done(part, _tried(stage.make, part))
+        return
+    # The processes end first, so that no thread waits for one.
+    with ThreadPoolExecutor(processes) as threads, Pool(processes) as pool:
+        waiting: dict[Future[Result], Part] = {}
+        try:
+            while True:
+                for part in islice(every, 2 * processes - len(waiting)):
+                    waiting[threads.submit(pool.run, stage.name, stage.make, part)] = part
+                if not waiting:
+                    return
+                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    done: Done[Part, Result] = Done(
+                        waiting.pop(future), _outcome(future, processes)
+                    )
+                    yield done
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _tried(make: Callable[[Part], Result], part: Part) -> Result | Exception:
+    try:
+        return make(part)
+    except Exception as error:
+        return error
+
+
+def _outcome(future: Future[Any], processes: int) -> Any:
+    try:
+        return future.result()
+    except WorkerDied:
+        return Refused(
+            f"a worker process died, probably for want of memory; use fewer than {processes} "
+            "processes, or smaller parts."
+        )
+    except Exception as error:
+        return error

@@ -1,0 +1,165 @@
+"""Parts on a Dask cluster: a scheduler and two workers, which are processes of their own."""
+
+import os
+import shutil
+import signal
+import threading
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.parts import Stage, cluster, run_parts
+from ssi_core.types import BadInput, Refused
+from tests.corpus import dumps
+from tests.killing import contents
+from tests.parts import jobs
+from tests.parts.machines import running, waited
+
+distributed = pytest.importorskip("distributed", reason="pip install 'ssi[cluster]'")
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("dask"), workers=2) as there:
+        yield there
+
+
+def made(where, place, **how):
+    place.mkdir(exist_ok=True)
+    stage = Stage("powers of matrices", partial(jobs.powers, place=place, **how), place)
+    return {done.part: done.result() for done in run_parts(stage, jobs.PARTS, where)}
+
+
+def kill_what_halts(place, killed):
+    halted = place / "executions" / "halted"
+    waited(halted.exists)
+    process = int(halted.read_text())
+    os.kill(process, signal.SIGKILL)
+    killed.append(process)
+
+
+def test_of_a_killed_worker_its_part_alone_is_made_again_and_all_bits_are_those_of_local(
+    dask, tmp_path
+):
+    here = made("local", tmp_path / "here")
+    there, killed = tmp_path / "there", []
+    thread = threading.Thread(target=kill_what_halts, args=(there, killed))
+    thread.start()
+    found = made(dask.where, there, halting=3)
+    thread.join()
+    assert len(killed) == 1
+    assert found == here
+    assert jobs.contents(there) == jobs.contents(tmp_path / "here")
+    assert jobs.executions(there) == {n: 1 + (n == 3) for n in jobs.PARTS}
+    # The same again finds all of it.
+    assert made(dask.where, there) == here
+    assert sum(jobs.executions(there).values()) == len(jobs.PARTS) + 1
+
+
+def test_an_error_of_a_part_keeps_its_type_and_place_and_ends_no_other(dask, tmp_path):
+    stage = Stage("numbers", partial(jobs.fail, told=3), tmp_path)
+    done = {one.part: one for one in run_parts(stage, range(6), dask.where)}
+    assert sorted(done) == list(range(6))
+    with pytest.raises(BadInput, match=r"^item 3") as caught:
+        done[3].result()
+    assert "jobs.py" in caught.value.__notes__[0]
+    assert [done[n].result() for n in (0, 1, 2, 4, 5)] == [0, 1, 2, 4, 5]
+
+
+def test_parts_are_described_as_they_are_needed(dask, tmp_path):
+    waited(lambda: number_of_workers(dask) == 2)
+    taken = []
+    stage = Stage("numbers", partial(jobs.add, told=1), tmp_path)
+    done = run_parts(stage, (taken.append(i) or i for i in range(20)), dask.where)
+    next(done)
+    assert len(taken) <= 2
+    done.close()
+
+
+def number_of_workers(there):
+    with distributed.Client(there.address, set_as_default=False) as client:
+        return len(client.nthreads())
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"code": "0"}, "it has other code of ssi"),
+        ({"versions": (("Python", "3.0"),)}, r"it has Python 3\.1\d\.\d+, not 3\.0"),
+    ],
+)
+def test_workers_that_would_compute_something_else_are_refused(
+    dask, tmp_path, monkeypatch, other, said
+):
+    here = cluster.Likeness.here
+
+    def changed(modules):
+        real = here(modules)
+        versions = other.get("versions", ()) + real.versions[len(other.get("versions", ())) :]
+        return replace(real, **other | {"versions": versions})
+
+    monkeypatch.setattr(cluster.Likeness, "here", changed)
+    with pytest.raises(Refused, match=said) as caught:
+        made(dask.where, tmp_path / "there")
+    assert "with 2 workers" in str(caught.value)
+    assert "docs/cluster.md" in str(caught.value)
+    assert not (tmp_path / "there" / "executions").exists()
+    # A worker that comes later refuses by itself.
+    monkeypatch.setattr(cluster, "_require_likeness", lambda *known: None)
+    with pytest.raises(Refused, match=said):
+        made(dask.where, tmp_path / "there")
+    assert not (tmp_path / "there" / "executions").exists()
+
+
+def test_workers_that_do_not_see_the_place_or_an_input_are_refused(dask, tmp_path, monkeypatch):
+    file = tmp_path / "input"
+    file.write_text("here")
+    stage = Stage("numbers", partial(jobs.add, told=1), tmp_path / "there", [file])
+    view = cluster.View
+
+    def elsewhere(place, mark, files):
+        return view(place, f"{mark}-elsewhere", tuple((path, size + 1) for path, size in files))
+
+    monkeypatch.setattr(cluster, "View", elsewhere)
+    with pytest.raises(Refused, match=r"it does not see .*there; it does not see .*input\."):
+        list(run_parts(stage, range(3), dask.where))
+    assert list((tmp_path / "there").iterdir()) == []
+
+
+def test_a_cluster_that_is_not_there_or_has_no_worker_or_one_of_two_threads(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
+    with pytest.raises(Refused, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1 "):
+        made("dask:tcp://127.0.0.1:1", tmp_path / "there")
+    how = {
+        "processes": False,
+        "dashboard_address": "127.0.0.1:0",
+        "host": "127.0.0.1",
+        "protocol": "tcp",
+    }
+    with distributed.LocalCluster(n_workers=0, threads_per_worker=2, **how) as there:
+        where = f"dask:{there.scheduler_address}"
+        with pytest.raises(Refused, match=r"has no worker\. .*dask worker tcp://.* --nthreads 1"):
+            made(where, tmp_path / "there")
+        there.scale(1)
+        there.wait_for_workers(1)
+        with pytest.raises(Refused, match=r"it has 2 threads.*--nthreads 1"):
+            made(where, tmp_path / "there")
+
+
+def test_a_corpus_of_a_cluster_has_the_bits_of_one_that_is_made_here(dask, tmp_path, monkeypatch):
+    pages = dumps.many(60)
+    dump = dumps.write_multistream(tmp_path, pages, per_stream=5)
+    plain = dumps.write(tmp_path / "frwiki-1.xml", dumps.xml(*pages))
+    monkeypatch.chdir(tmp_path)  # workers are elsewhere
+    for source in (dump, plain):
+        how = {"part_bytes": 2000, "processes": 1}
+        here = ingest_wikipedia([source], tmp_path / f"here-{source.name}", **how)
+        relative = source.relative_to(tmp_path)
+        there = ingest_wikipedia([relative], relative.with_name("out"), where=dask.where, **how)
+        assert len(list((here.path / "documents").iterdir())) > 3
+        assert contents(there.path) == contents(here.path)
+        assert there.key == here.key
+        shutil.rmtree(tmp_path / "out")

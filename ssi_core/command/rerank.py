@@ -357,6 +357,9 @@ def _show_table(console: Console, result: Mapping[str, Any]) -> None:
     for row in result["rows"]:
         if (other := row.get("against", result["baseline"])) != result["baseline"]:
             console.print(f"{row['label']}: p is against {other}", style="dim")
+        for other, tests in row.get("further_tests", {}).items():
+            each = (f"{title_of(name)} {test['p_holm']:.3f}" for name, test in tests.items())
+            console.print(f"{row['label']}: p against {other}: {', '.join(each)}", style="dim")
     for row in result["rows"]:
         if "left_out" in row:
             console.print(f"{row['label']}: {row['left_out']}", style="dim")

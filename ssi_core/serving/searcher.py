@@ -170,14 +170,14 @@ class Searcher:
         vectors = self.embed(queries, side)
         if not popularity:
             vectors = without(self.fitted, vectors)
-        found = self._best(vectors, k) if vectors.second is None else self._reordered(vectors, k)
+        found = self.best(vectors, k) if vectors.second is None else self._reordered(vectors, k)
         return [
             self._answered(text, side, best[:k]) if is_known else Answer((), NOTHING_KNOWN)
             for is_known, text, best in zip(known(queries), queries.titles, found, strict=True)
         ]
 
-    def _best(self, vectors: Vectors, k: int) -> list[list[Found]]:
-        """Return the k best documents of all parts for each query, best first."""
+    def best(self, vectors: Vectors, k: int) -> list[list[Found]]:
+        """Return the k best documents for each query, best first, by vectors of one part."""
         each = [part.best(vectors, k) for part in self.ranked]
         found = []
         for rows_of_parts in zip(*each, strict=True):
@@ -208,7 +208,7 @@ class Searcher:
         """
         assert vectors.second is not None
         depth = vectors.second.depth
-        found = self._best(first_part(vectors), max(k, depth))
+        found = self.best(first_part(vectors), max(k, depth))
         pairs = np.array(
             [
                 (query, one.row, one.part)

@@ -148,3 +148,36 @@ def test_what_is_wrong_is_named(data, tmp_path, monkeypatch, ssi, arguments, cod
     returned, outcome, _ = ssi("rerank", *arguments)
     assert returned == code
     assert message in outcome["error"]["message"]
+
+
+def test_a_model_of_a_task_is_searched_explained_and_measured(tmp_path, ssi):
+    """One command trains a first stage and a reranker; every other command takes the model."""
+    write_collection(tmp_path / "collection")
+    build_task(tmp_path / "collection", tmp_path / "task", relevant="judgement")
+    model = tmp_path / "model"
+    code, trained, _ = ssi(
+        "rerank", "fit", tmp_path / "task", "--models", "bm25,tfidf", "--depth", 6,
+        "--set", "lambdas=1,8", "--out", model,
+    )  # fmt: skip
+    assert code == 0
+    assert trained["features"] == ["bm25", "tfidf", "document_words", "query_words", "first_stage"]
+    assert trained["facts"]["lambda"] in (1.0, 8.0)
+    assert [row["ranker"] for row in trained["measures"]] == ["first stage", "reranked"]
+    code, first, _ = ssi("search", model, "boats1 boats2", "-k", 8)
+    assert code == 0
+    hits = first["results"]
+    code, again, _ = ssi("index", model, "--task", tmp_path / "task", "--out", tmp_path / "index")
+    assert code == 0
+    code, second, _ = ssi("search", model, "boats1 boats2", "-k", 8, "--index", tmp_path / "index")
+    assert code == 0
+    assert second["results"] == hits
+    code, parts, _ = ssi("explain", model, "boats1 boats2", hits[0]["id"])
+    assert code == 0
+    assert parts["parts"] == []
+    shares = sum(one["share"] for one in parts["features"])
+    assert shares + parts["rest"] == pytest.approx(parts["score"])
+    code, refused, _ = ssi("export", model, "--to", "opensearch", "--out", tmp_path / "export")
+    assert code == 3
+    assert "ranker of its first documents" in refused["error"]["message"]
+    code, refused, _ = ssi("rerank", "fit", tmp_path / "task", "--depth", 5, "--out", model)
+    assert code == 2

@@ -49,6 +49,8 @@ STORIES = {
     "reranking": [
         ("docs/reranking.md", "Commands"),
         ("docs/reranking.md", "Features of your own models"),
+        ("docs/reranking.md", "One model of two stages"),
+        ("docs/reranking.md", "Selection of features"),
     ],
     "researcher": [("docs/researcher.md", None)],
     "backup": [("docs/backup.md", "Commands")],

@@ -64,6 +64,28 @@ def test_a_table_is_computed(tmp_path):
     assert set(third) == {"label", "note", "printed"}
 
 
+def test_a_row_is_tested_against_the_rows_that_it_names(tmp_path):
+    text = TABLE.replace(
+        'label = "of the paper"',
+        'label = "another feature"\nranker = "greedy_rankrls"\nmost = 2\n'
+        'against = ["one feature", "least squares"]',
+    )
+    result = compare(folds(), read_table(written(tmp_path, text)))
+    _, second, third = result["rows"]
+    assert (second["against"], third["against"]) == ("least squares", "one feature")
+    assert "further_tests" not in second
+    further = third["further_tests"]["least squares"]
+    for name in result["measures"]:
+        means = [row["means"][name] for row in result["rows"]]
+        assert third["tests"][name]["difference"] == pytest.approx(means[2] - means[1])
+        assert further[name]["difference"] == pytest.approx(means[2] - means[0])
+        three = second["tests"][name], third["tests"][name], further[name]
+        adjusted = holm([one["p"] for one in three])
+        assert [one["p_holm"] for one in three] == pytest.approx(adjusted)
+    with pytest.raises(BadInput, match="against 'one featur'. Did you mean 'one feature'"):
+        read_table(written(tmp_path, text.replace('["one feature"', '["one featur"')))
+
+
 def test_some_rows_of_a_table():
     table = read_table("mq2008").select(("RankNet", "RankSVM"))
     assert [row.label for row in table.rows] == ["RankSVM", "RankNet"]

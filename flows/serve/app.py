@@ -113,8 +113,8 @@ def _add_questions(
         if summary is None:
             return _results(answer)
         how: dict[str, Any] = {"base": concepts, "language": lang}
-        made, answer = await work(lambda: summarised(chosen, q, answer, summary, **how))
-        return _results(answer, made)
+        quoted, answer = await work(lambda: summarised(chosen, q, answer, summary, **how))
+        return _results(answer, quoted)
 
     @app.post("/match")
     async def match(page: schemas.Page) -> schemas.Results:
@@ -143,9 +143,9 @@ def _add_questions(
         return schemas.Explained(**asdict(parts))
 
 
-def _results(answer: Answer, made: Summary | None = None) -> schemas.Results:
+def _results(answer: Answer, quoted: Summary | None = None) -> schemas.Results:
     hits = [schemas.Found(**asdict(hit)) for hit in answer.hits]
-    summary = None if made is None else schemas.Summary(**asdict(made))
+    summary = None if quoted is None else schemas.Summary(**asdict(quoted))
     return schemas.Results(results=hits, reason=answer.reason, summary=summary)
 
 

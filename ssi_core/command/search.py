@@ -103,7 +103,7 @@ def searcher_of(model: str, index: Path | None) -> Searcher:
     "words",
     type=click.IntRange(1, 1000),
     metavar="WORDS",
-    help="Show a summary of the first ten documents for TEXT, of so many words.",
+    help="Show a summary of the first five documents for TEXT, of so many words.",
 )
 @CONCEPTS
 def search(
@@ -136,12 +136,12 @@ def search(
         raise click.UsageError("--concepts goes with --summary.")
     searcher = prepared(approximate, recall, by)(searcher_of(model, index))
     answer = searcher.search([text], k, lang, popularity=popularity)[0]
-    made = None
+    summary = None
     if words is not None:
-        made, answer = _summarised(searcher, text, answer, words, concepts, lang)
+        summary, answer = _summarised(searcher, text, answer, words, concepts, lang)
     value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
-    if made is not None:
-        value["summary"] = asdict(made)
+    if summary is not None:
+        value["summary"] = asdict(summary)
     unshown = bool(answer.hits) and all(hit.snippet is None for hit in answer.hits)
     if searcher.recall is not None:
         value["recall"] = searcher.recall
@@ -151,8 +151,8 @@ def search(
     def show(console: Console) -> None:
         if answer.reason is not None:
             console.print(f"nothing found: {answer.reason}")
-        if made is not None and answer.hits:
-            show_summary(console, made)
+        if summary is not None and answer.hits:
+            show_summary(console, summary)
             console.print()
         for place, hit in enumerate(answer.hits, 1):
             _show_hit(console, place, hit)

@@ -108,11 +108,7 @@ def of_files(
     similarity = "word" if base is None else "matrix"
     summariser = Summariser(weighting, similarity)  # type: ignore[arg-type]
     listed = sentences_of(texts, lang, summariser.shortest)
-    chosen: list[int] = []
-    if listed:
-        space = summariser.space(listed, lang, base)
-        scores = summariser.scores(space, query)
-        chosen = sorted(summariser.choose(listed, space, scores, words))
+    chosen, _ = summariser.answer(listed, query, words, lang, base)
     sentences = [
         {"file": str(files[listed[place].document]), "text": listed[place].text} for place in chosen
     ]
@@ -179,15 +175,15 @@ def compare(data: Path, concepts: Path, words: int, rows: str | None, save: Path
     return Outcome(result, show)
 
 
-def show_summary(console: Console, made: Summary) -> None:
+def show_summary(console: Console, summary: Summary) -> None:
     """Print the sentences of a summary, each with the document that it is from."""
     from rich.text import Text
 
     from ssi_core.command.text import shown
 
-    if made.reason is not None:
-        console.print(f"no summary: {made.reason}")
-    for one in made.sentences:
+    if summary.reason is not None:
+        console.print(f"no summary: {summary.reason}")
+    for one in summary.sentences:
         part, last = Text(), 0
         for start, end in one.marks:
             part.append(shown(one.text[last:start]))

@@ -274,7 +274,7 @@ class Index:
         words : int, optional
             Words at most, unless the only sentence has more.
         k : int, optional
-            Documents that are searched; the first ten are summarised.
+            Documents that are searched; the first five are summarised.
         concepts : Concepts, optional
             Concepts that sentences and text may share.
         **settings
@@ -294,8 +294,8 @@ class Index:
         summariser = summariser_of(concepts, settings)
         base = None if concepts is None else concepts.base
         how: dict[str, Any] = {"summariser": summariser, "base": base}
-        made, _ = found.summarised(self._searcher, text, answer, words, **how)
-        return Summary(**vars(made))
+        summary, _ = found.summarised(self._searcher, text, answer, words, **how)
+        return Summary(**vars(summary))
 
     def explain(
         self, text: str, document: str, k: int = 10, *, popularity: bool = True

@@ -173,8 +173,6 @@ def summarise(
     summariser = summariser_of(concepts, settings)
     given = [texts] if isinstance(texts, str) else list(texts)
     listed = sentences_of(given, language, summariser.shortest)
-    if not listed:
-        return []
-    space = summariser.space(listed, language, None if concepts is None else concepts.base)
-    scores = summariser.scores(space, query)
-    return [listed[place].text for place in sorted(summariser.choose(listed, space, scores, words))]
+    base = None if concepts is None else concepts.base
+    chosen, _ = summariser.answer(listed, query, words, language, base)
+    return [listed[place].text for place in chosen]

@@ -24,8 +24,8 @@ def mark_common(
     ----------
     one : int64 (m,)
     other : int64 (n,)
-    lengths : int32 (m + 1, n + 1) or more
-        Written: length for each pair of beginnings.
+    lengths : int32 (m + 1, n + 1)
+        Or larger. Written: length for each pair of beginnings.
     marked : bool (m,)
         Places that are found are set; the others stay as they are.
     """

@@ -141,9 +141,10 @@ def plainly(label: str, question: Question, words: int) -> list[str]:
         return listed
     split = [tokenize(one, LANGUAGE) for one in listed]
     space = WordSpace.of(split, LANGUAGE)
-    asked = dict.fromkeys(tokenize(question.query, LANGUAGE))
-    weights = {word: float(space.idf[space.column[word]]) for word in asked if word in space.column}
-    return [snippet("\n".join(question.texts), weights, _CHARACTERS * words).text]
+    query = dict.fromkeys(tokenize(question.query, LANGUAGE))
+    weights = {word: float(space.idf[space.column[word]]) for word in query if word in space.column}
+    shown = snippet("\n".join(question.texts), weights, _CHARACTERS * words).text
+    return sentences(shown) or [shown]
 
 
 def compare(
@@ -208,14 +209,14 @@ def compare(
             summariser, tried = _chosen(row, choosing, base, words, tell)
             tell(0.9, "measured")
             began = time.process_time()
-            each = [_summary(row, summariser, one, base, words) for one in tested]
+            summaries = [_summary(row, summariser, one, base, words) for one in tested]
             seconds = (time.process_time() - began) / len(tested)
-            values[row.label] = found = _measured(each, tested, words)
+            values[row.label] = each = _measured(summaries, tested, words)
             value: dict[str, Any] = {"label": row.label, "printed": dict(row.printed)}
             if summariser is not None:
                 value |= {"parameters": asdict(summariser), "tried": tried}
-            value["means"] = {name: float(np.mean(one)) for name, one in found.items()}
-            value["intervals"] = {name: interval(one, groups) for name, one in found.items()}
+            value["means"] = {name: float(np.mean(one)) for name, one in each.items()}
+            value["intervals"] = {name: interval(one, groups) for name, one in each.items()}
             value["cpu_ms"] = round(1000 * seconds, 1)
             if run is not None:
                 value["run_id"] = run.run_id
@@ -229,10 +230,19 @@ def compare(
         "baseline": BASELINE,
         "words": words,
         "measures": [*TITLES],
+        "queries_with_concepts": _with_concepts(tested, base),
         "choosing": {"queries": len(choosing), "groups": len({one.group for one in choosing})},
         "tested": {"queries": len(tested), "groups": int(groups.max()) + 1},
         "rows": shown,
     }
+
+
+def _with_concepts(questions: Sequence[Question], base: ConceptBase) -> float:
+    """Return the share of the queries that name a concept."""
+    least = Summariser.keyphrase
+    return float(
+        np.mean([bool(base.wikify(tokenize(one.query, LANGUAGE), least)) for one in questions])
+    )
 
 
 def _summary(
@@ -257,12 +267,12 @@ def _chosen(
     tried: list[dict[str, float]] = []
 
     def best(some: Sequence[Summariser]) -> Summariser:
-        found = _first_recall(some, questions, base, words)
+        recalls = _first_recall(some, questions, base, words)
         tried.extend(
             {"alpha": one.alpha, "confidence": one.confidence, "rouge1": recall}
-            for one, recall in zip(some, found, strict=True)
+            for one, recall in zip(some, recalls, strict=True)
         )
-        return some[int(np.argmax(found))]
+        return some[int(np.argmax(recalls))]
 
     tell(0.0, "alpha")
     chosen = best([replace(summariser, alpha=alpha) for alpha in ALPHAS])

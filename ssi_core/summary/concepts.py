@@ -117,7 +117,7 @@ class ConceptBase:
 
     @cached_property
     def finder(self) -> Phrases:
-        """What finds the phrases in words."""
+        """Finder of the phrases among words."""
         return Phrases({phrase: row for row, phrase in enumerate(self.phrases)})
 
     @cached_property

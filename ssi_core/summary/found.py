@@ -14,7 +14,7 @@ from ssi_core.summary.concepts import ConceptBase
 from ssi_core.summary.summariser import Sentence, Summariser, sentences_of
 from ssi_core.types import BadInput, Float64
 
-DOCUMENTS = 10
+DOCUMENTS = 5
 """Documents of an answer, the first ones, of which a summary is made."""
 MOST_WORDS = 1000
 """Words of the longest summary."""
@@ -117,9 +117,7 @@ def summarised(
     listed = sentences_of(texts, of_documents, summariser.shortest)
     if not listed:
         return Summary((), NO_TEXTS if hits else answer.reason), answer
-    space = summariser.space(listed, of_documents, base)
-    scores = summariser.scores(space, query)
-    chosen = sorted(summariser.choose(listed, space, scores, words))
+    chosen, scores = summariser.answer(listed, query, words, of_documents, base)
     view = next(iter(searcher.views(searcher.side_of(language)).values()))
     marked = weights(query, view)
     quoted = tuple(_quoted(listed[n], float(scores[n]), hits, marked) for n in chosen)
@@ -143,9 +141,9 @@ def _with_best(
     documents = np.array([one.document for one in listed])
     shown = []
     for place, hit in enumerate(hits):
-        own = np.flatnonzero(documents == place)
-        if len(own):
-            best = snippet(listed[int(own[np.argmax(scores[own])])].text, words)
+        places = np.flatnonzero(documents == place)
+        if len(places):
+            best = snippet(listed[int(places[np.argmax(scores[places])])].text, words)
             hit = replace(hit, snippet=best.text, marks=best.marks)
         shown.append(hit)
     return shown

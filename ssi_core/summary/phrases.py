@@ -33,13 +33,13 @@ class Phrases:
 
     def every(self, words: Sequence[str]) -> set[int]:
         """Return the phrases that occur among words, those inside of others too."""
-        found = set()
+        numbers = set()
         for place, word in enumerate(words):
             for length in self._lengths.get(word, ()):
                 number = self._at(words, place, length)
                 if number is not None:
-                    found.add(number)
-        return found
+                    numbers.add(number)
+        return numbers
 
     def longest(self, words: Sequence[str], accepted: Callable[[int], bool]) -> Iterator[int]:
         """Yield from left to right the longest accepted phrase at a place, then go on behind it."""

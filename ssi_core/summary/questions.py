@@ -91,7 +91,7 @@ def _meetings(path: Path, progress: Progress | None) -> Iterator[Question]:
                 " ".join(_SOUND.sub(" ", one["content"]).split())
                 for one in meeting["meeting_transcripts"]
             )
-            asked = [
+            pairs = [
                 (one["query"], one["answer"])
                 for kind in ("general_query_list", "specific_query_list")
                 for one in meeting[kind]
@@ -101,7 +101,7 @@ def _meetings(path: Path, progress: Progress | None) -> Iterator[Question]:
                 f"{where}: it is no meeting of QMSum ({type(error).__name__}: {error}). Restore "
                 "the published file."
             ) from None
-        for query, answer in asked:
+        for query, answer in pairs:
             yield Question(name[2], query, texts, answer, name[1] == "train")
 
 

@@ -1,4 +1,4 @@
-"""How related two concepts are, by the pages that link to both (the measure WLM)."""
+"""Relatedness of concepts by the pages that link to both: the link-based measure WLM."""
 
 from __future__ import annotations
 

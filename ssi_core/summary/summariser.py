@@ -69,7 +69,7 @@ def sentences_of(texts: Sequence[str], language: str, shortest: int) -> list[Sen
 
 @dataclass(frozen=True)
 class Summariser:
-    """How sentences are scored and chosen.
+    """Settings by which sentences are scored and chosen.
 
     Parameters
     ----------
@@ -154,6 +154,41 @@ class Summariser:
         )  # fmt: skip
         return scores
 
+    def answer(
+        self,
+        listed: Sequence[Sentence],
+        query: str,
+        words: int,
+        language: str,
+        base: ConceptBase | None = None,
+    ) -> tuple[list[int], Float64]:
+        """Return the places of the sentences that answer a query, ascending, and all scores.
+
+        Sentences that share nothing with the query are left out, unless none shares anything.
+
+        Parameters
+        ----------
+        listed : sequence of Sentence
+            Sentences to choose from.
+        query : str
+            What is asked.
+        words : int
+            Words at most, unless the only sentence has more.
+        language : str
+            Of the sentences.
+        base : ConceptBase, optional
+            Concepts.
+        """
+        if not listed:
+            return [], np.zeros(0)
+        space = self.space(listed, language, base)
+        scores = self.scores(space, query)
+        shares = space.query(query) > 0
+        # -inf is behind all others, and is cut off below.
+        wanted = np.where(shares, scores, -np.inf) if shares.any() else scores
+        chosen = self.choose(listed, space, wanted, words)
+        return sorted(place for place in chosen if np.isfinite(wanted[place])), scores
+
     def choose(
         self,
         listed: Sequence[Sentence],
@@ -172,14 +207,15 @@ class Summariser:
         space : Space
             Their rows.
         scores : float64 (n,)
-            Their scores; of equal ones the first counts.
+            Their scores; of those that are equal but for rounding the first counts.
         words : int
             Length of the summary.
         fitting : bool
             True: sentences that do not fit into what is left are passed over, and where none
             fits the best one is taken; False: sentences are taken until the length is reached.
         """
-        order: Int64 = np.argsort(-scores, kind="stable")
+        largest = np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
+        order: Int64 = np.argsort(-np.round(scores / (largest or 1.0), 9), kind="stable")
         lengths = np.array([len(one.words) for one in listed], np.int64)
         chosen = np.empty(len(order), np.int64)
         plain: Any = space.plain

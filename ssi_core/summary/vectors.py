@@ -52,7 +52,9 @@ class WordSpace:
     def of(cls, sentences: Sequence[Sequence[str]], language: str) -> WordSpace:
         """Take the words of sentences that are split already, but for stop words."""
         out = STOP_WORDS.get(language, frozenset())
-        frequency = Counter(word for words in sentences for word in set(words) if word not in out)
+        # Not a set, whose order differs from process to process, and with it the last bits of sums.
+        each = (dict.fromkeys(words) for words in sentences)
+        frequency = Counter(word for words in each for word in words if word not in out)
         column = {word: place for place, word in enumerate(frequency)}
         counts = np.array(list(frequency.values()), np.float64)
         return cls(column, np.log1p(len(sentences) / counts), language)

@@ -58,6 +58,7 @@ STORIES = {
     "export": [("docs/export.md", None)],
     "cluster": [("docs/cluster.md", "From nothing to a table")],
     "codes": [("docs/hash-codes.md", "Commands")],
+    "summaries": [("docs/summaries.md", "Commands"), ("docs/summaries.md", "Measured")],
     "hashing": [("docs/hashing.md", "Words that go together")],
     "mates": [("docs/mates.md", "Mates: documents of two languages on one subject")],
     "pages": [("docs/mlflow.md", "What MLflow holds")],
@@ -245,6 +246,14 @@ def reuters(place):
     (place / name).symlink_to(real_data("reuters21578", name))
 
 
+def linked_and_asked(place):
+    wikispeedia(place)
+    name = "QMSum_train_val.tar.gz"
+    (place / name).symlink_to(real_data("qmsum", name))
+    (place / "ship.txt").write_text("The ship had two engines. It sank in a storm near the cape.")
+    (place / "storm.txt").write_text("A storm came from the west. Every ship at sea was lost.")
+
+
 INPUTS = {
     "docs/own-texts.md": own_files,
     "docs/clicks.md": logs_of_two_days,
@@ -253,6 +262,7 @@ INPUTS = {
     "docs/mates.md": kyoto,
     "docs/reranking.md": letor,
     "docs/retraining.md": sample,
+    "docs/summaries.md": linked_and_asked,
 }
 """Page -> what writes the files that its commands read."""
 

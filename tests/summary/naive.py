@@ -48,7 +48,7 @@ def related_vector(concepts, columns, linking, pages, confidence):
 
 
 def walk(similarity, bias, d, tolerance):
-    """Equation (1), over a matrix of all pairs; a sentence like none, not even itself, passes on 0."""
+    """Equation (1), over a matrix of all pairs; a sentence of zeros passes nothing on."""
     n = len(bias)
     scores = [1 / n] * n
     while True:
@@ -67,9 +67,11 @@ def walk(similarity, bias, d, tolerance):
 
 
 def choose(scores, similarity, lengths, words, threshold, fitting):
-    """Section 3.4."""
+    """Section 3.4; scores that are equal but for rounding are equal."""
+    largest = max(map(abs, scores)) or 1
+    levels = [round(score / largest, 9) for score in scores]
     chosen, taken = [], 0
-    for place in sorted(range(len(scores)), key=lambda place: (-scores[place], place)):
+    for place in sorted(range(len(scores)), key=lambda place: (-levels[place], place)):
         if taken >= words:
             break
         if fitting and taken + lengths[place] > words:

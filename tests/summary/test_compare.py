@@ -38,6 +38,7 @@ def test_the_table_is_computed(base):
     result = compare(questions(), base, words=12)
     assert [row["label"] for row in result["rows"]] == [row.label for row in ROWS]
     assert result["tested"] == {"queries": 6, "groups": 3}
+    assert result["queries_with_concepts"] == 1
     assert result["choosing"] == {"queries": 6, "groups": 3}
     by_label = {row["label"]: row for row in result["rows"]}
     assert "tests" not in by_label[BASELINE]
@@ -111,7 +112,7 @@ def test_an_interval_draws_groups():
 def test_plain_summaries():
     question = questions()[0]
     assert plainly(LEAD, question, 12)[0] == "The Kyoto Protocol was signed."
-    (shown,) = plainly(SNIPPET, Question("", "temples", made.TEXTS, "", False), 10)
+    shown = " ".join(plainly(SNIPPET, Question("", "temples", made.TEXTS, "", False), 10))
     assert "temples" in shown
     assert len(shown) <= 10 * 6 + 2
 

@@ -22,7 +22,7 @@ def docs(tmp_path_factory):
         "id": [str(n) for n in range(8)],
         "title": [f"On the {word}" for word in words],
         "text": [
-            f"{FILLER}The old {word} was built of stone in the year {1900 + n}. A {word} has a gate."
+            f"{FILLER}The old {word} was built of stone in {1900 + n}. A {word} has a gate."
             for n, word in enumerate(words)
         ],
         "url": [f"https://example.org/{word}" for word in words],
@@ -40,7 +40,7 @@ def index(docs, tmp_path_factory):
 def test_a_summary_names_its_documents_and_marks_the_words(index):
     made_of = index.summary("built harbour stone", words=12, k=3)
     first = made_of.sentences[0]
-    assert first.text == "The old harbour was built of stone in the year 1900."
+    assert first.text == "The old harbour was built of stone in 1900."
     assert (first.id, first.title, first.url) == (
         "0", "On the harbour", "https://example.org/harbour"
     )  # fmt: skip
@@ -50,8 +50,8 @@ def test_a_summary_names_its_documents_and_marks_the_words(index):
     assert len(made_of) == len(made_of.frame)
     assert repr(made_of).splitlines()[0] == f"{first.text} (On the harbour)"
     # What is alike is said once, by the document that ranks first.
-    long = index.summary("built harbour stone", words=1000, k=3)
-    assert [one.id for one in long if one.text == FILLER.strip()] == ["0"]
+    long = index.summary("something else stands", words=1000, k=3)
+    assert [one.text for one in long] == [FILLER.strip()]
 
 
 def test_a_snippet_is_the_best_sentence(index):

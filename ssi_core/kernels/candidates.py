@@ -27,10 +27,10 @@ def estimate(
     """Write ``length (bits - 2 h)`` of ``size`` documents from ``first`` on."""
     far[:size] = 0
     for word in range(len(query)):
-        asked = query[word]
+        bits_of_query = query[word]
         block = codes[word][first : first + size]
         for i in range(size):
-            far[i] += np.int32(ones(block[i] ^ asked))
+            far[i] += np.int32(ones(block[i] ^ bits_of_query))
     bits = np.int32(64 * len(query))
     length = lengths[first : first + size]
     for i in range(size):

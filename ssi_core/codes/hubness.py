@@ -83,7 +83,7 @@ def hub_curves(
     _, basis = leading(
         aslinearoperator(rows), small, max(dimensions, default=1), np.random.default_rng(0)
     )
-    found = []
+    measured = []
     for number, (space, features) in enumerate(spaces):
         if progress is not None:
             progress(number / len(spaces), f"{space} {features}")
@@ -91,7 +91,7 @@ def hub_curves(
         if space == "LSI":
             vectors = Vectors(None, (rows @ basis[:, :features]).astype(np.float32))
         one = hubs(vectors, k=k, labels=labels)
-        found.append(
+        measured.append(
             {
                 "space": space,
                 "features": features,
@@ -105,7 +105,7 @@ def hub_curves(
         "classes": len(texts.classes),
         "train": len(texts.train),
         "k": k,
-        "rows": found,
+        "rows": measured,
     }
 
 

@@ -90,6 +90,8 @@ class BallIndex:
             rows = self._order[self._rows[:count]]
         else:
             rows = self.scan(query, radius)
+        if len(rows) < 2:
+            return rows
         far = np.bitwise_count(self._codes[rows] ^ query).sum(axis=1)
         return rows[np.lexsort((rows, far))]
 
@@ -103,7 +105,10 @@ class BallIndex:
         radius : int
             Largest number of bits that differ.
         """
-        count = hamming.scan(self._codes, np.ascontiguousarray(query), radius, self._rows)
+        if self._codes.shape[1] == 1:
+            count = hamming.scan_words(self._codes.ravel(), query[0], radius, self._rows)
+        else:
+            count = hamming.scan(self._codes, np.ascontiguousarray(query), radius, self._rows)
         return self._rows[:count].copy()
 
 

@@ -113,8 +113,8 @@ def hubs(
     occurrences = np.bincount(near.ravel(), minlength=len(points)).astype(np.int64)
     if labels is None:
         return Hubs(k, len(points), occurrences)
-    own = np.asarray(labels)[points]
-    wrong = near[own[near] != own[:, None]]
+    label = np.asarray(labels)[points]
+    wrong = near[label[near] != label[:, None]]
     return Hubs(k, len(points), occurrences, np.bincount(wrong, minlength=len(points)))
 
 

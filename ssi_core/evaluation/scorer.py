@@ -150,7 +150,7 @@ class Scorer:
         return scores
 
     def best_by_words(self, queries: Vectors, near: int, rows: Int32, scores: Float32) -> None:
-        """Add the sparse part to given scores, and find the documents of the largest one beside.
+        """Add the sparse part to given scores, and find the documents of the largest one.
 
         No array has an entry for each query and document.
 
@@ -161,8 +161,8 @@ class Scorer:
         near : int
             How many documents of each query are given.
         rows : int32 (m, near + words)
-            The first ones are given, each once, or -1; written: the best others by the sparse part
-            alone, -1 where no other document has a word of the query.
+            The first ones are given, each once, or -1; written: the best of all by the sparse part
+            alone, -1 in place of one that is given, and where no document has a word of the query.
         scores : float32 (m, near + words)
             The sparse part is added to those that are given, and written for the others.
         """

@@ -23,8 +23,8 @@ def hubs(
 
     Parameters
     ----------
-    vectors : array or sparse matrix (n, d)
-        A row for each text; rows of zeros are left out.
+    vectors : array_like (n, d)
+        A row for each text, of an array or a sparse matrix; rows of zeros are left out.
     labels : sequence, optional
         Class of each text.
     k : int

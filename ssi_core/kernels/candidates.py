@@ -27,10 +27,10 @@ def estimate(
     """Write ``length (bits - 2 h)`` of ``size`` documents from ``first`` on."""
     far[:size] = 0
     for word in range(len(query)):
-        asked = query[word]
+        bits_of_query = query[word]
         block = codes[word][first : first + size]
         for i in range(size):
-            far[i] += np.int32(ones(block[i] ^ asked))
+            far[i] += np.int32(ones(block[i] ^ bits_of_query))
     bits = np.int32(64 * len(query))
     length = lengths[first : first + size]
     for i in range(size):
@@ -138,7 +138,7 @@ def best_by_words(
     turns: Rows,
     met: Rows,
 ) -> None:
-    """Score documents by ``<q, d>``, and find those of the largest one beside some given ones.
+    """Add ``<q, d>`` to the scores of given documents, and find the documents of the largest one.
 
     The time is that of the postings of the query's words.
 
@@ -151,7 +151,8 @@ def best_by_words(
     near : int
         How many documents are given.
     rows : int32 (m, near + words)
-        The first ones are given, each once or -1; written: the best others, or -1.
+        The first ones are given, each once or -1; written: the best ones of all, -1 in place of one
+        that is given.
     scores : float32 (m, near + words)
         ``<q, d>`` is added to those of the given, and written for the others.
     sums : float32 (n,)
@@ -178,16 +179,19 @@ def best_by_words(
             document = row[place]
             if document >= 0 and turns[document] == turn:
                 score[place] += sums[document]
-                turns[document] = 0
+                turns[document] = -turn
         row[near:] = -1
         score[near:] = -np.inf
         last = len(row) - 1
         for one in range(count):
             document = met[one]
-            if turns[document] != turn or not sums[document] > score[last]:
+            if not sums[document] > score[last]:
                 continue
             place = last
             while place > near and score[place - 1] < sums[document]:
                 row[place], score[place] = row[place - 1], score[place - 1]
                 place -= 1
             row[place], score[place] = document, sums[document]
+        for place in range(near, len(row)):
+            if row[place] >= 0 and turns[row[place]] == -turn:
+                row[place], score[place] = -1, -np.inf

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from ssi_core.kernels import jit, part
 
+_BLOCK = 512
+
 if numba.config.DISABLE_JIT:
 
     def ones(word: np.uint64) -> int:
@@ -63,6 +65,35 @@ def scan(
         count += distance(codes, row, query) <= radius
         if count == len(rows):
             break
+    return count
+
+
+@jit
+def scan_words(
+    codes: NDArray[np.uint64], query: np.uint64, radius: int, rows: NDArray[np.int32]
+) -> int:
+    """Scan codes of one word as `scan` does; blocks without a row are counted and passed over.
+
+    Parameters
+    ----------
+    codes : uint64 (n,)
+    query : uint64
+    radius : int
+        Largest distance.
+    rows : int32 (n,)
+        Written.
+    """
+    count = 0
+    for first in range(0, len(codes), _BLOCK):
+        block = codes[first : first + _BLOCK]
+        inside = 0
+        for i in range(len(block)):
+            inside += ones(block[i] ^ query) <= radius
+        if inside:
+            for i in range(len(block)):
+                if ones(block[i] ^ query) <= radius:
+                    rows[count] = first + i
+                    count += 1
     return count
 
 

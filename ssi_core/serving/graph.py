@@ -56,6 +56,6 @@ class Graph:
     def __call__(self, queries: Float32, count: int) -> tuple[Int32, Float32]:
         """Return rows and inner products of nearest documents; ``count`` are looked at."""
         how = faiss().SearchParametersHNSW(efSearch=count)
-        asked = np.ascontiguousarray(queries, np.float32)
-        products, rows = self._graph.search(asked, count, params=how)
+        rows_of_queries = np.ascontiguousarray(queries, np.float32)
+        products, rows = self._graph.search(rows_of_queries, count, params=how)
         return rows.astype(np.int32), products

@@ -8,6 +8,7 @@ import sys
 import threading
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,9 @@ from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.experiment import parse_table
 from ssi_core.experiment.training import RowPart, open_part, train_part
 from ssi_core.parts import Stage, cluster, run_parts
+from ssi_core.tasks.task import build_task
 from ssi_core.types import BadInput, Refused
+from ssi_core.views import matching
 from tests.corpus import dumps
 from tests.flows.pages import REPOSITORY
 from tests.killing import contents
@@ -256,3 +259,20 @@ def test_with_certificates_nobody_without_one_is_answered(tmp_path, monkeypatch)
                 refused = subprocess.run(run, env=without, capture_output=True, text=True)
                 assert refused.returncode != 0
                 assert said in refused.stderr.splitlines()[-1]
+
+
+def test_matches_of_words_of_a_cluster_have_the_bits_of_those_that_are_found_here(
+    dask, tmp_path, corpus_dir, monkeypatch
+):
+    monkeypatch.setattr(matching, "BLOCK", 40)
+    monkeypatch.chdir(tmp_path)
+    views = ["counts", "cfh:k=3,words=30,ngrams=1+2", "cfh:k=3,words=30,ngrams=1"]
+    paths = []
+    for where in ("local", dask.where):
+        out = Path(where[:5])
+        how = {"words": "all", "views": views, "where": where}
+        paths.append(build_task(corpus_dir, out, **how))
+    here, there = paths
+    assert there.key == here.key
+    assert contents(tmp_path / there.path) == contents(tmp_path / here.path)
+    assert not list(tmp_path.glob(".*work"))

@@ -105,8 +105,9 @@ class _Stage:
         code = [*kinds_of(self.parts[0].row)]
         stage: Stage[RowPart, None] = Stage("rows", make, self.place, code=code)
         before, start = _cpu(), time.perf_counter()
-        for done in run_parts(stage, self.parts, where):
-            done.result()
+        with run_parts(stage, self.parts, where) as ended:
+            for done in ended:
+                done.result()
         self.cpu = _cpu() - before
         return time.perf_counter() - start
 

@@ -82,8 +82,11 @@ def train_rows(
         sorted(tasks),
         [*kinds_of(*(job.row for job in jobs))],
     )
-    with files.writing(environment.root()):
-        for done in run_parts(stage, parts.values(), where):
+    with (
+        files.writing(environment.root()),
+        run_parts(stage, parts.values(), where) as ended_parts,
+    ):
+        for done in ended_parts:
             failure = None
             try:
                 _record(table, done, comparison)

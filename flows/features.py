@@ -9,8 +9,9 @@ from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from pydantic import Field
 
-from flows.steps import begin, progress, show_counts, worth_retrying
+from flows.steps import Where, begin, progress, show_counts, worth_retrying
 from ssi_core.experiment import Table
+from ssi_core.parts import LOCAL
 from ssi_core.tasks.spec import TaskSpec
 
 
@@ -32,6 +33,10 @@ class FeaturesSettings(TaskSpec):
     )
     force: bool = Field(
         default=False, description="Replace what that directory holds, if it differs"
+    )
+    where: Where = Field(
+        default=LOCAL,
+        description="Where DICE is counted for hashed views: local, or dask:tcp://HOST:PORT",
     )
 
     @property
@@ -59,17 +64,18 @@ def build(settings: FeaturesSettings) -> str:
         frozen=[Path(frozen) for frozen in settings.frozen],
         force=settings.force,
         progress=progress("features"),
+        where=settings.where,
     )
     show_counts(artefact)
     return str(artefact.path)
 
 
 def features_of(
-    table: Table, name: str, corpus: str, frozen: Sequence[str] = ()
+    table: Table, name: str, corpus: str, frozen: Sequence[str] = (), where: str = LOCAL
 ) -> FeaturesSettings:
     """Return how a table's task is made, with every view that a row of it reads."""
     spec = table.tasks[name].with_views(table.views(name))
-    return FeaturesSettings(corpus=corpus, frozen=list(frozen), **spec.model_dump())
+    return FeaturesSettings(corpus=corpus, frozen=list(frozen), where=where, **spec.model_dump())
 
 
 def make_task(settings: FeaturesSettings) -> str:

@@ -185,7 +185,9 @@ def make_tasks(table: Table, settings: PipelineSettings) -> dict[str, str]:
         return {needed[0]: str(store.read(Path(settings.task), "task").path)}
     across = any(table.tasks[name].across for name in needed)
     corpus = settings.corpus or _source(table, settings, across=across)
-    return {name: make_task(features_of(table, name, corpus)) for name in needed}
+    return {
+        name: make_task(features_of(table, name, corpus, where=settings.where)) for name in needed
+    }
 
 
 def _source(table: Table, settings: PipelineSettings, *, across: bool) -> str:

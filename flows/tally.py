@@ -13,7 +13,7 @@ _LEVELS = {"is left out": logging.WARNING, "failed": logging.ERROR}
 
 
 class Tally:
-    """How many of some rows have ended, and the errors of those that failed, by their names."""
+    """Rows that have ended, counted, and the errors of those that failed, by their names."""
 
     def __init__(self, rows: int) -> None:
         self._rows, self._ended = rows, 0

@@ -83,12 +83,20 @@ class Features(Verb):
     multiple=True,
     help="A frozen evaluation set, whose pairs are not trained on; may be repeated.",
 )
+@click.option(
+    "--where",
+    default="local",
+    show_default=True,
+    metavar="local|dask:tcp://HOST:PORT",
+    help="Where words that go together are counted for hashed views: here, or on a Dask cluster.",
+)
 @FORCE
 def features(
     corpus: Path,
     out: Path | None,
     translations: Path | None,
     frozen: tuple[Path, ...],
+    where: str,
     force: bool,
     **fields: Any,
 ) -> Outcome:
@@ -119,5 +127,6 @@ def features(
             frozen=frozen,
             force=force,
             progress=tell,
+            where=where,
         )
     return artefact_outcome(artefact)

@@ -202,17 +202,18 @@ def read_interlanguage(source: Source) -> LanguageLinks:
     stage: Stage[tuple[int, Chunk], tuple[_Rows, int]] = Stage(
         "read links", partial(_of_numbered, language=source.languages[1 - side]), source.path.parent
     )
-    found: dict[int, _Rows] = {}
+    by_chunk: dict[int, _Rows] = {}
     skipped: Counter[str] = Counter()
     links_found, share = 0, 0.0
     chunks = enumerate(read_pieces(source.path))
-    for done in run_parts(stage, chunks, processes=source.processes):
-        (number, chunk), (found[number], left_out) = done.part, done.result()
-        links_found += len(found[number])
-        share = max(share, chunk.done)
-        skipped["page_too_large"] += left_out
-        source.progress(share, f"{links_found:,} language links read")
-    return _one_way([row for number in sorted(found) for row in found[number]], side, skipped)
+    with run_parts(stage, chunks, processes=source.processes) as ended:
+        for done in ended:
+            (number, chunk), (by_chunk[number], left_out) = done.part, done.result()
+            links_found += len(by_chunk[number])
+            share = max(share, chunk.done)
+            skipped["page_too_large"] += left_out
+            source.progress(share, f"{links_found:,} language links read")
+    return _one_way([row for number in sorted(by_chunk) for row in by_chunk[number]], side, skipped)
 
 
 _Rows: TypeAlias = list[tuple[str, str]]

@@ -72,10 +72,11 @@ def first_pass(
         "read chunks", partial(read_piece, chunks=read), read.directory, _inputs(dumps, read)
     )
     seen, share = 0, 0.0
-    for done in run_parts(stage, missing(), where, processes=processes):
-        seen += done.result()["pages"]
-        share = max(share, shares[done.part[0]])
-        progress(0.9 * share, f"{seen:,} pages read")
+    with run_parts(stage, missing(), where, processes=processes) as ended:
+        for done in ended:
+            seen += done.result()["pages"]
+            share = max(share, shares[done.part[0]])
+            progress(0.9 * share, f"{seen:,} pages read")
     return [read.counts(number) for number in range(n)]
 
 

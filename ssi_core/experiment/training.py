@@ -50,8 +50,8 @@ class Trained:
         What the training of the first fold found.
     languages : list of str
         Languages that its model reads.
-    curve : list of (int, dict)
-        Triples learnt, and measures then; of the first fold.
+    curve : list of tuple
+        Triples learnt, and measures then by name; of the first fold.
     threads : list of int
         Threads of all attempts in turn.
     usage : mapping

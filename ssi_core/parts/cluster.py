@@ -15,7 +15,7 @@ import logging
 import platform
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -45,7 +45,7 @@ _PACKAGES = ("numpy", "scipy", "numba", "polars")
 
 @dataclass(frozen=True)
 class Likeness:
-    """What must be alike in two processes for them to compute the same.
+    """Code and versions, which must be alike in two processes for them to compute the same.
 
     Attributes
     ----------
@@ -53,8 +53,8 @@ class Likeness:
         Names of modules whose code, and all that it imports, makes parts.
     code : str
         Digest of that code.
-    versions : tuple of (str, str)
-        Python and packages.
+    versions : tuple of tuple
+        Python and packages: name, version.
     """
 
     modules: tuple[str, ...]
@@ -71,13 +71,13 @@ class Likeness:
     def differences(self, other: Likeness) -> list[str]:
         """Name what another process has that this one has not."""
         pairs = zip(self.versions, other.versions, strict=True)
-        found = [f"{name} {b}, not {a}" for (name, a), (_, b) in pairs if a != b]
-        return [*found, *(["other code of ssi"] if self.code != other.code else [])]
+        versions = [f"{name} {b}, not {a}" for (name, a), (_, b) in pairs if a != b]
+        return [*versions, *(["other code of ssi"] if self.code != other.code else [])]
 
 
 @dataclass(frozen=True)
-class View:
-    """What a worker must see: a directory with a mark, and files with their sizes."""
+class Seen:
+    """Directory with a mark, and files with their sizes, which a worker must see."""
 
     place: Path
     mark: str
@@ -93,10 +93,10 @@ def _size(path: Path) -> int | None:
     return path.stat().st_size if path.is_file() else None
 
 
-def _faults(likeness: Likeness, view: View) -> list[str]:
+def _faults(likeness: Likeness, seen: Seen) -> list[str]:
     """Say, on a worker, why it cannot make parts."""
-    found = [f"it has {one}" for one in likeness.differences(Likeness.here(likeness.modules))]
-    return found + [f"it does not see {path}" for path in view.missing()]
+    others = [f"it has {one}" for one in likeness.differences(Likeness.here(likeness.modules))]
+    return others + [f"it does not see {path}" for path in seen.missing()]
 
 
 def _made(stage: Stage[Part, Result], likeness: Likeness, part: Part) -> Any:
@@ -111,7 +111,7 @@ def _made(stage: Stage[Part, Result], likeness: Likeness, part: Part) -> Any:
 
 def run_on_cluster(
     stage: Stage[Part, Result], parts: Iterable[Part], address: str
-) -> Iterator[Done[Part, Result]]:
+) -> Generator[Done[Part, Result], None, None]:
     """Make parts on the workers of a scheduler; see `run.run_parts`."""
     with _connected(address) as client:
         likeness = Likeness.here(_modules(stage))
@@ -184,11 +184,18 @@ def _modules(stage: Stage[Any, Any]) -> tuple[str, ...]:
 @contextmanager
 def _connected(address: str) -> Iterator[Client]:
     try:
-        from distributed import Client
+        from distributed import Client, Security
     except ImportError:
         raise Refused(
             "Dask is not installed here. Install it, on every machine: pip install 'ssi[cluster]'."
         ) from None
+    tls = address.startswith("tls:")
+    if tls and Security().get_connection_args("client").get("ssl_context") is None:
+        raise Refused(
+            f"{address}: this process has no certificate. Name one, its key and the authority in "
+            "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT, ...TLS__CLIENT__KEY and ...TLS__CA_FILE: "
+            "docs/cluster.md."
+        )
     try:
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -222,8 +229,8 @@ def _require_likeness(client: Client, likeness: Likeness, stage: Stage[Any, Any]
     inputs = tuple((path.resolve(), path.stat().st_size) for path in stage.inputs)
     mark.touch()
     try:
-        view = View(place, mark.name, inputs)
-        answers = client.run(_faults, likeness, view, on_error="return")
+        seen = Seen(place, mark.name, inputs)
+        answers = client.run(_faults, likeness, seen, on_error="return")
     finally:
         mark.unlink()
     wrong = {worker: _spelled(answer) for worker, answer in answers.items() if answer}

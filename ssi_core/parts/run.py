@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing, contextmanager
 from itertools import chain, islice
 from typing import Any
 
@@ -39,13 +40,14 @@ def address_of(where: str) -> str | None:
     return match[1]
 
 
+@contextmanager
 def run_parts(
     stage: Stage[Part, Result], parts: Iterable[Part], where: str = LOCAL, *, processes: int = 1
-) -> Iterator[Done[Part, Result]]:
-    """Make parts, and yield each when it has ended; their order is that in which they end.
+) -> Iterator[Iterator[Done[Part, Result]]]:
+    """Give an iterator over parts that have ended, in the order in which they end.
 
-    Parts are taken as they are needed. A part that fails does not end the others, unless the caller
-    does: `Done.result` raises its error.
+    Parts are taken as they are needed. A part that fails does not end the others: `Done.result`
+    raises its error. The end of the block ends what still works.
 
     Parameters
     ----------
@@ -68,15 +70,19 @@ def run_parts(
     """
     address = address_of(where)
     if address is None:
-        return _run_here(stage, parts, processes)
-    from ssi_core.parts.cluster import run_on_cluster
+        ended = _run_here(stage, parts, processes)
+    else:
+        from ssi_core.parts.cluster import run_on_cluster
 
-    return run_on_cluster(stage, parts, address)
+        ended = run_on_cluster(stage, parts, address)
+    # Not left to the collector: an error keeps the frames that it went through.
+    with closing(ended):
+        yield ended
 
 
 def _run_here(
     stage: Stage[Part, Result], parts: Iterable[Part], processes: int
-) -> Iterator[Done[Part, Result]]:
+) -> Generator[Done[Part, Result], None, None]:
     iterator = iter(parts)
     first = list(islice(iterator, 2))
     every = chain(first, iterator)

@@ -1,4 +1,4 @@
-"""What the parts of a stage share, and how a part ends."""
+"""Stages of the work, and the ends of their parts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Done(Generic[Part, Result]):
 
 @dataclass(frozen=True)
 class Stage(Generic[Part, Result]):
-    """What all parts of a stage share.
+    """Stage of the work: all that its parts share.
 
     Attributes
     ----------
@@ -40,8 +40,8 @@ class Stage(Generic[Part, Result]):
         Directory in which parts write.
     inputs : sequence of Path
         Files that parts read, which must be the same everywhere.
-    code : sequence of modules, types and functions
-        Code that parts use beside that of ``make``: what a registry names.
+    code : sequence
+        Modules, classes and functions that parts use beside ``make``: what a registry names.
     """
 
     name: str

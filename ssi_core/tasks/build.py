@@ -10,6 +10,7 @@ from typing import Any
 from ssi_core import store
 from ssi_core.arrays import load_csr
 from ssi_core.collection import DOCUMENTS, Collection, PartWriter, open_collection
+from ssi_core.parts import LOCAL
 from ssi_core.tasks import spec as kinds
 from ssi_core.tasks.beside import write_pairs_beside, write_queries_beside
 from ssi_core.tasks.clicks import counted_rows, weights_of, write_clicks
@@ -59,6 +60,7 @@ def build_task(
     frozen: Sequence[Path] = (),
     force: bool = False,
     progress: Progress | None = None,
+    where: str = LOCAL,
     **fields: Any,
 ) -> store.Artefact:
     """Make the task directory of a collection, or find it up to date.
@@ -80,6 +82,8 @@ def build_task(
         Replace another artefact at ``out``.
     progress : Progress or None
         Told how far the work is.
+    where : str
+        Where DICE is counted for hashed views, see `ssi_core.parts`.
     **fields
         Fields of `TaskSpec`.
 
@@ -116,6 +120,7 @@ def build_task(
         translations=translations,
         frozen=frozen,
         progress=progress or _quiet,
+        where=where,
     )
     return store.open_or_make("task", settings, parents, make, out=out, force=force)
 
@@ -153,6 +158,7 @@ def _write_task(
     translations: Path | None,
     frozen: Sequence[Path],
     progress: Progress,
+    where: str,
 ) -> None:
     manifest = collection.artefact.counts
     clicked = spec.relevant == kinds.CLICK
@@ -192,6 +198,8 @@ def _write_task(
             fitting=reading.documents,
             queries=None if spec.query_words is None else making.path / QUERY_MATRICES,
             progress=progress,
+            blocks=None if where == LOCAL else building.work("dice"),
+            where=where,
         )
 
 

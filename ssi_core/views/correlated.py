@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from ssi_core import resources
 from ssi_core.arrays import load_csr
+from ssi_core.parts import LOCAL
 from ssi_core.types import BadInput, Float32, Int32, Int64, Progress, TextMatrix
 from ssi_core.views import dice, ngrams
 from ssi_core.views.counting import matrix_path, row_blocks
 from ssi_core.views.csr_writer import CsrWriter
-from ssi_core.views.dice import Matches, document_frequency
+from ssi_core.views.dice import document_frequency
 from ssi_core.views.hashing import HashedView, Hashing
+from ssi_core.views.matching import Matching
 from ssi_core.views.ngrams import Ngrams, count_ngrams
 from ssi_core.views.text_view import TextView
 from ssi_core.views.tfidf import inverse_document_frequency
@@ -50,6 +52,8 @@ def write_hashed_views(
     fitting: Mask,
     progress: Progress,
     queries: Path | None = None,
+    blocks: Path | None = None,
+    where: str = LOCAL,
 ) -> dict[str, dict[str, int]]:
     """Fit hashed views on the texts of a task and write them with their rows; returns facts.
 
@@ -66,6 +70,10 @@ def write_hashed_views(
     queries : Path or None
         Directory of the matrices of queries that are no documents: bags of words, which have no
         runs.
+    blocks : Path or None
+        Directory of what a cluster finds; None: it works here.
+    where : str
+        Where DICE is counted, see `ssi_core.parts`.
 
     Raises
     ------
@@ -84,11 +92,12 @@ def write_hashed_views(
     facts: dict[str, dict[str, int]] = {}
     work = task / "runs"
     items: dict[int, Items] = {}
-    known: dict[tuple[int, int, int], Matches] = {}
     for n in sorted({n for hashing in hashings for n in hashing.ngrams} - {1}):
         items[n], facts[f"{n}-grams"] = _count(n, work, words, base, texts, fitting)
+    counts_of = {1: matrix_path(matrices, "counts"), **{n: work / f"{n}-grams" for n in items}}
+    matching = Matching(counts_of, fitting, blocks or work, where if blocks else LOCAL)
     for done, hashing in enumerate(hashings):
-        view = fit_view(hashing, base, words, items, fitting, known)
+        view = fit_view(hashing, base, items, matching)
         view.save(hashed_path(task, view.name))
         rows = {1: words, **{n: item.counts for n, item in items.items()}}
         facts[view.name] = {"nonzeros": write_rows(matrix_path(matrices, view.name), view, rows)}
@@ -104,31 +113,19 @@ def write_hashed_views(
 def fit_view(
     hashing: Hashing,
     base: TextView,
-    words: TextMatrix,
     items: Mapping[int, Items],
-    fitting: Mask,
-    known: dict[tuple[int, int, int], Matches],
+    matching: Matching,
 ) -> HashedView:
     """Match the other words, and the n-grams, with the frequent words.
 
     Parameters
     ----------
-    words : CSR matrix
-        Counts of all words, CSR (texts, D).
     items : mapping
         n -> n-grams, for each n > 1 that is hashed.
-    known : dict
-        (n, F, k) -> matches that were found for another view; what is found here is added.
+    matching : Matching
+        Finds the matches, or has found them for another view.
     """
-    matches: dict[int, Matches] = {}
-    for n in hashing.ngrams:
-        key = n, hashing.words, hashing.k
-        if key not in known:
-            first, counts = (hashing.words, None) if n == 1 else (0, items[n].counts)
-            known[key] = dice.dice(
-                words, hashing.words, hashing.k, items=counts, first=first, documents=fitting
-            )
-        matches[n] = known[key]
+    matches = {n: matching.of(n, hashing) for n in hashing.ngrams}
     runs = {n: items[n].ngrams for n in hashing.ngrams if n > 1}
     idf = {1: base.idf, **{n: items[n].idf for n in runs}}
     return HashedView(hashing, base, idf, matches, runs)

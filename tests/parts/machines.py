@@ -37,7 +37,7 @@ class Cluster:
         self.processes.append(process)
         return process
 
-    def scheduler(self):
+    def scheduler(self, protocol="tcp"):
         how = (
             "--host",
             "127.0.0.1",
@@ -70,10 +70,10 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def running(place, workers):
+def running(place, workers, protocol="tcp"):
     cluster = Cluster(place)
     try:
-        cluster.scheduler()
+        cluster.scheduler(protocol)
         cluster.workers(workers)
         yield cluster
     finally:

@@ -3,16 +3,24 @@
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.experiment import parse_table
+from ssi_core.experiment.training import RowPart, open_part, train_part
 from ssi_core.parts import Stage, cluster, run_parts
+from ssi_core.tasks.task import build_task
 from ssi_core.types import BadInput, Refused
+from ssi_core.views import matching
 from tests.corpus import dumps
+from tests.flows.pages import REPOSITORY
 from tests.killing import contents
 from tests.parts import jobs
 from tests.parts.machines import running, waited
@@ -27,10 +35,16 @@ def dask(tmp_path_factory):
         yield there
 
 
+def all_of(stage, parts, where):
+    with run_parts(stage, parts, where) as ended:
+        return list(ended)
+
+
 def made(where, place, **how):
     place.mkdir(exist_ok=True)
     stage = Stage("powers of matrices", partial(jobs.powers, place=place, **how), place)
-    return {done.part: done.result() for done in run_parts(stage, jobs.PARTS, where)}
+    with run_parts(stage, jobs.PARTS, where) as ended:
+        return {done.part: done.result() for done in ended}
 
 
 def kill_what_halts(place, killed):
@@ -61,7 +75,8 @@ def test_of_a_killed_worker_its_part_alone_is_made_again_and_all_bits_are_those_
 
 def test_an_error_of_a_part_keeps_its_type_and_place_and_ends_no_other(dask, tmp_path):
     stage = Stage("numbers", partial(jobs.fail, told=3), tmp_path)
-    done = {one.part: one for one in run_parts(stage, range(6), dask.where)}
+    with run_parts(stage, range(6), dask.where) as ended:
+        done = {one.part: one for one in ended}
     assert sorted(done) == list(range(6))
     with pytest.raises(BadInput, match=r"^item 3") as caught:
         done[3].result()
@@ -73,10 +88,9 @@ def test_parts_are_described_as_they_are_needed(dask, tmp_path):
     waited(lambda: number_of_workers(dask) == 2)
     taken = []
     stage = Stage("numbers", partial(jobs.add, told=1), tmp_path)
-    done = run_parts(stage, (taken.append(i) or i for i in range(20)), dask.where)
-    next(done)
-    assert len(taken) <= 2
-    done.close()
+    with run_parts(stage, (taken.append(i) or i for i in range(20)), dask.where) as ended:
+        next(ended)
+        assert len(taken) <= 2
 
 
 def number_of_workers(there):
@@ -118,14 +132,14 @@ def test_workers_that_do_not_see_the_place_or_an_input_are_refused(dask, tmp_pat
     file = tmp_path / "input"
     file.write_text("here")
     stage = Stage("numbers", partial(jobs.add, told=1), tmp_path / "there", [file])
-    view = cluster.View
+    seen = cluster.Seen
 
     def elsewhere(place, mark, files):
-        return view(place, f"{mark}-elsewhere", tuple((path, size + 1) for path, size in files))
+        return seen(place, f"{mark}-elsewhere", tuple((path, size + 1) for path, size in files))
 
-    monkeypatch.setattr(cluster, "View", elsewhere)
+    monkeypatch.setattr(cluster, "Seen", elsewhere)
     with pytest.raises(Refused, match=r"it does not see .*there; it does not see .*input\."):
-        list(run_parts(stage, range(3), dask.where))
+        all_of(stage, range(3), dask.where)
     assert list((tmp_path / "there").iterdir()) == []
 
 
@@ -163,3 +177,102 @@ def test_a_corpus_of_a_cluster_has_the_bits_of_one_that_is_made_here(dask, tmp_p
         assert contents(there.path) == contents(here.path)
         assert there.key == here.key
         shutil.rmtree(tmp_path / "out")
+
+
+ROW = {"label": "U'V", "model": "bilinear", "diagonal": "none", "dimensions": 8, "rates": [0.1]}
+TABLE = {"name": "t", "title": "t", "rows": [ROW | {"epoch": 250, "budget": 3000}]}
+
+
+@pytest.mark.trains
+def test_a_row_goes_on_from_the_checkpoint_of_a_killed_worker_with_the_same_bits(
+    dask, tmp_path, task_dir
+):
+    table, trained = parse_table(TABLE), {}
+    for where in ("local", dask.where):
+        place = tmp_path / where[:5]
+        place.mkdir()
+        part = RowPart(table, "U'V", task_dir, 0, 1, place / "row", place / "kept")
+        make = train_part
+        if where != "local":
+            make = partial(jobs.train_and_die, notes=place)
+        (done,) = all_of(Stage("rows", make, place), [part], where)
+        assert done.result() is None
+        trained[where] = open_part(part)
+    assert len(list(place.glob("begun-*"))) == 2
+    assert not (place / "kept").exists()
+    here, there = trained.values()
+    assert there.facts["resumed_at"] > 0
+    assert there.threads == [1]
+    assert there.curve == here.curve
+    assert there.report().per_query.equals(here.report().per_query)
+    arrays = [
+        {file.name: file.read_bytes() for file in one.models[0].rglob("*.npy")}
+        for one in (here, there)
+    ]
+    assert arrays[0] == arrays[1]
+    # Trained again by nobody: it is whole.
+    (done,) = all_of(Stage("rows", train_part, place), [part], dask.where)
+    assert done.result() is None
+    assert open_part(part).usage == there.usage
+
+
+def certificate(place):
+    """Write a certificate that signs itself, for 127.0.0.1, and its key."""
+    names = place / "cert.pem", place / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
+         "/CN=ssi", "-addext", "subjectAltName=IP:127.0.0.1", "-out", names[0],
+         "-keyout", names[1]],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return map(str, names)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("openssl"), reason="needs openssl")
+def test_with_certificates_nobody_without_one_is_answered(tmp_path, monkeypatch):
+    cert, key = certificate(tmp_path)
+    settings = {"REQUIRE_ENCRYPTION": "true", "TLS__CA_FILE": cert}
+    for role in ("SCHEDULER", "WORKER", "CLIENT"):
+        settings |= {f"TLS__{role}__CERT": cert, f"TLS__{role}__KEY": key}
+    variables = {f"DASK_DISTRIBUTED__COMM__{name}": value for name, value in settings.items()}
+    code = (
+        "import sys; from pathlib import Path; from functools import partial\n"
+        "from ssi_core.parts import Stage, run_parts; from tests.parts import jobs\n"
+        "if __name__ == '__main__':\n"
+        "    stage = Stage('numbers', partial(jobs.add, told=1), Path(sys.argv[2]))\n"
+        "    with run_parts(stage, range(4), sys.argv[1]) as ended:\n"
+        "        print(sorted(one.result()[0] for one in ended))\n"
+    )
+    with monkeypatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        with running(tmp_path, workers=1, protocol="tls") as there:
+            assert there.address.startswith("tls://")
+            run = [sys.executable, "-c", code, there.where, str(tmp_path / "parts")]
+            environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+            answered = subprocess.run(run, env=environment, capture_output=True, text=True)
+            assert answered.stdout == "[1, 2, 3, 4]\n", answered.stderr
+            without = {n: v for n, v in environment.items() if n not in variables}
+            for protocol, said in (("tls", "has no certificate"), ("tcp", "no Dask scheduler")):
+                run[3] = there.where.replace("tls:", f"{protocol}:")
+                refused = subprocess.run(run, env=without, capture_output=True, text=True)
+                assert refused.returncode != 0
+                assert said in refused.stderr.splitlines()[-1]
+
+
+def test_matches_of_words_of_a_cluster_have_the_bits_of_those_that_are_found_here(
+    dask, tmp_path, corpus_dir, monkeypatch
+):
+    monkeypatch.setattr(matching, "BLOCK", 40)
+    monkeypatch.chdir(tmp_path)
+    views = ["counts", "cfh:k=3,words=30,ngrams=1+2", "cfh:k=3,words=30,ngrams=1"]
+    paths = []
+    for where in ("local", dask.where):
+        out = Path(where[:5])
+        how = {"words": "all", "views": views, "where": where}
+        paths.append(build_task(corpus_dir, out, **how))
+    here, there = paths
+    assert there.key == here.key
+    assert contents(tmp_path / there.path) == contents(tmp_path / here.path)
+    assert not list(tmp_path.glob(".*work"))

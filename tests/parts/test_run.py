@@ -12,16 +12,17 @@ from tests.parts import jobs
 
 def results(make, items, place, processes):
     stage = Stage("numbers", make, place)
-    return {done.part: done.result() for done in run_parts(stage, items, processes=processes)}
+    with run_parts(stage, items, processes=processes) as ended:
+        return {done.part: done.result() for done in ended}
 
 
 def test_parts_are_taken_as_they_are_needed_and_made_by_other_processes(tmp_path):
     taken = []
     stage = Stage("numbers", partial(jobs.add, told=100), tmp_path)
-    done = run_parts(stage, (taken.append(i) or i for i in range(30)), processes=2)
-    first = next(done)
-    assert len(taken) <= 5
-    found = {one.part: one.result() for one in (first, *done)}
+    with run_parts(stage, (taken.append(i) or i for i in range(30)), processes=2) as ended:
+        first = next(ended)
+        assert len(taken) <= 5
+        found = {one.part: one.result() for one in (first, *ended)}
     assert {part: value for part, (value, _) in found.items()} == {i: 100 + i for i in range(30)}
     assert os.getpid() not in {process for _, process in found.values()}
 
@@ -35,7 +36,8 @@ def test_little_work_is_done_here_and_in_order(items, processes, tmp_path):
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_part_that_fails_fails_alone(processes, tmp_path):
     stage = Stage("numbers", partial(jobs.fail, told=3), tmp_path)
-    done = list(run_parts(stage, range(6), processes=processes))
+    with run_parts(stage, range(6), processes=processes) as ended:
+        done = list(ended)
     wrong = [one for one in done if isinstance(one.outcome, Exception)]
     assert [one.part for one in wrong] == [3]
     assert {one.result() for one in done if one not in wrong} == {0, 1, 2, 4, 5}

@@ -20,6 +20,7 @@ from benchmarks import (
     memory,
     metrics,
     serving,
+    share,
     sweep,
     tokenise,
     topics,
@@ -44,6 +45,7 @@ ON_REQUEST = {
     "japanese": japanese.rows,
     "matching": matching.rows,
     "serving": serving.rows,
+    "share": share.rows,
     "topics_memory": topics.memory,
 }
 """Benchmarks that take minutes: run when they are named."""

@@ -21,6 +21,7 @@ from benchmarks import (
     memory,
     metrics,
     serving,
+    share,
     sweep,
     tokenise,
     topics,
@@ -46,6 +47,7 @@ ON_REQUEST = {
     "japanese": japanese.rows,
     "matching": matching.rows,
     "serving": serving.rows,
+    "share": share.rows,
     "topics_memory": topics.memory,
 }
 """Benchmarks that take minutes: run when they are named."""

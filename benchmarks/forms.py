@@ -19,7 +19,7 @@ from ssi_core.kernels import jit
 from ssi_core.kernels.pair_forms import PRIME, hashed_document, pairs_query
 from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import Csr, aligned_empty, dot, padded
-from ssi_core.kernels.structs import Data, Parameters, Settings, Turn, Work
+from ssi_core.kernels.structs import Data, Parameters, Settings, Stepped, Turn, Work
 from ssi_core.kernels.sweep import Group, sweep_of
 
 _TRIPLES, _PEER_TRIPLES, _SCORES, _DIMENSIONS = 300, 50, 2000, 100
@@ -42,7 +42,9 @@ def sparse_weights(entries: int) -> Csr:
 def sweep(form: str, p: Parameters, data: Data, seed: int = 1) -> Contestant:
     """The sweep of a form, every triple violating."""
     state = np.array([seed], np.uint64)
-    turn = Turn(p, data, scratch(_DIMENSIONS), DOCUMENTS, state, _ALL_VIOLATE, np.zeros(4))
+    stepped = Stepped.none_of(data, DOCUMENTS)
+    totals = np.zeros(4)
+    turn = Turn(p, data, scratch(_DIMENSIONS), DOCUMENTS, state, _ALL_VIOLATE, totals, stepped)
     take = sweep_of(Group(form, "none"))([turn])
     return Contestant(lambda: take(_TRIPLES), _TRIPLES)
 

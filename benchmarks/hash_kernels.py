@@ -19,7 +19,7 @@ from benchmarks.forms import of_pairs, scratch
 from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
 from benchmarks.triples import DOCUMENTS, drawn, training_data
 from ssi_core.kernels.pair_forms import PRIME, pairs_score
-from ssi_core.kernels.structs import Data, Settings, Turn
+from ssi_core.kernels.structs import Data, Settings, Stepped, Turn
 from ssi_core.kernels.sweep import Group, sweep_of
 
 _BITS, _BUCKETS = 20, 1_000_000
@@ -39,7 +39,9 @@ class Ours:
         state, self._data = np.array([_SEED], np.uint64), data
         self._p = of_pairs(np.zeros(_BUCKETS, np.float32))
         self._sweep = sweep_of(Group("hashed", "none"))
-        self._turn = Turn(self._p, data, scratch(1), DOCUMENTS, state, settings, np.zeros(4))
+        stepped = Stepped.none_of(data, DOCUMENTS)
+        totals = np.zeros(4)
+        self._turn = Turn(self._p, data, scratch(1), DOCUMENTS, state, settings, totals, stepped)
 
     def learn(self, triples: int) -> None:
         """Draw and learn."""

@@ -14,7 +14,7 @@ from benchmarks.embedding_bag import Peer
 from benchmarks.probe import bytes_of_a_triple, probe
 from benchmarks.timing import Contestant, PeerMissing, Row, cpu_seconds, peer, row, speeds
 from benchmarks.triples import DOCUMENTS, WORDS, parameters, training_data, work
-from ssi_core.kernels.structs import Data, Parameters, Settings, Turn
+from ssi_core.kernels.structs import Data, Parameters, Settings, Stepped, Turn
 from ssi_core.kernels.sweep import Group as Kernels
 from ssi_core.kernels.sweep import sweep_of
 from ssi_core.training.sgd import Group, Sgd
@@ -32,7 +32,9 @@ def ours(
     data: Data, p: Parameters, dimensions: int, settings: Settings, diagonal: str = "none"
 ) -> Contestant:
     state = np.array([1], np.uint64)
-    turn = Turn(p, data, work(dimensions), DOCUMENTS, state, settings, np.zeros(4))
+    stepped = Stepped.none_of(data, DOCUMENTS)
+    totals = np.zeros(4)
+    turn = Turn(p, data, work(dimensions), DOCUMENTS, state, settings, totals, stepped)
     take = sweep_of(Kernels("low_rank", diagonal))([turn])
     return Contestant(lambda: take(TRIPLES), TRIPLES)
 

@@ -129,7 +129,7 @@ def _record(table: Table, done: Done[RowPart, None], comparison: str) -> None:
     """Record a part that has ended as a run; its error becomes that of the run."""
     part = done.part
     trained = open_part(part) if done.outcome is None else None
-    how = how_of(trained.threads if trained else [part.threads])
+    how = how_of(trained.threads if trained else [part.threads], part.row)
     with tracking.row_run(table, part.row, part.seed, comparison, part.task, how=how) as run:
         if trained is None:
             require_views(table, part.row, open_task(part.task))  # its message has a command

@@ -81,7 +81,7 @@ def run_row(
         around.enter_context(limited(threads))
         around.enter_context(checkpoints.alone(kept, what))
         attempt = around.enter_context(checkpoints.attempt(kept, row, threads, what))
-        how = how_of(attempt.threads) | ({"start_version": model} if model else {})
+        how = how_of(attempt.threads, row) | ({"start_version": model} if model else {})
         with tracking.row_run(declared, row, seed, comparison, Path(task), how=how) as run:
             require_views(declared, row, opened)
             name, most = row_name(label, seed), getattr(row.ranker(), "budget", None)
@@ -111,9 +111,9 @@ def log_trained(run: tracking.RowRun, trained: Trained) -> None:
     run.report(trained.report())
 
 
-def how_of(threads: Sequence[int]) -> dict[str, str]:
+def how_of(threads: Sequence[int], row: Row) -> dict[str, str]:
     """Return the threads that make a run, "2, then 1", and whether its bits repeat, as tags."""
-    reproducible = checkpoints.reproducible(threads)
+    reproducible = checkpoints.reproducible(threads) and row.ranker().repeats
     return {
         "threads": ", then ".join(map(str, threads)),
         "reproducible": "yes" if reproducible else "no",

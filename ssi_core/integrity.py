@@ -64,6 +64,12 @@ def seal_directory(
             sync_names(inner)
 
 
+def record(path: Path) -> tuple[int, str]:
+    """Return the size in bytes and the digest of a file, for a manifest's "files"."""
+    with path.open("rb") as file:
+        return _measure(file.fileno())
+
+
 def write_manifest(
     directory: Path, manifest: str, facts: Mapping[str, Any], *, durable: bool = True
 ) -> None:

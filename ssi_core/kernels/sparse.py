@@ -12,7 +12,7 @@ from numba.extending import overload
 
 from ssi_core.kernels import jit, jit_fast
 from ssi_core.kernels.structs import read_only
-from ssi_core.kernels.vectors import LINE, add_to_rows, sum_rows
+from ssi_core.kernels.vectors import LINE, add_to_rows, ask_to_read, sum_rows
 
 
 class Csr(NamedTuple):
@@ -80,6 +80,27 @@ def _scatter(embedding: Any, matrix: Csr, row: int, scale: np.float32, direction
         add_to_rows(embedding, matrix.indices, matrix.data, first, last, direction, scale)
 
     return compiled
+
+
+@jit
+def product(matrix: Csr, embedding: Any, out: Any) -> None:
+    """Compute ``out = matrix @ embedding[:, :N]`` for ``out`` (rows, N), as exactly as scipy does.
+
+    The embedding is C-ordered, and its rows may be longer than N.
+    """
+    last = matrix.indices.shape[0] - 1
+    for row in range(out.shape[0]):
+        for r in range(out.shape[1]):
+            out[row, r] = 0
+        for t in range(matrix.indptr[row], matrix.indptr[row + 1]):
+            ask_to_read(embedding, matrix.indices[min(t + _AHEAD, last)])
+            word, x = matrix.indices[t], matrix.data[t]
+            for r in range(out.shape[1]):
+                out[row, r] += x * embedding[word, r]
+
+
+_AHEAD = 8
+"""Rows that are asked for before they are read."""
 
 
 @jit_fast

@@ -113,11 +113,24 @@ class Settings(NamedTuple):
     second: np.float32 = np.float32(0)
 
 
+class Stepped(NamedTuple):
+    """Texts that steps were taken with: bool (queries,) and (documents,), which a sweep marks."""
+
+    queries: Any
+    documents: Any
+
+    @classmethod
+    def none_of(cls, data: Data, n_documents: int) -> Stepped:
+        """Return marks of the texts of some data, none of which is marked."""
+        queries = len(data.queries.indptr) - 1
+        return cls(np.zeros(queries, np.bool_), np.zeros(n_documents, np.bool_))
+
+
 class Turn(NamedTuple):
     """Arguments of a sweep for one of its groups of objectives.
 
     d- is drawn from 0..``n_documents`` - 1. ``state`` uint64 (1,) of the sampler, and the
-    parameters, change in place; ``totals`` float64 (4,) is added to.
+    parameters, change in place; ``totals`` float64 (4,) is added to, ``stepped`` is marked.
     """
 
     parameters: Parameters
@@ -127,3 +140,4 @@ class Turn(NamedTuple):
     state: Any
     settings: Settings
     totals: Any
+    stepped: Stepped

@@ -113,7 +113,7 @@ def kernel_of(group: Group) -> Callable[..., None]:
 
     @part
     def sweep(turn: Turn, steps: int) -> None:
-        parameters, data, work, n_documents, state, settings, totals = turn
+        parameters, data, work, n_documents, state, settings, totals, stepped = turn
         # Numbers, for numba compiles what it calls once for each literal.
         zero: Any = np.int64(0)
         one: Any = np.int64(1)
@@ -145,6 +145,7 @@ def kernel_of(group: Group) -> Callable[..., None]:
             if n < 0:
                 totals[SKIPPED] += 1
             elif second or hinge > 0:
+                stepped.queries[q] = stepped.documents[p] = stepped.documents[n] = True
                 rate, diagonal_rate = settings.rate, settings.diagonal_rate
                 if settings.warp:
                     weight = rank_weight(n_documents, tried)

@@ -124,6 +124,11 @@ class Model:
         """Return why no index ranks typed text by the model; None where one does."""
         return None
 
+    @property
+    def repeats(self) -> bool:
+        """Tell whether one thread and the same seed give the same bits, whatever the clock says."""
+        return True
+
     def kinds(self) -> tuple[type[Model], ...]:
         """Return the classes whose code makes the model: its own, and those of its parts."""
         return (type(self),)

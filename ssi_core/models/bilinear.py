@@ -24,7 +24,7 @@ from ssi_core.models.trained import KERNELS, Trained, Training, same_space
 from ssi_core.resources import Cost
 from ssi_core.training import fitting
 from ssi_core.training.descend import later
-from ssi_core.training.embedding import normal, shared_words
+from ssi_core.training.embedding import embedded, normal, shared_words
 from ssi_core.training.fitting import several
 from ssi_core.training.sgd import Group, Sgd, memory_by_weight, training_data
 from ssi_core.types import BadInput, Inapplicable, Task, Texts, Vectors, View
@@ -142,6 +142,7 @@ class Bilinear(Trained):
             decays=self.decays,
             slow=Sgd.slow,
             measure="rank_loss" if self.stop_by == "rank_loss" else f"{self.stop_by}_error",
+            validation_time=self.validation_time,
             watch=later(course.watch, before.triples),
             checkpoint=checkpoint,
         )
@@ -220,13 +221,14 @@ class Bilinear(Trained):
         rows = rows_of_maps(self.groups(), tasks, self.view)
         return 4 * (padded(self.dimensions) + int(self.adagrad)) * sum(rows.values())
 
-    def arrays(self, parameters: Parameters) -> dict[str, Any]:
+    def arrays(self, parameters: Parameters, *, live: bool = False) -> dict[str, Any]:
         """Arrays that are kept of the parameters: the padding of the rows is cut off."""
-        arrays = super().arrays(parameters)
+        arrays = super().arrays(parameters, live=live)
         if self.form == "low_rank":
-            arrays["U"] = np.ascontiguousarray(parameters.U[:, : self.dimensions])
-            if not self.tied:
-                arrays["V"] = np.ascontiguousarray(parameters.V[:, : self.dimensions])
+            maps = {"U": parameters.U} if self.tied else {"U": parameters.U, "V": parameters.V}
+            if not live:
+                maps = {n: np.ascontiguousarray(m[:, : self.dimensions]) for n, m in maps.items()}
+            arrays |= maps
         return arrays
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
@@ -236,7 +238,8 @@ class Bilinear(Trained):
         """
         dense = None
         if self.form == "low_rank":
-            dense = np.asarray(texts.matrix(self.view) @ self.embedding(fitted, side), np.float32)
+            embedding = self.embedding(fitted, side)
+            dense = embedded(texts.matrix(self.view), embedding, self.dimensions)
             if side == "document":
                 dense = brought(dense, fitted)
         return Vectors(self.diagonal_rows(fitted, texts, side), dense)

@@ -20,6 +20,7 @@ from ssi_core.models.base import Columns, Course, DenseWords, FittedModel, Side
 from ssi_core.models.bilinear import Before, Bilinear
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.models.terms import Groups, Objective
+from ssi_core.training.embedding import embedded
 from ssi_core.types import Task, Texts, Vectors
 
 
@@ -96,7 +97,7 @@ class HalfTransductive(Bilinear):
     def check(self, task: Task) -> None:
         """Refuse a task from which this cannot be learnt, or that does not fit into memory."""
         super().check(task)
-        # The parameters, the best of them, and what a validation looks at.
+        # The parameters, the best of them, and what a validation looks at of the vectors.
         resources.require(
             "training of a half-transductive model",
             memory=3 * self.parameter_bytes(task),
@@ -112,14 +113,14 @@ class HalfTransductive(Bilinear):
             rows, known = places_of(task.documents, start.arrays["known"])
             v[known, : self.dimensions] = start.arrays["v"][rows[known]]
 
-    def keeper(self, task: Task) -> Callable[[Parameters], dict[str, Any]]:
+    def keeper(self, task: Task, *, live: bool = False) -> Callable[[Parameters], dict[str, Any]]:
         """Return what takes the maps and the vectors, these by ascending fingerprint."""
         keys = fingerprints(task.documents)
         order = np.argsort(keys, kind="stable")
 
         def arrays(parameters: Parameters) -> dict[str, Any]:
             v = np.ascontiguousarray(parameters.V[order, : self.dimensions])
-            maps = self.arrays(parameters._replace(V=parameters.second))
+            maps = self.arrays(parameters._replace(V=parameters.second), live=live)
             return {**maps, "v": v, "known": keys[order]}
 
         return arrays
@@ -132,7 +133,8 @@ class HalfTransductive(Bilinear):
         dense = np.empty((len(texts), self.dimensions), np.float32)
         dense[known] = fitted.arrays["v"][rows[known]]
         if not known.all():
-            dense[~known] = texts.matrix(self.view)[~known] @ self.embedding(fitted, side)
+            unknown = texts.matrix(self.view)[~known]
+            dense[~known] = embedded(unknown, self.embedding(fitted, side), self.dimensions)
         return Vectors(self.diagonal_rows(fitted, texts, side), dense)
 
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords:

@@ -65,6 +65,11 @@ class Parts(Model):
         """Tell whether all parts do."""
         return all(model.reads_text for model in self.models())
 
+    @property
+    def repeats(self) -> bool:
+        """Tell whether all parts do."""
+        return all(model.repeats for model in self.models())
+
     def unserved(self) -> str | None:
         """Return why a part ranks no typed text."""
         return next(filter(None, (model.unserved() for model in self.models())), None)

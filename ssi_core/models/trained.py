@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -88,6 +89,11 @@ class Trained(Model):
         where n is the trial that violated the margin, of Y documents (`kernels.sweep.rank_weight`).
     epoch : int
         Triples between two validations.
+    validation_time : float or None
+        Share of the time that validation may take: the triples between two validations are then a
+        multiple of ``epoch``, at most a tenth of the budget, chosen once by the clock, before the
+        first validation. The run is not reproducible as it stands; the fact ``epoch`` says what was
+        chosen, and with that ``epoch`` and no share a training has the same bits. None: ``epoch``.
     budget : int
         Triples at most.
     patience : int
@@ -120,12 +126,18 @@ class Trained(Model):
     negatives_power: Weight | Values[Weight] = 0.0
     warp: bool = False
     epoch: Triples = 50_000
+    validation_time: Part | None = None
     budget: Triples = 1_000_000
     patience: Count = 5
     search_budget: Triples = 50_000
     validation_queries: Count = 500
     pairs: Part = 1.0
     curves: bool = False
+
+    @property
+    def repeats(self) -> bool:
+        """Tell whether validation goes by triples, and not by the clock."""
+        return self.validation_time is None
 
     def __post_init__(self) -> None:
         """Refuse a draw of d- that is not made."""
@@ -171,9 +183,9 @@ class Trained(Model):
     def cost(self, task: Task, threads: int = 1) -> Cost:
         """Return the cost of a training.
 
-        Parameters are held three times, as they learn, as the best so far, and as validation reads
-        them, and are on disk twice for each of two checkpoints: the next is whole before the last
-        one goes.
+        Parameters are held twice, as they learn and as the best so far, or as the model keeps them.
+        Both are in a checkpoint, with half as many changed rows at most; the next one is complete
+        before files of the last one go.
         """
         diagonal = task.queries.width(self.diagonals_view) if self.diagonal == "learned" else 1
         size = self.parameter_bytes(task) + 4 * diagonal
@@ -188,20 +200,24 @@ class Trained(Model):
             for side in _SIDES
         )
         scratch += memory_by_weight(task.train)
-        return Cost(3 * size + scratch + (3 if self.curves else 2) * ranking, 4 * size)
+        return Cost(2 * size + scratch + (3 if self.curves else 2) * ranking, 5 * size)
 
     def parameter_bytes(self, task: Task) -> int:
         """Return the size of W, in whatever form."""
         raise TypeError(f"{type(self).__name__} does not say how large its W is")
 
-    def arrays(self, parameters: Parameters) -> dict[str, Any]:
-        """Arrays that a fitted model keeps of the parameters."""
-        learnt = self.diagonal in ("alpha", "learned")
-        return {"diagonal": np.array(parameters.diagonal)} if learnt else {}
+    def arrays(self, parameters: Parameters, *, live: bool = False) -> dict[str, Any]:
+        """Arrays that a fitted model keeps of the parameters.
 
-    def keeper(self, task: Task) -> Callable[[Parameters], dict[str, Any]]:
+        If ``live``, they are looked at before the parameters change, and maps are not copied: their
+        rows may be padded.
+        """
+        learnt = self.diagonal in ("alpha", "learned")
+        return {"diagonal": np.array(parameters.diagonal, copy=not live)} if learnt else {}
+
+    def keeper(self, task: Task, *, live: bool = False) -> Callable[[Parameters], dict[str, Any]]:
         """Return what takes the arrays that a model of this task keeps from the parameters."""
-        return self.arrays
+        return partial(self.arrays, live=live)
 
     def diagonal_rows(self, fitted: FittedModel, texts: Texts, side: Side) -> TextMatrix | None:
         """Rows of the diagonal's view, its weights on the query's side; None without a diagonal."""
@@ -233,7 +249,7 @@ class Training(Generic[T]):
         self.words = task.documents.matrix(diagonal).shape[1]
         sides = (task.queries, task.documents)
         self.width = max(self.words, *(texts.matrix(shown).shape[1] for texts in sides))
-        self.arrays = model.keeper(task)
+        self.arrays, self._live = model.keeper(task), model.keeper(task, live=True)
         self._observe: dict[str, Callable[[Parameters], float]] = {}
         self.valid = self._judge(task, "valid", on_slates=model.against == "shown")
         self.train = self._judge(known, "train")
@@ -256,7 +272,7 @@ class Training(Generic[T]):
         return lambda p: validator.rank_loss(self._fitted(p))
 
     def _fitted(self, parameters: Parameters) -> FittedModel:
-        return fitted(self.model, self.task, self.arrays(parameters))
+        return fitted(self.model, self.task, self._live(parameters))
 
     def errors(self, sgd: Sgd) -> tuple[float, float]:
         """Training and validation rank loss as it stands."""

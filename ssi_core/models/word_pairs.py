@@ -114,7 +114,13 @@ class WordPairs(Trained):
         facts = training.settled(grid)
         if facts is None:
             sgd, facts = fitting.fit(
-                self, grid, training.begin, training.errors, watch=course.watch, checkpoint=first
+                self,
+                grid,
+                training.begin,
+                training.errors,
+                validation_time=self.validation_time,
+                watch=course.watch,
+                checkpoint=first,
             )
         else:
             sgd = training.begin(facts)
@@ -143,9 +149,9 @@ class WordPairs(Trained):
             return 4 * self.buckets
         return 4 * task.queries.width(self.view) * task.documents.width(self.view)
 
-    def arrays(self, parameters: Parameters) -> dict[str, Any]:
+    def arrays(self, parameters: Parameters, *, live: bool = False) -> dict[str, Any]:
         """Arrays that are kept of the parameters."""
-        return super().arrays(parameters) | kept(parameters.W)
+        return super().arrays(parameters, live=live) | kept(parameters.W)
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Rows of the diagonal's view and of W's side by side; queries go through `PairWeights`."""

@@ -7,8 +7,9 @@ Early stopping watches the rank loss of held-out pairs and prefers parameters cl
 from __future__ import annotations
 
 import logging
-import shutil
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -16,23 +17,19 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core import files, integrity
-from ssi_core.arrays import load_array
+from ssi_core import files
+from ssi_core.training.checkpoint import Checkpoint
 from ssi_core.training.clock import working
+from ssi_core.training.kept import Kept, in_bounds
 from ssi_core.types import BadInput, Watch
-
-MANIFEST = "progress.json"
-"""Of a checkpoint: how far the training is, and the digests of its arrays."""
 
 log = logging.getLogger(__name__)
 
 SAMPLERS = "states"
 """Name of the array that has the state of a sampler in each row, one a thread."""
 
-PASSING = "theta"
-"""Name of a large array that only the next sweep reads: in a checkpoint, but no part of the best.
-
-It may lie in a file, and is not held in memory once more."""
+_FEWEST = 10
+"""Validations that a budget has room for where their time says how many triples are between."""
 
 
 class Diverged(BadInput):
@@ -75,7 +72,7 @@ class Progress:
     at, ``waited`` validations since, ``seconds`` of sweeps, without validation and compilation,
     ``curve`` of (step, metrics) so far, ``resumed_at`` triples of the checkpoint that it went on
     from, ``reseeded_at`` triples at which it last went on with other threads, ``decayed`` how often
-    the rate fell.
+    the rate fell, ``epoch`` triples between two validations; 0: not chosen yet.
     """
 
     triples: int = 0
@@ -87,6 +84,7 @@ class Progress:
     resumed_at: int = 0
     reseeded_at: int = 0
     decayed: int = 0
+    epoch: int = 0
 
 
 def descend(
@@ -99,6 +97,7 @@ def descend(
     slow: Callable[[T], None] | None = None,
     measure: str = "rank_loss",
     rate: float | None = None,
+    validation_time: float | None = None,
     watch: Watch | None = None,
     checkpoint: Path | None = None,
 ) -> Progress:
@@ -120,14 +119,20 @@ def descend(
         What the validation error of a trainee is called.
     rate : float or None
         Learning rate, which the message of `Diverged` names.
+    validation_time : float or None
+        Share of the time that validation may take, above 0 and below 1: the triples between two
+        validations are chosen once, before the first, as a multiple of ``epoch``, by the seconds of
+        a validation and of an epoch; ten validations are left room for. `Progress.epoch` says what
+        was chosen: with that ``epoch`` and no share, a training ends with the same bits.
     watch : callable or None
         Told ``train/...``, the validation error (``val/rank_loss``) and what the trainee observes
         at each validation, of which that error alone decides anything; a call that goes on from a
         checkpoint tells it of those before, too.
     checkpoint : Path or None
-        Directory that holds the state after each validation; a call that finds it there goes on
-        from it, and with one thread ends with the same bits as a call without a break; with other
-        threads than before it goes on with samplers that are seeded anew.
+        Directory that holds the state after a validation: after each, as long as to write it takes
+        no more than `checkpoint.SHARE` of the time. A call that finds it there
+        goes on from it, and with one thread ends with the same bits as a call without a break; with
+        other threads than before it goes on with samplers that are seeded anew.
 
     Returns
     -------
@@ -138,56 +143,105 @@ def descend(
     Diverged
         The numbers grew beyond all bounds; nothing of the training is of use.
     """
-    best = {name: array.copy() for name, array in trainee.arrays.items() if name != PASSING}
-    error_name = f"val/{measure}"
-    progress = _resume(trainee, best, checkpoint)
+    kept, error_name = Kept(trainee), f"val/{measure}"
+    saved = None if checkpoint is None else Checkpoint(checkpoint)
+    progress = _resume(trainee, kept, saved)
     if progress is None:
         progress = Progress(best=_error(trainee))
-        _check(trainee, {error_name: progress.best}, 0, rate)
+        _check(kept, {error_name: progress.best}, 0, rate)
         progress.curve.append((0, {error_name: progress.best}))
     for point in progress.curve:
         _tell(watch, *point)
     for _ in range(progress.decayed):
         assert slow is not None
         slow(trainee)
+    state = _State(progress, kept, saved)
     while progress.triples < budget:
         if progress.waited >= patience:
             if slow is None or progress.decayed >= decays:
                 break
-            _copy({n: array for n, array in best.items() if n != SAMPLERS}, trainee.arrays)
+            kept.restore(but={SAMPLERS})
             slow(trainee)
             progress.waited, progress.decayed = 0, progress.decayed + 1
-        triples = min(epoch, budget - progress.triples)
-        with working() as clock:
-            metrics = dict(_swept(trainee, triples))
-        progress.seconds += clock.seconds
-        progress.triples += triples
+        metrics = _epoch(trainee, kept, progress, epoch, budget, validation_time)
+        kept.look()
         error = _error(trainee)
         metrics[error_name] = error
-        _check(trainee, metrics, progress.triples, rate)
+        _check(kept, metrics, progress.triples, rate)
         if error < progress.best:
             progress.best, progress.best_at, progress.waited = error, progress.triples, 0
-            _copy(trainee.arrays, best)
+            kept.improve()
         else:
             progress.waited += 1
         metrics |= trainee.observed()
         progress.curve.append((progress.triples, metrics))
-        _tell(watch, *progress.curve[-1])
-        if checkpoint is not None:
-            _save(checkpoint, trainee.arrays, best, progress)
-    _copy(best, trainee.arrays)
+        with state.whatever_happens():
+            _tell(watch, *progress.curve[-1])
+        state.save()
+    state.save(last=True)
+    kept.restore()
     if progress.best_at == 0 and watch is not None:
         log.warning("the start stayed the best: the rate may be too large, or the budget small")
     return progress
 
 
+def _epoch(
+    trainee: Trainee, kept: Kept, progress: Progress, epoch: int, budget: int, share: float | None
+) -> dict[str, float]:
+    """Train until the next validation; measures of the last sweep."""
+    left = budget - progress.triples
+    if share is None or progress.epoch:
+        return _sweep(trainee, progress, min(progress.epoch or epoch, left))
+    # The first validation may have computed what later ones find.
+    with working() as clock:
+        _error(trainee)
+        kept.converges(_LARGEST)
+    before = progress.seconds
+    metrics = _sweep(trainee, progress, min(epoch, left))
+    seconds = clock.seconds * (1 - share) / share
+    times = math.ceil(seconds / max(progress.seconds - before, 1e-9))
+    progress.epoch = epoch * max(1, min(times, budget // (_FEWEST * epoch)))
+    further = min(progress.epoch - epoch, budget - progress.triples)
+    return _sweep(trainee, progress, further) if further > 0 else metrics
+
+
+def _sweep(trainee: Trainee, progress: Progress, triples: int) -> dict[str, float]:
+    with working() as clock, np.errstate(**_QUIET):
+        metrics = dict(trainee.sweep(triples))
+    progress.seconds += clock.seconds
+    progress.triples += triples
+    return metrics
+
+
+@dataclass
+class _State:
+    """The state of a training and its checkpoint, which is written where it is due."""
+
+    progress: Progress
+    kept: Kept
+    checkpoint: Checkpoint | None
+    saved_at: int = -1
+
+    def save(self, *, last: bool = False, anyway: bool = False) -> None:
+        """Write the state, unless it was written, if that is due."""
+        if self.checkpoint is None or self.saved_at == self.progress.triples:
+            return
+        if anyway or self.checkpoint.due(self.kept, last=last):
+            self.checkpoint.save(self.kept, self.progress.best_at, asdict(self.progress))
+            self.saved_at = self.progress.triples
+
+    @contextmanager
+    def whatever_happens(self) -> Iterator[None]:
+        """Write the state when a watch ends the training."""
+        try:
+            yield
+        except BaseException:
+            self.save(anyway=True)
+            raise
+
+
 # A training that diverges is looked for after each sweep, and is no warning before.
 _QUIET: Mapping[str, Any] = {"over": "ignore", "invalid": "ignore"}
-
-
-def _swept(trainee: Trainee, triples: int) -> Mapping[str, float]:
-    with np.errstate(**_QUIET):
-        return trainee.sweep(triples)
 
 
 def _error(trainee: Trainee) -> float:
@@ -201,21 +255,15 @@ _LARGEST = 1e12
 
 def converges(trainee: Trainee, metrics: Mapping[str, float]) -> bool:
     """Tell whether the numbers of a training, and what it measured, stay within bounds."""
-    numbers = [
-        array
-        for name, array in trainee.arrays.items()
-        if name != PASSING and array.dtype.kind == "f" and array.size
-    ]
-    # NaN is neither below nor above a bound.
-    return all(abs(value) < _LARGEST for value in metrics.values()) and all(
-        array.max() < _LARGEST and array.min() > -_LARGEST for array in numbers
-    )
+    return _measured_in_bounds(metrics) and in_bounds(trainee.arrays, _LARGEST, {})
 
 
-def _check(
-    trainee: Trainee, metrics: Mapping[str, float], triples: int, rate: float | None
-) -> None:
-    if not converges(trainee, metrics):
+def _measured_in_bounds(metrics: Mapping[str, float]) -> bool:
+    return all(abs(value) < _LARGEST for value in metrics.values())
+
+
+def _check(kept: Kept, metrics: Mapping[str, float], triples: int, rate: float | None) -> None:
+    if not (_measured_in_bounds(metrics) and kept.converges(_LARGEST)):
         at = "" if rate is None else f" (rate {rate:g})"
         raise Diverged(
             f"training: diverged at triple {triples}{at}: its numbers grow beyond all bounds. "
@@ -233,59 +281,17 @@ def later(watch: Watch | None, triples: int) -> Watch | None:
     return None if watch is None else lambda step, metrics: watch(triples + step, metrics)
 
 
-def _copy(source: Mapping[str, NDArray[Any]], target: Mapping[str, NDArray[Any]]) -> None:
-    for name in source.keys() & target.keys():
-        target[name][...] = source[name]
-
-
-def _save(
-    checkpoint: Path,
-    live: Mapping[str, NDArray[Any]],
-    best: Mapping[str, NDArray[Any]],
-    progress: Progress,
-) -> None:
-    """Write the state beside the last one, then swap: a kill leaves one of the two whole."""
-    new, old = (
-        checkpoint.with_name(checkpoint.name + ".new"),
-        checkpoint.with_name(checkpoint.name + ".old"),
-    )
-    for leftover in (new, old):
-        shutil.rmtree(leftover, ignore_errors=True)
-    new.mkdir(parents=True)
-    for kind, arrays in (("live", live), ("best", best)):
-        for name, array in arrays.items():
-            np.save(new / f"{kind}-{name}.npy", array, allow_pickle=False)
-    integrity.seal_directory(new, MANIFEST, asdict(progress), durable=False)
-    if checkpoint.exists():
-        checkpoint.rename(old)
-    new.rename(checkpoint)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _resume(
-    trainee: Trainee, best: Mapping[str, NDArray[Any]], checkpoint: Path | None
-) -> Progress | None:
-    if checkpoint is None:
+def _resume(trainee: Trainee, kept: Kept, checkpoint: Checkpoint | None) -> Progress | None:
+    facts = None if checkpoint is None else checkpoint.open()
+    if checkpoint is None or facts is None:
         return None
-    old = checkpoint.with_name(checkpoint.name + ".old")
-    if not checkpoint.exists() and old.exists():
-        old.rename(checkpoint)
-    if not (checkpoint / MANIFEST).exists():
-        return None
-    remedy = f"Remove {checkpoint}, and the training begins anew."
-    facts = integrity.read_manifest(checkpoint, MANIFEST, remedy)
-    integrity.check_directory(checkpoint, MANIFEST, facts.pop("files"), remedy)
-    with files.reading(checkpoint, remedy):
+    with files.reading(checkpoint.directory, checkpoint.remedy):
         progress = Progress(**facts)
-        for kind, arrays in (("live", trainee.arrays), ("best", best)):
-            for name, array in arrays.items():
-                kept = load_array(checkpoint / f"{kind}-{name}.npy")
-                if name == SAMPLERS and kept.shape != array.shape:
-                    progress.reseeded_at = progress.triples
-                elif kept.shape != array.shape:
-                    raise ValueError(f"{name} has the shape {kept.shape}, expected {array.shape}")
-                else:
-                    array[...] = kept
+        for name, shape in checkpoint.read(kept):
+            if name != SAMPLERS:
+                expected = trainee.arrays[name].shape
+                raise ValueError(f"{name} has the shape {shape}, expected {expected}")
+            progress.reseeded_at = progress.triples
     progress.resumed_at = progress.triples
     log.info("training goes on from %d triples", progress.triples)
     if progress.reseeded_at == progress.triples:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels.sparse import aligned_empty, padded
-from ssi_core.types import View
+from ssi_core.kernels.sparse import aligned_empty, csr, padded, product
+from ssi_core.kernels.structs import read_only
+from ssi_core.types import Float32, TextMatrix, View
 
 
 def normal(rows: int, dimensions: int, std: float, rng: np.random.Generator) -> Any:
@@ -19,6 +20,22 @@ def normal(rows: int, dimensions: int, std: float, rng: np.random.Generator) -> 
         std
     )
     return embedding
+
+
+def embedded(matrix: TextMatrix, embedding: Float32, dimensions: int) -> Float32:
+    """Return ``matrix @ embedding[:, :dimensions]``, bit by bit what scipy gives, without a copy.
+
+    Parameters
+    ----------
+    matrix : CSR float32 (n, words)
+    embedding : float32 (words, dimensions or more)
+        C order; what is longer is padding.
+    dimensions : int
+        Columns of the result.
+    """
+    dense = np.empty((matrix.shape[0], dimensions), np.float32)
+    product(csr(matrix), read_only(np.ascontiguousarray(embedding, np.float32)), dense)
+    return dense
 
 
 def shared_words(old: View, new: View) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

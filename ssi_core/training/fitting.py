@@ -51,6 +51,7 @@ def fit(
     decays: int = 0,
     slow: Callable[[T], None] | None = None,
     measure: str = "rank_loss",
+    validation_time: float | None = None,
     watch: Watch | None = None,
     checkpoint: Path | None = None,
 ) -> tuple[T, dict[str, Any]]:
@@ -66,7 +67,7 @@ def fit(
         Settings, with the key "rate" among them -> a training at its start.
     errors : callable
         Training and validation error of a training as it stands.
-    decays, slow, measure, watch, checkpoint : int, callable, str, callable, Path
+    decays, slow, measure, validation_time, watch, checkpoint
         See `descend`; what the trials chose is kept beside the checkpoint.
 
     Returns
@@ -96,6 +97,7 @@ def fit(
         slow=slow,
         measure=measure,
         rate=choice["settled"]["rate"],
+        validation_time=validation_time,
         watch=watch,
         checkpoint=checkpoint,
     )
@@ -107,6 +109,7 @@ def fit(
         "search_seconds": choice["seconds"],
         "triples_per_second": progress.triples / max(progress.seconds, 1e-9),
         "trials": choice["trials"],
+        **({"epoch": progress.epoch} if progress.epoch else {}),
         **({"decayed": progress.decayed} if progress.decayed else {}),
         **({"resumed_at": progress.resumed_at} if progress.resumed_at else {}),
         **({"reseeded_at": progress.reseeded_at} if progress.reseeded_at else {}),

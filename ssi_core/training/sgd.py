@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core.kernels import sweep as kernel
+from ssi_core.kernels.changes import mark_words
 from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded
-from ssi_core.kernels.structs import Data, Parameters, Settings, Turn, Work
+from ssi_core.kernels.structs import Data, Parameters, Settings, Stepped, Turn, Work
 from ssi_core.kernels.turns import Taker
 from ssi_core.training.descend import SAMPLERS
 from ssi_core.types import Float64, Int32, Int64, Pairs, Task, Texts
@@ -113,6 +114,9 @@ def memory_by_weight(pairs: Pairs) -> int:
 _MOST_PLACES = 1 << 24
 
 
+_LARGE = 64 << 20
+"""Bytes of a map from which it is worth while to know which of its rows changed."""
+
 _PIECE = 1000
 """Triples that one of several threads takes at a time."""
 
@@ -151,6 +155,21 @@ class Group:
             arrays |= {"squares_U": p.squares.U, "squares_V": p.squares.V}
         return {name: array for name, array in arrays.items() if array is not None}
 
+    def maps(self, marks: Stepped) -> Iterator[tuple[Any, Any, Csr | None]]:
+        """Yield arrays, the marks of their texts, and the words of these that are their rows.
+
+        Words are None where a text has a row of its own.
+        """
+        p, free = self.parameters, self.kernels.form == "free"
+        documents = None if free else self.data.documents
+        yield p.U, marks.queries, self.data.queries
+        yield p.V, marks.documents, documents
+        if p.squares is not None:
+            yield p.squares.U, marks.queries, self.data.queries
+            yield p.squares.V, marks.documents, documents
+        if p.second is not None:
+            yield p.second, marks.documents, self.data.documents
+
 
 class Sgd:
     """Sweeps over triples, in turn of each group of objectives (a `descend.Trainee`).
@@ -187,6 +206,9 @@ class Sgd:
         self._states = np.zeros((threads, len(groups), 8), np.uint64)
         self._seed()
         self._totals = np.zeros_like(self._states, np.float64)
+        self._stepped = [
+            Stepped.none_of(group.data, group.n_documents) for group in groups.values()
+        ]
         self._work = [_work(self.parameters.U.shape[1], words) for _ in range(threads)]
 
     @property
@@ -198,6 +220,21 @@ class Sgd:
                 if not any(array is other for other in arrays.values()):
                     arrays[f"{prefix}{name}"] = array
         return arrays
+
+    def changed(self) -> Mapping[str, NDArray[np.bool_]]:
+        """Return the rows of large maps that steps since the last call were taken with."""
+        names = {id(a): name for name, a in self.arrays.items() if a.nbytes >= _LARGE}
+        marks: dict[str, NDArray[np.bool_]] = {}
+        for group, stepped in zip(self.groups.values(), self._stepped, strict=True):
+            for array, texts, rows in group.maps(stepped):
+                if (name := names.get(id(array))) is not None:
+                    one = marks.setdefault(name, np.zeros(len(array), np.bool_))
+                    if rows is None:
+                        one |= texts
+                    else:
+                        mark_words(texts, rows.indptr, rows.indices, one)
+            stepped.queries[:] = stepped.documents[:] = False
+        return marks
 
     def reseed(self, triples: int) -> None:
         """Seed the samplers of all threads anew, with none of the states that they began with."""
@@ -250,6 +287,7 @@ class Sgd:
                         states[number],
                         group.settings,
                         totals[number],
+                        self._stepped[number],
                     )
                     for number, group in enumerate(self.groups.values())
                 ]

@@ -10,12 +10,12 @@ import pytest
 
 from flows import board, environment, tracking
 from flows.cli import cli
-from flows.rows import run_row
+from flows.rows import how_of, run_row
 from ssi_core.command.verb import run as ssi
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.trec import write_trec
 from ssi_core.evaluation.two_folds import two_folds
-from ssi_core.experiment import checkpoints, parse_table
+from ssi_core.experiment import Row, checkpoints, parse_table
 from ssi_core.models import MODELS, load_model
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.tasks.task import build_task, open_task
@@ -219,12 +219,12 @@ def test_a_row_goes_on_with_other_threads_and_says_so(trained):
     trained.interrupt("other", threads=2)
     other = trained.row("other")
     assert (tags(other)["threads"], tags(other)["reproducible"]) == ("2, then 1", "no")
-    assert facts(other)["reseeded_at"] == 250
+    assert facts(other)["reseeded_at"] == 500
 
     trained.interrupt("same")
     same = trained.row("same")
     assert (tags(same)["threads"], tags(same)["reproducible"]) == ("1", "yes")
-    assert facts(same)["resumed_at"] == 250
+    assert facts(same)["resumed_at"] == 500
     assert facts(same)["validation_rank_loss"] == facts(whole)["validation_rank_loss"]
     assert trained.left() == []
 
@@ -240,7 +240,7 @@ def test_a_checkpoint_of_other_code_is_said_and_kept(trained, caplog, monkeypatc
     assert "remove that directory" in caplog.text
     assert trained.left() == [kept]
     # The code that it is of goes on from it.
-    assert facts(trained.row("third"))["resumed_at"] == 250
+    assert facts(trained.row("third"))["resumed_at"] == 500
     assert trained.left() == []
 
 
@@ -284,3 +284,10 @@ def test_a_row_posts_how_far_its_training_is(task_dir, tmp_path, monkeypatch, ca
         ("TF-IDF, seed 2", None, "500 triples, validation loss 10.00 %"),
         ("TF-IDF, seed 2", None, "measuring"),
     ]
+
+
+@pytest.mark.parametrize(("settings", "tag"), [({}, "yes"), ({"validation_time": 0.05}, "no")])
+def test_a_schedule_by_the_clock_is_not_reproducible(settings, tag):
+    row = Row("U'V", "bilinear", parameters=settings)
+    parts = Row("both", "best_of", parameters={"parts": [{"model": "bilinear", **settings}]})
+    assert how_of([1], row)["reproducible"] == how_of([1], parts)["reproducible"] == tag

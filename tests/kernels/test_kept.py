@@ -27,7 +27,7 @@ import numpy as np
 from scipy import sparse
 from ssi_core.kernels import sweep
 from ssi_core.kernels.sparse import csr
-from ssi_core.kernels.structs import Data, Parameters, Settings, Turn, Work
+from ssi_core.kernels.structs import Data, Parameters, Settings, Stepped, Turn, Work
 
 rng = np.random.default_rng(1)
 texts = sparse.random_array((50, 90), density=0.2, rng=rng, dtype=np.float32, format="csr")
@@ -41,7 +41,9 @@ for diagonal in sys.argv[1:]:
     parameters = Parameters(none, none, np.ones(90, np.float32))
     totals, state = np.zeros(4), np.array([7], np.uint64)
     group = sweep.Group("zero", diagonal)
-    sweep.sweep_of(group)([Turn(parameters, data, work, 50, state, settings, totals)])(3000)
+    stepped = Stepped.none_of(data, 50)
+    turn = Turn(parameters, data, work, 50, state, settings, totals, stepped)
+    sweep.sweep_of(group)([turn])(3000)
     assert totals[0] == 3000 and totals[2] > 100
     changed = b"".join(array.tobytes() for array in (parameters.diagonal, state, totals))
     kernel = sweep.kernel_of(group)

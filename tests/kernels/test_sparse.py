@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from ssi_core.kernels import jit
-from ssi_core.kernels.sparse import aligned_empty, csr, gather, scatter
+from ssi_core.kernels.sparse import aligned_empty, csr, gather, product, scatter
 
 WORDS = 40
 
@@ -64,3 +64,14 @@ def test_the_same_bits_again(rng):
     gathered(E, matrix, 3, one)
     gathered(E, matrix, 3, two)
     assert one.tobytes() == two.tobytes()
+
+
+@pytest.mark.parametrize("width", [1, 16, 37, 100, 112])
+def test_a_product_has_the_bits_of_scipy_whatever_the_padding(width):
+    rng = np.random.default_rng(width)
+    matrix = sparse.random_array((50, 300), density=0.1, rng=rng, format="csr", dtype=np.float32)
+    embedding = rng.standard_normal((300, 112)).astype(np.float32)
+    out = np.full((50, width), np.nan, np.float32)
+    product(csr(matrix), embedding, out)
+    expected = matrix @ np.ascontiguousarray(embedding[:, :width])
+    np.testing.assert_array_equal(out, expected)

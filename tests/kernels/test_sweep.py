@@ -11,7 +11,7 @@ from ssi_core.kernels.adagrad import first_squares
 from ssi_core.kernels.forms import DIAGONALS, FORMS, low_rank_query, no_diagonal_clear
 from ssi_core.kernels.random import below, next_uint64
 from ssi_core.kernels.sparse import Csr, aligned_empty, contains, csr, padded
-from ssi_core.kernels.structs import Data, Parameters, Settings, Squares, Turn, Work
+from ssi_core.kernels.structs import Data, Parameters, Settings, Squares, Stepped, Turn, Work
 from ssi_core.kernels.sweep import HINGE, SKIPPED, TRIPLES, VIOLATED, Group, rank_weight, sweep_of
 
 WORDS, N, BUCKETS = 12, 5, 7
@@ -129,7 +129,8 @@ def work():
 def swept(group, p, data, documents, seed, settings, steps, scratch=None):
     """Sweep so many steps of one group; the totals."""
     totals, state = np.zeros(4), np.array([seed], np.uint64)
-    turn = Turn(p, data, scratch or work(), documents, state, settings, totals)
+    stepped = Stepped.none_of(data, documents)
+    turn = Turn(p, data, scratch or work(), documents, state, settings, totals, stepped)
     sweep_of(group)([turn])(steps)
     return totals
 

@@ -12,7 +12,9 @@ from ssi_core.models import Bilinear, TfIdf, load_model
 from ssi_core.models.base import Course
 from ssi_core.models.bilinear import _Training
 from ssi_core.tasks.task import build_task, open_task
+from ssi_core.training import sgd
 from ssi_core.training.descend import Diverged
+from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Pairs, Texts
 from ssi_core.views.text_view import TextView
 from ssi_core.views.vocabulary import Vocabulary
@@ -204,8 +206,8 @@ def test_kill_and_resume_gives_the_same_bits(adagrad, task, tmp_path):
     again = model.fit(
         task, np.random.default_rng(5), checkpoint=checkpoint, watch=lambda s, m: steps.append(s)
     )
-    # The validation that was cut off is repeated, no other; the curve is whole.
-    assert again.facts["resumed_at"] == 1000 - model.epoch
+    # The state is written when the watch ends a training: no validation is repeated.
+    assert again.facts["resumed_at"] == 1000
     assert steps[0] == 0
     assert len(steps) == len(set(steps))
     for name, array in whole.arrays.items():
@@ -225,7 +227,7 @@ def test_an_interrupted_training_goes_on_with_other_threads(before, after, task,
     with pytest.raises(KeyboardInterrupt):
         fit(before, cut)
     again = fit(after)
-    assert again.facts["resumed_at"] == again.facts["reseeded_at"] == 500
+    assert again.facts["resumed_at"] == again.facts["reseeded_at"] == 1000
     assert (again.facts["threads"], again.facts["triples"]) == (after, 2000)
     assert "with other threads than before" in caplog.text
     whole = SMALL.fit(task, np.random.default_rng(5))
@@ -380,3 +382,51 @@ def test_after_it_fell_a_step_is_a_third_as_long(task):
     whole = step(slow=False)
     assert np.abs(whole).max() > 0
     np.testing.assert_allclose(3 * step(slow=True), whole, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"diagonal": "learned"},
+        {"tied": True},
+        {"adagrad": True, "decays": 2, "patience": 1},
+    ],
+    ids=str,
+)
+def test_marks_of_changed_rows_miss_none_and_change_no_bit(changes, task, tmp_path, monkeypatch):
+    """Of large maps only rows of words of texts that were stepped with are looked at."""
+    model = dataclasses.replace(SMALL, budget=3000, epoch=100, **changes)
+    whole = model.fit(task, np.random.default_rng(0))
+    missed, changed = [], Sgd.changed
+
+    def checked(self):
+        marks = changed(self)
+        arrays = {name: array.copy() for name, array in self.arrays.items()}
+        for name, array in vars(self).get("before", {}).items():
+            differ = (array != arrays[name]).reshape(len(array), -1).any(axis=1)
+            if name in marks:
+                missed.append((name, int((differ & ~marks[name]).sum())))
+        self.before = arrays
+        return marks
+
+    monkeypatch.setattr(sgd, "_LARGE", 0)
+    monkeypatch.setattr(Sgd, "changed", checked)
+    marked = model.fit(task, np.random.default_rng(0), checkpoint=tmp_path / "state")
+    names = {"U", "squares_U", "squares_V"} if model.adagrad else {"U"}
+    assert names <= {name for name, _ in missed}
+    assert not model.decays or marked.facts["decayed"]
+    # A rate that falls begins with the best again: those rows differ as well.
+    assert model.decays or {count for _, count in missed} == {0}
+    for name, array in whole.arrays.items():
+        np.testing.assert_array_equal(array, marked.arrays[name])
+
+
+def test_a_schedule_by_time_is_a_fact_that_gives_the_same_bits(task):
+    model = dataclasses.replace(SMALL, budget=4000, epoch=50, validation_time=0.2)
+    fit = model.fit(task, np.random.default_rng(0))
+    again = dataclasses.replace(model, epoch=fit.facts["epoch"], validation_time=None)
+    same = again.fit(task, np.random.default_rng(0))
+    assert "epoch" not in same.facts
+    assert fit.facts["epoch"] % 50 == 0
+    for name, array in fit.arrays.items():
+        np.testing.assert_array_equal(array, same.arrays[name])

@@ -162,3 +162,53 @@ def test_a_break_does_not_change_a_training_whose_rate_fell(tmp_path):
     third = Slowed(errors)
     descend(third, budget=100, checkpoint=tmp_path / "c", **settings)
     assert len(third.fell) == 2
+
+
+def timed(monkeypatch, sweep, validation):
+    """A trainee on a clock of its own: seconds of ten triples, and of a validation."""
+    now = [0.0]
+    monkeypatch.setattr(clock.time, "perf_counter", lambda: now[0])
+
+    class Timed(Scripted):
+        def sweep(self, triples):
+            now[0] += sweep * triples / 10
+            self.arrays["x"] += triples / 10 - 1
+            return super().sweep(triples)
+
+        def error(self):
+            now[0] += validation
+            return super().error()
+
+    return Timed([1 / (1 + n) for n in range(201)])
+
+
+@pytest.mark.parametrize(("validation", "times"), [(0.01, 1), (1.0, 9), (1.5, 14), (100.0, 20)])
+def test_epochs_by_the_time_of_a_validation(validation, times, monkeypatch):
+    """At a tenth of the time, a validation of a second needs nine seconds of sweeps."""
+    one = timed(monkeypatch, 1.0, validation)
+    progress = descend(one, epoch=10, budget=2000, patience=99, validation_time=0.1)
+    assert progress.epoch == 10 * times
+    assert [step for step, _ in progress.curve[:3]] == [0, 10 * times, 20 * times]
+    assert progress.triples == 2000
+    same = timed(monkeypatch, 1.0, validation)
+    again = descend(same, epoch=progress.epoch, budget=2000, patience=99)
+    assert [step for step, _ in again.curve] == [step for step, _ in progress.curve]
+    assert again.best == progress.best
+    assert again.epoch == 0
+
+
+def test_what_was_chosen_by_time_is_kept_by_a_checkpoint(monkeypatch, tmp_path):
+    def stop(step, metrics):
+        if step == 180:
+            raise KeyboardInterrupt
+
+    state = tmp_path / "state"
+    schedule = {"epoch": 10, "budget": 2000, "patience": 99, "validation_time": 0.1}
+    one = timed(monkeypatch, 1.0, 1.0)
+    with pytest.raises(KeyboardInterrupt):
+        descend(one, watch=stop, checkpoint=state, **schedule)
+    slower = timed(monkeypatch, 1.0, 50.0)
+    progress = descend(slower, checkpoint=state, **schedule)
+    assert progress.epoch == 90
+    assert progress.resumed_at == 180
+    assert {step % 90 for step, _ in progress.curve[:-1]} == {0}

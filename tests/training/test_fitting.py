@@ -56,7 +56,7 @@ def test_a_training_that_goes_on_does_not_search_again(tmp_path):
 
     assert first == whole == [0.5, 0.1, 0.5, 0.1, 0.5]
     assert second == [0.5]
-    assert found["resumed_at"] == 10
+    assert found["resumed_at"] == 20
     assert again.arrays["x"] == walk.arrays["x"]
     for name in ("rate", "margin", "trials", "triples", "best_at", "validation_rank_loss"):
         assert found[name] == facts[name]

@@ -16,6 +16,7 @@ LINES = [
     {"face"},
     {"export"},
     {"reranking"},
+    {"feeds", "profiles"},
     {"codes"},
     {"experiment", "serving", "monitoring"},
     {"models"},

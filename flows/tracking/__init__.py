@@ -8,6 +8,7 @@ that threads and processes can write side by side.
 from flows.tracking.codes import codes_run
 from flows.tracking.database import client, experiment_id, ready, tracking_uri
 from flows.tracking.evaluations import evaluation_run
+from flows.tracking.experiments import experiment_run
 from flows.tracking.folds import fold_directory, log_fold
 from flows.tracking.indexes import searchable_directory
 from flows.tracking.models import model_directory, training_of
@@ -36,6 +37,7 @@ __all__ = [
     "end_abandoned",
     "evaluation_run",
     "experiment_id",
+    "experiment_run",
     "finished_rows",
     "finished_run",
     "fold_directory",

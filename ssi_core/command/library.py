@@ -7,12 +7,25 @@ from collections.abc import Sequence
 
 import click
 
-from ssi_core.command import codes, data, evaluate, export, features, fit, ingest, rerank, search
+from ssi_core.command import (
+    codes,
+    data,
+    evaluate,
+    export,
+    features,
+    feeds,
+    fit,
+    ingest,
+    profiles,
+    rerank,
+    search,
+)
 from ssi_core.command.verb import WORKFLOW, Verbs, run
 
 VERBS = (
     data.sample, fit.fit, ingest.ingest, features.features, search.index, search.search,
     search.neighbours, search.explain, export.export, evaluate.evaluate, rerank.rerank, codes.codes,
+    profiles.profiles, feeds.feeds,
 )  # fmt: skip
 """Verbs that need no workflow."""
 FURTHER = (

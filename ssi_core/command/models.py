@@ -97,6 +97,12 @@ class Registry(Protocol):
         """Open the run of a hasher on labelled texts."""
         ...
 
+    def experiment_run(
+        self, experiment: str, label: str, data: Path, parameters: Mapping[str, Any]
+    ) -> AbstractContextManager[Trained]:
+        """Open the run of a row of a comparison."""
+        ...
+
 
 REGISTRY: list[Callable[[], Registry]] = []
 """Functions that open the registry; none without the workflow, where a model is a directory."""
@@ -159,6 +165,15 @@ def codes_run(
         return nullcontext()
     parameters = {name: value for name, value in asdict(hasher).items() if name != "bits"}
     return REGISTRY[-1]().codes_run(hasher.name, data, {**parameters, **settings})
+
+
+def experiment_run(
+    experiment: str, label: str, data: Path, parameters: Mapping[str, Any]
+) -> AbstractContextManager[Trained | None]:
+    """Open the run of a row of a comparison; without the workflow there is none."""
+    if not REGISTRY:
+        return nullcontext()
+    return REGISTRY[-1]().experiment_run(experiment, label, data, parameters)
 
 
 def _registry(model: str) -> Registry:

@@ -16,6 +16,7 @@ LINES = [
     {"face"},
     {"export"},
     {"summary"},
+    {"feeds", "profiles"},
     {"codes"},
     {"experiment", "serving", "monitoring"},
     {"models"},

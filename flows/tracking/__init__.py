@@ -5,14 +5,13 @@ MLflow's pages collapse nested runs. A run is always named by its id, never by w
 that threads and processes can write side by side.
 """
 
-from flows.tracking.codes import codes_run
 from flows.tracking.database import client, experiment_id, ready, tracking_uri
 from flows.tracking.evaluations import evaluation_run
+from flows.tracking.experiments import experiment_run
 from flows.tracking.folds import fold_directory, log_fold
 from flows.tracking.indexes import searchable_directory
 from flows.tracking.models import model_directory, training_of
 from flows.tracking.origin import code
-from flows.tracking.reranking import reranking_run
 from flows.tracking.rows import RowRun, end_abandoned, row_run
 from flows.tracking.runs import (
     FinishedRow,
@@ -25,7 +24,6 @@ from flows.tracking.runs import (
     run_report,
     run_table,
 )
-from flows.tracking.summaries import summary_run
 from ssi_core.experiment.training import Curve
 
 __all__ = [
@@ -34,10 +32,10 @@ __all__ = [
     "RowRun",
     "client",
     "code",
-    "codes_run",
     "end_abandoned",
     "evaluation_run",
     "experiment_id",
+    "experiment_run",
     "finished_rows",
     "finished_run",
     "fold_directory",
@@ -47,13 +45,11 @@ __all__ = [
     "new_comparison_id",
     "ready",
     "reasons",
-    "reranking_run",
     "row_run",
     "run_curve",
     "run_report",
     "run_table",
     "searchable_directory",
-    "summary_run",
     "tracking_uri",
     "training_of",
 ]

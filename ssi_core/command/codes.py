@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ssi_core.command.fields import pairs_of, values_of
-from ssi_core.command.models import codes_run
+from ssi_core.command.models import experiment_run
 from ssi_core.command.results import write_result
 from ssi_core.command.verb import Outcome, Verb, Verbs, progress
 
@@ -73,7 +74,9 @@ def compare(
         texts = read_labelled(data, tell)
 
     def recorded(hasher: Hasher) -> AbstractContextManager[Recorder | None]:
-        return codes_run(hasher, data, {"lengths": bits, "radius": radius})
+        parameters = {"hasher": hasher.name, **asdict(hasher), "lengths": bits, "radius": radius}
+        del parameters["bits"]
+        return experiment_run("codes", hasher.name, data, parameters)
 
     with progress("codes") as tell:
         result = computed(

@@ -13,8 +13,10 @@ from ssi_core.command import (
     evaluate,
     export,
     features,
+    feeds,
     fit,
     ingest,
+    profiles,
     rerank,
     search,
     summary,
@@ -24,7 +26,7 @@ from ssi_core.command.verb import WORKFLOW, Verbs, run
 VERBS = (
     data.sample, fit.fit, ingest.ingest, features.features, search.index, search.search,
     search.neighbours, search.explain, export.export, evaluate.evaluate, rerank.rerank, codes.codes,
-    summary.summary,
+    summary.summary, profiles.profiles, feeds.feeds,
 )  # fmt: skip
 """Verbs that need no workflow."""
 FURTHER = (

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ssi_core.command.verb import WORKFLOW
 
 if TYPE_CHECKING:
-    from ssi_core.codes.base import Hasher
-    from ssi_core.reranking.base import Reranker
     from ssi_core.types import Report
 
 
@@ -46,10 +43,6 @@ class Trained(Protocol):
     def facts(self, facts: Mapping[str, Any]) -> None:
         """Keep what the trainings chose and measured."""
         ...
-
-
-class Coded(Trained, Protocol):
-    """Keeps the curve of a hasher, too."""
 
     def watch(self, step: int, metrics: Mapping[str, float]) -> None:
         """Keep a point of curves."""
@@ -85,22 +78,10 @@ class Registry(Protocol):
         """Open the run of a measurement on a collection."""
         ...
 
-    def reranking_run(
-        self, label: str, data: Path, table: str, parameters: Mapping[str, Any]
+    def experiment_run(
+        self, experiment: str, label: str, data: Path, parameters: Mapping[str, Any]
     ) -> AbstractContextManager[Trained]:
-        """Open the run of a row of a table of rerankers."""
-        ...
-
-    def codes_run(
-        self, hasher: str, data: Path, parameters: Mapping[str, Any]
-    ) -> AbstractContextManager[Coded]:
-        """Open the run of a hasher on labelled texts."""
-        ...
-
-    def summary_run(
-        self, label: str, data: Path, parameters: Mapping[str, Any]
-    ) -> AbstractContextManager[Trained]:
-        """Open the run of a row of a table of summaries."""
+        """Open the run of a row of a comparison."""
         ...
 
 
@@ -147,34 +128,13 @@ def evaluation_run(
     return REGISTRY[-1]().evaluation_run("evaluation", model, collection, settings)
 
 
-def reranking_run(
-    label: str, data: Path, table: str, ranker: Reranker
+def experiment_run(
+    experiment: str, label: str, data: Path, parameters: Mapping[str, Any]
 ) -> AbstractContextManager[Trained | None]:
-    """Open the run of a row of a table of rerankers; without the workflow there is none."""
+    """Open the run of a row of a comparison; without the workflow there is none."""
     if not REGISTRY:
         return nullcontext()
-    parameters = {"ranker": ranker.name, **asdict(ranker)}
-    return REGISTRY[-1]().reranking_run(label, data, table, parameters)
-
-
-def codes_run(
-    hasher: Hasher, data: Path, settings: Mapping[str, Any]
-) -> AbstractContextManager[Coded | None]:
-    """Open the run of a hasher on labelled texts; without the workflow there is none."""
-    if not REGISTRY:
-        return nullcontext()
-    parameters = {name: value for name, value in asdict(hasher).items() if name != "bits"}
-    return REGISTRY[-1]().codes_run(hasher.name, data, {**parameters, **settings})
-
-
-def summary_run(
-    label: str, data: Path, concepts: Path, settings: Mapping[str, Any]
-) -> AbstractContextManager[Trained | None]:
-    """Open the run of a row of a table of summaries; without the workflow there is none."""
-    if not REGISTRY:
-        return nullcontext()
-    parameters = {**settings, "concepts": str(concepts.resolve())}
-    return REGISTRY[-1]().summary_run(label, data, parameters)
+    return REGISTRY[-1]().experiment_run(experiment, label, data, parameters)
 
 
 def _registry(model: str) -> Registry:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ssi_core.command.fields import pairs_of, values_of
-from ssi_core.command.models import reranking_run
+from ssi_core.command.models import experiment_run
 from ssi_core.command.results import write_result
 from ssi_core.command.verb import Outcome, Verb, Verbs, progress, settings
 
@@ -237,7 +238,8 @@ def compare(folds: Path, table: str, rows: str | None, save: Path | None) -> Out
         given = read_folds(folds, tell)
 
     def recorded(row: Row, ranker: Reranker) -> AbstractContextManager[Recorder | None]:
-        return reranking_run(row.label, folds, chosen.name, ranker)
+        parameters = {"table": chosen.name, "ranker": ranker.name, **asdict(ranker)}
+        return experiment_run("reranking", row.label, folds, parameters)
 
     with progress("rerank") as tell:
         result = computed(given, chosen, recorded=recorded, progress=tell)

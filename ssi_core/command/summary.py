@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssi_core.command.models import summary_run
+from ssi_core.command.models import experiment_run
 from ssi_core.command.results import write_result
 from ssi_core.command.verb import Outcome, Verb, Verbs, progress
 
@@ -160,7 +160,8 @@ def compare(data: Path, concepts: Path, words: int, rows: str | None, save: Path
 
     def recorded(row: Row) -> AbstractContextManager[Recorder | None]:
         settings = {} if row.summariser is None else asdict(row.summariser)
-        return summary_run(row.label, data, concepts, {**settings, "words": words})
+        parameters = {**settings, "words": words, "concepts": str(concepts.resolve())}
+        return experiment_run("summaries", row.label, data, parameters)
 
     with progress("summaries") as tell:
         result = computed(

@@ -22,6 +22,7 @@ SOURCES: dict[str, str] = {
     "ubi": f"{_HERE}.ubi:Ubi",
     "table": f"{_HERE}.table:Table",
     "folder": f"{_HERE}.folder:Folder",
+    "feeds": f"{_HERE}.feeds:Feeds",
     "trec": f"{_HERE}.judged:Trec",
     "ir-datasets": f"{_HERE}.irds:IrDatasets",
     "clicks": f"{_HERE}.clicks:Clicks",

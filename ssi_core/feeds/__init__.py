@@ -1,0 +1,1 @@
+"""Relevance of feeds to topics, judged from their titles, descriptions and entries."""

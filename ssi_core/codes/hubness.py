@@ -19,7 +19,7 @@ from ssi_core.codes.labelled import LabelledTexts
 from ssi_core.codes.projections import leading
 from ssi_core.codes.words import Words
 from ssi_core.evaluation.hubs import hubs
-from ssi_core.types import Float64, Int32, Int64, Progress, TextMatrix, Vectors
+from ssi_core.types import Float64, Int32, Int64, Progress, Vectors
 
 
 def information_gain(rows: sparse.csr_array, labels: Int32) -> Float64:
@@ -36,7 +36,7 @@ def information_gain(rows: sparse.csr_array, labels: Int32) -> Float64:
     """
     classes = np.eye(int(labels.max()) + 1)[labels]
     present = sparse.csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), shape=rows.shape)
-    with_word = present.T @ classes
+    with_word: Any = present.T @ classes
     totals, n = classes.sum(axis=0), len(labels)
     share = with_word.sum(axis=1) / n
     inside, outside = _entropy(with_word), _entropy(totals - with_word)
@@ -110,7 +110,8 @@ def hub_curves(
 
 
 def _chosen(rows: sparse.csr_array, columns: Int64) -> Vectors:
-    return Vectors(TextMatrix(sparse.csr_array(rows[:, np.sort(columns)], dtype=np.float32)), None)
+    some: Any = rows[:, np.sort(columns)]
+    return Vectors(sparse.csr_array(some).astype(np.float32), None)
 
 
 def _entropy(counts: Float64) -> Float64:

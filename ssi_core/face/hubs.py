@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ssi_core.evaluation import hubs as measured
 from ssi_core.evaluation.hubs import Hubs, Similarity
-from ssi_core.types import BadInput, TextMatrix, Vectors
+from ssi_core.types import BadInput, Vectors
 
 
 def hubs(
@@ -23,7 +23,7 @@ def hubs(
 
     Parameters
     ----------
-    vectors : array_like (n, d)
+    vectors : numpy array or CSR (n, d)
         A row for each text, of an array or a sparse matrix; rows of zeros are left out.
     labels : sequence, optional
         Class of each text.
@@ -51,14 +51,16 @@ def hubs(
     >>> ssi.hubs(circle, labels=list("aaaabbbb"), k=2).bad_ratio
     0.25
     """
-    if sparse.issparse(vectors):
-        rows = Vectors(TextMatrix(sparse.csr_array(vectors, dtype=np.float32)), None)
-    else:
-        rows = Vectors(None, np.ascontiguousarray(vectors, np.float32))
+    is_sparse = sparse.issparse(vectors)
+    given: Any = vectors
+    matrix: Any = sparse.csr_array(given) if is_sparse else np.array(given)
+    matrix = matrix.astype(np.float32)
+    rows = Vectors(matrix if is_sparse else None, None if is_sparse else matrix)
     classes = None
     if labels is not None:
         classes = np.unique(np.asarray(labels), return_inverse=True)[1]
-        count = vectors.shape[0] if sparse.issparse(vectors) else len(vectors)
-        if len(classes) != count:
-            raise BadInput(f"hubs: {count} vectors have {len(classes)} labels. Give one each.")
+        if len(classes) != matrix.shape[0]:
+            raise BadInput(
+                f"hubs: {matrix.shape[0]} vectors have {len(classes)} labels. Give one each."
+            )
     return measured.hubs(rows, k=k, labels=classes, similarity=similarity)

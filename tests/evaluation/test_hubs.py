@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
+import ssi_core as ssi
 from ssi_core.evaluation.hubs import hubs, neighbours
 from ssi_core.types import BadInput, TextMatrix, Vectors
 
@@ -68,6 +69,17 @@ def test_texts_without_a_vector_are_left_out():
     assert (found.points, found.occurrences.tolist(), found.bad_ratio) == (4, [1, 1, 1, 1], 0)
     with pytest.raises(BadInput, match="4 texts have a vector, and 4 neighbours"):
         hubs(Vectors(None, points), k=4)
+
+
+def test_vectors_of_arrays_and_of_sparse_matrices_are_alike():
+    points = np.random.default_rng(2).random((30, 6)) * (np.arange(30) % 2 + 1)[:, None]
+    labels = ["one" if i % 3 else "other" for i in range(30)]
+    first = ssi.hubs(points, labels, k=4, similarity="dot")
+    other = ssi.hubs(sparse.csr_array(points), labels, k=4, similarity="dot")
+    assert first.bad.tolist() == other.bad.tolist()
+    assert first.skewness == other.skewness
+    with pytest.raises(BadInput, match="30 vectors have 2 labels"):
+        ssi.hubs(points, ["a", "b"])
 
 
 def test_models_without_inner_products_are_refused():

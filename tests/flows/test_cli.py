@@ -13,6 +13,8 @@ from flows.cli import cli
 from ssi_core.command.verb import Outcome, Verb, Verbs, kind_of, run
 from ssi_core.corpus.sources.published import Wikispeedia
 from ssi_core.corpus.sources.wikipedia import Wikipedia
+from ssi_core.evaluation.hubs import hubs
+from ssi_core.models import load_model
 from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput, Refused
 from tests.corpus.test_collections import write
@@ -224,6 +226,18 @@ def test_evaluate_gives_every_measure_with_its_error(ssi, project):
     for name in ("rank_loss", "map", "mrr", "p_at_1", "p_at_10", "ndcg_at_10"):
         assert 0 <= found["metrics"][f"test/{name}"] <= 1
         assert found["metrics"][f"test/{name}_se"] >= 0
+
+
+def test_evaluate_counts_hubs_where_it_is_asked_to(ssi, project):
+    arguments = ("evaluate", project / "model", "--task", project / "task")
+    assert "hubs" not in ssi(*arguments)[1]
+    code, found, _ = ssi(*arguments, "--hubs")
+    fitted, documents = load_model(project / "model"), open_task(project / "task").documents
+    vectors = fitted.embed_documents(documents)
+    assert code == 0
+    for similarity, skewness in found["hubs"].items():
+        assert skewness == pytest.approx(hubs(vectors, similarity=similarity).skewness)
+    assert set(found["hubs"]) == {"cosine", "dot"}
 
 
 def test_doctor_finds_this_machine(ssi):

@@ -28,16 +28,19 @@ def write(fitted, directory):
     return directory
 
 
-def test_it_says_its_recall_and_keeps_its_graph(ssi, tmp_path):
+@pytest.mark.parametrize(("by", "place"), [("graph", "graphs"), ("codes", "codes")])
+def test_it_says_its_recall_and_keeps_what_finds_documents(ssi, tmp_path, by, place):
     model = write(BILINEAR, tmp_path / "run")
     _, exact, _ = ssi("search", model, "car moon")
-    code, found, log = ssi("search", model, "car moon", "--approximate", "--recall", "0.9")
+    code, found, log = ssi(
+        "search", model, "car moon", "--approximate", "--candidates", by, "--recall", "0.9"
+    )
     assert (code, found["results"]) == (0, exact["results"])
     assert 0.9 <= found["recall"] <= 1
     assert "recall" not in exact
     assert "exactly" not in log
-    (graph,) = (tmp_path / "root" / ".ssi" / "store" / "graphs").iterdir()
-    recalls = json.loads((graph / "artefact.json").read_text())["counts"]["recall"]
+    (kept,) = (tmp_path / "root" / ".ssi" / "store" / place).iterdir()
+    recalls = json.loads((kept / "artefact.json").read_text())["counts"]["recall"]
     assert found["recall"] in recalls.values()
 
 

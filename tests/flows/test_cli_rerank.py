@@ -166,7 +166,7 @@ def test_a_model_of_a_task_is_searched_explained_and_measured(tmp_path, ssi):
     code, first, _ = ssi("search", model, "boats1 boats2", "-k", 8)
     assert code == 0
     hits = first["results"]
-    code, again, _ = ssi("index", model, "--task", tmp_path / "task", "--out", tmp_path / "index")
+    code, _, _ = ssi("index", model, "--task", tmp_path / "task", "--out", tmp_path / "index")
     assert code == 0
     code, second, _ = ssi("search", model, "boats1 boats2", "-k", 8, "--index", tmp_path / "index")
     assert code == 0

@@ -139,9 +139,9 @@ def _fit_on_task(
 
     models_named(models)
     threads = settings().threads or 1
-    task, options = Task.open(path), dict(given)
-    seed = options.pop("seed", 0)
-    behind = Reranker(ranker, **values).behind(*models, **options, random_state=seed)
+    task, options = Task.open(path), dict[str, Any](given)
+    options["random_state"] = options.pop("seed", 0)
+    behind = Reranker(ranker, **values).behind(*models, **options)
     fitted = behind.fit(task, threads=threads)
     comparison = gain(fitted, task, threads=threads)
     fitted.save(out)

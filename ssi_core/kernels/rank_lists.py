@@ -137,6 +137,7 @@ def try_steps(
     scores, column : float64 (rows,)
         Scores without a step, and the feature whose weight takes it.
     steps : float64 (steps,)
+        Changes of the weight.
     start, gain, ideal
         As of `gains_at`.
     discount : float64 (k,)

@@ -178,15 +178,15 @@ def features_of(
     """
     chosen = candidates(task, side, queries, seed)
     texts, ranked = task.queries.take(chosen.queries), task.documents.take(chosen.documents)
-    asked = parts_of(models.values(), texts, "query", task.documents.views[COUNTS])
-    there = parts_of(models.values(), ranked, "document", task.queries.views[COUNTS])
-    score = scores_of(first_part(asked), first_part(there), chosen, threads)
-    found = []
+    query_parts = parts_of(models.values(), texts, "query", task.documents.views[COUNTS])
+    document_parts = parts_of(models.values(), ranked, "document", task.queries.views[COUNTS])
+    score = scores_of(first_part(query_parts), first_part(document_parts), chosen, threads)
+    rows_of_blocks = []
     for first, last in blocks(len(chosen.queries), len(chosen.documents)):
         scores = np.where(chosen.mask(first, last), score(first, last), np.float32(-np.inf))
-        part = take(first_part(asked), slice(first, last))
-        found.append(best_documents(part, first_part(there), scores, depth)[0])
-    best = np.concatenate(found)
+        part = take(first_part(query_parts), slice(first, last))
+        rows_of_blocks.append(best_documents(part, first_part(document_parts), scores, depth)[0])
+    best = np.concatenate(rows_of_blocks)
     held = best >= 0
     place, columns = np.nonzero(held)[0], best[held]
     sizes = held.sum(axis=1)
@@ -194,7 +194,7 @@ def features_of(
     start = starts(sizes[kept])
     pairs = np.column_stack([place, columns]).astype(np.int32)
     return PairFeatures(
-        features(scores_of_parts(asked, there, pairs, threads=threads), start),
+        features(scores_of_parts(query_parts, document_parts, pairs, threads=threads), start),
         _grades(chosen, place, columns),
         texts.ids[kept].rename("query"),
         start,
@@ -235,7 +235,9 @@ def parts_of(models: Iterable[FittedModel], texts: Texts, side: ModelSide, other
     length = np.ones((len(texts), 1), np.float32)
     if side == "document":
         length = np.log1p(np.asarray(counts.sum(axis=1), np.float32).reshape(-1, 1))
-    words: TextMatrix = sparse.csr_array(counts).sign()
+    words: TextMatrix = sparse.csr_array(
+        (np.sign(counts.data), counts.indices, counts.indptr), counts.shape
+    )
     if side == "query" and texts.views[COUNTS].space != other.space:
         words = TextMatrix((len(texts), len(other.words)), dtype=np.float32)
     # The share of the query's words that a document has, and their number, are scaled alike.

@@ -58,7 +58,7 @@ class Reranked(Parts):
         ``[[rows.parts]]``.
     ranker : str
         Name of the ranker of pairs; see docs/reranking.md.
-    settings : table
+    settings : mapping
         Its hyper-parameters.
     depth : int
         Documents of a query that are put into another order.

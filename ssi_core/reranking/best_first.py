@@ -28,7 +28,7 @@ class Subset(NamedTuple):
     ----------
     features : tuple of int
         Columns, ascending.
-    weights : float64 (len(features),)
+    weights : float64 (features,)
         Of the linear ranker that coordinate ascent has trained on them.
     value : float
         Measure of that ranker on the training queries.
@@ -119,9 +119,9 @@ class BestFirst:
         # A single feature can only be turned upside down, from whatever weight.
         for start in range(self.restarts if width > 1 else 1):
             first = self.rng.random(width) if start else np.ones(width)
-            found = climb.up(first, self.rng.permutation(width).tolist())
-            if best is None or found[1] > best[1]:
-                best = found
+            ascent = climb.up(first, self.rng.permutation(width).tolist())
+            if best is None or ascent[1] > best[1]:
+                best = ascent
         assert best is not None
         return best
 

@@ -38,7 +38,7 @@ class BestFirstSelection(Reranker):
     ----------
     inner : str
         Name of the ranker that learns from the new features.
-    settings : table
+    settings : mapping
         Its hyper-parameters.
     subsets : str
         "best_first" or "alone".
@@ -104,21 +104,21 @@ class BestFirstSelection(Reranker):
                 choice.offer(fitted.score(sides[1]))
         matrix, arrays, facts = kept[max(kept) if choice is None else choice.best]
         chosen = subsets[: matrix.shape[1]]
-        found: dict[str, Any] = {
+        facts_of_all: dict[str, Any] = {
             "selected": [[train.names[n] for n in subset.features] for subset in chosen],
             "train_of_subsets": [subset.value for subset in chosen],
             "trained_subsets": sum(subset.trained for subset in subsets),
             "ranker": facts,
         }
         if choice is not None:
-            found["chosen_value"] = choice.value
+            facts_of_all["chosen_value"] = choice.value
         inner = {f"{_INNER}{name}": array for name, array in arrays.items()}
-        return {"combination": matrix, **inner}, found
+        return {"combination": matrix, **inner}, facts_of_all
 
     def _search(self, train: PairFeatures) -> list[Subset]:
         if self.subsets == "alone":
             return best_alone(train, self.optimise, self.most)
-        how = {"measure": self.optimise, "most": self.most, "rounds": self.rounds}
+        how: dict[str, Any] = {"measure": self.optimise, "most": self.most, "rounds": self.rounds}
         how |= {"restarts": self.restarts, "seed": self.seed}
         digest = hashlib.blake2b(repr((self.size, sorted(how.items()))).encode(), digest_size=16)
         for array in (train.values, train.grade, train.start):

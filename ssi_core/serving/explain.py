@@ -152,8 +152,8 @@ def _of_features(
     searcher: Searcher, vectors: Vectors, second: SecondStage, document: str
 ) -> Explanation:
     """Explain the score of a reranked document, named by its id."""
-    found, values = searcher.first_documents(vectors, second.depth)
-    ids = [searcher.ranked[one.part].ids[one.row] for one in found[0][: second.depth]]
+    documents, values = searcher.first_documents(vectors, second.depth)
+    ids = [searcher.ranked[one.part].ids[one.row] for one in documents[0][: second.depth]]
     if document not in ids:
         raise BadInput(
             f"{document!r}: it is not one of the first {len(ids)} documents of the query, which "

@@ -170,24 +170,24 @@ class Searcher:
         vectors = self.embed(queries, side)
         if not popularity:
             vectors = without(self.fitted, vectors)
-        found = self.best(vectors, k) if vectors.second is None else self._reordered(vectors, k)
+        each = self.best(vectors, k) if vectors.second is None else self._reordered(vectors, k)
         return [
             self._answered(text, side, best[:k]) if is_known else Answer((), NOTHING_KNOWN)
-            for is_known, text, best in zip(known(queries), queries.titles, found, strict=True)
+            for is_known, text, best in zip(known(queries), queries.titles, each, strict=True)
         ]
 
     def best(self, vectors: Vectors, k: int) -> list[list[Found]]:
         """Return the k best documents for each query, best first, by vectors of one part."""
         each = [part.best(vectors, k) for part in self.ranked]
-        found = []
+        answers = []
         for rows_of_parts in zip(*each, strict=True):
             every = [
                 Found(number, row, score)
                 for number, rows in enumerate(rows_of_parts)
                 for row, score in rows
             ]
-            found.append(sorted(every, key=lambda one: -one.score)[:k])
-        return found
+            answers.append(sorted(every, key=lambda one: -one.score)[:k])
+        return answers
 
     def first_documents(self, vectors: Vectors, k: int) -> tuple[list[list[Found]], Float64]:
         """Return the documents that the first stage finds, and features of the first ones.
@@ -208,11 +208,11 @@ class Searcher:
         """
         assert vectors.second is not None
         depth = vectors.second.depth
-        found = self.best(first_part(vectors), max(k, depth))
+        documents = self.best(first_part(vectors), max(k, depth))
         pairs = np.array(
             [
                 (query, one.row, one.part)
-                for query, best in enumerate(found)
+                for query, best in enumerate(documents)
                 for one in best[:depth]
             ],
             np.int32,
@@ -221,16 +221,16 @@ class Searcher:
         for number, part in enumerate(self.ranked):
             here = pairs[:, 2] == number
             scores[here] = scores_of_parts(vectors, part.vectors, pairs[here, :2])
-        sizes = [min(len(best), depth) for best in found]
-        return found, features(scores, starts([size for size in sizes if size]))
+        sizes = [min(len(best), depth) for best in documents]
+        return documents, features(scores, starts([size for size in sizes if size]))
 
     def _reordered(self, vectors: Vectors, k: int) -> list[list[Found]]:
         """Return documents for each query, the first ones in the order of the second stage."""
         assert vectors.second is not None
         depth, begin, answers = vectors.second.depth, 0, []
-        found, values = self.first_documents(vectors, k)
+        documents, values = self.first_documents(vectors, k)
         scores = vectors.second(values) if len(values) else np.empty(0)
-        for best in found:
+        for best in documents:
             head, rest = best[:depth], best[depth:]
             order, falls = reorder(scores[begin : begin + len(head)])
             begin += len(head)

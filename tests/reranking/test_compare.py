@@ -82,7 +82,7 @@ def test_a_row_is_tested_against_the_rows_that_it_names(tmp_path):
         three = second["tests"][name], third["tests"][name], further[name]
         adjusted = holm([one["p"] for one in three])
         assert [one["p_holm"] for one in three] == pytest.approx(adjusted)
-    with pytest.raises(BadInput, match=r"against 'one featur'. Did you mean 'one feature'"):
+    with pytest.raises(BadInput, match=r"against 'one featur'\. Did you mean 'one feature'"):
         read_table(written(tmp_path, text.replace('["one feature"', '["one featur"')))
 
 

@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterator
 
 _BLOCK = re.compile(r"\n\s*\n")
-_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』）”]*")
-_MARKED = re.compile(r"[.!?…。！？][\"'”’»)\]」』）]*$")
+# The mark begins no run of marks a second time, so that a long run takes one look.
+_END = re.compile(
+    r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)"
+    r"|[。！？]+[」』）”]*"
+)
+_MARKS, _CLOSING = ".!?…。！？", "\"'”’»)]」』）"
 _TITLES = "mr mrs ms dr prof st jr sr gen col lt capt sgt sen rep gov hon rev"
 _SHORT = "vs e.g i.e cf fig vol pp ca approx inc ltd co corp u.s u.k a.m p.m b.c a.d"
 _MONTHS = "jan feb mar apr jun jul aug sep sept oct nov dec"
 _ABBREVIATIONS = frozenset(f"{_TITLES} {_SHORT} {_MONTHS}".split())
-_LAST_WORD = re.compile(r"\S+$")
 
 
 def sentences(text: str) -> list[str]:
@@ -33,7 +36,7 @@ def sentences(text: str) -> list[str]:
     ['Dr. A. Smith came at noon.', 'Did he?', '猫がいる。', '「本だ。」と言った。']
     """
     pieces = [piece for block in _BLOCK.split(text) for piece in _of_block(" ".join(block.split()))]
-    marked = [piece for piece in pieces if _MARKED.search(piece)]
+    marked = [piece for piece in pieces if piece.rstrip(_CLOSING).endswith(tuple(_MARKS))]
     return marked or pieces
 
 
@@ -49,7 +52,7 @@ def _of_block(block: str) -> Iterator[str]:
 
 def _ends(block: str, begin: int, match: re.Match[str]) -> bool:
     """Tell whether a mark is the end of a sentence that begins at a place."""
-    after = block[match.end() :].lstrip()
+    after = block[match.end() : match.end() + 2].lstrip()
     if match[0][0] in "。！？":
         # What is quoted goes on: 「...。」と言った。
         return match[0][-1] not in "」』）”" or not after or after[0] not in "とのはがをにで、"
@@ -59,6 +62,7 @@ def _ends(block: str, begin: int, match: re.Match[str]) -> bool:
         return False
     if match[0] != ".":
         return True
-    word = _LAST_WORD.search(block[begin : match.start()])
-    bare = word[0].lstrip("(\"'“‘[").lower() if word else ""
+    blank = block.rfind(" ", begin, match.start())
+    word = block[max(begin, blank + 1) : match.start()]
+    bare = word.lstrip("(\"'“‘[").lower()
     return bare not in _ABBREVIATIONS and not (len(bare) == 1 and bare.isalpha() and bare != "i")

@@ -17,6 +17,8 @@ PAGES = [
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
     if BLOCK.search(path.read_text(encoding="utf-8"))
 ]
+PRINTED = {"summaries.md": "It sank in a storm near the cape."}
+"""What the blocks of a page print; those of the others compare models."""
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 READERS = {"search-engineer", "researcher", "operator"}
 
@@ -58,7 +60,7 @@ def test_the_blocks_of_a_page_run_as_printed(page, articles, tmp_path):
     for name in ("articles.jsonl", "links.csv"):
         shutil.copy(articles / name, tmp_path)
     printed = run_in(tmp_path, BLOCK.findall(page.read_text(encoding="utf-8")))
-    assert "paired randomisation test" in printed
+    assert PRINTED.get(page.name, "paired randomisation test") in printed
 
 
 def cells(notebook):

@@ -144,6 +144,8 @@ def test_settings_out_of_bounds_and_concepts_that_are_not_there_are_refused(base
         ("猫がいる。犬もいる！", ["猫がいる。", "犬もいる！"]),
         ("「本だ。」と言った。次。", ["「本だ。」と言った。", "次。"]),
         (" \n ", []),
+        ("Stop!!! Now... it ended.", ["Stop!!!", "Now... it ended."]),
+        ("a. " * 300, [("a. " * 300).strip()]),
     ],
 )
 def test_texts_are_split_into_sentences(text, expected):

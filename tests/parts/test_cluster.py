@@ -261,17 +261,20 @@ def test_with_certificates_nobody_without_one_is_answered(tmp_path, monkeypatch)
                 assert said in refused.stderr.splitlines()[-1]
 
 
-def test_matches_of_words_of_a_cluster_have_the_bits_of_those_that_are_found_here(
-    dask, tmp_path, corpus_dir, monkeypatch
+@pytest.mark.parametrize("kind", ["links", "mates"])
+def test_a_task_of_a_cluster_has_the_bits_of_one_that_is_made_here(
+    dask, tmp_path, corpus_dir, mates, monkeypatch, kind
 ):
     monkeypatch.setattr(matching, "BLOCK", 40)
     monkeypatch.chdir(tmp_path)
-    views = ["counts", "cfh:k=3,words=30,ngrams=1+2", "cfh:k=3,words=30,ngrams=1"]
-    paths = []
-    for where in ("local", dask.where):
-        out = Path(where[:5])
-        how = {"words": "all", "views": views, "where": where}
-        paths.append(build_task(corpus_dir, out, **how))
+    how = {"words": "all", "views": ["counts", "cfh:k=3,words=30,ngrams=1+2"]}
+    collection = corpus_dir
+    if kind == "mates":
+        collection, how = mates, {"relevant": "translation", "vocabularies": "two"}
+    paths = [
+        build_task(collection, Path(where[:5]), where=where, **how)
+        for where in ("local", dask.where)
+    ]
     here, there = paths
     assert there.key == here.key
     assert contents(tmp_path / there.path) == contents(tmp_path / here.path)

@@ -36,7 +36,7 @@ class FeaturesSettings(TaskSpec):
     )
     where: Where = Field(
         default=LOCAL,
-        description="Where DICE is counted for hashed views: local, or dask:tcp://HOST:PORT",
+        description="Where words are counted: local, or dask:tcp://HOST:PORT, a Dask cluster",
     )
 
     @property

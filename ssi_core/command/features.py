@@ -88,7 +88,7 @@ class Features(Verb):
     default="local",
     show_default=True,
     metavar="local|dask:tcp://HOST:PORT",
-    help="Where words that go together are counted for hashed views: here, or on a Dask cluster.",
+    help="Where words, and words that go together, are counted: here, or on a Dask cluster.",
 )
 @FORCE
 def features(

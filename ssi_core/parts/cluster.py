@@ -3,7 +3,7 @@
 Workers are processes of one thread that have the same versions and the same code as this process,
 and see the same directory; all of it is checked before the first part, and by every worker that
 comes later. A worker has one part at a time, so that its death concerns no other part; Dask gives
-the part to another worker, and after three deaths (``distributed.scheduler.allowed-failures``) the
+the part to another worker; with the fourth death (``distributed.scheduler.allowed-failures``) the
 part has failed. A finished part is released at once and never made again.
 
 Dask's protocol is pickle: whoever reaches the scheduler's port runs code on every worker and here.
@@ -15,7 +15,7 @@ import logging
 import platform
 import re
 import secrets
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -99,14 +99,17 @@ def _faults(likeness: Likeness, seen: Seen) -> list[str]:
     return others + [f"it does not see {path}" for path in seen.missing()]
 
 
-def _made(stage: Stage[Part, Result], likeness: Likeness, part: Part) -> Any:
+def _made(make: Callable[[Part], Result], likeness: Likeness, part: Part) -> Any:
     """Make a part on a worker: (value, None) or (None, error)."""
     from distributed import get_worker
 
     worker = get_worker()
-    if faults := likeness.differences(Likeness.here(likeness.modules)):
+    faults = likeness.differences(Likeness.here(likeness.modules))
+    if worker.state.nthreads != 1:
+        faults.append(f"{worker.state.nthreads} threads")
+    if faults:
         return None, _refused({str(worker.name): [f"it has {one}" for one in faults]})
-    return outcome(stage.make, (part,), {})
+    return outcome(make, (part,), {})
 
 
 def run_on_cluster(
@@ -117,45 +120,66 @@ def run_on_cluster(
         likeness = Likeness.here(_modules(stage))
         _require_workers(client, address)
         _require_likeness(client, likeness, stage)
-        yield from _run(client, stage, parts, partial(_made, stage, likeness), address)
+        yield from _run(client, stage, parts, partial(_made, stage.make, likeness), address)
 
 
 def _run(
     client: Client, stage: Stage[Part, Result], parts: Iterable[Part], make: Any, address: str
 ) -> Iterator[Done[Part, Result]]:
-    from distributed import wait
-    from distributed.client import FuturesCancelledError
-
     waiting: dict[Any, Part] = {}
     iterator, run, number = iter(parts), secrets.token_hex(4), 0
     # Dask groups what it shows by what stands before the number.
     name = re.sub("[^A-Za-z0-9]+", "_", stage.name)
     try:
         while True:
-            for part in islice(iterator, max(1, len(client.nthreads())) - len(waiting)):
+            with _answering(stage.name, address):
+                workers = max(1, len(client.nthreads()))
+            for part in islice(iterator, max(0, workers - len(waiting))):
                 key = f"{name}-{number}-{run}"
-                waiting[client.submit(make, part, key=key, pure=False)] = part
+                with _answering(stage.name, address):
+                    waiting[client.submit(make, part, key=key, pure=False)] = part
                 number += 1
             if not waiting:
                 return
-            try:
-                with client.as_current():
-                    ended = wait(list(waiting), timeout=_SILENCE, return_when="FIRST_COMPLETED")
-            except TimeoutError:
-                if not client.nthreads():
-                    log.warning("%s: the cluster at %s has no worker now", stage.name, address)
-                continue
-            for future in ended.done:
-                done: Done[Part, Result] = Done(waiting.pop(future), _outcome(future, stage.name))
+            with _answering(stage.name, address):
+                ended = {one: _outcome(one, stage.name) for one in _ended(client, waiting)}
+            if not ended and not client.nthreads():
+                log.warning("%s: the cluster at %s has no worker now", stage.name, address)
+            for future, found in ended.items():
+                done: Done[Part, Result] = Done(waiting.pop(future), found)
                 future.release()
                 yield done
+    finally:
+        if client.status == "running":
+            client.cancel(list(waiting))
+
+
+def _ended(client: Client, waiting: Iterable[Any]) -> Iterable[Any]:
+    """Return the futures that have ended, one at least; none after a minute without one."""
+    from distributed import wait
+
+    try:
+        with client.as_current():
+            ended: Iterable[Any] = wait(
+                list(waiting), timeout=_SILENCE, return_when="FIRST_COMPLETED"
+            ).done
+            return ended
+    except TimeoutError:
+        return ()
+
+
+@contextmanager
+def _answering(stage: str, address: str) -> Iterator[None]:
+    """Refuse to go on where the scheduler no longer answers."""
+    from distributed.client import FuturesCancelledError
+
+    try:
+        yield
     except (FuturesCancelledError, OSError) as error:
         raise Refused(
-            f"{stage.name}: the scheduler at {address} went away ({type(error).__name__}). Start "
-            "it and its workers, and run this again: parts that are whole are not made again."
+            f"{stage}: the scheduler at {address} went away ({type(error).__name__}). Start it and "
+            "its workers, and run this again: parts that are whole are not made again."
         ) from error
-    finally:
-        client.cancel(list(waiting))
 
 
 def _outcome(future: Any, stage: str) -> Any:

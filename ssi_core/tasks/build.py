@@ -83,7 +83,7 @@ def build_task(
     progress : Progress or None
         Told how far the work is.
     where : str
-        Where DICE is counted for hashed views, see `ssi_core.parts`.
+        Where words are counted, and DICE of hashed views, see `ssi_core.parts`.
     **fields
         Fields of `TaskSpec`.
 
@@ -179,7 +179,7 @@ def _write_task(
         queries = collection.names("queries")
     for texts in (documents, queries):
         language_of(collection.path, texts["language"])
-    making = Making(collection, spec, frozen, building, progress, documents, queries)
+    making = Making(collection, spec, frozen, building, progress, documents, queries, where)
     reading = _PAIRS[spec.relevant](making)
     if _has_anchors(spec, collection):
         write_anchored(making)

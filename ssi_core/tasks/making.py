@@ -40,6 +40,8 @@ class Making:
         Told how far the work is.
     documents, queries : DataFrame
         id, title, language; one and the same object where documents are queries.
+    where : str
+        Where words are counted, see `ssi_core.parts`.
     """
 
     collection: Collection
@@ -49,6 +51,7 @@ class Making:
     progress: Progress
     documents: pl.DataFrame
     queries: pl.DataFrame
+    where: str
 
     @property
     def path(self) -> Path:

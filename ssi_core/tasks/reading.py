@@ -30,13 +30,25 @@ def texts_of(
     """
     first = 0
     for part in collection.parts(collection.table_of(side)):
-        texts = files.read_strings([part], "text", remedy=INGEST).cast(pl.Binary)
-        last = first + len(texts)
+        rest = None if kept is None else kept[first:]
+        yield from texts_in(part, rest)
         if kept is not None:
-            texts = texts.filter(pl.Series(kept[first:last]))
-        slices = (part_of["text"].to_list() for part_of in texts.iter_slices(1024))
-        yield from batches(text for few in slices for text in few)
-        first = last
+            first += pl.scan_parquet(part, glob=False).select(pl.len()).collect().item()
+
+
+def texts_in(part: Path, kept: NDArray[np.bool_] | None = None) -> Iterator[list[bytes]]:
+    """Yield the texts of a file in UTF-8, in batches.
+
+    Parameters
+    ----------
+    kept : bool array or None
+        Which texts of this file, and of those after it; None: all.
+    """
+    texts = files.read_strings([part], "text", remedy=INGEST).cast(pl.Binary)
+    if kept is not None:
+        texts = texts.filter(pl.Series(kept[: len(texts)]))
+    slices = (part_of["text"].to_list() for part_of in texts.iter_slices(1024))
+    yield from batches(text for few in slices for text in few)
 
 
 def raw_texts(task: Path) -> list[Path]:

@@ -11,6 +11,8 @@ import polars as pl
 
 from ssi_core.arrays import load_csr
 from ssi_core.collection import Side
+from ssi_core.parts import LOCAL
+from ssi_core.tasks.counted import counted_texts
 from ssi_core.tasks.layout import DOCUMENTS, MATRICES, VIEW
 from ssi_core.tasks.making import Making, Mask, Reading
 from ssi_core.tasks.names import without_titles
@@ -18,6 +20,7 @@ from ssi_core.tasks.queries import MATRICES as QUERY_MATRICES
 from ssi_core.tasks.queries import QUERY_VIEW, TEXTS
 from ssi_core.tasks.reading import language_of, texts_of
 from ssi_core.types import BadInput, TextMatrix
+from ssi_core.views.bags import Batch
 from ssi_core.views.counting import BLOCK, matrix_path, row_blocks, write_counts, write_views
 from ssi_core.views.csr_writer import CsrWriter
 from ssi_core.views.text_view import TextView
@@ -134,7 +137,8 @@ def _count(
     vocabulary, statistics, facts = write_counts(
         matrices,
         chain.from_iterable(
-            _texts(making, side, kept if side == "queries" else None) for side in sides
+            _texts(making, side, kept if side == "queries" else None, language, view)
+            for side in sides
         ),
         language=language,
         fitting=fitting,
@@ -154,11 +158,15 @@ def _count(
     return counted, dict(facts)
 
 
-def _texts(making: Making, side: Side, kept: Mask | None) -> Iterator[list[bytes]]:
-    """Yield the texts of a side as the task reads them."""
-    texts = texts_of(making.collection, side, kept)
-    titled = making.spec.asks_titles and side == "documents"
-    return without_titles(texts, making.documents["title"]) if titled else texts
+def _texts(
+    making: Making, side: Side, kept: Mask | None, language: str, view: str
+) -> Iterator[Batch]:
+    """Yield the texts of a side as the task reads them; on a cluster they are counted there."""
+    if making.spec.asks_titles and side == "documents":
+        return without_titles(texts_of(making.collection, side), making.documents["title"])
+    if making.where != LOCAL:
+        return counted_texts(making, side, kept, language, view)
+    return texts_of(making.collection, side, kept)
 
 
 def _copy_rows(whole: TextMatrix, begin: int, end: int, out: Path) -> None:

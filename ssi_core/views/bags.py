@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 import numpy as np
 
@@ -36,6 +36,35 @@ class _Done:
         """Bytes of each file."""
         entries = {_WORDS: 4 * self.entries, _COUNTS: 4 * self.entries}
         return {_LENGTHS: 4 * self.texts, **entries, _CHUNKS: self.chunk_bytes}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A batch of texts that was counted elsewhere, with a lexicon of its own.
+
+    Attributes
+    ----------
+    indptr, words, counts : int64 (n + 1,), int32, int32
+        See `Lexicon.count`.
+    chunks : bytes
+        See `Lexicon.chunks`.
+    """
+
+    indptr: Int64
+    words: Int32
+    counts: Int32
+    chunks: bytes
+
+    def __len__(self) -> int:
+        """Texts of the batch."""
+        return len(self.indptr) - 1
+
+    def by(self, lexicon: Lexicon) -> tuple[Int64, Int32, Int32]:
+        """Return the bags by the numbers of another lexicon, which learns their words."""
+        return self.indptr, lexicon.merge(self.chunks)[self.words], self.counts
+
+
+Batch: TypeAlias = Sequence[bytes] | Counted
 
 
 @dataclass(frozen=True)
@@ -66,7 +95,7 @@ class Bags:
 
 def count_bags(
     directory: Path,
-    batches: Iterable[Sequence[bytes]],
+    batches: Iterable[Batch],
     texts: int,
     language: str,
     progress: Progress,
@@ -77,8 +106,8 @@ def count_bags(
     ----------
     directory : Path
         Empty, or what an earlier call with the same texts left.
-    batches : iterable of sequence of bytes
-        Texts in UTF-8, ``texts`` of them, the same batches in every call.
+    batches : iterable
+        Texts in UTF-8, ``texts`` of them, the same batches in every call; or `Counted` ones.
     """
     done = _read_done(directory)
     with ExitStack() as stack:
@@ -112,11 +141,10 @@ def _open_at(path: Path, size: int) -> BinaryIO:
     return file
 
 
-def _append(
-    files: dict[str, BinaryIO], lexicon: Lexicon, batch: Sequence[bytes], done: _Done
-) -> _Done:
+def _append(files: dict[str, BinaryIO], lexicon: Lexicon, batch: Batch, done: _Done) -> _Done:
     known = len(lexicon)
-    indptr, words, counts = lexicon.count(batch)
+    bags = batch.by(lexicon) if isinstance(batch, Counted) else lexicon.count(batch)
+    indptr, words, counts = bags
     chunks = lexicon.chunks(known)
     lengths = np.diff(indptr).astype(np.int32)
     arrays = ((_LENGTHS, lengths.data), (_WORDS, words.data), (_COUNTS, counts.data))

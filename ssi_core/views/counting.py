@@ -16,7 +16,7 @@ from scipy import sparse
 
 from ssi_core.arrays import load_array
 from ssi_core.types import Int64, Progress, TextMatrix
-from ssi_core.views.bags import Bags, count_bags
+from ssi_core.views.bags import Bags, Batch, count_bags
 from ssi_core.views.csr_writer import CsrWriter
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.tfidf import Weighting, inverse_document_frequency
@@ -36,7 +36,7 @@ def matrix_path(directory: Path, view: str) -> Path:
 
 def write_counts(
     directory: Path,
-    batches: Iterable[Sequence[bytes]],
+    batches: Iterable[Batch],
     *,
     language: str,
     fitting: Mask,
@@ -49,8 +49,8 @@ def write_counts(
 
     Parameters
     ----------
-    batches : iterable of sequence of bytes
-        Texts in UTF-8, len(fitting) of them.
+    batches : iterable
+        Texts in UTF-8, len(fitting) of them, see `count_bags`.
     fitting : bool array
         The texts that vocabulary and document frequencies come from.
     words : int or None

@@ -111,6 +111,18 @@ class Lexicon:
         )
         return indptr, words[:n], counts[:n]
 
+    def merge(self, chunks: bytes) -> Int32:
+        """Add the `chunks` of a lexicon of other texts; return the number here of each there.
+
+        The numbers are those that counting the other texts would have given: what is new comes in
+        the order in which it comes in them.
+        """
+        if not chunks:
+            return np.zeros(0, np.int32)
+        numbers, _ = self._scan([chunks])
+        self._resolve()
+        return numbers
+
     def in_order(self, texts: Sequence[bytes]) -> tuple[Int32, Int64]:
         """Words of texts, one after the other as they stand; see `count`.
 

@@ -4,11 +4,14 @@ import json
 
 import pytest
 
+import flows.pipeline
 from flows import cluster, environment, tracking
 from flows.cli import cli
 from flows.pipeline import PipelineSettings, RowsFailed, pipeline
+from flows.workers import Workers
 from ssi_core.command.verb import run as ssi
 from ssi_core.experiment.training import SEALED
+from tests.flows import direct
 from tests.parts.machines import running
 
 pytest.importorskip("distributed", reason="pip install 'ssi[cluster]'")
@@ -68,7 +71,11 @@ def dask(tmp_path_factory):
 
 
 @pytest.fixture
-def compute(flow_runs, tmp_path, task_dir):
+def compute(flow_runs, tmp_path, task_dir, monkeypatch):
+    if flows.pipeline.Workers is not direct.Here:
+        # The worker that all tests share runs kernels as Python, whose bits differ.
+        monkeypatch.setattr(flows.pipeline, "Workers", Workers)
+
     def called(where="local", comparison="here", text=TABLE, **more):
         table = tmp_path / "spread.toml"
         table.write_text(text)

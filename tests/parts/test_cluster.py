@@ -30,9 +30,17 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 @pytest.fixture(scope="module")
-def dask(tmp_path_factory):
+def two(tmp_path_factory):
     with running(tmp_path_factory.mktemp("dask"), workers=2) as there:
         yield there
+
+
+@pytest.fixture
+def dask(two):
+    """A scheduler and two workers; one that a test has killed has been started again."""
+    with distributed.Client(two.address, set_as_default=False) as client:
+        waited(lambda: len(client.nthreads()) == 2)
+    return two
 
 
 def all_of(stage, parts, where):
@@ -85,17 +93,11 @@ def test_an_error_of_a_part_keeps_its_type_and_place_and_ends_no_other(dask, tmp
 
 
 def test_parts_are_described_as_they_are_needed(dask, tmp_path):
-    waited(lambda: number_of_workers(dask) == 2)
     taken = []
     stage = Stage("numbers", partial(jobs.add, told=1), tmp_path)
     with run_parts(stage, (taken.append(i) or i for i in range(20)), dask.where) as ended:
         next(ended)
         assert len(taken) <= 2
-
-
-def number_of_workers(there):
-    with distributed.Client(there.address, set_as_default=False) as client:
-        return len(client.nthreads())
 
 
 @pytest.mark.parametrize(
@@ -261,18 +263,51 @@ def test_with_certificates_nobody_without_one_is_answered(tmp_path, monkeypatch)
                 assert said in refused.stderr.splitlines()[-1]
 
 
-def test_matches_of_words_of_a_cluster_have_the_bits_of_those_that_are_found_here(
-    dask, tmp_path, corpus_dir, monkeypatch
+@pytest.mark.parametrize("kind", ["links", "mates"])
+def test_a_task_of_a_cluster_has_the_bits_of_one_that_is_made_here(
+    dask, tmp_path, corpus_dir, mates, monkeypatch, kind
 ):
     monkeypatch.setattr(matching, "BLOCK", 40)
     monkeypatch.chdir(tmp_path)
-    views = ["counts", "cfh:k=3,words=30,ngrams=1+2", "cfh:k=3,words=30,ngrams=1"]
-    paths = []
-    for where in ("local", dask.where):
-        out = Path(where[:5])
-        how = {"words": "all", "views": views, "where": where}
-        paths.append(build_task(corpus_dir, out, **how))
+    how = {"words": "all", "views": ["counts", "cfh:k=3,words=30,ngrams=1+2"]}
+    collection = corpus_dir
+    if kind == "mates":
+        collection, how = mates, {"relevant": "translation", "vocabularies": "two"}
+    paths = [
+        build_task(collection, Path(where[:5]), where=where, **how)
+        for where in ("local", dask.where)
+    ]
     here, there = paths
     assert there.key == here.key
     assert contents(tmp_path / there.path) == contents(tmp_path / here.path)
     assert not list(tmp_path.glob(".*work"))
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_killed_ends_the_stage_and_the_next_one_goes_on(tmp_path):
+    place = tmp_path / "parts"
+    with running(tmp_path, workers=1) as there:
+        scheduler = there.processes[0]
+
+        def kill():
+            waited((place / "executions" / "halted").exists)
+            scheduler.kill()
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        with pytest.raises(Refused, match=r"the scheduler at tcp://.* went away"):
+            made(there.where, place, halting=2)
+        thread.join()
+    assert jobs.executions(place)[2] == 1
+    made("local", place)
+    assert {jobs.executions(place)[n] for n in (0, 1)} == {1}
+
+
+@pytest.mark.slow
+def test_a_part_that_kills_every_worker_fails_alone(tmp_path):
+    with running(tmp_path, workers=1) as there:
+        done = all_of(Stage("numbers", jobs.die_of_three, tmp_path), range(5), there.where)
+    wrong = [one for one in done if isinstance(one.outcome, Exception)]
+    assert [one.part for one in wrong] == [3]
+    with pytest.raises(Refused, match="4 workers died over one part"):
+        wrong[0].result()

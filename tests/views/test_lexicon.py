@@ -74,3 +74,16 @@ def test_batches_keep_every_text_and_the_bound(texts, most):
     found = list(batches(texts, most))
     assert [text for batch in found for text in batch] == texts
     assert all(len(batch) == 1 or sum(map(len, batch)) <= most for batch in found)
+
+
+@given(st.lists(TEXTS, max_size=4), st.sampled_from(["en", "ja", "zh"]))
+def test_batches_that_are_counted_apart_get_the_numbers_of_one_count(several, language):
+    whole, merged = Lexicon(language), Lexicon(language)
+    for texts in several:
+        batch = [text.encode() for text in texts]
+        apart = Lexicon(language)
+        indptr, words, counts = apart.count(batch)
+        expected = whole.count(batch)
+        found = indptr, merged.merge(apart.chunks(0))[words], counts
+        assert all(map(np.array_equal, found, expected))
+        assert merged.chunks(0) == whole.chunks(0)

@@ -55,6 +55,8 @@ STORIES = {
     "clicks": [("docs/clicks.md", "Only what changed")],
     "export": [("docs/export.md", None)],
     "codes": [("docs/hash-codes.md", "Commands")],
+    "feeds": [("docs/feeds.md", "Commands")],
+    "profiles": [("docs/profiles.md", "Commands")],
     "hashing": [("docs/hashing.md", "Words that go together")],
     "mates": [("docs/mates.md", "Mates: documents of two languages on one subject")],
     "pages": [("docs/mlflow.md", "What MLflow holds")],
@@ -240,7 +242,13 @@ def reuters(place):
     (place / name).symlink_to(real_data("reuters21578", name))
 
 
+def published(place):
+    (place / "wikispeedia").symlink_to(real_data("wikispeedia"))
+
+
 INPUTS = {
+    "docs/feeds.md": published,
+    "docs/profiles.md": published,
     "docs/own-texts.md": own_files,
     "docs/clicks.md": logs_of_two_days,
     "docs/hash-codes.md": reuters,

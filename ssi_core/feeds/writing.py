@@ -52,7 +52,7 @@ def read_topics(path: Path, known: frozenset[str]) -> tuple[dict[str, list[str]]
     ----------
     path : Path
         The file, perhaps packed by gzip.
-    known : frozenset
+    known : set of str
         Ids of the documents.
 
     Returns

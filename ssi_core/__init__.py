@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from ssi_core.face.codes import Hasher
     from ssi_core.face.compare import Comparison, compare
     from ssi_core.face.documents import Documents, read
+    from ssi_core.face.feeds import read_feeds
     from ssi_core.face.fit import Fit, fit
     from ssi_core.face.hubs import hubs
     from ssi_core.face.index import Export, Index
     from ssi_core.face.models import BM25, SSI, Ranker, TfIdf, load
+    from ssi_core.face.profiles import Profiles
     from ssi_core.face.rerank import Reranker
     from ssi_core.face.summary import Concepts, summarise
     from ssi_core.face.task import Task
@@ -31,6 +33,7 @@ _HOMES = {
     "Fit": "ssi_core.face.fit",
     "Hasher": "ssi_core.face.codes",
     "Index": "ssi_core.face.index",
+    "Profiles": "ssi_core.face.profiles",
     "Ranker": "ssi_core.face.models",
     "Refused": "ssi_core.types",
     "Reranker": "ssi_core.face.rerank",
@@ -42,6 +45,7 @@ _HOMES = {
     "hubs": "ssi_core.face.hubs",
     "load": "ssi_core.face.models",
     "read": "ssi_core.face.documents",
+    "read_feeds": "ssi_core.face.feeds",
     "read_folds": "ssi_core.reranking.letor",
     "read_letor": "ssi_core.reranking.letor",
     "summarise": "ssi_core.face.summary",
@@ -58,6 +62,7 @@ __all__ = [
     "Fit",
     "Hasher",
     "Index",
+    "Profiles",
     "Ranker",
     "Refused",
     "Reranker",
@@ -68,6 +73,7 @@ __all__ = [
     "hubs",
     "load",
     "read",
+    "read_feeds",
     "read_folds",
     "read_letor",
     "summarise",

@@ -55,9 +55,16 @@ def profiles() -> None:
 @click.argument("collection", type=_PATH)
 @_TOKENS
 @_SET
+@click.option(
+    "--later",
+    type=click.Choice(("all", "next")),
+    default="all",
+    show_default=True,
+    help="Predict all later clicks, or those of a user's next visit.",
+)
 @click.option("--save", type=_PATH, metavar="FILE", help="Write the result as JSON.")
 def compare(
-    collection: Path, tokens: str | None, settings_: dict[str, str], save: Path | None
+    collection: Path, tokens: str | None, settings_: dict[str, str], later: Any, save: Path | None
 ) -> Outcome:
     """Predict later clicks from raw events and from profiles, beside what the paper prints.
 
@@ -73,7 +80,7 @@ def compare(
     profiler = read(Profiler, values_of(settings_), "--set")
     with progress("read"):
         events = _read(collection, tokens)
-        divided = divide(events)
+        divided = divide(events, later=later)
 
     def recorded(
         label: str, parameters: Mapping[str, Any]
@@ -82,7 +89,7 @@ def compare(
 
     with progress("profiles") as tell:
         result = computed(divided, profiler, name=events.name, recorded=recorded, progress=tell)
-    result["counts"] = events.counts
+    result |= {"counts": events.counts, "later": later}
     if save is not None:
         write_result(save, result)
 

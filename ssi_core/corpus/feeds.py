@@ -53,7 +53,7 @@ class Entry:
         Its address; perhaps empty.
     timestamp : str
         When it was published, else updated, in ISO 8601; perhaps empty.
-    links : tuple of (str, str)
+    links : tuple
         Address and words of each link in the description.
     """
 

@@ -1,4 +1,4 @@
-"""Which elements of a feed tell its topic: precision, recall and F of all sets, over five folds.
+"""Sets of elements of feeds, compared by precision, recall and F of relevance over five folds.
 
 A topic is in one fold. For each fold the next one chooses C (by F), and the SVM is then trained on
 all other folds. The number of entries, and for the last row the elements too, are chosen by the
@@ -80,7 +80,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a set of elements gives.
+    """Judgements from a set of elements.
 
     Attributes
     ----------

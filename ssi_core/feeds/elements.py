@@ -89,10 +89,10 @@ def score(
         Told the share that is done.
     """
     queries = [tuple(dict.fromkeys(stems(topic))) for topic in topics]
-    asked: dict[str, list[int]] = {}
+    topics_of: dict[str, list[int]] = {}
     for number, query in enumerate(queries):
         for term in query:
-            asked.setdefault(term, []).append(number)
+            topics_of.setdefault(term, []).append(number)
     sizes = [len(query) if match == "all" else 1 for query in queries]
     rows: list[int] = []
     columns: list[int] = []
@@ -101,7 +101,7 @@ def score(
         if progress is not None and number % 50 == 0:
             progress(number / len(feeds), f"{number:,} of {len(feeds):,} feeds scored")
         for column, text in _bags(feed, entries):
-            for topic, value in _sigma(stems(text), asked, sizes):
+            for topic, value in _sigma(stems(text), topics_of, sizes):
                 rows.append(number * len(topics) + topic)
                 columns.append(column)
                 values.append(value)
@@ -119,13 +119,13 @@ def _bags(feed: Feed, entries: int) -> Iterable[tuple[int, str]]:
 
 
 def _sigma(
-    bag: list[str], asked: dict[str, list[int]], sizes: Sequence[int]
+    bag: list[str], topics_of: dict[str, list[int]], sizes: Sequence[int]
 ) -> Iterable[tuple[int, float]]:
     """Yield the topics of which a bag has enough terms, with their scores."""
     matched: Counter[int] = Counter()
     frequency: Counter[int] = Counter()
     for term, count in Counter(bag).items():
-        for topic in asked.get(term, ()):
+        for topic in topics_of.get(term, ()):
             matched[topic] += 1
             frequency[topic] += count
     for topic, terms in matched.items():

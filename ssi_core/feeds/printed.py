@@ -1,4 +1,4 @@
-"""What the paper prints: its data are closed, and its numbers stand beside ours for comparison.
+"""Tables of the paper: its data are closed, and its numbers stand beside ours for comparison.
 
 Source: Y. Shin and J. Park, An SVM based approach to feature selection for topical relevance
 judgement of feeds (2010), Tables 1 and 2: 3,050 feeds of "Bundles from Google", 435 topics. Recall

@@ -25,7 +25,7 @@ def train(rows: sparse.csr_array, relevant: Flags, blank: tuple[int, int], C: fl
         Features that are not all 0.
     relevant : bool (n,)
         Whether each pair of feed and topic belongs together.
-    blank : (int, int)
+    blank : tuple
         Number of irrelevant and of relevant pairs whose features are all 0.
     C : float
         Weight of each pair's loss.

@@ -52,7 +52,7 @@ def read_topics(path: Path, known: frozenset[str]) -> tuple[dict[str, list[str]]
     ----------
     path : Path
         The file, perhaps packed by gzip.
-    known : frozenset of str
+    known : set of str
         Ids of the documents.
 
     Returns
@@ -158,8 +158,8 @@ def feeds_of(opened: Collection, drawn: Drawn, entries: int) -> Iterator[Feed]:
 
 
 def _place(text: str, title: str) -> int:
-    found = text.find(title)
-    return found if found >= 0 else len(text)
+    place = text.find(title)
+    return place if place >= 0 else len(text)
 
 
 def first_paragraph(text: str, title: str) -> str:

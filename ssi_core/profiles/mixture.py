@@ -108,9 +108,9 @@ def _start(counts: sparse.csr_array, parts: int, random: np.random.Generator) ->
     common = smoothed(np.asarray(counts.sum(axis=0), np.float64).ravel(), 1e-3)
     theta = np.empty((parts, counts.shape[1]))
     total = np.asarray(counts.sum(axis=1)).ravel()
-    own = counts.data * np.log(counts.data / np.repeat(total, np.diff(counts.indptr)))
+    terms = counts.data * np.log(counts.data / np.repeat(total, np.diff(counts.indptr)))
     entropy = np.bincount(
-        np.repeat(np.arange(len(total)), np.diff(counts.indptr)), own, minlength=len(total)
+        np.repeat(np.arange(len(total)), np.diff(counts.indptr)), terms, minlength=len(total)
     )
     best = np.full(len(total), -np.inf)
     for part in range(parts):

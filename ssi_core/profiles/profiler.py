@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from ssi_core.models import bounds
+from ssi_core import bounds
 from ssi_core.bounds import Weight
 from ssi_core.profiles.divergence import contributions, divergence, encode, seen, select, smoothed
 from ssi_core.profiles.mixture import Mixture, fit_mixture

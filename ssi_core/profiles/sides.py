@@ -4,7 +4,8 @@ Users are put in the order of their first action: the earlier ones train, later 
 settings, the last ones test. A user of one side has no action after the next side begins, so that
 everything of the training comes before everything of the test. The actions of a user are cut at
 half of the moments at which there are some: tokens before the cut make the profile, documents
-clicked after it are predicted.
+clicked after it are predicted: at all moments, or at the next one alone, where users who come often
+have no more of them than others.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -21,6 +23,7 @@ from scipy import sparse
 from ssi_core.profiles.events import Events
 from ssi_core.types import BadInput
 
+Later: TypeAlias = Literal["all", "next"]
 SIDES = ("train", "valid", "test")
 _SHARES = (0.6, 0.8)
 
@@ -71,13 +74,17 @@ class Divided:
     skipped: dict[str, int]
 
 
-def divide(events: Events, *, least_users: int = 3, least_clicks: int = 10) -> Divided:
+def divide(
+    events: Events, *, later: Later = "all", least_users: int = 3, least_clicks: int = 10
+) -> Divided:
     """Divide users by time, and the actions of each user.
 
     Parameters
     ----------
     events : Events
         Actions of users.
+    later : Later
+        Whether all clicks after the cut are predicted, or those of the next moment.
     least_users : int
         A token is kept where so many training users have it before their cut.
     least_clicks : int
@@ -92,10 +99,11 @@ def divide(events: Events, *, least_users: int = 3, least_clicks: int = 10) -> D
     clicks, bounds = events.clicks, _bounds(events.clicks)
     moments = _moments(clicks, bounds, skipped)
     seen = events.tokens.join(moments, on=["user", "timestamp"]).filter("before")
-    later = clicks.join(moments, on=["user", "timestamp"]).filter(~pl.col("before"))
-    later = later.select("side", "user", "document").unique()
+    after = clicks.join(moments, on=["user", "timestamp"]).filter(~pl.col("before"))
+    after = after.filter("next") if later == "next" else after
+    after = after.select("side", "user", "document").unique()
     tokens = _frequent(seen.select("side", "user", "token").unique(), "token", least_users)
-    targets = _frequent(later, "document", least_clicks)
+    targets = _frequent(after, "document", least_clicks)
     users = {
         side: tuple(moments.filter(side=side)["user"].unique().sort().to_list()) for side in SIDES
     }
@@ -110,7 +118,7 @@ def divide(events: Events, *, least_users: int = 3, least_clicks: int = 10) -> D
     sides = {}
     for side, names in users.items():
         counts = counts_of(kept.filter(side=side), names, tokens)
-        pairs = later.filter(pl.col("document").is_in(targets), side=side)
+        pairs = after.filter(pl.col("document").is_in(targets), side=side)
         clicked = np.zeros((len(names), len(targets)), np.bool_)
         clicked[_places(pairs["user"], names), _places(pairs["document"], targets)] = True
         sides[side] = Side(names, counts, clicked)
@@ -145,7 +153,7 @@ def _bounds(clicks: pl.DataFrame) -> Mapping[str, object]:
 def _moments(
     clicks: pl.DataFrame, bounds: Mapping[str, object], skipped: Counter[str]
 ) -> pl.DataFrame:
-    """Return user, timestamp, side, and whether the moment is before the user's cut."""
+    """Return user, timestamp, side, and whether the moment is before the cut, or next to it."""
     first = pl.col("timestamp").min().over("user")
     train, valid = (pl.lit(bounds[name]) for name in SIDES[:2])
     side = pl.when(first < train).then(pl.lit("train")).when(first < valid).then(pl.lit("valid"))
@@ -160,7 +168,11 @@ def _moments(
     alone = moments.filter(pl.col("several") < 2)
     skipped["user_with_one_moment"] = alone["user"].n_unique()
     return moments.filter(pl.col("several") > 1).select(
-        "user", "timestamp", "side", before=pl.col("place") * 2 < pl.col("several") - 1
+        "user",
+        "timestamp",
+        "side",
+        before=pl.col("place") < pl.col("several") // 2,
+        next=pl.col("place") == pl.col("several") // 2,
     )
 
 

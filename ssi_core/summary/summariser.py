@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 from pydantic import Field
 
+from ssi_core import bounds
 from ssi_core.kernels.walk import choose_apart, walk
-from ssi_core.models import bounds
 from ssi_core.summary.concepts import ConceptBase
 from ssi_core.summary.sentences import sentences
 from ssi_core.summary.vectors import ConceptSpace, Space, WordSpace

@@ -1,6 +1,7 @@
 """Feeds in Atom and RSS: read, refused where hostile, scored, judged, written, ingested."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -50,6 +51,12 @@ def made(count=120, topics=12, seed=0):
         )
         feeds.append(Feed(f"f{number}", title, "words of a writer", (topic,), entries))
     return feeds
+
+
+def stamped(feed):
+    moments = [f"2024-01-0{9 - place}T00:00:00+00:00" for place in range(len(feed.entries))]
+    entries = [replace(one, timestamp=t) for one, t in zip(feed.entries, moments, strict=True)]
+    return replace(feed, entries=tuple(entries))
 
 
 def test_a_feed_is_read_with_its_newest_entry_first(tmp_path):

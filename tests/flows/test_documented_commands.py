@@ -59,6 +59,8 @@ STORIES = {
     "cluster": [("docs/cluster.md", "From nothing to a table")],
     "codes": [("docs/hash-codes.md", "Commands")],
     "summaries": [("docs/summaries.md", "Commands"), ("docs/summaries.md", "Measured")],
+    "feeds": [("docs/feeds.md", "Commands")],
+    "profiles": [("docs/profiles.md", "Commands")],
     "hashing": [("docs/hashing.md", "Words that go together")],
     "mates": [("docs/mates.md", "Mates: documents of two languages on one subject")],
     "pages": [("docs/mlflow.md", "What MLflow holds")],
@@ -254,7 +256,13 @@ def linked_and_asked(place):
     (place / "storm.txt").write_text("A storm came from the west. Every ship at sea was lost.")
 
 
+def published(place):
+    (place / "wikispeedia").symlink_to(real_data("wikispeedia"))
+
+
 INPUTS = {
+    "docs/feeds.md": published,
+    "docs/profiles.md": published,
     "docs/own-texts.md": own_files,
     "docs/clicks.md": logs_of_two_days,
     "docs/hash-codes.md": reuters,

@@ -167,6 +167,14 @@ def test_sides_follow_each_other_and_nothing_later_is_seen_before():
             assert clicked == set(later) & set(divided.targets)
 
 
+def test_the_next_moment_alone_may_be_predicted():
+    events = log(100)
+    divided = divide(events, later="next", least_users=1, least_clicks=1)
+    for user, row in zip(divided.test.users, divided.test.clicked, strict=True):
+        following = events.clicks.filter(user=user).sort("timestamp")["document"][3]
+        assert {divided.targets[place] for place in np.flatnonzero(row)} == {following}
+
+
 def test_actions_after_the_next_side_begins_are_left_out():
     events = log(100)
     late = pl.DataFrame(

@@ -288,5 +288,5 @@ def test_a_row_posts_how_far_its_training_is(task_dir, tmp_path, monkeypatch, ca
 
 @pytest.mark.parametrize(("settings", "tag"), [({}, "yes"), ({"validation_time": 0.05}, "no")])
 def test_a_schedule_by_the_clock_is_not_reproducible(settings, tag, tmp_path):
-    row = Row("U'V", "bilinear", parameters=settings)
+    row = Row("U'V", "bilinear", "task", parameters=settings)
     assert _how(checkpoints.Attempt(tmp_path, (1,)), row)["reproducible"] == tag

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ssi_core.kernels import jit, jit_fast
+from ssi_core.kernels.vectors import widened
 
 
 @jit
@@ -36,10 +37,11 @@ def copy_rows(source: Any, target: Any, marked: Any) -> None:
 
 
 @jit_fast
-def _squares(matrix: Any, row: int) -> np.float32:
-    total = np.float32(0)
+def _squares(matrix: Any, row: int) -> float:
+    total = 0.0
     for column in range(matrix.shape[1]):
-        total += matrix[row, column] * matrix[row, column]
+        number = np.float64(widened(matrix[row, column]))
+        total += number * number
     return total
 
 
@@ -48,8 +50,8 @@ def within(matrix: Any, marked: Any, bound: np.float32) -> bool:
     """Tell whether all numbers of the marked rows are between ``-bound`` and ``bound``."""
     for row in range(matrix.shape[0]):
         # NaN is neither below nor above a bound.
-        if marked[row] and not _squares(matrix, row) < bound * bound:
+        if marked[row] and not _squares(matrix, row) < np.float64(bound) * bound:
             for column in range(matrix.shape[1]):
-                if not -bound < matrix[row, column] < bound:
+                if not -bound < widened(matrix[row, column]) < bound:
                     return False
     return True

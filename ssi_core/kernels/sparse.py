@@ -12,7 +12,7 @@ from numba.extending import overload
 
 from ssi_core.kernels import jit, jit_fast
 from ssi_core.kernels.structs import read_only
-from ssi_core.kernels.vectors import LINE, add_to_rows, ask_to_read, sum_rows
+from ssi_core.kernels.vectors import LINE, add_to_rows, ask_to_read, sum_rows, widened
 
 
 class Csr(NamedTuple):
@@ -45,6 +45,20 @@ def padded(dimensions: int) -> int:
     return -(-dimensions // LINE) * LINE
 
 
+def halved(embedding: Any) -> Any:
+    """Return an embedding as kernels have it in float16: uint16, rows of the same padded length."""
+    rows, width = embedding.shape
+    half = aligned_empty(rows, width // 2).view(np.uint16).reshape(rows, width)
+    with np.errstate(over="ignore"):
+        floats(half)[:] = embedding
+    return half
+
+
+def floats(embedding: Any) -> Any:
+    """Return a view of an embedding as numbers: of uint16 as float16."""
+    return embedding.view(np.float16) if embedding.dtype == np.uint16 else embedding
+
+
 def gather(embedding: Any, matrix: Csr, row: int, out: Any) -> None:
     """Compute ``out = sum_w x_w embedding[w]`` over the non-zeros of one row.
 
@@ -52,7 +66,7 @@ def gather(embedding: Any, matrix: Csr, row: int, out: Any) -> None:
     """
     out[:] = 0
     for t in range(matrix.indptr[row], matrix.indptr[row + 1]):
-        out += matrix.data[t] * embedding[matrix.indices[t]]
+        out += matrix.data[t] * floats(embedding)[matrix.indices[t]]
 
 
 @overload(gather, jit_options={"_nrt": False})
@@ -70,7 +84,9 @@ def scatter(embedding: Any, matrix: Csr, row: int, scale: np.float32, direction:
     The width as in `gather`.
     """
     for t in range(matrix.indptr[row], matrix.indptr[row + 1]):
-        embedding[matrix.indices[t]] += scale * matrix.data[t] * direction
+        word = matrix.indices[t]
+        moved = floats(embedding)[word] + scale * matrix.data[t] * direction
+        floats(embedding)[word] = moved
 
 
 @overload(scatter, jit_options={"_nrt": False})
@@ -96,7 +112,7 @@ def product(matrix: Csr, embedding: Any, out: Any) -> None:
             ask_to_read(embedding, matrix.indices[min(t + _AHEAD, last)])
             word, x = matrix.indices[t], matrix.data[t]
             for r in range(out.shape[1]):
-                out[row, r] += x * embedding[word, r]
+                out[row, r] += x * widened(embedding[word, r])
 
 
 _AHEAD = 8

@@ -5,15 +5,20 @@ they shall run: a vector for each cache line of a row, so that the sum stays in 
 first row to the last, and the rows that come soon are asked for ahead. A row longer than the
 registers is worked off in parts.
 
-Callers see to it that embeddings are C-ordered float32, and their width a multiple of `LINE`.
+Callers see to it that embeddings are C-ordered, and their width a multiple of `LINE`. They are
+float32, or float16 as uint16, which numba has no type for: those are read and written as float16
+(rounded to nearest), and computed with as float32.
 """
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
+import numba
+import numpy as np
+from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
@@ -24,14 +29,16 @@ _LINE_BYTES = 4 * LINE
 
 _MOST = 7  # lines in registers: 14 of the 16 vectors of AVX2, 28 of the 32 of NEON
 _AHEAD = 8  # rows; 4 to 24 are about as fast
+_AHEAD_HALF = 12
 
+_HALF = ir.HalfType()
 _FLOAT, _INT, _LONG, _BYTE = ir.FloatType(), ir.IntType(32), ir.IntType(64), ir.IntType(8)
 _VECTOR = ir.VectorType(_FLOAT, LINE)
 _MAY_FUSE = ("contract", "reassoc", "nsz")
 
 _FLOATS, _INTS = _FLOAT.as_pointer(), _INT.as_pointer()
 _ARGUMENTS = {
-    "embedding": _FLOATS,
+    "embedding": _BYTE.as_pointer(),
     "width": _LONG,
     "indices": _INTS,
     "weights": _FLOATS,
@@ -48,25 +55,26 @@ class _Part:
     arrays across it.
     """
 
-    def __init__(self, module: ir.Module, name: str, lines: int) -> None:
+    def __init__(self, module: ir.Module, name: str, lines: int, stored: Any) -> None:
         self.function, self.builder = _function(module, name)
-        self.lines = lines
+        self.lines, self.stored = lines, stored
         self.values = dict(zip(_ARGUMENTS, self.function.args, strict=True))
 
     def vector(self) -> list[Any]:
         """Pointers to the lines of the vector."""
-        return self._pointers(self.values["vector"])
+        return self._pointers(self.values["vector"], _FLOAT)
 
     def row(self, t: Any) -> list[Any]:
         """Pointers to the lines of row ``indices[t]``."""
         b, values = self.builder, self.values
         i = b.sext(b.load(b.gep(values["indices"], [t])), _LONG)
-        return self._pointers(b.gep(values["embedding"], [b.mul(i, values["width"])]))
+        start = b.bitcast(values["embedding"], self.stored.as_pointer())
+        return self._pointers(b.gep(start, [b.mul(i, values["width"])]), self.stored)
 
-    def _pointers(self, start: Any) -> list[Any]:
+    def _pointers(self, start: Any, number: Any) -> list[Any]:
         b = self.builder
         starts = [b.gep(start, [_LONG(k * LINE)]) for k in range(self.lines)]
-        return [b.bitcast(pointer, _VECTOR.as_pointer()) for pointer in starts]
+        return [b.bitcast(pointer, _vector(number).as_pointer()) for pointer in starts]
 
     def each_row(self, body: Callable[[Any, list[Any]], None], *, written: bool) -> None:
         """Loop over the rows: ``body(weight everywhere in a vector, lines of the row)``.
@@ -76,9 +84,12 @@ class _Part:
         b, count = self.builder, self.values["count"]
         last = b.sub(count, _LONG(1))
         with cgutils.for_range(b, count) as loop:
-            coming = b.add(loop.index, _LONG(_AHEAD))
+            half = self.stored is _HALF
+            coming = b.add(loop.index, _LONG(_AHEAD_HALF if half else _AHEAD))
             coming = b.select(b.icmp_signed("<", coming, count), coming, last)
-            for line in self.row(coming):
+            ahead = self.row(coming)
+            # Two vectors of float16 fill a cache line, which need not begin with a row.
+            for line in [*ahead[:-1:2], ahead[-1]] if half else ahead:
                 _prefetch(b, line, written)
             weight = b.load(b.gep(self.values["weights"], [loop.index]))
             body(_everywhere(b, weight), self.row(loop.index))
@@ -91,14 +102,21 @@ def _function(module: ir.Module, name: str) -> tuple[Any, ir.IRBuilder]:
     return function, ir.IRBuilder(function.append_basic_block("entry"))
 
 
+def _vector(number: Any) -> Any:
+    return ir.VectorType(number, LINE)
+
+
 def _load(builder: ir.IRBuilder, pointer: Any) -> Any:
     value = builder.load(pointer)
-    value.align = 4
-    return value
+    half = value.type.element is _HALF
+    value.align = 2 if half else 4
+    return builder.fpext(value, _VECTOR) if half else value
 
 
 def _store(builder: ir.IRBuilder, value: Any, pointer: Any) -> None:
-    builder.store(value, pointer).align = 4
+    half = pointer.type.pointee.element is _HALF
+    value = builder.fptrunc(value, _vector(_HALF)) if half else value
+    builder.store(value, pointer).align = 2 if half else 4
 
 
 def _everywhere(builder: ir.IRBuilder, value: Any) -> Any:
@@ -146,9 +164,10 @@ def _add(part: _Part) -> None:
     part.each_row(add, written=True)
 
 
-def _kernel(module: ir.Module, text: Callable[[_Part], None]) -> Any:
+def _kernel(module: ir.Module, text: Callable[[_Part], None], stored: Any) -> Any:
     """Return the function that works off the parts of a row, one after the other."""
-    name = f"ssi.rows.{text.__name__}"
+    name = f"ssi.rows.{text.__name__}.{stored}"
+    size = 2 if stored is _HALF else 4
     if name in module.globals:
         return module.globals[name]
     function, b = _function(module, name)
@@ -163,13 +182,14 @@ def _kernel(module: ir.Module, text: Callable[[_Part], None]) -> Any:
         done = b.append_basic_block()
         choice = b.switch(b.sub(end, first), done)
         for n in range(1, _MOST + 1):
-            part = _Part(module, f"{name}.{n}", n)
+            part = _Part(module, f"{name}.{n}", n, stored)
             text(part)
             part.builder.ret_void()
             block = b.append_basic_block()
             choice.add_case(_LONG(n), block)
             b.position_at_end(block)
-            b.call(part.function, [b.gep(embedding, [start]), *rest])
+            place = b.gep(embedding, [b.mul(start, _LONG(size))])
+            b.call(part.function, [place, *rest])
             b.branch(done)
         b.position_at_end(done)
     b.ret_void()
@@ -189,7 +209,9 @@ def _intrinsic(text: Callable[[_Part], None]) -> Any:
         scale: Any,
     ) -> Any:
         kinds = (embedding, indices, weights, vector)
-        wanted = (types.float32, types.int32, types.float32, types.float32)
+        half = embedding.dtype == types.uint16
+        number = types.uint16 if half else types.float32
+        wanted = (number, types.int32, types.float32, types.float32)
         if [kind.dtype for kind in kinds] != [*wanted] or {k.layout for k in kinds} != {"C"}:
             raise TypeError(f"{kinds}; expected C-ordered arrays of {wanted}")
         signature = types.void(
@@ -204,8 +226,9 @@ def _intrinsic(text: Callable[[_Part], None]) -> Any:
             width = cgutils.unpack_tuple(b, arrays[0].shape)[1]
             starts = [b.gep(array.data, [first]) for array in arrays[1:3]]
             count = b.sub(last, first)
-            values = [arrays[0].data, width, *starts, count, arrays[3].data, scale]
-            b.call(_kernel(b.module, text), values)
+            embedded = b.bitcast(arrays[0].data, _BYTE.as_pointer())
+            values = [embedded, width, *starts, count, arrays[3].data, scale]
+            b.call(_kernel(b.module, text, _HALF if half else _FLOAT), values)
             return context.get_dummy_value()
 
         return signature, codegen
@@ -218,6 +241,42 @@ sum_rows = _intrinsic(_sum)
 
 add_to_rows = _intrinsic(_add)
 """``embedding[indices[t]] += scale weights[t] vector``, t from first to last."""
+
+
+def converts_float16() -> bool:
+    """Tell whether the processor that kernels are compiled for converts float16."""
+    if numba.config.DISABLE_JIT or platform.machine() not in ("x86_64", "AMD64"):
+        return True
+    given = numba.config.CPU_FEATURES
+    if given is None:
+        return bool(binding.get_host_cpu_features().get("f16c", False))
+    return "+f16c" in given
+
+
+@intrinsic
+def _widened(_: Any, number: Any) -> Any:
+    def codegen(context: Any, b: Any, signature: Any, values: Any) -> Any:
+        return b.fpext(b.bitcast(values[0], _HALF), _FLOAT)
+
+    return types.float32(number), codegen
+
+
+def widened(number: Any) -> Any:
+    """Return a number of an embedding as float32; a uint16 has the bits of a float16."""
+    if isinstance(number, np.uint16):
+        return np.float32(number.view(np.float16))
+    return number
+
+
+@overload(widened, jit_options={"_nrt": False})
+def _of_either(number: Any) -> Any:
+    def wide(number: Any) -> Any:
+        return _widened(number)
+
+    def same(number: Any) -> Any:
+        return number
+
+    return wide if number == types.uint16 else same
 
 
 def _asking(written: bool) -> Any:

@@ -15,8 +15,9 @@ import numpy as np
 from ssi_core.bounds import Dimensions, Positive, Spread, Times, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.kernels.adagrad import first_squares
-from ssi_core.kernels.sparse import aligned_empty, padded
+from ssi_core.kernels.sparse import aligned_empty, floats, halved, padded
 from ssi_core.kernels.structs import Parameters, Squares
+from ssi_core.kernels.vectors import converts_float16
 from ssi_core.models.base import Course, DenseWords, FittedModel, Side, UnfitStart, fitted
 from ssi_core.models.lengths import brought, brought_words, with_one_length
 from ssi_core.models.terms import Groups, Objective, Term, flat, rows_of_maps
@@ -58,6 +59,9 @@ class Bilinear(Trained):
         Length of the latent vector ``V phi(d)`` of every document once the training is over, as a
         multiple of their mean length: a document is then no better for all queries alike. Of
         several values validation chooses, by ``stop_by``. None: the lengths that were learnt.
+    storage : str
+        Numbers of U and V while they learn and in the model: "float32", or "float16", rounded to
+        nearest after each step, in half of the memory. All sums are float32.
     adagrad : bool
         A rate for each word, which falls with its steps (`kernels.adagrad`); ``rates`` are then
         about the size of the first step of an entry of U and V.
@@ -82,6 +86,7 @@ class Bilinear(Trained):
     dimensions: Dimensions = 100
     init_std: Spread | Values[Spread] = 0.1
     length: Positive | Values[Positive] | None = None
+    storage: Literal["float32", "float16"] = "float32"
     adagrad: bool = False
     decays: Times = 0
     stop_by: Literal["rank_loss", "map", "mrr", "ndcg_at_10"] = "rank_loss"
@@ -97,6 +102,8 @@ class Bilinear(Trained):
             raise ValueError(f"learn_first={self.learn_first!r} needs U and V: form='low_rank'")
         if self.form == "zero" and self.adagrad:
             raise ValueError("adagrad=True needs U and V: form='low_rank'")
+        if self.form == "zero" and self.storage != "float32":
+            raise ValueError(f"storage={self.storage!r} needs U and V: form='low_rank'")
         if self.form == "zero" and self.length is not None:
             raise ValueError(f"length={self.length!r} needs U and V: form='low_rank'")
         if self.against == "shown" and self.stop_by != "rank_loss":
@@ -189,6 +196,11 @@ class Bilinear(Trained):
     def check(self, task: Task) -> None:
         """Refuse a task from which this cannot be learnt."""
         super().check(task)
+        if self.storage == "float16" and not converts_float16():
+            raise BadInput(
+                "storage='float16': the processor that kernels are compiled for does not convert "
+                "float16 (F16C). Learn with storage='float32'."
+            )
         if self.form != "zero" and self.tied:
             same_space(task, self.view, "U'U")
 
@@ -219,13 +231,15 @@ class Bilinear(Trained):
         """Return the size of all maps; a further task that is not there is refused by the fit."""
         tasks = {one.task: task.auxiliary.get(one.task, task) for one in flat(self.groups())}
         rows = rows_of_maps(self.groups(), tasks, self.view)
-        return 4 * (padded(self.dimensions) + int(self.adagrad)) * sum(rows.values())
+        size = 2 if self.storage == "float16" else 4
+        return (size * padded(self.dimensions) + 4 * int(self.adagrad)) * sum(rows.values())
 
     def arrays(self, parameters: Parameters, *, live: bool = False) -> dict[str, Any]:
         """Arrays that are kept of the parameters: the padding of the rows is cut off."""
         arrays = super().arrays(parameters, live=live)
         if self.form == "low_rank":
             maps = {"U": parameters.U} if self.tied else {"U": parameters.U, "V": parameters.V}
+            maps = {name: floats(one) for name, one in maps.items()}
             if not live:
                 maps = {n: np.ascontiguousarray(m[:, : self.dimensions]) for n, m in maps.items()}
             arrays |= maps
@@ -248,7 +262,7 @@ class Bilinear(Trained):
         """Rows of W's view and the side's embedding."""
         if self.form == "zero":
             return None
-        embedding = self.embedding(fitted, side)
+        embedding = np.asarray(self.embedding(fitted, side), np.float32)
         words = DenseWords(texts.matrix(self.view), embedding, fitted.view(self.view, side))
         return brought_words(words, fitted) if side == "document" else words
 
@@ -350,6 +364,8 @@ class _Training(Training[Bilinear]):
         maps = {name: normal(rows, N, std, rng) for name, rows in self._rows.items()}
         if self.start is not None:
             model.carry_over(self.start, self.task, maps)
+        if model.storage == "float16":
+            maps = {name: halved(one) for name, one in maps.items()}
         squares = {name: first_squares(rows) for name, rows in self._rows.items()}
         nothing, shared = aligned_empty(0, padded(1)), self.first_diagonal(settings)
         groups = {}

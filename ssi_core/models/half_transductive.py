@@ -69,6 +69,8 @@ class HalfTransductive(Bilinear):
         super().__post_init__()
         if self.length is not None:
             raise ValueError(f"length={self.length!r}: vectors of known documents are free")
+        if self.storage != "float32":
+            raise ValueError(f"storage={self.storage!r}: vectors of documents are float32")
         if self.form == "zero" or self.adagrad:
             raise ValueError(
                 f"form={self.form!r}, adagrad={self.adagrad}; vectors of documents are learnt with "

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ssi_core.kernels.sparse import aligned_empty, csr, padded, product
 from ssi_core.kernels.structs import read_only
+from ssi_core.kernels.vectors import converts_float16
 from ssi_core.types import Float32, TextMatrix, View
 
 
@@ -22,19 +23,23 @@ def normal(rows: int, dimensions: int, std: float, rng: np.random.Generator) -> 
     return embedding
 
 
-def embedded(matrix: TextMatrix, embedding: Float32, dimensions: int) -> Float32:
+def embedded(matrix: TextMatrix, embedding: NDArray[Any], dimensions: int) -> Float32:
     """Return ``matrix @ embedding[:, :dimensions]``, bit by bit what scipy gives, without a copy.
 
     Parameters
     ----------
     matrix : CSR float32 (n, words)
-    embedding : float32 (words, dimensions or more)
-        C order; what is longer is padding.
+    embedding : float32 or float16 (words, dimensions or more)
+        C order; what is longer is padding. Float16 may have the type uint16 (`sparse.halved`).
     dimensions : int
         Columns of the result.
     """
     dense = np.empty((matrix.shape[0], dimensions), np.float32)
-    product(csr(matrix), read_only(np.ascontiguousarray(embedding, np.float32)), dense)
+    if embedding.dtype == np.float16 and converts_float16():
+        embedding = embedding.view(np.uint16)
+    elif embedding.dtype != np.uint16:
+        embedding = np.asarray(embedding, np.float32)
+    product(csr(matrix), read_only(np.ascontiguousarray(embedding)), dense)
     return dense
 
 

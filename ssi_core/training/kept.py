@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.kernels.changes import copy_rows, within
+from ssi_core.kernels.sparse import floats
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Marks: TypeAlias = Mapping[str, NDArray[np.bool_]]
@@ -105,10 +106,14 @@ class Kept:
 def in_bounds(arrays: Arrays, bound: float, marks: Marks) -> bool:
     """Tell whether all floats, in marked arrays those of marked rows, are within a bound."""
     for name, array in arrays.items():
-        if name == PASSING or array.dtype.kind != "f" or not array.size:
+        half = array.dtype == np.uint16
+        if name == PASSING or not (half or array.dtype.kind == "f") or not array.size:
             continue
         if name in marks:
             if not within(_as_matrix(array), marks[name], np.float32(bound)):
+                return False
+        elif half:
+            if not np.isfinite(floats(array)).all():
                 return False
         # NaN is neither below nor above a bound.
         elif not (array.max() < bound and array.min() > -bound):

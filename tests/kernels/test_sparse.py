@@ -5,7 +5,9 @@ import pytest
 from scipy import sparse
 
 from ssi_core.kernels import jit
-from ssi_core.kernels.sparse import aligned_empty, csr, gather, product, scatter
+from ssi_core.kernels.changes import within
+from ssi_core.kernels.sparse import aligned_empty, csr, floats, gather, halved, product, scatter
+from ssi_core.kernels.vectors import converts_float16
 
 WORDS = 40
 
@@ -75,3 +77,45 @@ def test_a_product_has_the_bits_of_scipy_whatever_the_padding(width):
     product(csr(matrix), embedding, out)
     expected = matrix @ np.ascontiguousarray(embedding[:, :width])
     np.testing.assert_array_equal(out, expected)
+
+
+needs_float16 = pytest.mark.skipif(not converts_float16(), reason="no float16 on this processor")
+
+
+@needs_float16
+@pytest.mark.parametrize("width", [16, 48, 112, 128, 208])
+def test_rows_of_float16_are_read_and_written_as_numpy_rounds_them(width):
+    rng = np.random.default_rng(width)
+    matrix = sparse.random_array((1, WORDS), density=0.5, rng=rng, format="csr", dtype=np.float32)
+    wide = aligned_empty(WORDS, width)
+    wide[:] = rng.standard_normal((WORDS, width))
+    half = halved(wide)
+    assert half.dtype == np.uint16
+    assert half.ctypes.data % 32 == 0
+    np.testing.assert_array_equal(floats(half), wide.astype(np.float16))
+
+    exact = floats(half).astype(np.float64)
+    out = np.zeros(width, np.float32)
+    gathered(half, csr(matrix), 0, out)
+    np.testing.assert_allclose(out, matrix.toarray()[0] @ exact, rtol=1e-5, atol=1e-5)
+    whole = np.zeros((1, width), np.float32)
+    product(csr(matrix), half, whole)
+    np.testing.assert_allclose(whole[0], out, rtol=1e-5, atol=1e-5)
+
+    direction = rng.standard_normal(width).astype(np.float32)
+    scattered(half, csr(matrix), 0, np.float32(0.5), direction)
+    moved = exact + 0.5 * matrix.toarray()[0][:, None] * direction
+    # Half a unit in the last place, and what float32 lost before.
+    spacing = np.spacing(np.abs(moved).astype(np.float16)).astype(np.float64)
+    assert (np.abs(floats(half) - moved) <= 0.5001 * spacing + 1e-6).all()
+    untouched = matrix.toarray()[0] == 0
+    np.testing.assert_array_equal(floats(half)[untouched], exact[untouched])
+
+
+@needs_float16
+def test_a_float16_that_overflows_is_out_of_bounds():
+    wide = np.full((3, 16), 60_000, np.float32)
+    half = halved(wide)
+    assert within(half, np.ones(3, np.bool_), np.float32(1e12))
+    wide[2, 5] = 70_000
+    assert not within(halved(wide), np.ones(3, np.bool_), np.float32(1e12))

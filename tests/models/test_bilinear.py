@@ -8,9 +8,11 @@ import pytest
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.scorer import Scorer
-from ssi_core.models import Bilinear, TfIdf, load_model
+from ssi_core.kernels.vectors import converts_float16
+from ssi_core.models import Bilinear, TfIdf, bilinear, load_model
 from ssi_core.models.base import Course
 from ssi_core.models.bilinear import _Training
+from ssi_core.models.half_transductive import HalfTransductive
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.training import sgd
 from ssi_core.training.descend import Diverged
@@ -430,3 +432,54 @@ def test_a_schedule_by_time_is_a_fact_that_gives_the_same_bits(task):
     assert fit.facts["epoch"] % 50 == 0
     for name, array in fit.arrays.items():
         np.testing.assert_array_equal(array, same.arrays[name])
+
+
+@pytest.mark.skipif(not converts_float16(), reason="no float16 on this processor")
+@pytest.mark.parametrize("changes", [{"tied": False}, {"tied": True}, {"adagrad": True}], ids=str)
+def test_float16_halves_a_model_that_learns_as_well(changes, task, tmp_path):
+    whole = dataclasses.replace(SMALL, budget=3000, diagonal="none", **changes)
+    model = dataclasses.replace(whole, storage="float16")
+    wide, fit = (m.fit(task, np.random.default_rng(0)) for m in (whole, model))
+    assert fit.arrays["U"].dtype == np.float16
+    assert fit.arrays["U"].shape == wide.arrays["U"].shape
+    assert 2 * fit.arrays["U"].nbytes == wide.arrays["U"].nbytes
+    loss = [one.facts["validation_rank_loss"] for one in (fit, wide)]
+    assert abs(loss[0] - loss[1]) < 0.02
+    assert fit.facts["best_at"] > 0
+
+    fit.save(tmp_path / "model")
+    read = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(all_scores(read, task), all_scores(fit, task))
+    words = read.dense_words(task.queries, "query")
+    np.testing.assert_allclose(
+        words.weights @ words.embedding, fit.embed_queries(task.queries).dense, atol=1e-5
+    )
+
+
+@pytest.mark.skipif(not converts_float16(), reason="no float16 on this processor")
+def test_float16_goes_on_with_the_same_bits_and_starts_from_a_model(task, tmp_path):
+    model = dataclasses.replace(SMALL, storage="float16", diagonal="learned")
+    whole = model.fit(task, np.random.default_rng(5))
+
+    def cut(step, metrics):
+        if step == 1000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(task, np.random.default_rng(5), watch=cut, checkpoint=tmp_path / "state")
+    again = model.fit(task, np.random.default_rng(5), checkpoint=tmp_path / "state")
+    for name, array in whole.arrays.items():
+        np.testing.assert_array_equal(array, again.arrays[name])
+    still = dataclasses.replace(model, rates=(1e-12,), budget=10, epoch=10)
+    same = still.fit(task, np.random.default_rng(6), start=whole)
+    np.testing.assert_array_equal(same.arrays["U"], whole.arrays["U"])
+
+
+def test_float16_is_refused_where_it_means_nothing_or_cannot_be_read(task, monkeypatch):
+    with pytest.raises(ValueError, match="storage='float16' needs U and V"):
+        Bilinear(form="zero", diagonal="learned", storage="float16")
+    with pytest.raises(ValueError, match="vectors of documents are float32"):
+        HalfTransductive(storage="float16")
+    monkeypatch.setattr(bilinear, "converts_float16", lambda: False)
+    with pytest.raises(BadInput, match="does not convert float16"):
+        dataclasses.replace(SMALL, storage="float16").fit(task, np.random.default_rng(0))

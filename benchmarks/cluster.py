@@ -1,8 +1,8 @@
 """Rows of a table on Dask workers of this machine: 1 and 2 of them, and one that is killed.
 
-Ten rows are trained in this process, by one worker and by two, and by two of which one is killed
-in the middle of a row; workers are started, and have compiled, before the clock runs. The models
-of all four must have the same bits, and of all rows only the killed one is begun twice.
+Ten rows are trained in this process, by one worker and by two in turn, and by two of which one is
+killed in the middle of a row; workers are started, and have compiled, before the clock runs. All
+models must have the same bits, and of all rows only the killed one is begun twice.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 import psutil
 
@@ -31,6 +33,7 @@ from ssi_core.tasks.task import build_task
 from tests.parts.machines import running, waited
 
 ROWS = 10
+ROUNDS = 3
 BUDGET = int(os.environ.get("SSI_BENCH_TRIPLES", "400000"))
 KILLED = 4
 TABLE = {
@@ -57,32 +60,41 @@ def begun(part: RowPart, notes: Path) -> None:
 
 
 def rows() -> Iterator[Row]:
-    """Time the stage in each way."""
+    """Time the stage on one worker and on two, in turn, and once with a kill."""
     peer("distributed")
-    with tempfile.TemporaryDirectory(prefix="ssi-cluster-") as directory:
+    with tempfile.TemporaryDirectory(prefix="ssi-cluster-") as directory, ExitStack() as started:
         place = Path(directory)
         task = _task(place)
         local = _Stage(place / "local", task)
         alone = local.timed(LOCAL)
         yield Row(f"{ROWS} rows in this process", "rows/s", ROWS / alone, note=local.note())
-        for workers, killed in ((1, False), (2, False), (2, True)):
-            scratch = place / f"dask-{workers}-{killed}"
+        where = {}
+        for workers in (1, 2):
+            scratch = place / f"dask-{workers}"
             scratch.mkdir()
-            with running(scratch, workers) as cluster:
-                _Stage(scratch / "compiled", task, rows=2 * workers).timed(cluster.where)
-                stage = _Stage(scratch / "rows", task)
-                thread = threading.Thread(target=stage.kill)
-                if killed:
-                    thread.start()
-                seconds = stage.timed(cluster.where)
-                if killed:
-                    thread.join()
-            what = f"{workers} worker{'s' * (workers > 1)}{', one killed' * killed}"
-            same = "same bits" if stage.bits() == local.bits() else "OTHER BITS"
-            yield Row(
-                f"{what} / this process", "rows/s", ROWS / seconds, ROWS / alone, alone / seconds,
-                note=f"{same}; {stage.note()}",
-            )  # fmt: skip
+            where[workers] = started.enter_context(running(scratch, workers)).where
+            _Stage(scratch / "compiled", task, rows=2 * workers).timed(where[workers])
+        stages: dict[int, list[_Stage]] = {1: [], 2: []}
+        for number in range(ROUNDS):
+            for workers, stage_list in stages.items():
+                stage = _Stage(place / f"{workers}-{number}", task)
+                stage_list.append(stage)
+                stage.timed(where[workers])
+        ratios = [one.seconds / two.seconds for one, two in zip(*stages.values(), strict=True)]
+        yield Row(
+            f"2 workers / 1, {ROUNDS} rounds in turn, wall clock",
+            "rows/s",
+            *(ROWS / median(one.seconds for one in stages[workers]) for workers in (2, 1)),
+            median(ratios),
+            note=f"ratios {', '.join(f'{one:.2f}' for one in ratios)}; "
+            + "; ".join(one.note(local) for both in stages.values() for one in both[-1:]),
+        )
+        stage = _Stage(place / "killed", task)
+        thread = threading.Thread(target=stage.kill)
+        thread.start()
+        stage.timed(where[2])
+        thread.join()
+        yield Row("2 workers, one killed", "rows/s", ROWS / stage.seconds, note=stage.note(local))
 
 
 class _Stage:
@@ -97,7 +109,7 @@ class _Stage:
             replace(part, seed=n, place=place / f"row-{n}", kept=place / f"kept-{n}")
             for n in range(rows)
         ]
-        self.cpu = 0.0
+        self.cpu = self.seconds = 0.0
 
     def timed(self, where: str) -> float:
         """Return the seconds of the wall clock that all parts take."""
@@ -109,7 +121,8 @@ class _Stage:
             for done in ended:
                 done.result()
         self.cpu = _cpu() - before
-        return time.perf_counter() - start
+        self.seconds = time.perf_counter() - start
+        return self.seconds
 
     def kill(self) -> None:
         """Kill the worker that has begun the row, half a second after that."""
@@ -124,13 +137,22 @@ class _Stage:
         kept = [file for file in files if file.suffix in (".npy", ".parquet")]
         return {str(file.relative_to(self.place)): file.read_bytes() for file in kept}
 
-    def note(self) -> str:
-        """Say which rows were begun more than once, and what the machine was busy with."""
+    def note(self, other: _Stage | None = None) -> str:
+        """Say whether another stage has the same bits, and which rows were begun twice."""
         names = [file.name.split("-")[0] for file in self.notes.iterdir()]
         twice = sorted({name for name in names if names.count(name) > 1})
         load = os.getloadavg()[0]
         again = f"begun twice: row {', '.join(twice)}" if twice else "each begun once"
-        return f"{again}; {self.cpu:.1f} CPU s; load {load:.1f}"
+        same = (
+            ""
+            if other is None
+            else "same bits; "
+            if self.bits() == other.bits()
+            else "OTHER BITS; "
+        )
+        # That of a process that was killed is not known.
+        cpu = f"{self.cpu:.1f} CPU s; " if self.cpu > 0 else ""
+        return f"{same}{again}; {cpu}load {load:.1f}"
 
 
 def _task(place: Path) -> Path:

@@ -145,8 +145,8 @@ def _run(
                 ended = {one: _outcome(one, stage.name) for one in _ended(client, waiting)}
             if not ended and not client.nthreads():
                 log.warning("%s: the cluster at %s has no worker now", stage.name, address)
-            for future, found in ended.items():
-                done: Done[Part, Result] = Done(waiting.pop(future), found)
+            for future, result in ended.items():
+                done: Done[Part, Result] = Done(waiting.pop(future), result)
                 future.release()
                 yield done
     finally:

@@ -31,6 +31,7 @@ class ClicksSettings(settings_of("ingest-clicks", "clicks")):  # type: ignore[mi
 
 
 @task(
+    name="fetch the files",
     cache_policy=NO_CACHE,
     retries=5,
     retry_delay_seconds=[10, 60, 300, 900, 3600],
@@ -41,7 +42,7 @@ def fetch(source: Source) -> Source:
     return source.fetched(progress("fetch"))
 
 
-@task(cache_policy=NO_CACHE, retries=1, retry_condition_fn=worth_retrying)
+@task(name="read the source", cache_policy=NO_CACHE, retries=1, retry_condition_fn=worth_retrying)
 def read_source(source: Source, out: str | None, force: bool) -> str:
     """Read the files of a source into a collection."""
     place = Path(out) if out else None

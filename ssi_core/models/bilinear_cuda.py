@@ -22,8 +22,8 @@ class BilinearCuda(Bilinear):
     """``U'V`` and a diagonal, with the sweeps of the training on a GPU (numba's CUDA target).
 
     All else, validation too, is on the processor, and the fitted model needs no GPU. Of the
-    settings of `Bilinear` these are not made on the device: form "zero", ``adagrad``, ``warp``,
-    ``against`` "shown" and ``negatives_power``.
+    settings of `Bilinear` these are not made on the device: form "zero", ``storage`` "float16",
+    ``adagrad``, ``warp``, ``against`` "shown" and ``negatives_power``.
 
     Parameters
     ----------
@@ -74,6 +74,7 @@ class BilinearCuda(Bilinear):
 
 _MADE = {
     "form": "low_rank",
+    "storage": "float32",
     "adagrad": False,
     "warp": False,
     "against": "random",

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.structs import Data, Parameters, Stepped
+from ssi_core.kernels.sweep import Group as Kernels
 from ssi_core.training.sgd import Group, Sgd
 from ssi_core.types import Refused
 
@@ -63,7 +64,7 @@ class DeviceSgd(Sgd):
     Parameters
     ----------
     groups : mapping
-        "" -> the one group; its form is "low_rank", and d- is drawn uniformly.
+        "" -> the one group: "low_rank" in float32, d- drawn uniformly, without WARP.
     blocks : int
         Blocks of threads, each with its own stream of triples. They share the parameters without a
         lock and add to them atomically, in an order that is open; 1 is reproducible.
@@ -82,6 +83,14 @@ class DeviceSgd(Sgd):
         judge: Callable[[Parameters], float],
         observe: Mapping[str, Callable[[Parameters], float]] | None = None,
     ) -> None:
+        (group,) = groups.values()
+        kernels = Kernels("low_rank", group.kernels.diagonal)
+        if (
+            group.kernels != kernels
+            or group.settings.warp
+            or group.parameters.U.dtype != np.float32
+        ):
+            raise ValueError(f"{group.kernels}, {group.settings}: the device has no kernel for it")
         # Each block is a thread with states of its own; scratch is on the device alone.
         super().__init__(groups, words=1, threads=blocks, judge=judge, observe=observe)
         self._blocks, self._block = blocks, threads

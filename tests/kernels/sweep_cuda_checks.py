@@ -11,6 +11,7 @@ from scipy import sparse
 from ssi_core.kernels.sparse import aligned_empty, csr, padded
 from ssi_core.kernels.structs import Data, Parameters, Settings
 from ssi_core.kernels.sweep import Group as Kernels
+from ssi_core.kernels.sweep import draw_weighted
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bilinear_cuda import BilinearCuda
 from ssi_core.training.device import DeviceSgd, _read
@@ -195,6 +196,22 @@ def test_rows_are_sorted_for_the_device():
     found = _read(data._replace(diagonal_queries=backward)).diagonal_queries
     assert (found.indices.tolist(), found.data.tolist()) == ([1, 3], [2, 1])
     assert backward.indices.tolist() == [3, 1]
+
+
+@pytest.mark.parametrize(
+    "kernels",
+    [Kernels("free", "none"), Kernels("low_rank", "none", draw_weighted)],
+    ids=["form", "draw"],
+)
+def test_what_has_no_kernel_is_refused(kernels):
+    first, *_ = on_device(1)
+    group = replace(first.groups[""], kernels=kernels)
+    with pytest.raises(ValueError, match="the device has no kernel for it"):
+        DeviceSgd({"": group}, blocks=1, threads=THREADS, judge=lambda parameters: 0.0)
+    half = {"U": np.zeros((WORDS, padded(N)), np.uint16)}
+    for changes in ({"settings": {"warp": True}}, {"parameters": half}):
+        with pytest.raises(ValueError, match="the device has no kernel for it"):
+            changed(first, **changes)
 
 
 def test_too_little_memory_is_refused(monkeypatch):

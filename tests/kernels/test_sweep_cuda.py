@@ -65,6 +65,7 @@ def test_without_the_target_a_training_is_refused(monkeypatch):
     "setting",
     [
         {"form": "zero", "diagonal": "learned"},
+        {"storage": "float16"},
         {"adagrad": True},
         {"warp": True},
         {"against": "shown"},

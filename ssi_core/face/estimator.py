@@ -103,7 +103,7 @@ class Estimator:
         with limited(threads), progress.shown("fit") as tell:
             curve: list[dict[str, float]] = []
             folds: list[FittedModel] = []
-            self.reproducible_ = threads == 1
+            self.reproducible_ = threads == 1 and ranker.repeats
             for number, fold in enumerate(task.divisions):
                 cost = ranker.cost(fold, threads)
                 resources.require("training", memory=cost.memory, remedy=resources.FEWER)

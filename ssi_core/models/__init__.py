@@ -13,6 +13,7 @@ from ssi_core.models.auto import Auto
 from ssi_core.models.base import FittedModel, Model
 from ssi_core.models.best_of import BestOf
 from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bilinear_cuda import BilinearCuda
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.cl_lsi import ClLsi
 from ssi_core.models.fusion import Fusion
@@ -48,6 +49,7 @@ MODELS: Mapping[str, type[Model]] = {
         LsiMixture,
         # Learnt from links: Bai et al. 2010, section 2.
         Bilinear,
+        BilinearCuda,  # the same on a GPU
         HalfTransductive,  # Bai, Weston et al. 2009
         WordPairs,
         # From a language to another: section 4.3.

@@ -138,7 +138,7 @@ class Bilinear(Trained):
             place = None if checkpoint is None else checkpoint.with_name(f"{checkpoint.name}-first")
             before = self.before(task, rng, replace(course, checkpoint=place))
         seed = int(rng.integers(2**63))
-        training = _Training(self, task, further_tasks, seed, replace(course, start=before.start))
+        training = self.training(task, further_tasks, seed, replace(course, start=before.start))
         searched = {"init_std": several(self.init_std), **self.searched()}
         grid = {name: before.chosen.get(name) or values for name, values in searched.items()}
         sgd, facts = fitting.fit(
@@ -169,6 +169,12 @@ class Bilinear(Trained):
             return validator.error(fit, self.stop_by)
 
         return with_one_length(fit, task.documents, several(self.length), error)
+
+    def training(
+        self, task: Task, others: Mapping[str, Task], seed: int, course: Course
+    ) -> _Training:
+        """Return what begins trainings of a task, with further ones by their names."""
+        return _Training(self, task, others, seed, course)
 
     def before(self, task: Task, rng: np.random.Generator, course: Course) -> Before:
         """Learn what the training starts from: ``U'V`` on the task to begin with, or nothing."""

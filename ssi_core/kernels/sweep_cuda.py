@@ -214,6 +214,8 @@ def weights_step(
             x = query_weight(data, q, i)
             if x != 0:
                 cuda.atomic.add(learnt.diagonal, i, signed * x * documents.data[t])
+        # Another thread may have the same word of d-: the order of one block is not open.
+        cuda.syncthreads()
 
 
 DIAGONALS = {

@@ -8,11 +8,13 @@ import pytest
 from numba import cuda
 from scipy import sparse
 
+from benchmarks import cuda as benchmark
 from ssi_core.kernels.sparse import aligned_empty, csr, padded
 from ssi_core.kernels.structs import Data, Parameters, Settings
 from ssi_core.kernels.sweep import Group as Kernels
 from ssi_core.kernels.sweep import draw_weighted
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.base import Course
+from ssi_core.models.bilinear import Bilinear, _Training
 from ssi_core.models.bilinear_cuda import BilinearCuda
 from ssi_core.training.device import DeviceSgd, _read
 from ssi_core.training.sgd import Group, Sgd
@@ -261,6 +263,14 @@ def test_a_model_of_one_block_is_that_of_the_processor(monkeypatch):
     assert fits[1].facts["triples"] == fits[0].facts["triples"]
     for name, array in fits[0].arrays.items():
         np.testing.assert_allclose(fits[1].arrays[name], array, atol=1e-5)
+
+
+def test_the_benchmark_measures_both():
+    training = _Training(Bilinear(dimensions=4), toy(), {}, 0, Course())
+    for blocks in (0, 2):
+        speed, loss = benchmark.measured(benchmark.begin(training, blocks, THREADS), 4, 2)
+        assert speed > 0
+        assert 0 <= loss < 1
 
 
 def test_validation_falls_with_several_blocks(monkeypatch, tmp_path):

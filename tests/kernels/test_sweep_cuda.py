@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ssi_core as ssi
+from benchmarks import cuda as benchmark
 from ssi_core import code
 from ssi_core.models.bilinear_cuda import BilinearCuda
 from ssi_core.training.device import require_device
@@ -52,6 +53,15 @@ def test_the_sweep_on_a_gpu():
 def test_without_a_gpu_a_training_is_refused():
     with pytest.raises(Refused, match=r"device 'cuda': numba finds no GPU .* device 'cpu'"):
         BilinearCuda().learn(None, None, None)
+
+
+@pytest.mark.skipif(device() is not None, reason="there is a GPU")
+def test_without_a_gpu_nothing_is_measured(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["benchmarks.cuda"])
+    with pytest.raises(SystemExit) as ended:
+        benchmark.main()
+    assert ended.value.code == 4
+    assert "numba finds no GPU" in capsys.readouterr().err
 
 
 def test_without_the_target_a_training_is_refused(monkeypatch):

@@ -96,7 +96,7 @@ def title_of(document: int) -> str:
     """Return the title of a document.
 
     >>> title_of(0), title_of(20_001)
-    ('Babababa', 'Babedoba')
+    ('Babababa', 'Babibabe')
     """
     letters = np.empty(zipf.WORD, np.uint8)
     # Words of four syllables come after all of one, two and three.

@@ -187,7 +187,7 @@ def test_explain_parts_and_rest_are_the_score(ssi, project):
     hit = ssi("search", project / "model", "automobile road")[1]["results"][0]
     for document in (hit["id"], hit["title"]):
         code, found, _ = ssi("explain", project / "model", "automobile road", document, "-k", 3)
-        assert (code, set(found)) == (0, {"score", "parts", "rest", "popularity"})
+        assert (code, set(found)) == (0, {"score", "parts", "rest", "popularity", "features"})
         assert [set(part) for part in found["parts"]] == [
             {"query_word", "document_word", "part"}
         ] * 3

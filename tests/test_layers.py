@@ -31,7 +31,7 @@ LINES = [
     {"store", "resources", "stored", "verify"},
     {"integrity", "code", "pool", "bounds"},
     {"files", "locks", "root", "strict", "threads"},
-    {"types", "errors"},
+    {"types", "errors", "recorder"},
     {"kernels"},
     {"compiled"},
     {"cache"},

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -17,31 +17,14 @@ from ssi_core.codes.labelled import LabelledTexts
 from ssi_core.codes.measures import TITLES, ball_measures
 from ssi_core.codes.words import Words
 from ssi_core.evaluation.significance import holm
+from ssi_core.recorder import RowRecorder
 from ssi_core.types import Float64, Progress
 
 TESTED = ("precision", "recall", "accuracy")
 """Measures of which the differences are tested."""
 
 
-class Recorder(Protocol):
-    """Keeps numbers and facts of a hasher, as a run."""
-
-    run_id: str
-
-    def watch(self, step: int, metrics: Mapping[str, float]) -> None:
-        """Keep a point of curves."""
-        ...
-
-    def measured(self, values: Mapping[str, float]) -> None:
-        """Keep numbers."""
-        ...
-
-    def facts(self, facts: Mapping[str, Any]) -> None:
-        """Keep numbers that the training measured."""
-        ...
-
-
-Recorded = Callable[[Hasher], AbstractContextManager["Recorder | None"]]
+Recorded = Callable[[Hasher], AbstractContextManager[RowRecorder | None]]
 """``recorded(hasher)``: opens the run of a hasher."""
 
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ssi_core.codes.archive import read_matching
 from ssi_core.codes.labelled import LabelledText, LabelledTexts, SideName, collect
+from ssi_core.corpus.archive import read_matching
 from ssi_core.types import BadInput, Progress
 
 FILE = re.compile(r"(?:[^/]+/)*20news-bydate-(train|test)/([^/]+)/(\d+)")

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from ssi_core.codes.archive import read_matching
 from ssi_core.codes.labelled import LabelledText, LabelledTexts, SideName, collect
+from ssi_core.corpus.archive import read_matching
 from ssi_core.types import BadInput, Progress
 
 FILE = re.compile(r"(?:[^/]+/)*(reut2-\d{3}\.sgm)")

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from ssi_core.codes import newsgroups, reuters
-from ssi_core.codes.archive import read_matching
 from ssi_core.codes.labelled import LabelledTexts
 from ssi_core.codes.lines import read_labelled_lines
+from ssi_core.corpus.archive import read_matching
 from ssi_core.types import BadInput, Progress
 
 READERS = ((reuters.FILE, reuters.read_reuters), (newsgroups.FILE, newsgroups.read_newsgroups))

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from ssi_core.codes.porter import stem
 from ssi_core.kernels.rows import unit_rows
+from ssi_core.text.porter import stem
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float64
 from ssi_core.views.tfidf import inverse_document_frequency

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ssi_core.codes.base import Hasher
-    from ssi_core.codes.compare import Recorder
+    from ssi_core.recorder import RowRecorder
 
 _PATH = click.Path(path_type=Path)
 _METHODS = "sth,sths,lsi,lch,spectral,lsh"
@@ -73,7 +73,7 @@ def compare(
     with progress("read") as tell:
         texts = read_labelled(data, tell)
 
-    def recorded(hasher: Hasher) -> AbstractContextManager[Recorder | None]:
+    def recorded(hasher: Hasher) -> AbstractContextManager[RowRecorder | None]:
         parameters = {"hasher": hasher.name, **asdict(hasher), "lengths": bits, "radius": radius}
         del parameters["bits"]
         return experiment_run("codes", hasher.name, data, parameters)

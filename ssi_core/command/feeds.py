@@ -17,7 +17,7 @@ from ssi_core.command.verb import Outcome, Verb, Verbs, progress
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ssi_core.feeds.compare import Recorder
+    from ssi_core.recorder import RowRecorder
 
 _PATH = click.Path(path_type=Path)
 
@@ -67,7 +67,7 @@ def compare(directory: Path, entries: str, match: Any, seed: int, save: Path | N
 
     def recorded(
         label: str, parameters: Mapping[str, Any]
-    ) -> AbstractContextManager[Recorder | None]:
+    ) -> AbstractContextManager[RowRecorder | None]:
         return experiment_run("feeds", label, directory, parameters)
 
     with progress("feeds") as tell:

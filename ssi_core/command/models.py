@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from ssi_core.command.verb import WORKFLOW
 
 if TYPE_CHECKING:
+    from ssi_core.recorder import RowRecorder
     from ssi_core.types import Report
 
 
@@ -28,24 +29,6 @@ class Recorder(Protocol):
 
     def keep(self, path: Path) -> None:
         """Keep a file."""
-        ...
-
-
-class Trained(Protocol):
-    """Keeps what the trainings of a row gave, as a run."""
-
-    run_id: str
-
-    def measured(self, values: Mapping[str, float]) -> None:
-        """Keep numbers."""
-        ...
-
-    def facts(self, facts: Mapping[str, Any]) -> None:
-        """Keep what the trainings chose and measured."""
-        ...
-
-    def watch(self, step: int, metrics: Mapping[str, float]) -> None:
-        """Keep a point of curves."""
         ...
 
 
@@ -80,7 +63,7 @@ class Registry(Protocol):
 
     def experiment_run(
         self, experiment: str, label: str, data: Path, parameters: Mapping[str, Any]
-    ) -> AbstractContextManager[Trained]:
+    ) -> AbstractContextManager[RowRecorder]:
         """Open the run of a row of a comparison."""
         ...
 
@@ -130,7 +113,7 @@ def evaluation_run(
 
 def experiment_run(
     experiment: str, label: str, data: Path, parameters: Mapping[str, Any]
-) -> AbstractContextManager[Trained | None]:
+) -> AbstractContextManager[RowRecorder | None]:
     """Open the run of a row of a comparison; without the workflow there is none."""
     if not REGISTRY:
         return nullcontext()

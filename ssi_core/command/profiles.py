@@ -17,8 +17,8 @@ from ssi_core.command.verb import Outcome, Verb, Verbs, progress
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ssi_core.profiles.compare import Recorder
     from ssi_core.profiles.events import Events
+    from ssi_core.recorder import RowRecorder
 
 _PATH = click.Path(path_type=Path)
 _SHOWN = 12
@@ -84,7 +84,7 @@ def compare(
 
     def recorded(
         label: str, parameters: Mapping[str, Any]
-    ) -> AbstractContextManager[Recorder | None]:
+    ) -> AbstractContextManager[RowRecorder | None]:
         return experiment_run("profiles", label, collection, parameters)
 
     with progress("profiles") as tell:

@@ -18,8 +18,8 @@ from ssi_core.command.verb import Outcome, Verb, Verbs, progress, settings
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ssi_core.recorder import RowRecorder
     from ssi_core.reranking.base import FittedReranker, Reranker
-    from ssi_core.reranking.compare import Recorder
     from ssi_core.reranking.pairs import PairFeatures
     from ssi_core.reranking.table import Row
 
@@ -237,7 +237,7 @@ def compare(folds: Path, table: str, rows: str | None, save: Path | None) -> Out
     with progress("read") as tell:
         given = read_folds(folds, tell)
 
-    def recorded(row: Row, ranker: Reranker) -> AbstractContextManager[Recorder | None]:
+    def recorded(row: Row, ranker: Reranker) -> AbstractContextManager[RowRecorder | None]:
         parameters = {"table": chosen.name, "ranker": ranker.name, **asdict(ranker)}
         return experiment_run("reranking", row.label, folds, parameters)
 

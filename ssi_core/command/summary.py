@@ -17,7 +17,8 @@ from ssi_core.command.verb import Outcome, Verb, Verbs, progress
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ssi_core.summary.compare import Recorder, Row
+    from ssi_core.recorder import RowRecorder
+    from ssi_core.summary.compare import Row
     from ssi_core.summary.found import Summary
 
 _PATH = click.Path(path_type=Path)
@@ -158,7 +159,7 @@ def compare(data: Path, concepts: Path, words: int, rows: str | None, save: Path
     with progress("read") as tell:
         questions = read_questions(data, tell)
 
-    def recorded(row: Row) -> AbstractContextManager[Recorder | None]:
+    def recorded(row: Row) -> AbstractContextManager[RowRecorder | None]:
         settings = {} if row.summariser is None else asdict(row.summariser)
         parameters = {**settings, "words": words, "concepts": str(concepts.resolve())}
         return experiment_run("summaries", row.label, data, parameters)

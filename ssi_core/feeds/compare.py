@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +25,7 @@ from ssi_core.evaluation.significance import holm, paired_randomisation, rounds_
 from ssi_core.feeds.elements import SETS, Match, Scores, score
 from ssi_core.feeds.printed import PRINTED
 from ssi_core.feeds.relevance import Flags, counts_of, decide, measures, train
+from ssi_core.recorder import RowRecorder
 from ssi_core.types import BadInput, Float64, Int64, Progress
 
 FOLDS = 5
@@ -32,21 +33,7 @@ CHOSEN = "chosen"
 _ENTRIES = {"ET", "ED"}
 
 
-class Recorder(Protocol):
-    """Keeps numbers and facts of a row, as a run."""
-
-    run_id: str
-
-    def measured(self, values: Mapping[str, float]) -> None:
-        """Keep numbers."""
-        ...
-
-    def facts(self, facts: Mapping[str, Any]) -> None:
-        """Keep what was chosen."""
-        ...
-
-
-Recorded = Callable[[str, Mapping[str, Any]], AbstractContextManager["Recorder | None"]]
+Recorded = Callable[[str, Mapping[str, Any]], AbstractContextManager[RowRecorder | None]]
 """``recorded(label, parameters)``: opens the run of a row."""
 
 

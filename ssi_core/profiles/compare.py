@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +26,7 @@ from ssi_core.profiles.features import Part, features
 from ssi_core.profiles.measures import auc
 from ssi_core.profiles.profiler import FittedProfiler, Profiler
 from ssi_core.profiles.sides import Divided, Side
+from ssi_core.recorder import RowRecorder
 from ssi_core.types import BadInput, Float64, Int64, Progress
 
 ROWS: Mapping[str, tuple[Part, ...]] = {
@@ -53,21 +54,7 @@ _LEAST = 10
 _WITH_CLUSTERS = {"cluster", "against_cluster"}
 
 
-class Recorder(Protocol):
-    """Keeps numbers and facts of a row, as a run."""
-
-    run_id: str
-
-    def measured(self, values: Mapping[str, float]) -> None:
-        """Keep numbers."""
-        ...
-
-    def facts(self, facts: Mapping[str, Any]) -> None:
-        """Keep what was chosen."""
-        ...
-
-
-Recorded = Callable[[str, Mapping[str, Any]], AbstractContextManager["Recorder | None"]]
+Recorded = Callable[[str, Mapping[str, Any]], AbstractContextManager[RowRecorder | None]]
 """``recorded(label, parameters)``: opens the run of a row."""
 
 

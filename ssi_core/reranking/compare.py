@@ -6,33 +6,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ssi_core.evaluation.significance import holm, paired_randomisation, rounds_of
+from ssi_core.recorder import RowRecorder
 from ssi_core.reranking.base import FittedReranker, Reranker
 from ssi_core.reranking.measures import means, per_query
 from ssi_core.reranking.pairs import Fold
 from ssi_core.reranking.table import Row, Table
 from ssi_core.types import Float64, Progress, Refused
 
-
-class Recorder(Protocol):
-    """Keeps numbers and facts of a row, as a run."""
-
-    run_id: str
-
-    def measured(self, values: Mapping[str, float]) -> None:
-        """Keep numbers."""
-        ...
-
-    def facts(self, facts: Mapping[str, Any]) -> None:
-        """Keep what the trainings found."""
-        ...
-
-
-Recorded = Callable[[Row, Reranker], AbstractContextManager["Recorder | None"]]
+Recorded = Callable[[Row, Reranker], AbstractContextManager[RowRecorder | None]]
 """``recorded(row, ranker)``: opens the run of a row."""
 
 

@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ssi_core.evaluation.significance import holm, paired_randomisation, rounds_of
+from ssi_core.recorder import RowRecorder
 from ssi_core.serving.snippets import snippet
 from ssi_core.strict import instead
 from ssi_core.summary.concepts import ConceptBase
@@ -34,20 +35,6 @@ BASELINE = "TF-IDF, Word"
 LANGUAGE = "en"
 _CHARACTERS = 6
 """Characters of a snippet for each word of a summary."""
-
-
-class Recorder(Protocol):
-    """Keeps numbers and facts of a row, as a run."""
-
-    run_id: str
-
-    def measured(self, values: Mapping[str, float]) -> None:
-        """Keep numbers."""
-        ...
-
-    def facts(self, facts: Mapping[str, Any]) -> None:
-        """Keep what the row chose."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -69,7 +56,7 @@ class Row:
     printed: Mapping[str, float]
 
 
-Recorded = Callable[[Row], AbstractContextManager["Recorder | None"]]
+Recorded = Callable[[Row], AbstractContextManager[RowRecorder | None]]
 """``recorded(row)``: opens the run of a row."""
 
 LEAD, SNIPPET = "first sentences", "snippet"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssi_core.codes.archive import read_matching
+from ssi_core.corpus.archive import read_matching
 from ssi_core.types import BadInput, Progress
 
 QMSUM = re.compile(r"(?:[^/]+/)*(train|val|test)/([^/]+)\.json")

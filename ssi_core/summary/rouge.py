@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.codes.porter import stem
 from ssi_core.kernels.lcs import mark_common
+from ssi_core.text.porter import stem
 from ssi_core.types import Int64
 
 TITLES = {

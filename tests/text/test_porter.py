@@ -2,7 +2,7 @@
 
 import pytest
 
-from ssi_core.codes.porter import stem
+from ssi_core.text.porter import stem
 
 # Words of the paper, taken through all steps.
 PRINTED = {

@@ -1,4 +1,4 @@
-"""What keeps the rows of a comparison: a run of MLflow, where there is the workflow."""
+"""Recorder of the rows of a comparison: a run of MLflow each, where there is the workflow."""
 
 from __future__ import annotations
 

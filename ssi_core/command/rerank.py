@@ -55,10 +55,24 @@ def rerank() -> None:
 )
 @click.argument("train", type=_PATH)
 @click.option("--valid", type=_PATH, help="Other queries, which choose settings and rounds.")
-@click.option("--models", metavar="A,B", help="Of a task: the first one ranks; docs/models.md.")
-@click.option("--depth", type=click.IntRange(2, 100_000), help="Of a task; 100.")
-@click.option("--queries", type=click.IntRange(min=1), help="Of a task, of a side at most; 1000.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of a task; 0.")
+@click.option(
+    "--models",
+    metavar="A,B",
+    help="Models of a task, whose scores are features; the first one ranks.",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(2, 100_000),
+    help="With --models: documents of a query in a new order. Else 100.",
+)
+@click.option(
+    "--queries",
+    type=click.IntRange(min=1),
+    help="With --models: queries of a side at most. Else 1000.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="With --models: of every random choice. Else 0."
+)
 @click.option("--ranker", default="rankrls", show_default=True, help="docs/reranking.md has all.")
 @click.option(
     "--set",

@@ -6,6 +6,7 @@ Dang and Croft (see `best_first`), sections 2.2 and 4.2.
 from __future__ import annotations
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
@@ -16,12 +17,15 @@ from pydantic import Field
 from ssi_core.reranking.base import Arrays, Choice, Reranker, Seed
 from ssi_core.reranking.best_first import Subset, best_alone, combination, partition
 from ssi_core.reranking.pairs import PairFeatures
-from ssi_core.types import Float64
+from ssi_core.types import BadInput, Float64
 
 _INNER = "ranker_"
 """What the names of the inner ranker's arrays begin with."""
-_SEARCHED: dict[str, list[Subset]] = {}
+_SEARCHED: OrderedDict[str, list[Subset]] = OrderedDict()
 """Subsets by digest of training pairs and settings: rankers of the same pairs share a search."""
+_MOST_SEARCHED = 32
+"""Searches that are kept, the last ones: those of ten folds with three sizes each."""
+_Size = Annotated[int, Field(ge=2, le=10)]
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class BestFirstSelection(Reranker):
     features, which best-first search and coordinate ascent have found; the features of a subset
     leave the pool for the next one. With "alone" it is the t-th best old feature by itself (best@m
     of the paper). Of 1 to ``most`` features, in this order, validation chooses how many; without
-    validation queries all are taken.
+    validation queries all are taken. Of several sizes validation chooses one, too.
 
     Parameters
     ----------
@@ -42,8 +46,8 @@ class BestFirstSelection(Reranker):
         Its hyper-parameters.
     subsets : str
         "best_first" or "alone".
-    size : int
-        Features of a subset at most.
+    size : int or tuple of int
+        Features of a subset at most; several, of which the validation queries choose.
     most : int
         New features at most.
     optimise : str
@@ -61,7 +65,7 @@ class BestFirstSelection(Reranker):
     inner: str = "coordinate_ascent"
     settings: Mapping[str, Any] = field(default_factory=dict)
     subsets: Literal["best_first", "alone"] = "best_first"
-    size: Annotated[int, Field(ge=2, le=10)] = 3
+    size: _Size | Annotated[tuple[_Size, ...], Field(min_length=1)] = 3
     most: Annotated[int, Field(ge=1, le=1000)] = 5
     optimise: str = "letor_ndcg_at_5"
     rounds: Annotated[int, Field(ge=1, le=1000)] = 5
@@ -91,41 +95,58 @@ class BestFirstSelection(Reranker):
         self, train: PairFeatures, valid: PairFeatures | None
     ) -> tuple[Arrays, dict[str, Any]]:
         """Search for subsets, train the ranker on the first of them, and choose how many."""
-        subsets = self._search(train)
+        if valid is None and len(self.sizes()) > 1:
+            raise BadInput(
+                f"size={list(self.sizes())}: no validation queries, which choose one of them. Give "
+                "validation queries, or one size."
+            )
         choice = None if valid is None else Choice(self.measure, valid)
-        kept: dict[int, tuple[Float64, Arrays, dict[str, Any]]] = {}
-        for count in range(len(subsets) if choice is None else 1, len(subsets) + 1):
-            matrix = combination(subsets[:count], len(train.names))
-            sides = [None if one is None else _made(one, matrix) for one in (train, valid)]
-            assert sides[0] is not None
-            fitted = self.inner_ranker().fit(sides[0], sides[1])
-            kept[count - 1] = matrix, fitted.arrays, fitted.facts
-            if choice is not None and sides[1] is not None:
-                choice.offer(fitted.score(sides[1]))
-        matrix, arrays, facts = kept[max(kept) if choice is None else choice.best]
-        chosen = subsets[: matrix.shape[1]]
+        kept: list[tuple[int, list[Subset], Arrays, dict[str, Any]]] = []
+        trained = 0
+        for size in self.sizes():
+            subsets = self._search(train, size)
+            trained += sum(subset.trained for subset in subsets)
+            for count in range(len(subsets) if choice is None else 1, len(subsets) + 1):
+                matrix = combination(subsets[:count], len(train.names))
+                other = None if valid is None else _made(valid, matrix)
+                fitted = self.inner_ranker().fit(_made(train, matrix), other)
+                kept.append((size, subsets[:count], fitted.arrays, fitted.facts))
+                if choice is not None and other is not None:
+                    choice.offer(fitted.score(other))
+        size, chosen, arrays, facts = kept[-1 if choice is None else choice.best]
         facts_of_all: dict[str, Any] = {
             "selected": [[train.names[n] for n in subset.features] for subset in chosen],
             "train_of_subsets": [subset.value for subset in chosen],
-            "trained_subsets": sum(subset.trained for subset in subsets),
+            "trained_subsets": trained,
             "ranker": facts,
         }
+        if self.subsets == "best_first":
+            facts_of_all["size"] = size
         if choice is not None:
             facts_of_all["chosen_value"] = choice.value
         inner = {f"{_INNER}{name}": array for name, array in arrays.items()}
-        return {"combination": matrix, **inner}, facts_of_all
+        return {"combination": combination(chosen, len(train.names)), **inner}, facts_of_all
 
-    def _search(self, train: PairFeatures) -> list[Subset]:
+    def sizes(self) -> tuple[int, ...]:
+        """Return the sizes to search; features that are best alone have one."""
+        if self.subsets == "alone":
+            return (1,)
+        return self.size if isinstance(self.size, tuple) else (self.size,)
+
+    def _search(self, train: PairFeatures, size: int) -> list[Subset]:
         if self.subsets == "alone":
             return best_alone(train, self.optimise, self.most)
         how: dict[str, Any] = {"measure": self.optimise, "most": self.most, "rounds": self.rounds}
         how |= {"restarts": self.restarts, "seed": self.seed}
-        digest = hashlib.blake2b(repr((self.size, sorted(how.items()))).encode(), digest_size=16)
+        digest = hashlib.blake2b(repr((size, sorted(how.items()))).encode(), digest_size=16)
         for array in (train.values, train.grade, train.start):
             digest.update(np.ascontiguousarray(array).data)
         key = digest.hexdigest()
         if key not in _SEARCHED:
-            _SEARCHED[key] = partition(train, self.size, **how)
+            _SEARCHED[key] = partition(train, size, **how)
+        _SEARCHED.move_to_end(key)
+        while len(_SEARCHED) > _MOST_SEARCHED:
+            _SEARCHED.popitem(last=False)
         return _SEARCHED[key]
 
     def scores(self, arrays: Arrays, values: Float64) -> Float64:

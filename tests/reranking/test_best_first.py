@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from ssi_core.kernels.rank_lists import try_steps
+from ssi_core.reranking import selected
 from ssi_core.reranking.best_first import BestFirst, best_alone, combination, partition
 from ssi_core.reranking.measures import Grades, measure_named
 from ssi_core.reranking.rankers import load_reranker, reranker_named
 from ssi_core.reranking.selected import BestFirstSelection
+from ssi_core.types import BadInput
 from tests.reranking import made
 
 NDCG = "letor_ndcg_at_5"
@@ -136,6 +138,46 @@ def test_a_ranker_learns_from_the_new_features_alone(subsets, validated, tmp_pat
     assert again.fit(*sides).facts["selected"][0] == fitted.facts["selected"][0]
 
 
+def test_validation_chooses_the_best_of_several_sizes(tmp_path):
+    """The grade is a sum of three features: the sizes differ, and the best one is taken."""
+    sides = [
+        made.pairs([10] * 25, features=6, weights=[1, 2, 0, -2, 0, 0.3], noise=0.1, seed=seed)
+        for seed in (1, 2)
+    ]
+    one_by_one = [
+        BestFirstSelection(inner="rankrls", size=size, most=2).fit(*sides) for size in (2, 3, 4)
+    ]
+    values = [fitted.facts["chosen_value"] for fitted in one_by_one]
+    assert len(set(values)) > 1
+    best = one_by_one[int(np.argmax(values))]
+    ranker = reranker_named("best_first", {"inner": "rankrls", "size": [2, 3, 4], "most": 2}, "t")
+    fitted = ranker.fit(*sides)
+    assert fitted.facts["chosen_value"] == max(values)
+    assert fitted.facts["size"] == best.ranker.size
+    assert (fitted.score(sides[1]) == best.score(sides[1])).all()
+    fitted.save(tmp_path / "model")
+    assert load_reranker(tmp_path / "model").ranker == fitted.ranker
+    with pytest.raises(BadInput, match="no validation queries"):
+        ranker.fit(sides[0])
+
+
+def test_the_last_searches_are_kept(monkeypatch):
+    train = made.pairs([10] * 5, features=4, seed=1)
+    searched = []
+
+    def counted(pairs, size, **how):
+        searched.append(how["seed"])
+        return partition(pairs, size, **how)
+
+    monkeypatch.setattr(selected, "partition", counted)
+    monkeypatch.setattr(selected, "_MOST_SEARCHED", 2)
+    selected._SEARCHED.clear()
+    for seed in (1, 2, 1, 3, 1, 2):
+        BestFirstSelection(inner="rankrls", size=2, most=1, seed=seed).fit(train)
+    assert searched == [1, 2, 3, 2]
+    assert len(selected._SEARCHED) == 2
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -143,6 +185,9 @@ def test_a_ranker_learns_from_the_new_features_alone(subsets, validated, tmp_pat
         ({"inner": "ranknets"}, "Did you mean 'ranknet'"),
         ({"settings": {"round": 1}}, "no key 'round'"),
         ({"subsets": "worst"}, "subsets"),
+        ({"size": 1}, "size"),
+        ({"size": [2, 11]}, "size"),
+        ({"size": []}, "size"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(settings, message):

@@ -45,8 +45,10 @@ class Stage:
     ----------
     stage : str
         Name.
+    collection : int
+        Documents of the collection.
     documents : int
-        Size of the collection, or of the dump.
+        Documents that the stage reads: those of the collection, or of the dump.
     cpu_seconds, seconds : float
         Of all processors, and by the wall clock.
     peak : int
@@ -56,6 +58,7 @@ class Stage:
     """
 
     stage: str
+    collection: int
     documents: int
     cpu_seconds: float
     seconds: float
@@ -80,7 +83,7 @@ def stages(documents: int, root: Path) -> Iterator[Stage]:
 
     def stage(name: str, size: int, used: Usage, *written: Path) -> Stage:
         disk = sum(map(bytes_of, written))
-        return Stage(name, size, used.cpu_seconds, used.seconds, used.peak, disk)
+        return Stage(name, documents, size, used.cpu_seconds, used.seconds, used.peak, disk)
 
     dump, tenth = root / "enwiki-pages-articles.xml.bz2", documents // _PART_AS_DUMP
     write_dump(dump, tenth)
@@ -147,7 +150,7 @@ def main() -> None:
     measured = [Stage(**one) for one in results["stages"]]
     print(_LINE.format(*_HEAD))
     for size in arguments.sizes:
-        measured = [one for one in measured if one.documents not in (size, size // _PART_AS_DUMP)]
+        measured = [one for one in measured if one.collection != size]
         with tempfile.TemporaryDirectory(dir=arguments.place, prefix="wikipedia-") as root:
             for one in stages(size, Path(root)):
                 measured.append(one)

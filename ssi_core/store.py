@@ -259,9 +259,10 @@ def create(
             old.rename(path)
         shutil.rmtree(partial, ignore_errors=True)
         _keep_work_of(key, work)
-        partial.mkdir()
         building = Building(partial, key, work)
         try:
+            # A signal may come as soon as the directory is there.
+            partial.mkdir()
             yield building
             seal(
                 partial,

@@ -153,6 +153,8 @@ def _memory(model: Lsi | LsiMixture, task: Task) -> int:
     """Return the bytes that the factors and their choice take."""
     matrix, most = task.documents.matrix(model.view), max(grid(model.dimensions))
     factors = memory_of(matrix.shape, matrix.nnz, most)
+    if isinstance(model, Lsi) and len(grid(model.dimensions)) == 1:
+        return factors
     return factors + tuning_memory(task, model.view, most, model.tuning_queries)
 
 

@@ -224,7 +224,9 @@ def memory_of(shape: tuple[int, int], nonzeros: int, most: int) -> int:
     size, longest = min(shape), max(shape)
     columns = size if size <= max(_DENSE, 2 * most) else _capacity(size, most, _BASIS_BYTES)
     basis = 8 * size * (columns + 4 * _BLOCK + most)
-    return 12 * nonzeros + basis + 4 * 8 * columns**2 + 8 * longest * (2 * _BLOCK + 2 * most)
+    # The longer side has products of a block, and all vectors only where they are its own.
+    wide = 2 * _BLOCK + (2 * most if shape[0] < shape[1] else 0)
+    return 12 * nonzeros + basis + 4 * 8 * columns**2 + 8 * longest * wide
 
 
 def _without(basis: Float64, block: Float64, metric: Metric | None) -> tuple[Float64, Float64]:

@@ -7,7 +7,6 @@ grow without bound or name another file. No address is fetched.
 from __future__ import annotations
 
 import logging
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -234,25 +233,12 @@ def feeds_in(directory: Path, skipped: Counter[str]) -> list[str]:
     """List the paths of the files in a folder that may be feeds, and count the others."""
     if not directory.is_dir():
         raise BadInput(f"{directory}: there is no such folder. Check the path.")
-    names = []
-    for place, inner, listed in os.walk(directory):
-        inner[:] = sorted(name for name in inner if not name.startswith("."))
-        for name in listed:
-            file = Path(place, name)
-            suffix = file.suffix.lower()
-            if name.startswith("."):
-                continue
-            if suffix not in SUFFIXES:
-                skipped[f"file_{suffix.removeprefix('.') or 'without_suffix'}"] += 1
-            elif file.stat().st_size > LARGEST:
-                skipped["file_too_large"] += 1
-            else:
-                names.append(file.relative_to(directory).as_posix())
+    names = inputs.files_below(directory, SUFFIXES, LARGEST, skipped)
     if not names:
         raise BadInput(
             f"{directory}: no feed is in it. Feeds are files that end with {', '.join(SUFFIXES)}."
         )
-    return sorted(names)
+    return names
 
 
 def ingest_feeds(

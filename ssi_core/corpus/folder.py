@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import posixpath
 import re
 from collections import Counter
@@ -99,7 +98,7 @@ def ingest_folder(
     if not directory.is_dir():
         raise BadInput(f"{directory}: there is no such folder. Check the path.")
     skipped: Counter[str] = Counter()
-    pages = sorted(_pages(directory, skipped))
+    pages = inputs.files_below(directory, SUFFIXES, LARGEST, skipped)
     if not pages:
         raise BadInput(
             f"{directory}: no page is in it. Pages are files that end with {', '.join(SUFFIXES)}."
@@ -116,23 +115,6 @@ def ingest_folder(
     )
     settings = {"source": "folder", "language": language}
     return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
-
-
-def _pages(directory: Path, skipped: Counter[str]) -> Iterator[str]:
-    """Yield the paths of the pages below a folder, with / between their parts."""
-    for place, inner, names in os.walk(directory):
-        inner[:] = sorted(name for name in inner if not name.startswith("."))
-        for name in names:
-            file = Path(place, name)
-            suffix = file.suffix.lower()
-            if name.startswith("."):
-                continue
-            if suffix not in SUFFIXES:
-                skipped[f"file_{suffix.removeprefix('.') or 'without_suffix'}"] += 1
-            elif file.stat().st_size > LARGEST:
-                skipped["file_too_large"] += 1
-            else:
-                yield file.relative_to(directory).as_posix()
 
 
 def _build(

@@ -1,8 +1,10 @@
-"""Raw input by its content: sha256, remembered as long as a file looks the same."""
+"""Raw input: the files below a folder, and their sha256, remembered while they look the same."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -49,3 +51,38 @@ def _digest(file: Path, progress: Progress | None) -> str:
         digest = store.digest_file(file)
         cache.remember("inputs", name, digest)
     return digest
+
+
+def files_below(
+    directory: Path, suffixes: Sequence[str], largest: int, skipped: Counter[str]
+) -> list[str]:
+    """List the sorted paths of the files below a folder, with / between their parts.
+
+    Names that begin with a dot are passed over.
+
+    Parameters
+    ----------
+    directory : Path
+        Folder to look through.
+    suffixes : sequence of str
+        Suffixes, in small letters, of the files that are wanted.
+    largest : int
+        Bytes of a file at most.
+    skipped : Counter
+        Told of the other files, by reason.
+    """
+    paths = []
+    for place, inner, names in os.walk(directory):
+        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        for name in names:
+            file = Path(place, name)
+            suffix = file.suffix.lower()
+            if name.startswith("."):
+                continue
+            if suffix not in suffixes:
+                skipped[f"file_{suffix.removeprefix('.') or 'without_suffix'}"] += 1
+            elif file.stat().st_size > largest:
+                skipped["file_too_large"] += 1
+            else:
+                paths.append(file.relative_to(directory).as_posix())
+    return sorted(paths)

@@ -23,7 +23,7 @@ from ssi_core.types import Float64, Task, Texts, Vectors
 from ssi_core.views.tfidf import COUNTS
 
 _RANKER = "ranker_"
-"""What the names of the ranker's arrays begin with."""
+"""Beginning of the names of the ranker's arrays."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput
 
 Level: TypeAlias = Literal["texts", "labels", "words"]
-"""What a token names: a text, a label of a text, or a word of its title."""
+"""Kind of thing that a token names: a text, a label of a text, or a word of its title."""
 
 _KINDS: tuple[tuple[str, str, Side], ...] = (
     ("page", "query", "queries"),

@@ -20,7 +20,7 @@ from ssi_core.reranking.pairs import PairFeatures
 from ssi_core.types import BadInput, Float64
 
 _INNER = "ranker_"
-"""What the names of the inner ranker's arrays begin with."""
+"""Beginning of the names of the inner ranker's arrays."""
 _SEARCHED: OrderedDict[str, list[Subset]] = OrderedDict()
 """Subsets by digest of training pairs and settings: rankers of the same pairs share a search."""
 _MOST_SEARCHED = 32

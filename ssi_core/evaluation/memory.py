@@ -44,8 +44,7 @@ def ranking_memory(
     m = len(task.queries), len(task.documents)
     q = min(queries, len(pairs[side]), m[0])
     pool = task.pool if side == "test" else task.valid_pool
-    relevant = _most_relevant(pairs[side], q)
-    candidates = m[1] if pool is None else min(m[1], len(pool) + relevant)
+    candidates = m[1] if pool is None else min(m[1], len(pool) + _most_pairs(pairs[side], q))
     if getattr(task, side).listed:
         judged = len(pairs[side]) + len(getattr(task, side).not_relevant)
         candidates = min(m[1], judged)
@@ -58,8 +57,7 @@ def ranking_memory(
     return int(vectors + _NONZERO * share * nonzeros + 3 * scores + _PAIR * known)
 
 
-def _most_relevant(rows: Int32, queries: int) -> int:
-    """Return the number of pairs, at most, of so many queries."""
-    each = np.bincount(rows[:, 0])
-    first = max(0, len(each) - queries)
-    return int(np.partition(each, first)[first:].sum()) if 0 < queries < len(each) else len(rows)
+def _most_pairs(rows: Int32, queries: int) -> int:
+    """Return how many of the pairs (query, document) so many queries have at most."""
+    counts = np.bincount(rows[:, 0])
+    return int(np.sort(counts)[max(0, len(counts) - queries) :].sum())

@@ -1,21 +1,32 @@
-"""Memory that is said of a ranking: candidates are a pool, and what is relevant to few queries."""
+"""What ranking takes is estimated from the documents that are ranked, not from all pairs."""
+
+from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from ssi_core.evaluation.candidates import candidates
 from ssi_core.evaluation.memory import ranking_memory
 from tests.evaluation.toy import random_task
 
+SPARSE = {"dense": 0, "block": 0}
 
-@pytest.mark.parametrize("queries", [1, 3, 1000])
-def test_no_more_documents_are_embedded_than_memory_says(queries):
-    task = random_task(np.random.default_rng(3), queries=40, documents=2000, pool=5)
-    one, two = (
-        ranking_memory(task, "test", queries=queries, dense=dense, nonzeros=0) for dense in (1, 2)
-    )
-    ranked = min(queries, len(task.queries))
-    embedded = (two - one) / 8 - ranked  # 8 bytes for each number of a vector
-    assert embedded >= len(candidates(task, "test", queries, seed=0).documents)
-    if queries == 1:  # the pairs of other queries take nothing
-        assert embedded <= 5 + np.bincount(task.test.rows[:, 0]).max()
+
+def documents_said(task, queries):
+    """Candidates of which an estimate is made, by the non-zeros that it counts for them."""
+    of = [ranking_memory(task, "test", queries=queries, nonzeros=n, **SPARSE) for n in (0, 10**9)]
+    return (of[1] - of[0]) / (20 * 10**9) * len(task.documents)
+
+
+def test_candidates_are_the_pool_and_what_is_relevant_to_the_queries_that_are_asked():
+    task = random_task(np.random.default_rng(3), queries=40, documents=400, pool=30)
+    for queries in (1, 5, 40):
+        said = documents_said(task, queries)
+        for seed in range(5):
+            assert len(candidates(task, "test", queries, seed).documents) <= said + 1e-6
+    most = np.bincount(task.test.rows[:, 0]).max()
+    assert round(documents_said(task, 1)) == 30 + most
+
+
+def test_without_a_pool_all_documents_are_candidates():
+    task = replace(random_task(np.random.default_rng(3), queries=40, documents=400), pool=None)
+    assert round(documents_said(task, 1)) == 400

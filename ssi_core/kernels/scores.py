@@ -6,10 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.kernels import jit
+from ssi_core.kernels.vectors import widened
 
 Floats = NDArray[np.float32]
 Columns = NDArray[np.int32]
 Starts = NDArray[np.int64]
+
+
+@jit
+def widen_rows(rows: NDArray[np.uint16], out: Floats) -> None:
+    """Write rows of float16, whose bits are given as uint16, as float32."""
+    for i in range(out.shape[0]):
+        for r in range(out.shape[1]):
+            out[i, r] = widened(rows[i, r])
 
 
 @jit

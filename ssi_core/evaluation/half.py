@@ -22,13 +22,7 @@ _BLOCK_BYTES = 512 << 10
 
 def wide(rows: NDArray[Any]) -> Float32:
     """Return rows that are float16 as float32, others as they are."""
-    if rows.dtype != np.float16:
-        return rows
-    if rows.ndim != 2 or not converts_float16():
-        return rows.astype(np.float32)
-    widened = np.empty(rows.shape, np.float32)
-    widen_rows(read_only(np.ascontiguousarray(rows).view(np.uint16)), widened)
-    return widened
+    return rows.astype(np.float32) if rows.dtype == np.float16 else rows
 
 
 def inner_products(queries: Float32, documents: NDArray[Any]) -> Float32:
@@ -38,8 +32,15 @@ def inner_products(queries: Float32, documents: NDArray[Any]) -> Float32:
         return products
     n, width = documents.shape
     products = np.empty((len(queries), n), np.float32)
-    block = max(1, _BLOCK_BYTES // (4 * max(1, width)))
-    for first in range(0, n, block):
-        some = slice(first, min(first + block, n))
-        np.matmul(queries, wide(documents[some]).T, out=products[:, some])
+    rows = np.empty((max(1, _BLOCK_BYTES // (4 * max(1, width))), width), np.float32)
+    kernel = converts_float16()
+    halves = read_only(np.ascontiguousarray(documents).view(np.uint16 if kernel else np.float16))
+    for first in range(0, n, len(rows)):
+        some = slice(first, min(first + len(rows), n))
+        block = rows[: some.stop - first]
+        if kernel:
+            widen_rows(halves[some], block)
+        else:
+            block[:] = halves[some]
+        np.matmul(queries, block.T, out=products[:, some])
     return products

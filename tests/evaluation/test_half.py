@@ -6,6 +6,8 @@ import pytest
 from ssi_core.evaluation import half
 from ssi_core.evaluation.half import inner_products, wide
 from ssi_core.evaluation.scorer import Scorer, score_pairs, take
+from ssi_core.kernels.scores import widen_rows
+from ssi_core.kernels.structs import read_only
 from ssi_core.types import Vectors
 from tests.evaluation.test_scorer import by_numpy, random_vectors
 
@@ -15,10 +17,12 @@ def halved(vectors):
 
 
 def test_every_float16_is_widened_to_itself():
-    numbers = np.arange(2**16, dtype=np.uint16).view(np.float16).reshape(-1, 16)
-    np.testing.assert_array_equal(wide(numbers), numbers.astype(np.float32))
-    assert wide(numbers).dtype == np.float32
-    np.testing.assert_array_equal(wide(numbers[::3]), numbers[::3].astype(np.float32))
+    numbers = np.arange(2**16, dtype=np.uint16)
+    widened = np.empty((2**12, 16), np.float32)
+    widen_rows(read_only(numbers.reshape(-1, 16)), widened)
+    expected = numbers.view(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(widened.ravel(), expected)
+    np.testing.assert_array_equal(wide(numbers.view(np.float16)), expected)
 
 
 def test_float32_stays_as_it_is():
@@ -26,14 +30,10 @@ def test_float32_stays_as_it_is():
     assert wide(rows) is rows
 
 
-def test_a_processor_that_does_not_convert_float16_gives_the_same_numbers(monkeypatch):
-    monkeypatch.setattr(half, "converts_float16", lambda: False)
-    rows = np.linspace(-2, 2, 12).reshape(4, 3).astype(np.float16)
-    np.testing.assert_array_equal(wide(rows), rows.astype(np.float32))
-
-
+@pytest.mark.parametrize("converts", [True, False])
 @pytest.mark.parametrize("rows_of_a_block", [1, 4, 100])
-def test_inner_products_in_blocks_are_those_of_the_whole(rows_of_a_block, monkeypatch):
+def test_inner_products_in_blocks_are_those_of_the_whole(rows_of_a_block, converts, monkeypatch):
+    monkeypatch.setattr(half, "converts_float16", lambda: converts)
     monkeypatch.setattr(half, "_BLOCK_BYTES", rows_of_a_block * 4 * 5)
     rng = np.random.default_rng(0)
     queries = rng.standard_normal((3, 5)).astype(np.float32)

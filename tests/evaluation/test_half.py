@@ -30,13 +30,16 @@ def test_float32_stays_as_it_is():
     assert wide(rows) is rows
 
 
+@pytest.mark.parametrize("count", [1, 4, 5])
 @pytest.mark.parametrize("converts", [True, False])
 @pytest.mark.parametrize("rows_of_a_block", [1, 4, 100])
-def test_inner_products_in_blocks_are_those_of_the_whole(rows_of_a_block, converts, monkeypatch):
+def test_inner_products_are_those_of_the_rounded_rows(
+    rows_of_a_block, converts, count, monkeypatch
+):
     monkeypatch.setattr(half, "converts_float16", lambda: converts)
     monkeypatch.setattr(half, "_BLOCK_BYTES", rows_of_a_block * 4 * 5)
     rng = np.random.default_rng(0)
-    queries = rng.standard_normal((3, 5)).astype(np.float32)
+    queries = rng.standard_normal((count, 5)).astype(np.float32)
     documents = rng.standard_normal((11, 5)).astype(np.float16)
     found = inner_products(queries, documents)
     assert found.dtype == np.float32

@@ -59,6 +59,7 @@ class Peer:
         gathering them is not counted; else they are new ones, as in a training
     margin, rate : as in the sweep; the losses of a batch are summed
     identity : the score has the term ``<q, d>``, which is computed in each step
+    numbers : "float32", "bfloat16" or "float16", of U, V and the weights of words
     """
 
     def __init__(
@@ -74,13 +75,15 @@ class Peer:
         margin: float,
         rate: float,
         identity: bool = False,
+        numbers: str = "float32",
     ) -> None:
         self._torch, self._margin, self._batch = torch, margin, batch
         self._identity, self._words = identity, len(parameters.U)
+        self._numbers = getattr(torch, numbers)
         self.triples = batch * batches
         self._u, self._v = (
             torch.nn.EmbeddingBag.from_pretrained(
-                torch.from_numpy(array[:, :dimensions].copy()),
+                torch.from_numpy(array[:, :dimensions].copy()).to(self._numbers),
                 freeze=False,
                 mode="sum",
                 sparse=True,
@@ -112,8 +115,8 @@ class Peer:
         for _ in range(self._count):
             (q, q_offsets, q_weights), (d, d_offsets, d_weights) = next(self._batches)
             self._optimizer.zero_grad()
-            query = self._u(q, q_offsets, per_sample_weights=q_weights)
-            both = self._v(d, d_offsets, per_sample_weights=d_weights)
+            query = self._u(q, q_offsets, per_sample_weights=q_weights.to(self._numbers))
+            both = self._v(d, d_offsets, per_sample_weights=d_weights.to(self._numbers))
             difference = both[: self._batch] - both[self._batch :]
             score = (query * difference).sum(1)
             if self._identity:

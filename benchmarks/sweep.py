@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Any
 
@@ -20,7 +20,7 @@ from ssi_core.kernels.sweep import sweep_of
 from ssi_core.training.sgd import Group, Sgd
 
 TRIPLES = 6000
-_BATCHES = {1: 96, 16: 40, 128: 10, 256: 5}  # size -> steps in a round
+BATCHES = {1: 96, 16: 40, 128: 10, 256: 5}  # size -> steps in a round
 ALL_VIOLATE = Settings(np.float32(1e6), np.float32(1e-5), np.float32(0), np.int64(1))
 _TRAINING = Settings(np.float32(1), np.float32(0.1), np.float32(0), np.int64(1))
 _LEARNT = 200_000  # triples before a training run is measured
@@ -34,7 +34,8 @@ def ours(
     state = np.array([1], np.uint64)
     stepped = Stepped.none_of(data, DOCUMENTS)
     totals = np.zeros(4)
-    turn = Turn(p, data, work(dimensions), DOCUMENTS, state, settings, totals, stepped)
+    scratch = work(dimensions, len(p.U))
+    turn = Turn(p, data, scratch, DOCUMENTS, state, settings, totals, stepped)
     take = sweep_of(Kernels("low_rank", diagonal))([turn])
     return Contestant(lambda: take(TRIPLES), TRIPLES)
 
@@ -63,11 +64,13 @@ def peers(
     *,
     prepared: bool,
     identity: bool = False,
+    numbers: str = "float32",
+    sizes: Mapping[int, int] = BATCHES,
 ) -> dict[str, Contestant]:
     """PyTorch at each size of a batch; see `Peer` for what is prepared, and for ``identity``."""
     torch.set_num_threads(1)
     found = {}
-    for batch, batches in _BATCHES.items():
+    for batch, batches in sizes.items():
         one = Peer(
             torch,
             data,
@@ -77,6 +80,7 @@ def peers(
             batches=batches,
             prepared=prepared,
             identity=identity,
+            numbers=numbers,
             margin=float(settings.margin),
             rate=float(settings.rate),
         )
@@ -88,7 +92,7 @@ def against_torch(
     name: str, found: dict[str, list[float]], floor: float, goal: float, note: str = ""
 ) -> Row:
     """Ours against the best size of a batch; the others are in the note."""
-    medians = {batch: median(found[batch]) for batch in map(str, _BATCHES)}
+    medians = {batch: median(found[batch]) for batch in map(str, BATCHES)}
     best = max(medians, key=medians.__getitem__)
     said = ", ".join(f"{batch}: {speed:,.0f}" for batch, speed in medians.items())
     return row(
@@ -148,7 +152,7 @@ def time_to_rank_loss(torch: Any, data: Data) -> Row:
     pairs = np.random.default_rng(3).permutation(data.pairs)
     held, data = pairs[:_HELD_OUT], data._replace(pairs=np.ascontiguousarray(pairs[_HELD_OUT:]))
     found = {}
-    for batch in _BATCHES:
+    for batch in BATCHES:
         if batch >= 128:
             one = Peer(
                 torch,

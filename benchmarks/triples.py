@@ -17,26 +17,26 @@ DOCUMENTS, WORDS = 20_000, 30_000
 _TOKENS, _SUBJECTS, _OWN_WORDS, _LINKS = 150, 200, 150, 5
 
 
-def documents(rng: np.random.Generator, subject: Any) -> Any:
+def documents(rng: np.random.Generator, subject: Any, size: int = WORDS) -> Any:
     """Rows of tf-idf, about 100 non-zeros each; a fifth of the tokens belong to the subject."""
-    chances = 1 / np.arange(1, WORDS + 1)
-    words = rng.choice(WORDS, (DOCUMENTS, _TOKENS), p=chances / chances.sum())
-    own = rng.integers(100, WORDS, (_SUBJECTS, _OWN_WORDS))
+    chances = 1 / np.arange(1, size + 1)
+    words = rng.choice(size, (DOCUMENTS, _TOKENS), p=chances / chances.sum())
+    own = rng.integers(100, size, (_SUBJECTS, _OWN_WORDS))
     few = _TOKENS // 5
     words[:, :few] = own[subject[:, None], rng.integers(0, _OWN_WORDS, (DOCUMENTS, few))]
     indptr = np.arange(0, words.size + 1, _TOKENS)
     ones = np.ones(words.size, np.float32)
-    counts = sparse.csr_array((ones, words.ravel(), indptr), shape=(DOCUMENTS, WORDS))
+    counts = sparse.csr_array((ones, words.ravel(), indptr), shape=(DOCUMENTS, size))
     counts.sum_duplicates()
-    frequency = np.maximum(1, np.bincount(counts.indices, minlength=WORDS))
+    frequency = np.maximum(1, np.bincount(counts.indices, minlength=size))
     return weigh(counts, inverse_document_frequency(frequency, DOCUMENTS), Weighting("raw"))
 
 
-def training_data() -> Data:
+def training_data(words: int = WORDS) -> Data:
     """Rows, links within subjects, and for each document itself and its links barred."""
     rng = np.random.default_rng(0)
     subject = np.sort(rng.integers(0, _SUBJECTS, DOCUMENTS))
-    rows = csr(documents(rng, subject))
+    rows = csr(documents(rng, subject, words))
     start = np.searchsorted(subject, np.arange(_SUBJECTS + 1))
     size = np.diff(start)[subject]
     other = start[subject][:, None] + rng.integers(0, size[:, None], (DOCUMENTS, _LINKS))
@@ -60,25 +60,25 @@ def drawn(data: Data, n: int, seed: int) -> list[tuple[int, int, int]]:
     return triples
 
 
-def parameters(dimensions: int) -> Parameters:
+def parameters(dimensions: int, words: int = WORDS) -> Parameters:
     """Random U and V, the rows aligned and padded as in a training."""
     rng = np.random.default_rng(1)
 
     def embedding() -> Any:
-        made = aligned_empty(WORDS, padded(dimensions))
+        made = aligned_empty(words, padded(dimensions))
         made[:] = 0
-        made[:, :dimensions] = rng.normal(0, dimensions**-0.5, (WORDS, dimensions))
+        made[:, :dimensions] = rng.normal(0, dimensions**-0.5, (words, dimensions))
         return made
 
     return Parameters(embedding(), embedding(), np.ones(1, np.float32))
 
 
-def work(dimensions: int) -> Work:
+def work(dimensions: int, words: int = WORDS) -> Work:
     """Scratch of one thread."""
     width = padded(dimensions)
     return Work(
         np.zeros(width, np.float32),
         np.zeros((2, width), np.float32),
-        np.zeros(WORDS, np.float32),
+        np.zeros(words, np.float32),
         np.zeros(2, np.float32),
     )

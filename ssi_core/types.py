@@ -315,7 +315,7 @@ class Vectors:
     ----------
     sparse : CSR float32 (n, columns) or None
     dense : float32 (n, dimensions)
-        C order, or None.
+        C order, or None; of an index it may be float16 (`evaluation.half`).
     through : Through or None
         Of queries whose sparse rows would be too large to be held: ``sparse_q`` is
         ``through(sparse)``, which `evaluation.scorer` makes of a few rows at a time.

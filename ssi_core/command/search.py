@@ -18,6 +18,7 @@ from ssi_core.root import store_path
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ssi_core.serving.index import Storage
     from ssi_core.serving.neighbours import Neighbour
     from ssi_core.serving.ranked import Hit
     from ssi_core.serving.searcher import Answer, Searcher
@@ -292,8 +293,17 @@ def explain(
 @click.option(
     "--texts/--no-texts", default=True, help="Keep the texts and addresses that results show."
 )
+@click.option(
+    "--storage",
+    type=click.Choice(["float32", "float16"]),
+    default="float32",
+    show_default=True,
+    help="Numbers of the documents' vectors; float16 takes half of their bytes.",
+)
 @FORCE
-def index(model: str, task: Path, out: Path, words: bool, texts: bool, force: bool) -> Outcome:
+def index(
+    model: str, task: Path, out: Path, words: bool, texts: bool, storage: Storage, force: bool
+) -> Outcome:
     """Index the documents of a task under a model."""
     from ssi_core.models import load_model
     from ssi_core.serving.cost import require_index
@@ -306,7 +316,7 @@ def index(model: str, task: Path, out: Path, words: bool, texts: bool, force: bo
     directory = model_in(directory_of(model))
     fitted, opened = load_model(directory), open_task(task)
     shown = raw_texts(task) if texts else []
-    require_index(fitted.model, opened, out, words=words, texts=shown)
+    require_index(fitted.model, opened, out, words=words, texts=shown, storage=storage)
     files = sorted((directory / "arrays").glob("*.npy"))
     parents = {
         "task": opened.key,
@@ -320,6 +330,7 @@ def index(model: str, task: Path, out: Path, words: bool, texts: bool, force: bo
             parents=parents,
             words=words,
             texts=shown,
+            storage=storage,
             force=force,
             progress=tell,
         )

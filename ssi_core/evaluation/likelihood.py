@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
+from ssi_core.evaluation.half import wide
 from ssi_core.types import Float32, Int32, TextMatrix, Vectors
 
 _BYTES = 64 << 20
@@ -24,7 +25,7 @@ def likelihoods(queries: Vectors, documents: Vectors, words: sparse.csc_array | 
         The sparse part of the documents, by column.
     """
     counts, topics, weights = parts(queries, documents)
-    n = len(weights)
+    n, weights = len(weights), wide(weights)
     scores = np.zeros((counts.shape[0], n), np.float32)
     known = np.unique(counts.indices)
     by_word = sparse.csc_array(counts)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from ssi_core.evaluation.fusion import reciprocal_ranks
+from ssi_core.evaluation.half import inner_products, wide
 from ssi_core.evaluation.likelihood import likelihoods, parts
 from ssi_core.kernels.candidates import best_by_words
 from ssi_core.kernels.scores import add_likelihoods, add_pairs, add_sparse
@@ -41,7 +42,7 @@ def take(vectors: Vectors, rows: Any) -> Vectors:
     """Return some rows of vectors, in that order; ``rows`` is a slice or row numbers."""
     return Vectors(
         None if vectors.sparse is None else vectors.sparse[rows],
-        None if vectors.dense is None else vectors.dense[rows],
+        None if vectors.dense is None else wide(vectors.dense[rows]),
         vectors.through,
         vectors.topics,
         tuple(take(part, rows) for part in vectors.fused),
@@ -142,7 +143,7 @@ class Scorer:
                 return likelihoods(queries, self._documents, self._words)
         if queries.dense is not None and self._documents.dense is not None:
             with _blas().limit(limits=self._threads, user_api="blas"):
-                scores = queries.dense @ self._documents.dense.T
+                scores = inner_products(queries.dense, self._documents.dense)
         else:
             scores = np.zeros((rows, self.documents), np.float32)
         if queries.sparse is not None and self._postings is not None:
@@ -230,7 +231,7 @@ def score_pairs(
         for first in range(0, len(rows), _PAIRS_AT_ONCE):
             part = slice(first, first + _PAIRS_AT_ONCE)
             left, right = queries.dense[query_row[part]], documents.dense[document_row[part]]
-            scores[part] = np.einsum("ij,ij->i", left, right)
+            scores[part] = np.einsum("ij,ij->i", left, wide(right))
     if queries.sparse is not None and documents.sparse is not None:
         if queries.through is None:
             _add_pairs(queries.sparse, documents.sparse, query_row, document_row, scores, threads)
@@ -298,7 +299,7 @@ def _add_likelihoods(
     words: Any = documents.sparse
     if words is None:
         words = TextMatrix((len(weights), width), dtype=np.float32)
-    inner = *csr(counts), *csr(words), read_only(topics), read_only(weights)
+    inner = *csr(counts), *csr(words), read_only(topics), read_only(wide(weights))
     rows = read_only(query_row), read_only(document_row)
 
     def add(first: int, last: int) -> None:

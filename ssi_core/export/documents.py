@@ -10,7 +10,7 @@ from typing import NamedTuple
 import polars as pl
 
 from ssi_core.collection import open_collection
-from ssi_core.evaluation.scorer import refuse_nan
+from ssi_core.evaluation.scorer import refuse_nan, take
 from ssi_core.models.base import FittedModel
 from ssi_core.serving.index import Index
 from ssi_core.tasks.unseen import Raw, require_known, texts_in_views
@@ -60,11 +60,10 @@ def of_index(fitted: FittedModel, index: Index) -> Documents:
     """Return the documents of an index; `BadInput` where it was made with another model's words."""
     index.check(fitted.document_views)
 
+    parts = Vectors(index.vectors.sparse, index.vectors.dense)
+
     def vectors(rows: slice) -> Vectors:
-        sparse, dense = index.vectors.sparse, index.vectors.dense
-        return Vectors(
-            None if sparse is None else sparse[rows], None if dense is None else dense[rows]
-        )
+        return take(parts, rows)
 
     return Documents(index.ids, index.titles, index.artefact.key, vectors)
 

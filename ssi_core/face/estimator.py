@@ -19,6 +19,7 @@ from ssi_core.types import Watch
 
 if TYPE_CHECKING:
     from ssi_core.face.index import Index
+    from ssi_core.serving.index import Storage
 
 
 class Estimator:
@@ -132,7 +133,9 @@ class Estimator:
         rng = np.random.default_rng([self.random_state])
         return ranker.fit(task, rng, watch=watch, threads=threads, checkpoint=checkpoint)
 
-    def index(self, documents: Any, *, out: str | Path | None = None) -> Index:
+    def index(
+        self, documents: Any, *, out: str | Path | None = None, storage: Storage = "float32"
+    ) -> Index:
         """Return the index of documents under this model; it is made once and kept in the store.
 
         Parameters
@@ -143,10 +146,12 @@ class Estimator:
             knows.
         out : str or Path, optional
             Directory to write; by default one of the store.
+        storage : str, optional
+            Numbers of the documents' vectors: "float32", or "float16" in half of the bytes.
         """
         from ssi_core.face.index import Index
 
-        return Index.of(self._trained(), documents, out, vars(self).get("task_"))
+        return Index.of(self._trained(), documents, out, vars(self).get("task_"), storage)
 
     def save(self, directory: str | Path) -> None:
         """Write the model (of the first fold) to a directory, which every command takes as a MODEL.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, overload
@@ -22,7 +22,7 @@ from ssi_core.face.task import Task
 from ssi_core.models.base import FittedModel
 from ssi_core.models.content import content_of
 from ssi_core.serving import explain, searcher
-from ssi_core.serving.index import KIND, build_index, open_index
+from ssi_core.serving.index import KIND, Storage, build_index, open_index, stored
 from ssi_core.serving.ranked import Hit
 from ssi_core.summary import found
 from ssi_core.tasks.reading import raw_texts
@@ -176,6 +176,7 @@ class Index:
         documents: Any,
         out: str | Path | None = None,
         task: Task | None = None,
+        storage: Storage = "float32",
     ) -> Index:
         """Make the index of documents under a trained model, or open the one in the store.
 
@@ -189,6 +190,8 @@ class Index:
             Directory to write; by default one of the store.
         task : Task, optional
             Task of the same documents: its matrices are used, and no text is read again.
+        storage : str, optional
+            Numbers of the documents' vectors: "float32", or "float16" in half of the bytes.
 
         Raises
         ------
@@ -200,9 +203,9 @@ class Index:
         corpus = docs.key if isinstance(docs, Documents) else docs.artefact.parents["collection"]
         parents = {"corpus": corpus, "model": content_of(fitted)}
         named = None if out is None else Path(out)
-        place = store.place_of(KIND, store.key_of(KIND, {}, parents), named)
+        place = store.place_of(KIND, store.key_of(KIND, stored(storage), parents), named)
         is_made = (place / store.MANIFEST).is_file()
-        if not is_made or store.read(place, KIND).parents != parents:
+        if not is_made or not _is_of(store.read(place, KIND), parents, storage):
             if isinstance(docs, Task):
                 texts, parts = docs.data.documents, raw_texts(docs.path)
             else:
@@ -210,7 +213,15 @@ class Index:
                 texts = task.data.documents if task and known else _read_by(fitted, docs)
                 parts = open_collection(docs.path).parts("documents")
             with progress.shown("index") as tell:
-                build_index(fitted, texts, place, parents=parents, texts=parts, progress=tell)
+                build_index(
+                    fitted,
+                    texts,
+                    place,
+                    parents=parents,
+                    texts=parts,
+                    storage=storage,
+                    progress=tell,
+                )
         return cls(searcher.Searcher(fitted, open_index(place)))
 
     def __len__(self) -> int:
@@ -411,6 +422,12 @@ class Export:
 
     def __repr__(self) -> str:
         return f"Export of {self.counts['documents']:,} documents, {self.path}"
+
+
+def _is_of(artefact: store.Artefact, parents: Mapping[str, str], storage: Storage) -> bool:
+    """Tell whether an index is of these parents, with numbers of this storage."""
+    numbers = artefact.configuration.get("storage", "float32")
+    return (artefact.parents, numbers) == (parents, storage)
 
 
 def _read_by(fitted: FittedModel, docs: Documents) -> Texts:

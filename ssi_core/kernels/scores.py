@@ -5,11 +5,30 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit
+from ssi_core.kernels import jit, jit_fast
+from ssi_core.kernels.vectors import widened
 
 Floats = NDArray[np.float32]
 Columns = NDArray[np.int32]
 Starts = NDArray[np.int64]
+
+
+@jit
+def widen_rows(rows: NDArray[np.uint16], out: Floats) -> None:
+    """Write rows of float16, whose bits are given as uint16, as float32."""
+    for i in range(out.shape[0]):
+        for r in range(out.shape[1]):
+            out[i, r] = widened(rows[i, r])
+
+
+@jit_fast
+def products_with_half(rows: NDArray[np.uint16], query: Floats, out: Floats) -> None:
+    """Write the inner products of a query with rows of float16, given as by `widen_rows`."""
+    for i in range(rows.shape[0]):
+        total = np.float32(0)
+        for r in range(rows.shape[1]):
+            total += widened(rows[i, r]) * query[r]
+        out[i] = total
 
 
 @jit

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numba
@@ -267,9 +268,12 @@ def converts_float16() -> bool:
     if numba.config.DISABLE_JIT or platform.machine() not in ("x86_64", "AMD64"):
         return True
     given = numba.config.CPU_FEATURES
-    if given is None:
-        return bool(binding.get_host_cpu_features().get("f16c", False))
-    return "+f16c" in given
+    return _host_converts_float16() if given is None else "+f16c" in given
+
+
+@cache
+def _host_converts_float16() -> bool:
+    return bool(binding.get_host_cpu_features().get("f16c", False))
 
 
 @intrinsic

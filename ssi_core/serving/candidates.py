@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ssi_core.evaluation.half import wide
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.types import Float32, Int32, Vectors
 
@@ -69,5 +70,5 @@ class PartScores:
         scores = np.hstack([products, np.zeros((len(near), _BY_WORDS), np.float32)])
         self._exact.best_by_words(queries, count, rows, scores)
         for query, row, score in zip(queries.dense, rows, scores, strict=True):
-            score[count:] += self._dense[row[count:]] @ query
+            score[count:] += wide(self._dense[row[count:]]) @ query
         return rows, scores

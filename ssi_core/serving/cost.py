@@ -8,25 +8,35 @@ from pathlib import Path
 from ssi_core import resources
 from ssi_core.models.base import Model
 from ssi_core.resources import Cost
+from ssi_core.serving.index import Storage
 from ssi_core.types import Task
 
 _BLOCK = 16_384
 """Documents that are embedded at a time."""
 
 
-def index_cost(model: Model, task: Task, *, words: bool = True) -> Cost:
+def index_cost(
+    model: Model, task: Task, *, words: bool = True, storage: Storage = "float32"
+) -> Cost:
     """Bytes of memory and disk that an index of a task's documents takes."""
     dense, nonzeros = model.vector_shape(task)
     n = len(task.documents)
     share = min(1.0, _BLOCK / max(1, n))
-    disk = 4 * n * dense + (2 if words else 1) * 8 * nonzeros + 100 * n
-    return Cost(int(3 * share * disk), disk)
+    rest = (2 if words else 1) * 8 * nonzeros + 100 * n
+    size = 2 if storage == "float16" else 4
+    return Cost(int(3 * share * (4 * n * dense + rest)), size * n * dense + rest)
 
 
 def require_index(
-    model: Model, task: Task, out: Path, *, words: bool, texts: Sequence[Path] = ()
+    model: Model,
+    task: Task,
+    out: Path,
+    *,
+    words: bool,
+    texts: Sequence[Path] = (),
+    storage: Storage = "float32",
 ) -> None:
     """State, or refuse, an index."""
-    cost = index_cost(model, task, words=words)
+    cost = index_cost(model, task, words=words, storage=storage)
     disk = cost.disk + sum(part.stat().st_size for part in texts)
     resources.require("index", memory=cost.memory, directory=out, disk=disk)

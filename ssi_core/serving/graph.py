@@ -37,7 +37,7 @@ def write_graph(dense: Float32, path: Path) -> None:
     library = faiss()
     graph = library.IndexHNSWFlat(dense.shape[1], _NEIGHBOURS, library.METRIC_INNER_PRODUCT)
     graph.hnsw.efConstruction = _WEIGHED
-    graph.add(np.ascontiguousarray(dense))
+    graph.add(np.ascontiguousarray(dense, np.float32))
     path.write_bytes(library.serialize_index(graph).tobytes())
 
 

@@ -3,8 +3,8 @@
 A directory (artefact of kind "index") that grows with the corpus and is never held in memory:
 
 - ``documents.parquet``: ``id``, ``title``, a row per document
-- ``sparse/``, ``dense.npy``: the documents' `Vectors`, memory mapped; those of a model that is made
-  of several lie in ``fused/0/``, ``fused/1/``, ...
+- ``sparse/``, ``dense.npy`` (float32 or float16): the documents' `Vectors`, memory mapped; those of
+  a model that is made of several lie in ``fused/0/``, ``fused/1/``, ...
 - ``words/VIEW/``: the documents' rows in the model's own views, which explanations read; a view
   whose rows are those of ``sparse/`` is not kept again, but named in ``words.json``
 - ``passages/``: texts and addresses of the documents, which results show
@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -32,6 +33,9 @@ from ssi_core.types import BadInput, Progress, TextMatrix, Texts, Vectors, View
 from ssi_core.views.csr_writer import CsrWriter
 
 KIND = "index"
+
+Storage: TypeAlias = Literal["float32", "float16"]
+"""Numbers of the dense part."""
 
 _PASSAGES, _SHARED, _FUSED = "passages", "words.json", "fused"
 """Directory of texts; file that lists the views whose rows are those of ``sparse/``; directory of
@@ -99,6 +103,7 @@ def build_index(
     parents: Mapping[str, str],
     words: bool = True,
     texts: Sequence[Path] = (),
+    storage: Storage = "float32",
     block: int = 16_384,
     force: bool = False,
     progress: Progress | None = None,
@@ -115,14 +120,17 @@ def build_index(
         Keep the documents' words, which explanations need; off, the index is smaller.
     texts : sequence of Path
         Parquet files of ``text`` and ``url``, a row per document: what results show of them.
+    storage : str
+        Numbers of the dense part: "float32", or "float16" in half of its bytes. Scores are sums in
+        float32 of either.
 
     Raises
     ------
     Refused
         ``out`` holds an index of other parents and ``force`` is off.
     BadInput
-        No index can hold the model, there are no documents, their vectors are not finite, or the
-        texts are of others.
+        No index can hold the model, there are no documents, their vectors are not finite, or are
+        too large for the storage, or the texts are of others.
     """
     require_served(fitted.model, "index")
     if not len(documents):
@@ -132,13 +140,14 @@ def build_index(
         "texts": bool(texts),
         "model": type(fitted.model).__name__,
         "spaces": {name: view.space for name, view in sorted(fitted.document_views.items())},
+        **stored(storage),
     }
 
     def make(building: store.Building) -> None:
         pl.DataFrame({"id": documents.ids, "title": documents.titles}).write_parquet(
             building.path / "documents.parquet"
         )
-        _write_vectors(building.path, fitted, documents, block, progress)
+        _write_vectors(building.path, fitted, documents, storage, block, progress)
         if words:
             shared = _write_words(building.path, documents, tuple(fitted.document_views), block)
             store.write_json(building.path / _SHARED, {"in_sparse": shared})
@@ -149,6 +158,11 @@ def build_index(
         building.counts["documents"] = len(documents)
 
     return store.open_or_make(KIND, configuration, parents, make, data=True, out=out, force=force)
+
+
+def stored(storage: Storage) -> dict[str, str]:
+    """Return what the configuration of an index says of its numbers: nothing of float32."""
+    return {} if storage == "float32" else {"storage": storage}
 
 
 def open_index(path: Path) -> Index:
@@ -205,7 +219,12 @@ def _blocks(rows: int, block: int) -> Iterator[slice]:
 
 
 def _write_vectors(
-    path: Path, fitted: FittedModel, documents: Texts, block: int, progress: Progress | None
+    path: Path,
+    fitted: FittedModel,
+    documents: Texts,
+    storage: Storage,
+    block: int,
+    progress: Progress | None,
 ) -> None:
     writers: dict[Path, _VectorWriter] = {}
     with ExitStack() as files:
@@ -214,7 +233,7 @@ def _write_vectors(
             places = [path / _FUSED / str(number) for number in range(len(vectors.fused))] or [path]
             for place, part in zip(places, vectors.fused or (vectors,), strict=True):
                 if place not in writers:
-                    writers[place] = _VectorWriter(place, part, len(documents), files)
+                    writers[place] = _VectorWriter(place, part, len(documents), storage, files)
                 writers[place].write(rows, part)
             if progress is not None:
                 progress(rows.stop / len(documents), f"{rows.stop} documents indexed")
@@ -223,24 +242,35 @@ def _write_vectors(
 class _VectorWriter:
     """Writes a sparse and a dense part into a directory, some rows at a time."""
 
-    def __init__(self, path: Path, first: Vectors, documents: int, files: ExitStack) -> None:
+    def __init__(
+        self, path: Path, first: Vectors, documents: int, storage: Storage, files: ExitStack
+    ) -> None:
         path.mkdir(parents=True, exist_ok=True)
+        self._path = path
         self._sparse: CsrWriter | None = None
-        self._dense: NDArray[np.float32] | None = None
+        self._dense: NDArray[Any] | None = None
         if first.sparse is not None:
             width = first.sparse.shape[1]
             self._sparse = files.enter_context(CsrWriter(path / "sparse", width))
         if first.dense is not None:
             shape = (documents, first.dense.shape[1])
-            self._dense = open_memmap(path / "dense.npy", "w+", np.dtype(np.float32), shape)
+            self._dense = open_memmap(path / "dense.npy", "w+", np.dtype(storage), shape)
             _take_room(path / "dense.npy")
 
     def write(self, rows: slice, vectors: Vectors) -> None:
         """Write the vectors of some rows."""
         if self._sparse is not None and vectors.sparse is not None:
             _append(self._sparse, vectors.sparse)
-        if self._dense is not None:
+        if self._dense is not None and vectors.dense is not None:
+            if self._dense.dtype == np.float16 and np.abs(vectors.dense).max(initial=0) > _LARGEST:
+                raise BadInput(
+                    f"{self._path}: the model gives numbers above {_LARGEST:g}, which float16 does "
+                    "not have. Store the index as float32."
+                )
             self._dense[rows] = vectors.dense
+
+
+_LARGEST = float(np.finfo(np.float16).max)
 
 
 def _take_room(path: Path) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.arrays import load_array
+from ssi_core.evaluation.half import wide
 from ssi_core.kernels.candidates import nearest_by_signs
 from ssi_core.types import Float32, Int32
 
@@ -37,7 +38,7 @@ def signs(vectors: Float32, columns: Float32) -> NDArray[np.uint64]:
     """Return the codes of vectors by `planes`, uint64 (8, n), word by word."""
     codes = np.empty((BITS // 64, len(vectors)), np.uint64)
     for first in range(0, len(vectors), _BLOCK):
-        on = vectors[first : first + _BLOCK] @ columns > 0
+        on = wide(vectors[first : first + _BLOCK]) @ columns > 0
         words = np.packbits(on, axis=1, bitorder="little").view("<u8")
         codes[:, first : first + _BLOCK] = words.T
     return codes
@@ -64,7 +65,7 @@ class SignCodes:
         self._planes = planes(dense.shape[1])
         self._lengths = np.concatenate(
             [
-                np.linalg.norm(dense[first : first + _BLOCK], axis=1)
+                np.linalg.norm(wide(dense[first : first + _BLOCK]), axis=1)
                 for first in range(0, len(dense), _BLOCK)
             ]
         )
@@ -87,5 +88,5 @@ class SignCodes:
         )
         rows, products = rows[:, :count], products[:, :count]
         for query, row, product in zip(queries, rows, products, strict=True):
-            product[:] = self._dense[row] @ query
+            product[:] = wide(self._dense[row]) @ query
         return rows, products

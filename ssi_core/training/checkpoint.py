@@ -25,7 +25,11 @@ MANIFEST = "progress.json"
 """Of a checkpoint: how far the training is, its files and their digests."""
 
 SHARE, GRACE = 0.03, 0.5
-"""Saves take at most so much of the time of a training, and half a second more."""
+"""Saves take at most so much of the time of a training, and half a second more.
+
+The end of a training is no reason to save: its model is saved next, and a kill in between loses no
+more than one at any other time.
+"""
 
 _SPEED = 5e8
 """Bytes a second of the first save, as long as none was timed."""
@@ -76,19 +80,13 @@ class Checkpoint:
         self._logs: dict[str, Log] = {}
         self._records: dict[str, tuple[int, str]] = {}
         self._saves, self._best_at = 0, -1
-        self._begun = self._saved = time.perf_counter()
+        self._begun = time.perf_counter()
         self._spent, self._cost = 0.0, 0.0
 
-    def due(self, kept: Kept, *, last: bool = False) -> bool:
-        """Tell whether one more save stays within the time that saves may take.
-
-        The last is also due where to train again what is not saved would take longer.
-        """
-        now = time.perf_counter()
+    def due(self, kept: Kept) -> bool:
+        """Tell whether one more save stays within the time that saves may take."""
         cost = self._cost or sum(array.nbytes for array in kept.live.values()) / _SPEED
-        if last and now - self._saved > cost:
-            return True
-        return self._spent + cost <= GRACE + SHARE * (now - self._begun)
+        return self._spent + cost <= GRACE + SHARE * (time.perf_counter() - self._begun)
 
     def save(self, kept: Kept, best_at: int, facts: Mapping[str, Any]) -> None:
         """Write what has changed since the last save.
@@ -119,8 +117,7 @@ class Checkpoint:
         self._best_at = best_at
         self._seal(facts)
         kept.written()
-        self._saved = time.perf_counter()
-        self._cost = self._saved - started
+        self._cost = time.perf_counter() - started
         self._spent += self._cost
 
     def _add(

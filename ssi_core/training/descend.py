@@ -178,7 +178,6 @@ def descend(
         with state.whatever_happens():
             _tell(watch, *progress.curve[-1])
         state.save()
-    state.save(last=True)
     kept.restore()
     if progress.best_at == 0 and watch is not None:
         log.warning("the start stayed the best: the rate may be too large, or the budget small")
@@ -222,11 +221,11 @@ class _State:
     checkpoint: Checkpoint | None
     saved_at: int = -1
 
-    def save(self, *, last: bool = False, anyway: bool = False) -> None:
+    def save(self, *, anyway: bool = False) -> None:
         """Write the state, unless it was written, if that is due."""
         if self.checkpoint is None or self.saved_at == self.progress.triples:
             return
-        if anyway or self.checkpoint.due(self.kept, last=last):
+        if anyway or self.checkpoint.due(self.kept):
             self.checkpoint.save(self.kept, self.progress.best_at, asdict(self.progress))
             self.saved_at = self.progress.triples
 

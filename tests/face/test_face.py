@@ -140,6 +140,9 @@ def test_ten_lines_from_texts_to_a_saved_model(docs, task, tmp_path):
     assert len(comparison.per_query) == 2 * len(task.pairs("test")["query"].unique())
     index = model.index(docs)
     assert model.index(docs).path == index.path
+    half = model.index(docs, storage="float16")
+    assert half.path not in (index.path, model.index(docs).path)
+    assert half.search("boats1", 1).hits[0].title == index.search("boats1", 1).hits[0].title
     results = index.search("boats1 boats2", k=5)
     assert results.frame.height == len(results) == 5
     assert results.frame["snippet"].to_list() == [hit.snippet for hit in results]

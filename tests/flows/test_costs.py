@@ -59,13 +59,15 @@ def test_what_does_not_fit_is_refused_with_a_remedy(row, task_dir, monkeypatch, 
         require_index(TfIdf(), task, tmp_path / "index", words=True)
 
 
+@pytest.mark.parametrize("storage", ["float32", "float16"])
 @pytest.mark.parametrize("model", [TfIdf(), Lsi(dimensions=20)])
 @pytest.mark.trains
-def test_an_index_is_no_larger_than_was_said(model, task_dir, tmp_path):
+def test_an_index_is_no_larger_than_was_said(model, storage, task_dir, tmp_path):
     task = open_task(task_dir)
     fitted = model.fit(task, np.random.default_rng(0))
-    build_index(fitted, task.documents, tmp_path / "index", parents={})
+    build_index(fitted, task.documents, tmp_path / "index", parents={}, storage=storage)
     files = [f for f in (tmp_path / "index").rglob("*") if f.suffix in (".npy", ".parquet")]
     taken = sum(file.stat().st_size for file in files)
 
-    assert taken <= index_cost(model, task).disk + 128 * len(files) <= 4 * taken
+    said = index_cost(model, task, storage=storage).disk
+    assert taken <= said + 128 * len(files) <= 4 * taken

@@ -22,13 +22,13 @@ TEXTS = [" ".join(np.random.default_rng(row).choice(WORDS, 6)) for row in range(
 QUERIES = [" ".join(np.random.default_rng(-row % 997).choice(WORDS, 2)) for row in range(30)]
 
 
-def searcher_of(fitted, path):
+def searcher_of(fitted, path, **how):
     own = documents(fitted.document_views, TEXTS)
     # Titles are what recall is measured on.
     own = type(own)(
         own.ids, own.ids.replace(own.ids, TEXTS).rename("title"), own.matrices, own.views
     )
-    build_index(fitted, own, path, parents={})
+    build_index(fitted, own, path, parents={}, **how)
     return Searcher(fitted, open_index(path))
 
 
@@ -53,6 +53,13 @@ def test_it_finds_what_it_says_and_scores_it_as_exact_search_does(exact, tmp_pat
     # Hits are equal with their scores; queries are others than the titles it was measured on.
     assert share(exact, some) == pytest.approx(some.recall, abs=0.2)
     assert share(exact, most) > 0.9
+
+
+@pytest.mark.parametrize("by", WAYS)
+def test_vectors_of_float16_are_looked_among_too(tmp_path, by):
+    half = searcher_of(MODELS[-1], tmp_path / "index", storage="float16")
+    most = approximate(half, tmp_path, 1.0, by)
+    assert share(half, most) > 0.9
 
 
 def test_recall_of_the_exact_search_is_not_said(exact):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,6 +76,39 @@ def test_index_is_memory_mapped_and_leaves_the_words_out_on_request(tmp_path):
     assert isinstance(index.vectors.dense, np.memmap)
     assert not (tmp_path / "i" / "words").exists()
     assert index.words == {}
+
+
+@pytest.mark.parametrize("fitted", MODELS, ids=NAMES)
+def test_float16_rounds_the_dense_part_alone_in_half_of_its_bytes(fitted, tmp_path):
+    texts = documents(fitted.document_views)
+    for storage in ("float32", "float16"):
+        build_index(fitted, texts, tmp_path / storage, parents={"task": "t"}, storage=storage)
+    one, half = open_index(tmp_path / "float32"), open_index(tmp_path / "float16")
+    assert one.artefact.key != half.artefact.key
+    if one.vectors.sparse is not None:
+        same = one.vectors.sparse.toarray(), half.vectors.sparse.toarray()
+        np.testing.assert_array_equal(*same)
+    if one.vectors.dense is not None:
+        assert isinstance(half.vectors.dense, np.memmap)
+        assert half.vectors.dense.nbytes == one.vectors.dense.nbytes // 2
+        rounded = one.vectors.dense.astype(np.float16)
+        np.testing.assert_array_equal(half.vectors.dense, rounded)
+
+
+def test_an_index_of_float32_says_what_it_said_before_there_was_a_choice(tmp_path):
+    fitted = MODELS[0]
+    made = build_index(fitted, documents(fitted.document_views), tmp_path / "i", parents={})
+    assert "storage" not in made.configuration
+
+
+def test_numbers_that_float16_does_not_have_are_refused(tmp_path):
+    fitted = next(m for m in MODELS if m.model.name == "bilinear" and m.model.form == "low_rank")
+    arrays = {name: array * np.float32(1e6) for name, array in fitted.arrays.items()}
+    large = replace(fitted, arrays=arrays)
+    texts = documents(large.document_views)
+    build_index(large, texts, tmp_path / "i", parents={})
+    with pytest.raises(BadInput, match="float32"):
+        build_index(large, texts, tmp_path / "half", parents={}, storage="float16")
 
 
 def test_documents_are_found_by_id_then_by_title(tmp_path):

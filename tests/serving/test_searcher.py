@@ -16,8 +16,9 @@ MODELS = random_models(seed=1)
 NAMES = [f"{m.model.name}-{n}" for n, m in enumerate(MODELS)]
 
 
-def searcher_of(fitted, directory, texts=TEXTS):
-    build_index(fitted, documents(fitted.document_views, texts), directory, parents={"task": "t"})
+def searcher_of(fitted, directory, texts=TEXTS, **how):
+    own = documents(fitted.document_views, texts)
+    build_index(fitted, own, directory, parents={"task": "t"}, **how)
     return Searcher(fitted, open_index(directory))
 
 
@@ -49,6 +50,19 @@ def test_search_ranks_by_the_score(fitted, query, tmp_path):
     np.testing.assert_allclose(
         [hit.score for hit in answer.hits], scores[order], rtol=1e-4, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("fitted", MODELS, ids=NAMES)
+def test_an_index_of_float16_gives_the_scores_of_float32_as_far_as_it_can(fitted, tmp_path):
+    queries = ["car engine", "wheel wheel automobile planet unheard"]
+    one, half = (
+        searcher_of(fitted, tmp_path / storage, storage=storage).search(queries, k=len(TEXTS))
+        for storage in ("float32", "float16")
+    )
+    for exact, rounded in zip(one, half, strict=True):
+        scores = {hit.id: hit.score for hit in exact.hits}
+        for hit in rounded.hits:
+            assert hit.score == pytest.approx(scores.get(hit.id, 0), rel=1e-2, abs=2e-3)
 
 
 def test_ties_come_by_ascending_row(tmp_path):

@@ -99,8 +99,8 @@ def test_a_training_that_is_stopped_again_and_again_ends_with_the_same_bits(
 def test_saves_that_are_left_out_change_no_bit(seldom, tmp_path, monkeypatch):
     asked = []
 
-    def due(self, kept, *, last=False):
-        asked.append(last)
+    def due(self, kept):
+        asked.append(kept)
         return len(asked) % seldom == 0
 
     monkeypatch.setattr(checkpoints.Checkpoint, "due", due)
@@ -234,4 +234,3 @@ def test_saves_stay_within_their_share_of_the_time(tmp_path, monkeypatch):
     spent = 2.0 * (1 + len(times))
     assert len(times) >= 5
     assert spent <= checkpoints.GRACE + checkpoints.SHARE * now[0] + 2.0
-    assert one.due(kept, last=True) == (now[0] - times[-1] - 2 > 2)

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import (
     cluster,
     dice,
+    exact,
     forms,
     hash_kernels,
     identity,
@@ -42,6 +43,7 @@ BENCHMARKS = {
 ON_REQUEST = {
     "cluster": cluster.rows,
     "memory": memory.rows,
+    "exact": exact.rows,
     "forms": forms.rows,
     "hash_kernels": hash_kernels.rows,
     "japanese": japanese.rows,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from ssi_core.evaluation.exhaustive import best_of_all
 from ssi_core.evaluation.fusion import reciprocal_ranks
 from ssi_core.evaluation.half import inner_products, wide
 from ssi_core.evaluation.likelihood import likelihoods, parts
@@ -22,6 +23,7 @@ from ssi_core.kernels.candidates import best_by_words
 from ssi_core.kernels.scores import add_likelihoods, add_pairs, add_sparse
 from ssi_core.kernels.sparse import csr
 from ssi_core.kernels.structs import read_only
+from ssi_core.kernels.topk import top_k
 from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix, Vectors
 
 _PAIRS_AT_ONCE = 8192
@@ -149,6 +151,49 @@ class Scorer:
         if queries.sparse is not None and self._postings is not None:
             _in_parts(self._adder(queries, self._postings, scores), rows, self._threads)
         return scores
+
+    def best(self, queries: Vectors, k: int, hidden: Int64 | None = None) -> tuple[Int32, Float32]:
+        """Return the k best documents of each query, best first, equal ones by ascending row.
+
+        Only where scores are not sums of inner products an array has an entry for each query and
+        document. The last bits of a score may differ from those of `score`, and with the number of
+        queries.
+
+        Parameters
+        ----------
+        hidden : int64 or None
+            Rows that are never found, ascending.
+
+        Returns
+        -------
+        int32 and float32 (m, k)
+            Rows and scores; -1 and ``-inf`` where there are no more. Without a dense part, a
+            document of score 0 is none of them.
+        """
+        _check_alike(queries, self._documents)
+        m, n = length(queries), self.documents
+        if queries.fused or queries.topics is not None:
+            scores = self.score(queries)
+            if hidden is not None:
+                scores[:, hidden] = -np.inf
+            if queries.dense is None:
+                scores[scores == 0] = -np.inf
+            rows, best = np.empty((m, k), np.int32), np.empty((m, k), np.float32)
+            top_k(scores, rows, best)
+            return rows, best
+        dense, given = self._documents.dense, (self._postings, n, k, hidden)
+        if queries.sparse is None or queries.through is None:
+            words = None if queries.sparse is None else csr(queries.sparse)
+            return best_of_all(queries.dense, words, dense, *given)
+        found = [
+            best_of_all(
+                None if queries.dense is None else queries.dense[part],
+                csr(_met(queries, part)), dense, *given,
+            )
+            for part in _few(queries, 0, m)
+        ]  # fmt: skip
+        rows, best = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        return rows, best
 
     def best_by_words(self, queries: Vectors, near: int, rows: Int32, scores: Float32) -> None:
         """Add the sparse part to given scores, and find the documents of the largest one.

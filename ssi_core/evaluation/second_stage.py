@@ -66,7 +66,8 @@ def best_documents(
     k : int
         Documents at most.
     candidates : int32 (queries, candidates) or None
-        Ascending rows of the documents that were scored, -1 where there is none; None: all.
+        Rows of the documents that were scored, equal scores by ascending row, -1 and ``-inf`` where
+        there is none; None: all. As many as are looked at (`places`) come with the best first.
 
     Returns
     -------
@@ -76,7 +77,9 @@ def best_documents(
     wanted = places(queries, k, scores.shape[1])
     if queries.dense is None:
         scores[scores == 0] = -np.inf
-    rows, best = best_of(candidates, scores, wanted)
+    rows, best = candidates, scores
+    if rows is None or rows.shape[1] > wanted:
+        rows, best = best_of(candidates, scores, wanted)
     if queries.dense is not None:
         # A product of matrices adds up in an order that goes with the number of queries.
         filled = rows >= 0
@@ -88,8 +91,10 @@ def best_documents(
 
 def _pairs(rows: Int32) -> Int32:
     """Return query and document of the rows that there are, int32 (pairs, 2)."""
-    filled = rows >= 0
-    return np.column_stack([np.nonzero(filled)[0], rows[filled]]).astype(np.int32)
+    query, place = np.nonzero(rows >= 0)
+    pairs = np.empty((len(query), 2), np.int32)
+    pairs[:, 0], pairs[:, 1] = query, rows[query, place]
+    return pairs
 
 
 def scores_of_parts(

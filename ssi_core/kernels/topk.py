@@ -5,7 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit
+from ssi_core.kernels import jit, part
+
+
+@part
+def insert(
+    column: NDArray[np.int32], value: NDArray[np.float32], c: int, score: np.float32
+) -> None:
+    """Put a score that is above the last of a sorted list into it, behind those equal to it."""
+    place = len(value) - 1
+    while place > 0 and value[place - 1] < score:
+        value[place] = value[place - 1]
+        column[place] = column[place - 1]
+        place -= 1
+    value[place] = score
+    column[place] = c
 
 
 @jit
@@ -35,12 +49,5 @@ def top_k(
             continue
         for c in range(scores.shape[1]):
             score = scores[i, c]
-            if not score > value[k - 1]:
-                continue
-            place = k - 1
-            while place > 0 and value[place - 1] < score:
-                value[place] = value[place - 1]
-                column[place] = column[place - 1]
-                place -= 1
-            value[place] = score
-            column[place] = c
+            if score > value[k - 1]:
+                insert(column, value, c, score)

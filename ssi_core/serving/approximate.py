@@ -171,6 +171,5 @@ def _best(scores: Scores, queries: Vectors) -> Int32:
     rankings = []
     for start in range(0, length(queries), _BLOCK):
         candidates, block = scores(take(queries, slice(start, start + _BLOCK)), _K)
-        every = block.shape[1] if candidates is None else _K
-        rankings.append(best_of(candidates, block, min(_K, every))[0])
+        rankings.append(best_of(candidates, block, _K)[0])
     return np.concatenate(rankings)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ssi_core.evaluation.half import wide
 from ssi_core.evaluation.scorer import Scorer
-from ssi_core.types import Float32, Int32, Vectors
+from ssi_core.types import Float32, Int32, Int64, Vectors
 
 # To look at a part is no help, and may miss some, where a share of 1 / _SHARE or more is asked for.
 _SHARE = 4
@@ -47,15 +47,19 @@ class PartScores:
         self._near, self._dense, self.size = near, documents.dense, size
         self._exact = Scorer(documents)
 
-    def __call__(self, queries: Vectors, least: int) -> tuple[Int32 | None, Float32]:
+    def __call__(
+        self, queries: Vectors, least: int, hidden: Int64 | None = None
+    ) -> tuple[Int32, Float32]:
         """Return the rows that are looked at and their scores; see `ranked.Scores`."""
         assert queries.dense is not None
-        count = max(self.size, least)
+        count = max(self.size, least + (0 if hidden is None else len(hidden)))
         if _SHARE * count >= len(self._dense):
-            return None, self._exact.score(queries)
+            return self._exact.best(queries, least, hidden)
         rows, scores = self._near(queries.dense, count)
         if queries.sparse is not None:
             rows, scores = self._with_words(queries, rows, scores)
+        if hidden is not None:
+            rows[np.isin(rows, hidden)] = -1
         scores[rows < 0] = -np.inf
         order = np.argsort(rows, axis=1)
         return np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1)

@@ -43,11 +43,13 @@ class Hit:
 class Scores(Protocol):
     """Scores of documents for queries."""
 
-    def __call__(self, queries: Vectors, least: int) -> tuple[Int32 | None, Float32]:
-        """Return rows and scores of ``least`` or more documents of each query.
+    def __call__(
+        self, queries: Vectors, least: int, hidden: Int64 | None = None, /
+    ) -> tuple[Int32, Float32]:
+        """Return rows and scores of ``least`` or more documents of each query, as there are.
 
-        Rows are int32 (m, c), ascending, -1 with a score of ``-inf`` where there is none; or None
-        for all documents. Scores are float32 (m, c).
+        Rows are int32 (m, c), of equal scores ascending, -1 with a score of ``-inf`` where there is
+        none. Scores are float32 (m, c). Hidden rows, ascending, are never found.
         """
         ...
 
@@ -61,9 +63,8 @@ class SupportsRows(Protocol):
 
 
 def exactly(documents: Vectors) -> Scores:
-    """Score every document."""
-    scorer = Scorer(first_part(documents))
-    return lambda queries, least: (None, scorer.score(queries))
+    """Score every document, and return the best."""
+    return Scorer(first_part(documents)).best
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Ranked:
     scores : Scores
         Of them, all or those that are worth a look.
     hidden : int64 array or None
-        Rows that are never found.
+        Rows that are never found, ascending.
     passages : SupportsRows or None
         Texts and addresses by row; None: they are not kept.
     """
@@ -100,13 +101,7 @@ class Ranked:
         score of a document that is found has the same bits whatever else is asked with it.
         """
         wanted = places(queries, k, len(self.ids))
-        hidden = 0 if self.hidden is None else len(self.hidden)
-        candidates, scores = self.scores(queries, wanted + hidden)
-        if self.hidden is not None:
-            if candidates is None:
-                scores[:, self.hidden] = -np.inf
-            else:
-                scores[np.isin(candidates, self.hidden)] = -np.inf
+        candidates, scores = self.scores(queries, wanted, self.hidden)
         rows, best = best_documents(queries, first_part(self.vectors), scores, k, candidates)
         pairs = zip(rows.tolist(), best.tolist(), strict=True)
         return [

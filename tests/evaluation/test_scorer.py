@@ -48,6 +48,22 @@ def test_pairs_without_rows_are_row_by_row():
         score_pairs(queries, take(documents, slice(0, 8)))
 
 
+@pytest.mark.parametrize("parts", [("sparse",), ("dense",), ("sparse", "dense")])
+@pytest.mark.parametrize("asked", [3, 40])
+def test_the_best_are_those_of_all_scores(parts, asked):
+    rng = np.random.default_rng(6)
+    queries, documents = (random_vectors(rng, rows, parts) for rows in (asked, 60))
+    hidden = np.array([4, 7, 31])
+    scores = by_numpy(queries, documents)
+    scores[:, hidden] = -np.inf
+    rows, best = Scorer(documents).best(queries, 5, hidden)
+    for row, values, expected in zip(rows, best, scores, strict=True):
+        found = (expected > -np.inf) & (("dense" in parts) | (expected != 0))
+        order = [d for d in np.argsort(-expected, kind="stable") if found[d]][:5]
+        assert row.tolist() == order + [-1] * (5 - len(order))
+        np.testing.assert_allclose(values[: len(order)], expected[order], atol=1e-5)
+
+
 def test_equal_documents_score_equal_and_inputs_stay():
     rng = np.random.default_rng(2)
     documents = take(random_vectors(rng, 6, ("sparse",)), np.array([0, 1, 0, 2, 0]))

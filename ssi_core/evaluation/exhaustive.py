@@ -1,0 +1,87 @@
+"""The k best documents of queries, all of which are scored; the scores are kept of the best alone.
+
+Few queries are scored one by one, as fast as memory is read; more of them in tiles, which read a
+document once for `tiles.LANES` queries.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssi_core.kernels.exhaustive import best_one_by_one, best_together
+from ssi_core.kernels.sparse import Csr
+from ssi_core.kernels.structs import read_only
+from ssi_core.kernels.tiles import LANES, ROWS
+from ssi_core.types import Float32, Int32, Int64
+
+_FEW = 5  # queries, which are faster one by one
+_BLOCK = 8192  # documents at a time
+_BLOCK_TOGETHER = ROWS * (512 // ROWS)
+
+
+def best_of_all(
+    queries: Float32 | None,
+    words: Csr | None,
+    documents: Float32 | None,
+    postings: Csr | None,
+    count: int,
+    k: int,
+    hidden: Int64 | None = None,
+) -> tuple[Int32, Float32]:
+    """Return rows and scores of the k best of ``count`` documents for each query.
+
+    Parameters
+    ----------
+    queries, documents : float32 (m, dimensions) and (count, dimensions), or None
+        Dense parts.
+    words, postings : Csr of m rows, and Csr with a row for each column of ``words``, or None
+        Sparse parts; that of the documents by column. One of the two parts is given.
+    hidden : int64 or None
+        Rows that are never found, ascending.
+
+    Returns
+    -------
+    int32 and float32 (m, k)
+        As `kernels.exhaustive.best_one_by_one` writes them.
+    """
+    if words is None or postings is None:
+        assert queries is not None
+        words, postings = _nothing(len(queries)), _nothing(1)
+    m = len(words.indptr) - 1
+    if queries is None or documents is None:
+        queries, documents = np.zeros((m, 0), np.float32), np.zeros((count, 0), np.float32)
+    documents = read_only(np.ascontiguousarray(documents, np.float32))
+    queries = read_only(np.ascontiguousarray(queries, np.float32))
+    hidden = read_only(np.empty(0, np.int64) if hidden is None else hidden)
+    rows, best = np.empty((m, k), np.int32), np.empty((m, k), np.float32)
+    if m <= _FEW:
+        within, scores = np.empty(len(words.indices), np.int64), np.empty(_BLOCK, np.float32)
+        best_one_by_one(documents, queries, words, postings, hidden, within, scores, rows, best)
+        return rows, best
+    scores, bars = np.empty((_BLOCK_TOGETHER, LANES), np.float32), np.empty(LANES, np.float32)
+    for first in range(0, m, LANES):
+        some = slice(first, min(first + LANES, m))
+        columns = np.zeros((documents.shape[1], LANES), np.float32)
+        columns[:, : some.stop - first] = queries[some].T
+        met, weights = _by_words(words, some)
+        within = np.empty(len(met), np.int64)
+        given = documents, columns, met, weights, postings, hidden, within, scores, bars
+        best_together(*given, rows[some], best[some])
+    return rows, best
+
+
+def _nothing(rows: int) -> Csr:
+    """Return a matrix without entries."""
+    starts = np.zeros(rows + 1, np.int64)
+    return Csr(*map(read_only, (starts, np.empty(0, np.int32), np.empty(0, np.float32))))
+
+
+def _by_words(words: Csr, some: slice) -> tuple[Int32, Float32]:
+    """Return the distinct words of some queries, and a row of weights for each word."""
+    starts = words.indptr[some.start : some.stop + 1]
+    entries = slice(starts[0], starts[-1])
+    met, place = np.unique(words.indices[entries], return_inverse=True)
+    weights = np.zeros((len(met), LANES), np.float32)
+    lane = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    np.add.at(weights, (place, lane), words.data[entries])
+    return read_only(met), weights

@@ -43,19 +43,19 @@ class PrivateRows:
         self._shared, self._lock = parameters, Lock()
 
         def one() -> Private:
-            own = own_rows(V, _WORDS)
-            scratch = np.empty(V.shape[1], np.float32)
-            return Private(own if U is V else own_rows(U, _WORDS), own, scratch)
+            of_v = own_rows(V, _WORDS)
+            of_u = of_v if U is V else own_rows(U, _WORDS)
+            return Private(of_u, of_v, np.empty(V.shape[1], np.float32))
 
-        self._own = [one() for _ in range(threads)]
-        self.parameters = [parameters._replace(private=own) for own in self._own]
+        self._private = [one() for _ in range(threads)]
+        self.parameters = [parameters._replace(private=mine) for mine in self._private]
 
     def exchanging(self, thread: int, taker: Taker) -> Taker:
         """Return what has a thread take steps with the rows as all have left them, for all."""
-        own = self._own[thread]
-        pairs = [(self._shared.V, own.V)]
+        mine = self._private[thread]
+        pairs = [(self._shared.V, mine.V)]
         if self._shared.U is not self._shared.V:
-            pairs.append((self._shared.U, own.U))
+            pairs.append((self._shared.U, mine.U))
 
         def with_own_rows(steps: int) -> None:
             with self._lock:
@@ -64,7 +64,7 @@ class PrivateRows:
             taker(steps)
             with self._lock:
                 for embedding, rows in pairs:
-                    give(embedding, rows, own.change)
+                    give(embedding, rows, mine.change)
 
         return with_own_rows
 

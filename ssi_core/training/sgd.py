@@ -222,9 +222,9 @@ class Sgd:
                     arrays[f"{prefix}{name}"] = array
         return arrays
 
-    def changed(self) -> Mapping[str, NDArray[np.bool_]]:
-        """Return the rows of large maps that steps since the last call were taken with."""
-        names = {id(a): name for name, a in self.arrays.items() if a.nbytes >= _LARGE}
+    def changed(self, least: int = _LARGE) -> Mapping[str, NDArray[np.bool_]]:
+        """Return the rows that steps since the last call were taken with, of maps of such bytes."""
+        names = {id(a): name for name, a in self.arrays.items() if a.nbytes >= least}
         marks: dict[str, NDArray[np.bool_]] = {}
         for group, stepped in zip(self.groups.values(), self._stepped, strict=True):
             for array, texts, rows in group.maps(stepped):
@@ -282,11 +282,8 @@ class Sgd:
         if len(groups) == 1 and worth_while(first.kernels, first.data, threads, _PIECE):
             rows = PrivateRows(first.parameters, threads)
             kernels = first.kernels._replace(form="low_rank_private")
-            own = [[replace(first, kernels=kernels, parameters=p)] for p in rows.parameters]
-            return [
-                rows.exchanging(thread, self._taker(thread, mine))
-                for thread, mine in enumerate(own)
-            ]
+            mine = [replace(first, kernels=kernels, parameters=one) for one in rows.parameters]
+            return [rows.exchanging(n, self._taker(n, [group])) for n, group in enumerate(mine)]
         return [self._taker(thread, groups) for thread in range(threads)]
 
     def _taker(self, thread: int, groups: Sequence[Group]) -> Taker:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ssi_core.kernels import pair_forms, part, part_fast
 from ssi_core.kernels.adagrad import adagrad_step, subtract
+from ssi_core.kernels.private import private_document, private_query, private_step
 from ssi_core.kernels.sparse import clear, dot, dot_spread, gather, scatter, spread
 from ssi_core.kernels.structs import Data, Parameters, Work
 
@@ -187,6 +188,7 @@ FORMS = {
     "zero": (zero_query, zero_document, zero_step),
     "low_rank": (low_rank_query, low_rank_document, low_rank_step),
     "free": (low_rank_query, free_document, free_step),
+    "low_rank_private": (private_query, private_document, private_step),
     "low_rank_adagrad": (low_rank_query, low_rank_document, adagrad_step),
     "dense": (pair_forms.pairs_query, pair_forms.dense_document, pair_forms.dense_step),
     "hollow": (pair_forms.pairs_query, pair_forms.dense_document, pair_forms.hollow_step),

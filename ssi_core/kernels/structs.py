@@ -32,6 +32,7 @@ class Parameters(NamedTuple):
     form "free" V has a row for each document. ``W`` is that of a form of `pair_forms`, which has no
     U and V. ``squares`` are `Squares`, for `adagrad.adagrad_step`. ``second`` float32 (words,
     padded N) is the map of documents of the second objective of a `sweep.Group`; it may be U.
+    ``private`` is `private.Private`, what a thread has for itself in "low_rank_private".
     """
 
     U: Any
@@ -40,6 +41,7 @@ class Parameters(NamedTuple):
     W: Any = None
     squares: Any = None
     second: Any = None
+    private: Any = None
 
 
 class Data(NamedTuple):

@@ -49,6 +49,8 @@ _ARGUMENTS = {
     "vector": _BYTE.as_pointer(),
     "scale": _FLOAT,
 }
+_OWN = {"own": _BYTE.as_pointer(), "owned": _LONG}
+"""Further arguments of loops whose first rows lie in an embedding of their own."""
 
 
 class _Part:
@@ -58,10 +60,10 @@ class _Part:
     arrays across it.
     """
 
-    def __init__(self, module: ir.Module, name: str, lines: int, stored: Any) -> None:
-        self.function, self.builder = _function(module, name)
-        self.lines, self.stored, self.number = lines, stored, _number(stored)
-        self.values = dict(zip(_ARGUMENTS, self.function.args, strict=True))
+    def __init__(self, module: ir.Module, name: str, lines: int, stored: Any, own: bool) -> None:
+        self.function, self.builder = _function(module, name, own)
+        self.lines, self.stored, self.number, self.own = lines, stored, _number(stored), own
+        self.values = dict(zip(_arguments(own), self.function.args, strict=True))
 
     def vector(self) -> list[Any]:
         """Pointers to the lines of the vector."""
@@ -72,7 +74,10 @@ class _Part:
         """Pointers to the lines of row ``indices[t]``."""
         b, values = self.builder, self.values
         i = b.sext(b.load(b.gep(values["indices"], [t])), _LONG)
-        start = b.bitcast(values["embedding"], self.stored.as_pointer())
+        start = values["embedding"]
+        if self.own:
+            start = b.select(b.icmp_signed("<", i, values["owned"]), values["own"], start)
+        start = b.bitcast(start, self.stored.as_pointer())
         return self._pointers(b.gep(start, [b.mul(i, values["width"])]), self.stored)
 
     def _pointers(self, start: Any, number: Any) -> list[Any]:
@@ -103,8 +108,13 @@ class _Part:
             body(_everywhere(b, weight), self.row(loop.index))
 
 
-def _function(module: ir.Module, name: str) -> tuple[Any, ir.IRBuilder]:
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [*_ARGUMENTS.values()]), name)
+def _arguments(own: bool) -> dict[str, Any]:
+    return _ARGUMENTS | (_OWN if own else {})
+
+
+def _function(module: ir.Module, name: str, own: bool) -> tuple[Any, ir.IRBuilder]:
+    kinds = _arguments(own).values()
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [*kinds]), name)
     function.linkage = "linkonce_odr"  # other kernels may bring the same
     function.attributes.add("noinline")
     return function, ir.IRBuilder(function.append_basic_block("entry"))
@@ -179,14 +189,14 @@ def _add(part: _Part) -> None:
     part.each_row(add, written=True)
 
 
-def _kernel(module: ir.Module, text: Callable[[_Part], None], stored: Any) -> Any:
+def _kernel(module: ir.Module, text: Callable[[_Part], None], stored: Any, own: bool) -> Any:
     """Return the function that works off the parts of a row, one after the other."""
-    name = f"ssi.rows.{text.__name__}.{stored}"
+    name = f"ssi.rows.{text.__name__}.{stored}{'.own' * own}"
     most = _MOST_DOUBLE if stored is _DOUBLE else _MOST
     if name in module.globals:
         return module.globals[name]
-    function, b = _function(module, name)
-    embedding, width, indices, weights, count, vector, scale = function.args
+    function, b = _function(module, name, own)
+    embedding, width, indices, weights, count, vector, scale, *own_rows = function.args
     lines = b.udiv(width, _LONG(LINE))
     parts = b.udiv(b.add(lines, _LONG(most - 1)), _LONG(most))
     with cgutils.for_range(b, parts) as loop:
@@ -198,14 +208,15 @@ def _kernel(module: ir.Module, text: Callable[[_Part], None], stored: Any) -> An
         done = b.append_basic_block()
         choice = b.switch(b.sub(end, first), done)
         for n in range(1, most + 1):
-            part = _Part(module, f"{name}.{n}", n, stored)
+            part = _Part(module, f"{name}.{n}", n, stored, own)
             text(part)
             part.builder.ret_void()
             block = b.append_basic_block()
             choice.add_case(_LONG(n), block)
             b.position_at_end(block)
-            place = b.gep(embedding, [b.mul(start, _LONG(_BYTES[stored]))])
-            b.call(part.function, [place, *rest])
+            offset = [b.mul(start, _LONG(_BYTES[stored]))]
+            further = [b.gep(own_rows[0], offset), own_rows[1]] if own else []
+            b.call(part.function, [b.gep(embedding, offset), *rest, *further])
             b.branch(done)
         b.position_at_end(done)
     b.ret_void()
@@ -215,7 +226,58 @@ def _kernel(module: ir.Module, text: Callable[[_Part], None], stored: Any) -> An
 _STORED = {types.uint16: _HALF, types.float32: _FLOAT, types.float64: _DOUBLE}
 
 
-def _intrinsic(text: Callable[[_Part], None]) -> Any:
+def _intrinsic(text: Callable[[_Part], None], *, own: bool = False) -> Any:
+    def typed(embedding: Any, *arrays: Any) -> Any:
+        stored = _STORED.get(embedding.dtype, _FLOAT)
+        number = types.float64 if stored is _DOUBLE else types.float32
+        held = types.uint16 if stored is _HALF else number
+        wanted = (held, types.int32, types.float32, number, held)
+        kinds = (embedding, *arrays)
+        if any(
+            kind.dtype != one or kind.layout != "C"
+            for kind, one in zip(kinds, wanted, strict=False)
+        ):
+            raise TypeError(f"{kinds}; expected C-ordered arrays of {wanted[: len(kinds)]}")
+        embedding, indices, weights, vector, *owned = kinds
+        numbers = (types.int64, types.int64)
+        signature = types.void(embedding, indices, weights, *numbers, vector, types.float32, *owned)
+
+        def codegen(context: Any, b: Any, signature: Any, values: Any) -> Any:
+            def array(i: int) -> Any:
+                return context.make_array(signature.args[i])(context, b, values[i])
+
+            def raw(i: int) -> Any:
+                return b.bitcast(array(i).data, _BYTE.as_pointer())
+
+            first, last, scale = values[3], values[4], values[6]
+            width = cgutils.unpack_tuple(b, array(0).shape)[1]
+            starts = [b.gep(array(i).data, [first]) for i in (1, 2)]
+            given = [raw(0), width, *starts, b.sub(last, first), raw(5), scale]
+            if own:
+                given += [raw(7), cgutils.unpack_tuple(b, array(7).shape)[0]]
+            b.call(_kernel(b.module, text, stored, own), given)
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    if own:
+
+        @intrinsic
+        def rows_or_own(
+            context: Any,
+            embedding: Any,
+            indices: Any,
+            weights: Any,
+            first: Any,
+            last: Any,
+            vector: Any,
+            scale: Any,
+            own: Any,
+        ) -> Any:
+            return typed(embedding, indices, weights, vector, own)
+
+        return rows_or_own
+
     @intrinsic
     def rows(
         context: Any,
@@ -227,31 +289,7 @@ def _intrinsic(text: Callable[[_Part], None]) -> Any:
         vector: Any,
         scale: Any,
     ) -> Any:
-        kinds = (embedding, indices, weights, vector)
-        stored = _STORED.get(embedding.dtype, _FLOAT)
-        number = types.float64 if stored is _DOUBLE else types.float32
-        held = types.uint16 if stored is _HALF else number
-        wanted = (held, types.int32, types.float32, number)
-        if [kind.dtype for kind in kinds] != [*wanted] or {k.layout for k in kinds} != {"C"}:
-            raise TypeError(f"{kinds}; expected C-ordered arrays of {wanted}")
-        signature = types.void(
-            embedding, indices, weights, types.int64, types.int64, vector, types.float32
-        )
-
-        def codegen(context: Any, b: Any, signature: Any, values: Any) -> Any:
-            arrays = [
-                context.make_array(signature.args[i])(context, b, values[i]) for i in (0, 1, 2, 5)
-            ]
-            first, last, scale = values[3], values[4], values[6]
-            width = cgutils.unpack_tuple(b, arrays[0].shape)[1]
-            starts = [b.gep(array.data, [first]) for array in arrays[1:3]]
-            count = b.sub(last, first)
-            embedded, summed = (b.bitcast(arrays[i].data, _BYTE.as_pointer()) for i in (0, 3))
-            values = [embedded, width, *starts, count, summed, scale]
-            b.call(_kernel(b.module, text, stored), values)
-            return context.get_dummy_value()
-
-        return signature, codegen
+        return typed(embedding, indices, weights, vector)
 
     return rows
 
@@ -261,6 +299,9 @@ sum_rows = _intrinsic(_sum)
 
 add_to_rows = _intrinsic(_add)
 """``embedding[indices[t]] += scale weights[t] vector``, t from first to last."""
+
+sum_own_rows, add_to_own_rows = _intrinsic(_sum, own=True), _intrinsic(_add, own=True)
+"""The same, but the first rows are those of ``own``, a further argument."""
 
 
 def converts_float16() -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,6 +18,7 @@ from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded
 from ssi_core.kernels.structs import Data, Parameters, Settings, Stepped, Turn, Work
 from ssi_core.kernels.turns import Taker
 from ssi_core.training.descend import SAMPLERS
+from ssi_core.training.private import PrivateRows, worth_while
 from ssi_core.types import Float64, Int32, Int64, Pairs, Task, Texts
 
 
@@ -182,7 +183,8 @@ class Sgd:
     words : int
         Width of the widest view.
     threads : int
-        1 is exact; more share the parameters without a lock (Hogwild).
+        1 is exact; more share the parameters without a lock (Hogwild), but for the most frequent
+        words of ``U'V`` (`private.PrivateRows`).
     judge : callable
         Validation error of parameters.
     observe : mapping or None
@@ -200,7 +202,6 @@ class Sgd:
     ) -> None:
         self.groups = {f"{name}_" if name else "": group for name, group in groups.items()}
         self.parameters = self.groups[""].parameters
-        self._sweep = kernel.sweep_of(*(group.kernels for group in groups.values()))
         self._judge, self._observe = judge, observe or {}
         # A row of 8 keeps the states of two threads on different cache lines.
         self._states = np.zeros((threads, len(groups), 8), np.uint64)
@@ -221,9 +222,9 @@ class Sgd:
                     arrays[f"{prefix}{name}"] = array
         return arrays
 
-    def changed(self) -> Mapping[str, NDArray[np.bool_]]:
-        """Return the rows of large maps that steps since the last call were taken with."""
-        names = {id(a): name for name, a in self.arrays.items() if a.nbytes >= _LARGE}
+    def changed(self, least: int = _LARGE) -> Mapping[str, NDArray[np.bool_]]:
+        """Return the rows that steps since the last call were taken with, of maps of such bytes."""
+        names = {id(a): name for name, a in self.arrays.items() if a.nbytes >= least}
         marks: dict[str, NDArray[np.bool_]] = {}
         for group, stepped in zip(self.groups.values(), self._stepped, strict=True):
             for array, texts, rows in group.maps(stepped):
@@ -276,24 +277,30 @@ class Sgd:
     @cached_property
     def _takers(self) -> list[Taker]:
         """The sweep of each thread; its kernels are compiled when the first begins."""
-        return [
-            self._sweep(
-                [
-                    Turn(
-                        group.parameters,
-                        group.data,
-                        work,
-                        group.n_documents,
-                        states[number],
-                        group.settings,
-                        totals[number],
-                        self._stepped[number],
-                    )
-                    for number, group in enumerate(self.groups.values())
-                ]
+        groups, threads = list(self.groups.values()), len(self._work)
+        first = groups[0]
+        if len(groups) == 1 and worth_while(first.kernels, first.data, threads, _PIECE):
+            rows = PrivateRows(first.parameters, threads)
+            kernels = first.kernels._replace(form="low_rank_private")
+            mine = [replace(first, kernels=kernels, parameters=one) for one in rows.parameters]
+            return [rows.exchanging(n, self._taker(n, [group])) for n, group in enumerate(mine)]
+        return [self._taker(thread, groups) for thread in range(threads)]
+
+    def _taker(self, thread: int, groups: Sequence[Group]) -> Taker:
+        turns = [
+            Turn(
+                group.parameters,
+                group.data,
+                self._work[thread],
+                group.n_documents,
+                self._states[thread, number],
+                group.settings,
+                self._totals[thread, number],
+                self._stepped[number],
             )
-            for work, states, totals in zip(self._work, self._states, self._totals, strict=True)
+            for number, group in enumerate(groups)
         ]
+        return kernel.sweep_of(*(group.kernels for group in groups))(turns)
 
     def _measures(self, totals: NDArray[np.float64]) -> Iterator[tuple[str, float]]:
         """Yield the mean hinge and the share of violated ones of each group; skipped triples."""

@@ -1,0 +1,44 @@
+"""Threads that have rows of their own for the most frequent words."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ssi_core.kernels.sweep import Group as Kernels
+from ssi_core.models import Bilinear
+from ssi_core.tasks.task import open_task
+from ssi_core.training import private, sgd
+from ssi_core.training.sgd import training_data
+
+SMALL = Bilinear(
+    dimensions=10, view="raw", diagonal="none", rates=(0.1,), epoch=1000, budget=5000, patience=9
+)
+
+
+@pytest.mark.trains
+@pytest.mark.parametrize("tied", [False, True])
+def test_threads_with_rows_of_their_own_learn_as_well(task_dir, monkeypatch, tied):
+    task, model = open_task(task_dir), dataclasses.replace(SMALL, tied=tied)
+    one = model.fit(task, np.random.default_rng(0))
+    began = []
+    rows = private.PrivateRows.exchanging
+    monkeypatch.setattr(
+        private.PrivateRows, "exchanging", lambda *args: began.append(args[1]) or rows(*args)
+    )
+    monkeypatch.setattr(sgd, "_PIECE", 10)
+    monkeypatch.setattr(private, "_WORDS", 50)
+    two = model.fit(task, np.random.default_rng(0), threads=2)
+    assert began == [0, 1]
+    assert abs(two.facts["validation_rank_loss"] - one.facts["validation_rank_loss"]) < 0.05
+
+
+def test_one_thread_shares_nothing_and_few_pairs_would_be_stale(task_dir):
+    data = training_data(open_task(task_dir), "raw", "raw")
+    plain, few = Kernels("low_rank", "none"), len(data.pairs) // 16
+    assert private.worth_while(plain, data, 2, few)
+    assert not private.worth_while(plain, data, 1, few)
+    assert not private.worth_while(plain, data, 2, few + 1)
+    assert not private.worth_while(plain, data, 3, few)
+    for other in ("free", "low_rank_adagrad", "dense", "zero"):
+        assert not private.worth_while(plain._replace(form=other), data, 2, few)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TypeAlias
 
 from ssi_core.sample.dice import Dice
-from ssi_core.sample.lexicon import CONCEPTS_A_SUBJECT
+from ssi_core.sample.lexicon import CONCEPTS_A_SUBJECT, load_lexicon
 from ssi_core.sample.world import LANGUAGES, Link, World
 
 WORDS_A_SLOT = 5.0
@@ -67,7 +68,7 @@ class Article:
 
 def plain(sentence: Sentence) -> str:
     """Return a sentence as it is read."""
-    return "".join(chunk if isinstance(chunk, str) else chunk.label for chunk in sentence)
+    return "".join([chunk if isinstance(chunk, str) else chunk.label for chunk in sentence])
 
 
 def capitalised(sentence: Sentence) -> Sentence:
@@ -145,9 +146,13 @@ class Supply:
 
 def favourites(world: World, page: int, language: str) -> list[str]:
     """Return the few unusual words that the author of an article likes, the dearest first."""
-    side = LANGUAGES.index(language)
-    dice = Dice(world.seed, 2 + side, int(world.author[page]))
-    return [dice.pick(world.lexicon.general["style"])[side] for _ in range(FAVOURITES)]
+    return _favourites(world.seed, LANGUAGES.index(language), world.author.item(page))
+
+
+@lru_cache(1024)
+def _favourites(seed: int, side: int, author: int) -> list[str]:
+    dice = Dice(seed, 2 + side, author)
+    return [dice.pick(load_lexicon().general["style"])[side] for _ in range(FAVOURITES)]
 
 
 def grouped(

@@ -38,7 +38,7 @@ def read_file(path: Path, start: int = 0, stop: int | None = None) -> Iterator[b
 def decompress(
     path: Path, blocks: Iterable[bytes], start: int = 0, most: int | None = None
 ) -> Iterator[bytes]:
-    """Yield decompressed blocks of at most ``most`` bytes (1 MiB); streams may follow each other."""
+    """Yield decompressed blocks of at most ``most`` bytes (1 MiB); streams may follow others."""
     most = most or _BLOCK
     place = start
     decompressor = bz2.BZ2Decompressor()

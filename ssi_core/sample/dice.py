@@ -28,7 +28,8 @@ class _Generator(local):
         self._state["state"]["key"][:] = key
         self._state["state"]["counter"][0] = start // _WORDS
         self._bits.state = self._state
-        return self._uniform.random(_PART).tolist()
+        numbers: list[float] = self._uniform.random(_PART).tolist()
+        return numbers
 
 
 _GENERATOR = _Generator()

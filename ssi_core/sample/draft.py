@@ -97,12 +97,13 @@ def slots_of(
     """Draw what an article says: slots, shuffled, and the links that hang on general words."""
     count = int(world.length[page] / WORDS_A_SLOT)
     slots = [Slot(link.concept, link) for link in links if link.label != "plain"]
-    slots += [_mention(world, page, dice) for _ in range(count - len(slots))]
+    focal = world.focal_concepts(page)
+    slots += [_mention(world, page, focal, dice) for _ in range(count - len(slots))]
     return dice.shuffled(slots), [link for link in links if link.label == "plain"]
 
 
-def _mention(world: World, page: int, dice: Dice) -> Slot:
-    subject, *others = world.focal_concepts(page)
+def _mention(world: World, page: int, focal: list[int], dice: Dice) -> Slot:
+    subject, *others = focal
     kind = dice.weighted(_FILLS)
     if kind == _OWN_NAME:
         return Slot(subject, own_name=True)

@@ -182,20 +182,19 @@ class World:
 
     def links(self, page: int) -> list[Link]:
         """Return the links of an article to other articles, distinct, in the order of drawing."""
-        dice = Dice(self.seed, 1, page)
+        dice, focal = Dice(self.seed, 1, page), self.focal_concepts(page)
         wanted = 8 + int(self.length[page]) // 20
         links: dict[int, Link] = {}
         for _ in range(3 * wanted):
             if len(links) == wanted:
                 break
-            link = self._draw_link(page, dice)
+            link = self._draw_link(page, focal, dice)
             if link is not None and link.target != page:
                 links.setdefault(link.target, link)
         return list(links.values())
 
-    def _draw_link(self, page: int, dice: Dice) -> Link | None:
+    def _draw_link(self, page: int, focal: list[int], dice: Dice) -> Link | None:
         kind = dice.weighted(_LINK_KINDS)
-        focal = self.focal_concepts(page)
         if kind == _NOISE:
             target = self._noise_target(page, dice)
             label = LABELS[dice.weighted(_LABEL_WEIGHTS[kind])]

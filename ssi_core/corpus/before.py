@@ -30,6 +30,7 @@ TABLE = "pages"
 _PARTS = "parts.json"
 _REMEDY = "Ingest without it (no --since), or remove it."
 _PAGE = re.compile(rb"<page[\s>]")
+_NOT_A_TAG = re.compile(rb"<[!?]")
 _ID = re.compile(rb"<id>\s*(\d{1,18})\s*</id>")
 _log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ def mark_pages(xml: bytes) -> Marks | None:
 
     Comments, CDATA and instructions could hold what looks like a page; no export has them.
     """
-    if b"<!" in xml or b"<?" in xml:
+    if _NOT_A_TAG.search(xml):
         return None
     view = memoryview(xml)
     stops: list[int] = []

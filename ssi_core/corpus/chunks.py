@@ -7,10 +7,13 @@ wikitext. Pages that an earlier corpus holds as they are cost neither.
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +29,13 @@ from ssi_core.corpus.pages import Page, read_pages
 from ssi_core.corpus.readings import CATEGORIES, OTHER, PAGES_SCHEMA, counts_of, digest_words
 from ssi_core.corpus.titles import MAIN, Site, read_target
 from ssi_core.parts import file_once
-from ssi_core.text.wikitext import read_cells, read_wikitext, strip_anchor
+from ssi_core.text.wikitext import count_links, read_cells, read_wikitext, strip_anchor
 from ssi_core.text.wording import wording_of
 
 TEXTS, PAGES = "texts", "pages"
 _COUNTS = "counts"
+_AT_ONCE = 200
+"""Pages that are taken out of the XML before their texts are read, as caches like it better."""
 
 
 @dataclass(frozen=True)
@@ -115,31 +120,34 @@ class _Rows:
 
     def add(self, place: int, page: Page) -> None:
         """Take in a page."""
-        title, target, digest = titles.clean_title(page.title), None, None
+        title = titles.clean_title(page.title)
+        if page.namespace == MAIN and page.redirect is None:
+            self._add_article(place, page, title)
+            return
+        kind, target = OTHER, None
+        n = count_links(page.text, title=title)
+        if page.namespace != MAIN:
+            title = ""
+        else:
+            kind, target = REDIRECT, read_target(page.redirect or "", self.site)[1] or None
+        self.lengths.append(0)
+        self.pages.append((place, page.id, kind, title, target, None, n, False))
+
+    def _add_article(self, place: int, page: Page, title: str) -> None:
         words, links = read_wikitext(page.text, title=title, hidden=self.hidden)
-        is_article = page.namespace == MAIN and page.redirect is None
-        of_cells = is_article and not words
+        of_cells = not words
         if of_cells:
             words = read_cells(page.text, title=title, hidden=self.hidden)
-        of_document: list[tuple[str, str]] = []
-        if page.namespace != MAIN:
-            kind, title = OTHER, ""
-        elif page.redirect is not None:
-            kind = REDIRECT
-            target = read_target(page.redirect, self.site)[1] or None
-        elif not words:
-            kind = EMPTY
-        else:
-            kind, of_document = DOCUMENT, links
-            digest = digest_words(words)
-            names = (place, str(page.id), title, self.site.language)
-            self.documents.append(
-                (*names, page.revision, page.timestamp, self.site.url(title), words)
-            )
-        self.links += of_document
-        self.lengths.append(len(of_document))
-        of_cells = of_cells and kind == DOCUMENT
-        self.pages.append((place, page.id, kind, title, target, digest, len(links), of_cells))
+        if not words:
+            self.lengths.append(0)
+            self.pages.append((place, page.id, EMPTY, title, None, None, len(links), False))
+            return
+        names = (place, str(page.id), title, self.site.language)
+        self.documents.append((*names, page.revision, page.timestamp, self.site.url(title), words))
+        self.links += links
+        self.lengths.append(len(links))
+        digest = digest_words(words)
+        self.pages.append((place, page.id, DOCUMENT, title, None, digest, len(links), of_cells))
 
     def texts(self) -> pl.DataFrame:
         """Documents, and their places."""
@@ -155,9 +163,10 @@ class _Rows:
         """Return the links of each page (titles, wordings, counts), and those that lead nowhere."""
         targets, wordings, n = _Targets(self.site), _Wordings(), len(self.lengths)
         rows = np.repeat(np.arange(n), self.lengths)
+        ends = zip(*self.links, strict=True) if self.links else ((), ())
         numbers, anchors = (
-            np.fromiter((known[link[end]] for link in self.links), np.int64, len(self.links))
-            for end, known in enumerate((targets, wordings))
+            np.fromiter(map(known.__getitem__, raw), np.int64, len(self.links))
+            for known, raw in zip((targets, wordings), ends, strict=True)
         )
         wrong = numbers < 0
         others = np.bincount(
@@ -219,8 +228,10 @@ def _read(chunk: Chunk, chunks: Chunks, marks: Marks | None) -> dict[str, pl.Dat
     runs = [(0, chunk)] if marks is None else _missing(chunk, marks, unchanged)
     rows = _Rows(chunks.site)
     for first, run in runs:
-        for place, page in enumerate(read_pages(run), first):
-            rows.add(place, page)
+        pages_of_run = enumerate(read_pages(run), first)
+        while some := list(islice(pages_of_run, _AT_ONCE)):
+            for place, page in some:
+                rows.add(place, page)
     texts, pages = rows.texts(), rows.readings()
     if marks is not None:
         places = set(pages["place"])
@@ -235,6 +246,18 @@ def _read(chunk: Chunk, chunks: Chunks, marks: Marks | None) -> dict[str, pl.Dat
     return {TEXTS: texts.drop("place"), PAGES: pages.drop("place")}
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Pause Python's collector of cycles, which would look at every row again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def read_piece(numbered: tuple[int, Chunk], chunks: Chunks) -> Counter[str]:
     """Write the tables of a chunk, unless it is whole; returns its counts.
 
@@ -247,7 +270,8 @@ def read_piece(numbered: tuple[int, Chunk], chunks: Chunks) -> Counter[str]:
     if chunks.is_whole(number):
         return chunks.counts(number)
     chunk = chunk.load()
-    frames = _read(chunk, chunks, mark_pages(chunk.xml or b"")) or _read(chunk, chunks, None)
+    with _no_collection():
+        frames = _read(chunk, chunks, mark_pages(chunk.xml or b"")) or _read(chunk, chunks, None)
     assert frames is not None
     counts = counts_of(frames[PAGES])
     counts["pages"] += chunk.left_out

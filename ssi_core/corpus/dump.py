@@ -31,6 +31,7 @@ from ssi_core.types import BadInput
 PIECE_BYTES = 16 << 20
 """XML bytes of a chunk: what a worker holds at a time, and what becomes a part on disk."""
 _LARGEST_HEAD = 4 << 20
+_HEAD_BLOCK = 1 << 14
 _LARGEST_STREAMS = 512 << 20
 _LARGEST_INDEX_LINE = 1 << 16
 _COMPRESSION = 5
@@ -222,7 +223,8 @@ def _head_stream(path: Path, stop: int) -> bytes:
 
 def _head(path: Path) -> bytes:
     head = b""
-    for block, _ in read_xml(path):
+    # Little at a time: of a bz2 block only what is asked for is put in order.
+    for block, _ in read_xml(path, _HEAD_BLOCK):
         head += block
         first = PAGE.search(head)
         if first is not None:
@@ -262,6 +264,7 @@ def read_site(path: Path, language: str | None = None) -> Site:
     try:
         root = etree.fromstring(head, parser)
     except etree.XMLSyntaxError as error:
+        next(read_xml(path), None)  # a damaged block is told from its whole
         raise BadInput(
             f"{path}: no header of a MediaWiki export at the start ({error.msg}). Give a "
             "pages-articles XML dump."

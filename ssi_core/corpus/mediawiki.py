@@ -77,6 +77,7 @@ def first_pass(
             seen += done.result()["pages"]
             share = max(share, shares[done.part[0]])
             progress(0.9 * share, f"{seen:,} pages read")
+            del done  # with its chunk
     return [read.counts(number) for number in range(n)]
 
 

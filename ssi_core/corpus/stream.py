@@ -35,8 +35,11 @@ def read_file(path: Path, start: int = 0, stop: int | None = None) -> Iterator[b
             yield block
 
 
-def decompress(path: Path, blocks: Iterable[bytes], start: int = 0) -> Iterator[bytes]:
-    """Yield decompressed blocks of at most 1 MiB; bz2 streams may follow each other."""
+def decompress(
+    path: Path, blocks: Iterable[bytes], start: int = 0, most: int | None = None
+) -> Iterator[bytes]:
+    """Yield decompressed blocks of at most ``most`` bytes (1 MiB); streams may follow others."""
+    most = most or _BLOCK
     place = start
     decompressor = bz2.BZ2Decompressor()
     begun = False
@@ -46,7 +49,7 @@ def decompress(path: Path, blocks: Iterable[bytes], start: int = 0) -> Iterator[
             if decompressor.eof:
                 decompressor = bz2.BZ2Decompressor()
             try:
-                xml = decompressor.decompress(raw, _BLOCK)
+                xml = decompressor.decompress(raw, most)
             except OSError:
                 raise BadInput(
                     f"{path}: corrupt bz2 between bytes {place} and {place + len(block)}. Download "
@@ -92,8 +95,10 @@ def _in_utf8(path: Path, blocks: Iterator[bytes]) -> Iterator[bytes]:
         ) from None
 
 
-def read_xml(path: Path) -> Iterator[tuple[bytes, float]]:
+def read_xml(path: Path, most: int | None = None) -> Iterator[tuple[bytes, float]]:
     """Yield blocks of the XML of a dump, in UTF-8, with the share of the file read so far.
+
+    Of bz2 a block has at most ``most`` bytes, or 1 MiB.
 
     Raises
     ------
@@ -109,7 +114,7 @@ def read_xml(path: Path) -> Iterator[tuple[bytes, float]]:
             read += len(block)
             yield block
 
-    raw = decompress(path, counted()) if path.suffix == ".bz2" else counted()
+    raw = decompress(path, counted(), most=most) if path.suffix == ".bz2" else counted()
     for xml in _in_utf8(path, raw):
         yield xml, read / size
 

@@ -100,7 +100,7 @@ class Site:
     def first_up(self, title: str) -> str:
         """Return a title as the site writes it: the first letter a capital where it says so."""
         first = title[:1]
-        if not self.first_letter or not first or "\u10d0" <= first <= "\u10ff":
+        if not self.first_letter or first.isupper() or not first or "\u10d0" <= first <= "\u10ff":
             return title
         upper = "İ" if first == "i" and self.language in ("tr", "az") else first.upper()
         return upper + title[1:] if len(upper) == 1 else title

@@ -85,8 +85,10 @@ def _run_here(
 ) -> Generator[Done[Part, Result], None, None]:
     iterator = iter(parts)
     first = list(islice(iterator, 2))
+    alone = processes == 1 or len(first) < 2
     every = chain(first, iterator)
-    if processes == 1 or len(first) < 2:
+    del first  # a part may be large: one that is done is let go
+    if alone:
         for part in every:
             yield Done(part, _tried(stage.make, part))
         return
@@ -95,7 +97,8 @@ def _run_here(
         waiting: dict[Future[Result], Part] = {}
         try:
             while True:
-                for part in islice(every, 2 * processes - len(waiting)):
+                # One more than there are processes, for the first of them that ends.
+                for part in islice(every, processes + 1 - len(waiting)):
                     waiting[threads.submit(pool.run, stage.name, stage.make, part)] = part
                 if not waiting:
                     return
@@ -104,6 +107,7 @@ def _run_here(
                         waiting.pop(future), _outcome(future, processes)
                     )
                     yield done
+                    del done
         finally:
             threads.shutdown(wait=False, cancel_futures=True)
 

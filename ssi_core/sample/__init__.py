@@ -18,8 +18,7 @@ from ssi_core.sample.clicks import (
     RELEVANCE,
     ad_relevance,
     ads_of,
-    click_log,
-    log_row,
+    log_rows,
     true_relevance,
 )
 from ssi_core.sample.dumps import DumpWriter, LanglinksWriter, whole_file
@@ -93,7 +92,7 @@ def write_sample(
     with ExitStack() as files:
         dump = DumpWriter(files.enter_context(whole_file(directory / ENGLISH_DUMP)), ENGLISH)
         links = LanglinksWriter(files.enter_context(whole_file(directory / LANGLINKS)))
-        for page in pages_of(world, ENGLISH):
+        for page in pages_of(world, ENGLISH, truth=False):
             dump.add(page)
             counts["english_pages"] += 1
             meter.step(page)
@@ -106,7 +105,7 @@ def write_sample(
         links.close()
     with whole_file(directory / JAPANESE_DUMP) as file:
         dump = DumpWriter(file, JAPANESE)
-        for page in pages_of(world, JAPANESE):
+        for page in pages_of(world, JAPANESE, truth=False):
             dump.add(page)
             counts["japanese_pages"] += 1
             meter.step(page)
@@ -158,8 +157,8 @@ def _write_clicks(directory: Path, world: World) -> dict[str, int]:
             counts["ads"] += 1
     with whole_file(directory / CLICKS) as file:
         file.write("\t".join(LOG_COLUMNS) + "\n")
-        for showing in click_log(world):
-            file.write("\t".join(log_row(world, showing)) + "\n")
+        for showing, row in log_rows(world):
+            file.write("\t".join(row) + "\n")
             counts["sessions"] += showing.position == 1
             counts["clicks"] += showing.clicked
     with whole_file(directory / TRUE_RELEVANCE) as file:

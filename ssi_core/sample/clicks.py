@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import NamedTuple
 
 from ssi_core.sample.dice import Dice
 from ssi_core.sample.lexicon import CONCEPTS_A_SUBJECT
@@ -52,8 +53,7 @@ class Ad:
     text: str
 
 
-@dataclass(frozen=True)
-class Showing:
+class Showing(NamedTuple):
     """A row of the click log."""
 
     session: int
@@ -75,10 +75,14 @@ def count_sessions(world: World) -> int:
     return min(_SESSIONS_A_DOCUMENT * world.documents, MAX_SESSIONS)
 
 
+def _concept_of(world: World, number: int) -> int:
+    return number % (world.subjects * CONCEPTS_A_SUBJECT)
+
+
 def ad_of(world: World, number: int) -> Ad:
     """Return an advertisement by number."""
     dice = Dice(world.seed, 9, number)
-    concept = number % (world.subjects * CONCEPTS_A_SUBJECT)
+    concept = _concept_of(world, number)
     bid = dice.uniform()
     first = concept // CONCEPTS_A_SUBJECT * CONCEPTS_A_SUBJECT
     other = first + (concept - first + 1 + dice.below(2)) % CONCEPTS_A_SUBJECT
@@ -178,7 +182,7 @@ def true_relevance(world: World) -> Iterator[tuple[str, str, float]]:
     """Generate id of article, id of advertisement and relevance of all that can be shown."""
     for page in range(world.documents):
         for number in pool_of(world, page):
-            relevance = ad_relevance(world, page, ad_of(world, number).concept)
+            relevance = ad_relevance(world, page, _concept_of(world, number))
             yield str(article_id(page)), f"a{number}", relevance
 
 
@@ -187,18 +191,17 @@ def _some_ad(world: World, concept: int, dice: Dice) -> int:
     return concept + active * dice.below((count_ads(world) - concept - 1) // active + 1)
 
 
-def log_row(world: World, showing: Showing) -> tuple[str, ...]:
-    """Return a row of the log as text: session, time, page id and title, ad, position, clicked."""
-    return (
-        f"s{showing.session}",
-        f"{showing.time:%Y-%m-%dT%H:%M:%SZ}",
-        str(article_id(showing.page)),
-        world.title(showing.page),
-        f"a{showing.ad.number}",
-        showing.ad.text,
-        str(showing.position),
-        str(int(showing.clicked)),
-    )
+def log_rows(world: World) -> Iterator[tuple[Showing, tuple[str, ...]]]:
+    """Generate the log with its rows as text, `LOG_COLUMNS`."""
+    visit: tuple[str, ...] = ()
+    for showing in click_log(world):
+        if showing.position == 1:
+            moment = f"{showing.time:%Y-%m-%dT%H:%M:%SZ}"
+            page = str(article_id(showing.page))
+            visit = (f"s{showing.session}", moment, page, world.title(showing.page))
+        ad = showing.ad
+        shown = (f"a{ad.number}", ad.text, str(showing.position), "1" if showing.clicked else "0")
+        yield showing, (*visit, *shown)
 
 
 LOG_COLUMNS = ("session", "time", "page", "title", "ad", "text", "position", "clicked")

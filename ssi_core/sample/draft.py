@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TypeAlias
 
 from ssi_core.sample.dice import Dice
-from ssi_core.sample.lexicon import CONCEPTS_A_SUBJECT
+from ssi_core.sample.lexicon import CONCEPTS_A_SUBJECT, load_lexicon
 from ssi_core.sample.world import LANGUAGES, Link, World
 
 WORDS_A_SLOT = 5.0
@@ -67,7 +68,7 @@ class Article:
 
 def plain(sentence: Sentence) -> str:
     """Return a sentence as it is read."""
-    return "".join(chunk if isinstance(chunk, str) else chunk.label for chunk in sentence)
+    return "".join([chunk if isinstance(chunk, str) else chunk.label for chunk in sentence])
 
 
 def capitalised(sentence: Sentence) -> Sentence:
@@ -96,12 +97,13 @@ def slots_of(
     """Draw what an article says: slots, shuffled, and the links that hang on general words."""
     count = int(world.length[page] / WORDS_A_SLOT)
     slots = [Slot(link.concept, link) for link in links if link.label != "plain"]
-    slots += [_mention(world, page, dice) for _ in range(count - len(slots))]
+    focal = world.focal_concepts(page)
+    slots += [_mention(world, page, focal, dice) for _ in range(count - len(slots))]
     return dice.shuffled(slots), [link for link in links if link.label == "plain"]
 
 
-def _mention(world: World, page: int, dice: Dice) -> Slot:
-    subject, *others = world.focal_concepts(page)
+def _mention(world: World, page: int, focal: list[int], dice: Dice) -> Slot:
+    subject, *others = focal
     kind = dice.weighted(_FILLS)
     if kind == _OWN_NAME:
         return Slot(subject, own_name=True)
@@ -145,9 +147,13 @@ class Supply:
 
 def favourites(world: World, page: int, language: str) -> list[str]:
     """Return the few unusual words that the author of an article likes, the dearest first."""
-    side = LANGUAGES.index(language)
-    dice = Dice(world.seed, 2 + side, int(world.author[page]))
-    return [dice.pick(world.lexicon.general["style"])[side] for _ in range(FAVOURITES)]
+    return _favourites(world.seed, LANGUAGES.index(language), world.author.item(page))
+
+
+@lru_cache(1024)
+def _favourites(seed: int, side: int, author: int) -> list[str]:
+    dice = Dice(seed, 2 + side, author)
+    return [dice.pick(load_lexicon().general["style"])[side] for _ in range(FAVOURITES)]
 
 
 def grouped(

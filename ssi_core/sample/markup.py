@@ -165,12 +165,12 @@ class _Writer:
         self._world, self._language, self._dice = world, language, dice
 
     def sentence(self, sentence: Sentence) -> str:
-        return "".join(
-            chunk.wikitext if isinstance(chunk, Markup)
+        return "".join([
+            chunk if isinstance(chunk, str)
             else self.link(chunk) if isinstance(chunk, Anchor)
-            else chunk
+            else chunk.wikitext
             for chunk in sentence
-        )  # fmt: skip
+        ])  # fmt: skip
 
     def link(self, anchor: Anchor) -> str:
         """Write a link in one of the ways in which editors do."""

@@ -66,13 +66,16 @@ def sample_pages(documents: int, seed: int, language: str = ENGLISH) -> Iterator
     yield from pages_of(plan_world(documents, seed), language)
 
 
-def pages_of(world: World, language: str) -> Iterator[SamplePage]:
-    """Generate the pages of one edition of a planned encyclopedia."""
+def pages_of(world: World, language: str, *, truth: bool = True) -> Iterator[SamplePage]:
+    """Generate the pages of one edition of a planned encyclopedia.
+
+    Without ``truth`` articles have no ``text`` and no ``links``.
+    """
     for page in range(world.documents):
         if language == JAPANESE and not world.mate[page]:
             continue
         first = article_id(page)
-        around = [_article(world, page, language), *_redirects(world, page, language)]
+        around = [_article(world, page, language, truth), *_redirects(world, page, language)]
         if page % _OTHER_PAGES_EVERY == 0:
             around += _other_pages(world, page, language)
         yield from (replace(around_page, id=first + n) for n, around_page in enumerate(around))
@@ -81,7 +84,7 @@ def pages_of(world: World, language: str) -> Iterator[SamplePage]:
         yield _year_page(world, year, last + n, language)
 
 
-def _article(world: World, page: int, language: str) -> SamplePage:
+def _article(world: World, page: int, language: str, truth: bool) -> SamplePage:
     links = [link for link in world.links(page) if language == ENGLISH or world.mate[link.target]]
     write = write_english if language == ENGLISH else write_japanese
     article = write(world, page, links)
@@ -93,8 +96,8 @@ def _article(world: World, page: int, language: str) -> SamplePage:
         title=article.title,
         language=language,
         wikitext=wikitext(article, world, page, language, dice),
-        text=article.text(WORDS[language].gap),
-        links=tuple(world.title(link.target, language) for link in links),
+        text=article.text(WORDS[language].gap) if truth else "",
+        links=tuple(world.title(link.target, language) for link in links if truth),
         subject=world.lexicon.subjects[world.subject(page)].english,
         concepts=tuple(
             world.concept(concept).english[0].singular for concept in world.focal_concepts(page)

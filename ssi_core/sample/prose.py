@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import ClassVar
 
 from ssi_core.sample.dice import Dice
@@ -22,6 +23,12 @@ from ssi_core.sample.draft import (
 from ssi_core.sample.world import World
 
 _FIELD = re.compile(r"{(\w+)}")
+
+
+@cache
+def _parts(pattern: str) -> list[str]:
+    """Return what stands in a pattern, text and names in turn."""
+    return _FIELD.split(pattern)
 
 
 class Prose(ABC):
@@ -91,7 +98,7 @@ class Prose(ABC):
     def _filled(self, pattern: str, slots: list[Slot]) -> Sentence:
         named = dict(zip("abc", slots, strict=False))
         sentence: Sentence = []
-        for n, part in enumerate(_FIELD.split(pattern)):
+        for n, part in enumerate(_parts(pattern)):
             if n % 2 == 0:
                 sentence.append(part)
             elif part in named:

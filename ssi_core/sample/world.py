@@ -15,8 +15,9 @@ the number of the article alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -45,6 +46,7 @@ _CORE = 6
 _CORE_SHARE, _ARTICLE_SHARE, _PRIMARY_SHARE = 0.35, 0.55, 0.85
 _DOCUMENTS_A_SUBJECT = 40
 _PAGES_A_NAME = 3
+_TITLES_KEPT = 1024
 # A dialect is a number below 12: modulo 2 or 3 a synonym, from 6 on a liking for the plural.
 _DIALECTS, _PLURAL_FROM = 12, 6
 
@@ -92,11 +94,12 @@ class World:
 
     def own_concept(self, page: int) -> int:
         """Return the concept that an article is about in the first place."""
-        return int(self.focal[page, 0])
+        concept: int = self.focal.item(page, 0)
+        return concept
 
     def focal_concepts(self, page: int) -> list[int]:
         """Return the concepts of an article, its own first."""
-        return [int(c) for c in self.focal[page] if c >= 0]
+        return [concept for concept in self.focal[page].tolist() if concept >= 0]
 
     def subject(self, page: int) -> int:
         """Return the subject of an article."""
@@ -104,7 +107,7 @@ class World:
 
     def is_concept_article(self, page: int) -> bool:
         """Tell whether the article is about a concept itself."""
-        return bool(self.name[page] < 0)
+        return self.name.item(page) < 0
 
     def word(self, page: int, concept: int, language: str) -> int:
         """Return which of its synonyms for a concept the author of an article uses."""
@@ -113,28 +116,36 @@ class World:
         thing = self.concept(concept)
         words = thing.english if language == ENGLISH else thing.japanese
         side = LANGUAGES.index(language)
-        return int(self.dialect[side, self.author[page], concept]) % len(words)
+        return self.dialect.item(side, self.author.item(page), concept) % len(words)
 
     def prefers_plural(self, page: int, concept: int) -> bool:
         """Tell whether the author of an article prefers the plural."""
-        return bool(self.dialect[0, self.author[page], concept] >= _PLURAL_FROM)
+        return self.dialect.item(0, self.author.item(page), concept) >= _PLURAL_FROM
 
     def entity(self, page: int, language: str) -> str:
         """Return the proper name in a title, or nothing for an article on a concept."""
         if self.is_concept_article(page):
             return ""
         side = LANGUAGES.index(language)
-        name = name_of(int(self.name[page]))[side]
+        name = name_of(self.name.item(page))[side]
         if self.concept(self.own_concept(page)).kind != "p":
             return name
-        first = first_name_of(int(self.form[page]))[side]
+        first = first_name_of(self.form.item(page))[side]
         return f"{first} {name}" if language == ENGLISH else f"{first}・{name}"
 
     def title(self, page: int, language: str = ENGLISH, word: int | None = None) -> str:
         """Return the title; ``word`` chooses another synonym, the title of a redirect."""
+        return self._titles(page, language, word)
+
+    @cached_property
+    def _titles(self) -> Callable[[int, str, int | None], str]:
+        # Half of the links lead to few articles.
+        return lru_cache(_TITLES_KEPT)(self._title)
+
+    def _title(self, page: int, language: str, word: int | None) -> str:
         concept = self.concept(self.own_concept(page))
         chosen = self.word(page, self.own_concept(page), language) if word is None else word
-        entity, form = self.entity(page, language), int(self.form[page])
+        entity, form = self.entity(page, language), self.form.item(page)
         if language == JAPANESE:
             return _japanese_title(concept.japanese[chosen], concept.kind, entity, form)
         return _english_title(concept.english[chosen].singular, concept.kind, entity, form)
@@ -150,7 +161,13 @@ class World:
 
     def used_concepts(self, page: int) -> list[int]:
         """Return the concepts of other subjects that an article points to, strongest first."""
-        concept_of_page = self.own_concept(page)
+        return self._used(self.own_concept(page))
+
+    @cached_property
+    def _used(self) -> Callable[[int], list[int]]:
+        return lru_cache(None)(self._used_by)
+
+    def _used_by(self, concept_of_page: int) -> list[int]:
         subject = concept_of_page // CONCEPTS_A_SUBJECT
         active = self.subjects * CONCEPTS_A_SUBJECT
         uses = self.lexicon.subjects[subject].uses
@@ -165,20 +182,19 @@ class World:
 
     def links(self, page: int) -> list[Link]:
         """Return the links of an article to other articles, distinct, in the order of drawing."""
-        dice = Dice(self.seed, 1, page)
+        dice, focal = Dice(self.seed, 1, page), self.focal_concepts(page)
         wanted = 8 + int(self.length[page]) // 20
         links: dict[int, Link] = {}
         for _ in range(3 * wanted):
             if len(links) == wanted:
                 break
-            link = self._draw_link(page, dice)
+            link = self._draw_link(page, focal, dice)
             if link is not None and link.target != page:
                 links.setdefault(link.target, link)
         return list(links.values())
 
-    def _draw_link(self, page: int, dice: Dice) -> Link | None:
+    def _draw_link(self, page: int, focal: list[int], dice: Dice) -> Link | None:
         kind = dice.weighted(_LINK_KINDS)
-        focal = self.focal_concepts(page)
         if kind == _NOISE:
             target = self._noise_target(page, dice)
             label = LABELS[dice.weighted(_LABEL_WEIGHTS[kind])]

@@ -42,7 +42,7 @@ _BRACKETS = re.compile(r"(\[\[)|\]\]")
 # A target, an anchor if there is one, and letters that run on behind the link.
 _LINK = re.compile(r"\[\[([^\[\]|\n]*+)(?:\]\]|\|([^\[\]]*+)(?:\]\])?+)([a-z]*+)")
 # What makes the words of an anchor other than its characters.
-_MARKED = re.compile(r"''|[<&{}]")
+_MARKS = ("''", "<", "&", "{", "}")
 _BREAK = re.compile(
     r"</?(?:br|p|div|li|ul|ol|dl|dt|dd|tr|td|th|hr|blockquote|center|h[1-6]|poem)\b[^<>]*+>",
     re.IGNORECASE,
@@ -288,7 +288,10 @@ def strip_anchor(anchor: str) -> str:
     >>> strip_anchor("the ''Apollo'' &amp; {{nowrap|moon}} landing")
     'the Apollo & landing'
     """
-    return strip_markup(anchor) if _MARKED.search(anchor) else anchor
+    for mark in _MARKS:
+        if mark in anchor:
+            return strip_markup(anchor)
+    return anchor
 
 
 def read_wikitext(
@@ -312,6 +315,15 @@ def read_wikitext(
     """
     visible = _named(_visible(text), title)
     return _words(visible, hidden), _links(visible)
+
+
+def count_links(text: str, *, title: str = "") -> int:
+    """Return how many `links` a text has, without reading its words; see `read_wikitext`.
+
+    >>> count_links("#REDIRECT [[Lyon]] <!-- [[Paris]] -->")
+    1
+    """
+    return len(_LINK.findall(_named(_visible(text), title)))
 
 
 def read_cells(text: str, *, title: str = "", hidden: Set[str] = HIDDEN) -> str:

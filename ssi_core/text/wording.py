@@ -18,7 +18,8 @@ def wording_of(text: str) -> str | None:
     >>> wording_of("  The Ｍoon\nlanding "), wording_of("↑")
     ('the moon landing', '')
     """
-    words = " ".join(unicodedata.normalize("NFKC", text).lower().split())
-    if not any(map(str.isalnum, words)):
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    words = " ".join(plain.lower().split())
+    if not words[:1].isalnum() and not any(map(str.isalnum, words)):
         return ""
     return words if len(words) <= LONGEST else None

@@ -88,10 +88,11 @@ def assert_same(one, other):
 def parsed(monkeypatch):
     """Texts that passed through the parser of wikitext."""
     texts = []
-    real = chunks.read_wikitext
-    monkeypatch.setattr(
-        chunks, "read_wikitext", lambda text, **how: texts.append(text) or real(text, **how)
-    )
+    for name in ("read_wikitext", "count_links"):
+        real = getattr(chunks, name)
+        monkeypatch.setattr(
+            chunks, name, lambda text, real=real, **how: texts.append(text) or real(text, **how)
+        )
     return texts
 
 

@@ -21,7 +21,7 @@ def test_parts_are_taken_as_they_are_needed_and_made_by_other_processes(tmp_path
     stage = Stage("numbers", partial(jobs.add, told=100), tmp_path)
     with run_parts(stage, (taken.append(i) or i for i in range(30)), processes=2) as ended:
         first = next(ended)
-        assert len(taken) <= 5
+        assert len(taken) <= 3
         found = {one.part: one.result() for one in (first, *ended)}
     assert {part: value for part, (value, _) in found.items()} == {i: 100 + i for i in range(30)}
     assert os.getpid() not in {process for _, process in found.values()}

@@ -20,6 +20,7 @@ from ssi_core.sample import (
     write_sample,
 )
 from ssi_core.sample.clicks import ads_of, click_log
+from ssi_core.sample.dice import Dice
 from ssi_core.sample.dumps import whole_file
 from ssi_core.sample.lexicon import CONCEPTS_A_SUBJECT, load_lexicon
 from ssi_core.sample.names import first_name_of, name_of
@@ -338,6 +339,14 @@ def test_pages_are_generated_one_by_one():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 500_000
+
+
+def test_a_stream_of_dice_is_blocks_of_256_numbers_each_from_its_end():
+    key = np.array([3, (4 << 40) + 5], np.uint64)
+    numbers = np.random.Generator(np.random.Philox(key=key)).random((3, 256))
+    dice, other = Dice(3, 4, 5), Dice(3, 4, 6)
+    drawn = [(dice.uniform(), other.uniform())[0] for _ in range(3 * 256)]
+    assert drawn == numbers[:, ::-1].ravel().tolist()
 
 
 def test_a_page_does_not_depend_on_the_pages_before_it():

@@ -5,7 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.wikitext import f1, reference, scores
-from ssi_core.text.wikitext import links, read_cells, read_wikitext, strip_anchor, strip_markup
+from ssi_core.text.wikitext import (
+    count_links,
+    links,
+    read_cells,
+    read_wikitext,
+    strip_anchor,
+    strip_markup,
+)
 from ssi_core.text.wording import wording_of
 from tests.corpus.dumps import real_data
 
@@ -111,6 +118,7 @@ def test_cells_of_tables(wikitext, words):
 def test_links_that_count(wikitext, found):
     assert list(links(wikitext)) == found
     assert read_wikitext(wikitext)[1] == found
+    assert count_links(wikitext) == len(found)
     assert read_wikitext(wikitext)[0] == strip_markup(wikitext)
 
 

@@ -62,8 +62,8 @@ class Bilinear(Trained):
     storage : str
         Numbers of U and V while they learn and in the model: "float32", or "float16", rounded to
         nearest after each step, in half of the memory and of the disk, and 1.2 to 1.5 times the
-        triples a second. All sums are float32. Rank losses on validation were the same within the
-        noise of seeds (``benchmarks/README.md``).
+        triples a second. All sums are float32. Choose it where memory or time ends a training: the
+        same triples gave the same rank loss or a slightly higher one.
     adagrad : bool
         A rate for each word, which falls with its steps (`kernels.adagrad`); ``rates`` are then
         about the size of the first step of an entry of U and V.

@@ -22,6 +22,7 @@ from benchmarks import (
     memory,
     metrics,
     serving,
+    several,
     share,
     sweep,
     tokenise,
@@ -49,6 +50,7 @@ ON_REQUEST = {
     "japanese": japanese.rows,
     "matching": matching.rows,
     "serving": serving.rows,
+    "several": several.rows,
     "share": share.rows,
     "topics_memory": topics.memory,
 }

@@ -32,10 +32,11 @@ def best_of_all(
 
     Parameters
     ----------
-    queries, documents : float32 (m, dimensions) and (count, dimensions), or None
-        Dense parts.
-    words, postings : Csr of m rows, and Csr with a row for each column of ``words``, or None
-        Sparse parts; that of the documents by column. One of the two parts is given.
+    queries, documents : float32 (m, dimensions) or None
+        Dense parts; that of the documents has ``count`` rows.
+    words, postings : Csr or None
+        Sparse parts; that of the documents has a row for each column of ``words``. One of the two
+        parts is given.
     hidden : int64 or None
         Rows that are never found, ascending.
 

@@ -185,14 +185,14 @@ class Scorer:
         if queries.sparse is None or queries.through is None:
             words = None if queries.sparse is None else csr(queries.sparse)
             return best_of_all(queries.dense, words, dense, *given)
-        found = [
+        parts_of_best = [
             best_of_all(
                 None if queries.dense is None else queries.dense[part],
                 csr(_met(queries, part)), dense, *given,
             )
             for part in _few(queries, 0, m)
         ]  # fmt: skip
-        rows, best = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        rows, best = (np.concatenate(arrays) for arrays in zip(*parts_of_best, strict=True))
         return rows, best
 
     def best_by_words(self, queries: Vectors, near: int, rows: Int32, scores: Float32) -> None:

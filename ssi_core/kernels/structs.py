@@ -87,7 +87,7 @@ class Work(NamedTuple):
     ``query`` (N,), ``documents`` (2, N), ``spread`` (words,), ``dots`` (2,). For `pair_forms`:
     ``held`` int64 (1,), the query; ``words`` (words of W's view,), zeros. For `adagrad`: ``words``,
     and ``row``, a `sparse.Csr` of one row that has room for all words. For the form "free":
-    ``direction`` (N,).
+    ``direction`` (N,). For `several`: ``direction``, and ``violating`` int64, a place for each d-.
     """
 
     query: Any
@@ -98,6 +98,7 @@ class Work(NamedTuple):
     words: Any = None
     row: Any = None
     direction: Any = None
+    violating: Any = None
 
 
 class Settings(NamedTuple):

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from ssi_core.kernels import jit, part, part_fast
 from ssi_core.kernels.forms import DIAGONALS, FORMS, free_direction, free_vectors_step
 from ssi_core.kernels.random import below
+from ssi_core.kernels.several import sweep_with
 from ssi_core.kernels.sparse import contains, dot, gather, scatter
 from ssi_core.kernels.structs import Data, Parameters, Settings, Turn, Work
+from ssi_core.kernels.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
 from ssi_core.kernels.turns import Taker, begin
-
-TRIPLES, HINGE, VIOLATED, SKIPPED = range(4)
-"""Places in ``totals``: triples drawn, sum of first hinges, steps taken, triples without a d-."""
 
 _DRAWS = 1000  # a query that is linked to nearly every document is given up after so many
 
@@ -84,12 +83,16 @@ class Group(NamedTuple):
     second : bool
         Of a group of the form "free": both objectives have the map of queries U and the diagonal;
         the documents of the second have the map ``parameters.second``.
+    several : bool
+        Of a group of the form "low_rank": all of ``settings.negatives`` documents d- are drawn, and
+        stepped against together (`several`).
     """
 
     form: str
     diagonal: str
     draw: Callable[..., Any] = draw_negative
     second: bool = False
+    several: bool = False
 
 
 def sweep_of(*groups: Group) -> Callable[[Sequence[Turn]], Taker]:
@@ -106,6 +109,8 @@ def sweep_of(*groups: Group) -> Callable[[Sequence[Turn]], Taker]:
 @cache
 def kernel_of(group: Group) -> Callable[..., None]:
     """Return the sweep of one group, ``sweep(turn, steps)``; it has no entry from Python."""
+    if group.several:
+        return sweep_with(group.diagonal, group.draw)
     form_query, form_document, form_step = FORMS[group.form]
     diagonal_query, diagonal_document, diagonal_step, diagonal_clear = DIAGONALS[group.diagonal]
     draw, second = group.draw, group.second

@@ -20,7 +20,7 @@ from numba import cuda
 
 from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.structs import Data, Settings, Stepped
-from ssi_core.kernels.sweep import HINGE, SKIPPED, TRIPLES, VIOLATED
+from ssi_core.kernels.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
 
 F = TypeVar("F", bound=Callable[..., object])
 

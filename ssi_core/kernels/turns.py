@@ -35,22 +35,26 @@ def begin(parts: Sequence[Callable[..., None]], turns: Sequence[Any]) -> Taker:
         Arguments of the parts, the same for all steps.
     """
     pairs = list(zip(parts, turns, strict=True))
+
+    def shares(steps: int) -> tuple[int, int]:
+        # One alone need not be called for each step.
+        return (1, steps) if len(pairs) == 1 else (steps, 1)
+
     if numba.config.DISABLE_JIT:
-        return lambda steps: _as_python(pairs, steps)
+        return lambda steps: _as_python(pairs, *shares(steps))
     addresses = np.array([_address(part, turn) for part, turn in pairs], np.int64)
     arguments = tuple(turns)
 
     def take(steps: int) -> None:
-        # One alone need not be called for each step.
-        _take(addresses, arguments, *((1, steps) if len(arguments) == 1 else (steps, 1)))
+        _take(addresses, arguments, *shares(steps))
 
     return take
 
 
-def _as_python(pairs: Sequence[tuple[Callable[..., None], Any]], steps: int) -> None:
-    for _ in range(steps):
+def _as_python(pairs: Sequence[tuple[Callable[..., None], Any]], times: int, steps: int) -> None:
+    for _ in range(times):
         for part, turn in pairs:
-            part(turn, 1)
+            part(turn, steps)
 
 
 def _address(part: Any, turn: Any) -> int:

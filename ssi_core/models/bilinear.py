@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ssi_core.bounds import Dimensions, Positive, Spread, Times, Values
+from ssi_core.bounds import Dimensions, Positive, Spread, Times, Tries, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.kernels.adagrad import first_squares
 from ssi_core.kernels.sparse import aligned_empty, floats, halved, padded
@@ -64,6 +64,10 @@ class Bilinear(Trained):
         nearest after each step, in half of the memory and of the disk, and 1.2 to 1.5 times the
         triples a second. All sums are float32. Choose it where memory or time ends a training: the
         same triples gave the same rank loss or a slightly higher one.
+    negatives_per_positive : int
+        Documents d- that are drawn for a pair (q, d+) and stepped against together, by the sum of
+        their hinges: ``U q`` and ``V d+`` are computed and changed once for all of them. Each is a
+        triple of the budget. Not with ``negatives``, which tries several for one triple.
     adagrad : bool
         A rate for each word, which falls with its steps (`kernels.adagrad`); ``rates`` are then
         about the size of the first step of an entry of U and V.
@@ -89,6 +93,7 @@ class Bilinear(Trained):
     init_std: Spread | Values[Spread] = 0.1
     length: Positive | Values[Positive] | None = None
     storage: Literal["float32", "float16"] = "float32"
+    negatives_per_positive: Tries = 1
     adagrad: bool = False
     decays: Times = 0
     stop_by: Literal["rank_loss", "map", "mrr", "ndcg_at_10"] = "rank_loss"
@@ -108,8 +113,25 @@ class Bilinear(Trained):
             raise ValueError(f"storage={self.storage!r} needs U and V: form='low_rank'")
         if self.form == "zero" and self.length is not None:
             raise ValueError(f"length={self.length!r} needs U and V: form='low_rank'")
+        if self.negatives_per_positive > 1:
+            self._check_several()
         if self.against == "shown" and self.stop_by != "rank_loss":
             raise ValueError(f"stop_by={self.stop_by!r}: expected 'rank_loss' with against='shown'")
+
+    def _check_several(self) -> None:
+        """Refuse what several d- of a pair are not stepped against together with."""
+        refused = {"negatives": 1, "warp": False, "adagrad": False, "form": "low_rank"}
+        for name, expected in refused.items():
+            if (came := getattr(self, name)) != expected:
+                raise ValueError(
+                    f"negatives_per_positive={self.negatives_per_positive} with {name}={came!r}: "
+                    f"expected {name}={expected!r}, or negatives_per_positive=1"
+                )
+        if sum(map(len, self.groups())) > 1:
+            raise ValueError(
+                f"negatives_per_positive={self.negatives_per_positive}: expected 1 with several "
+                f"objectives, as {self.name!r} has"
+            )
 
     def views(self) -> set[str]:
         """View of W, unless W is zero, and of the diagonal, unless there is none."""
@@ -389,6 +411,9 @@ class _Training(Training[Bilinear]):
                 both = Squares(squares[query], squares[document], np.float32(N))
                 parameters = parameters._replace(squares=both)
             numbers = self.numbers({**settings, "rate": settings["rate"] * first.weight})
+            several_at_once = model.negatives_per_positive > 1
+            if several_at_once:
+                numbers = numbers._replace(negatives=np.int64(model.negatives_per_positive))
             if diagonal == "alpha":
                 of_alpha = np.float32(numbers.diagonal_rate * np.float32(first.weight))
                 numbers = numbers._replace(diagonal_rate=of_alpha)
@@ -396,7 +421,7 @@ class _Training(Training[Bilinear]):
                 parameters = parameters._replace(second=maps[one.term.document])
                 numbers = numbers._replace(second=np.float32(one.weight))
             groups[first.task] = Group(
-                self.kernels(form, diagonal)._replace(second=bool(second)),
+                self.kernels(form, diagonal)._replace(second=bool(second), several=several_at_once),
                 parameters,
                 self.drawn(self._tasks[first.task], self._read[first.task], settings),
                 numbers,

@@ -23,7 +23,7 @@ class BilinearCuda(Bilinear):
 
     All else, validation too, is on the processor, and the fitted model needs no GPU. Of the
     settings of `Bilinear` these are not made on the device: form "zero", ``storage`` "float16",
-    ``adagrad``, ``warp``, ``against`` "shown" and ``negatives_power``.
+    ``adagrad``, ``negatives_per_positive``, ``warp``, ``against`` "shown" and ``negatives_power``.
 
     Parameters
     ----------
@@ -76,6 +76,7 @@ _MADE = {
     "form": "low_rank",
     "storage": "float32",
     "adagrad": False,
+    "negatives_per_positive": 1,
     "warp": False,
     "against": "random",
     "negatives_power": 0.0,

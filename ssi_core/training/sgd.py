@@ -16,6 +16,7 @@ from ssi_core.kernels import sweep as kernel
 from ssi_core.kernels.changes import mark_words
 from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded
 from ssi_core.kernels.structs import Data, Parameters, Settings, Stepped, Turn, Work
+from ssi_core.kernels.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
 from ssi_core.kernels.turns import Taker
 from ssi_core.training.descend import SAMPLERS
 from ssi_core.training.private import PrivateRows, worth_while
@@ -210,7 +211,8 @@ class Sgd:
         self._stepped = [
             Stepped.none_of(group.data, group.n_documents) for group in groups.values()
         ]
-        self._work = [_work(self.parameters.U.shape[1], words) for _ in range(threads)]
+        drawn = max(int(group.settings.negatives) for group in groups.values())
+        self._work = [_work(self.parameters.U.shape[1], words, drawn) for _ in range(threads)]
 
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
@@ -304,11 +306,11 @@ class Sgd:
 
     def _measures(self, totals: NDArray[np.float64]) -> Iterator[tuple[str, float]]:
         """Yield the mean hinge and the share of violated ones of each group; skipped triples."""
-        yield "train/skipped", float(totals[:, kernel.SKIPPED].sum())
+        yield "train/skipped", float(totals[:, SKIPPED].sum())
         for prefix, total in zip(self.groups, totals, strict=True):
-            drawn = max(1.0, total[kernel.TRIPLES])
-            yield f"train/{prefix}hinge", float(total[kernel.HINGE] / drawn)
-            yield f"train/{prefix}violated", float(total[kernel.VIOLATED] / drawn)
+            drawn = max(1.0, total[TRIPLES])
+            yield f"train/{prefix}hinge", float(total[HINGE] / drawn)
+            yield f"train/{prefix}violated", float(total[VIOLATED] / drawn)
 
     def error(self) -> float:
         """Validation error now; a training that diverges shows in it, not in warnings."""
@@ -325,7 +327,7 @@ def _pieces(triples: int) -> list[int]:
     return [_PIECE] * (triples // _PIECE) + [triples % _PIECE]
 
 
-def _work(width: int, words: int) -> Work:
+def _work(width: int, words: int, drawn: int) -> Work:
     """Return scratch in cache lines of its own: another thread's would take them away."""
 
     def zeros(rows: int, columns: int) -> Any:
@@ -342,4 +344,5 @@ def _work(width: int, words: int) -> Work:
         zeros(1, words)[0],
         Csr(np.zeros(2, np.int64), zeros(1, words)[0].view(np.int32), zeros(1, words)[0]),
         zeros(1, width)[0],
+        zeros(1, 2 * drawn)[0].view(np.int64),
     )

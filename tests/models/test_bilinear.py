@@ -483,3 +483,29 @@ def test_float16_is_refused_where_it_means_nothing_or_cannot_be_read(task, monke
     monkeypatch.setattr(bilinear, "converts_float16", lambda: False)
     with pytest.raises(BadInput, match="does not convert float16"):
         dataclasses.replace(SMALL, storage="float16").fit(task, np.random.default_rng(0))
+
+
+def test_several_documents_of_a_pair_are_learnt_from_together(task):
+    model = dataclasses.replace(SMALL, negatives_per_positive=5)
+    fit = model.fit(task, np.random.default_rng(0))
+    plain = SMALL.fit(task, np.random.default_rng(0))
+    assert fit.facts["triples"] % 500 == 0
+    assert not np.array_equal(fit.arrays["U"], plain.arrays["U"])
+    validator = Validator(task, "valid", 500)
+    start = dataclasses.replace(SMALL, rates=(1e-9,), budget=500).fit(
+        task, np.random.default_rng(0)
+    )
+    assert validator.rank_loss(fit) < validator.rank_loss(start)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"negatives": 2}, {"warp": True}, {"adagrad": True}, {"form": "zero"}], ids=str
+)
+def test_several_documents_of_a_pair_refuse_other_ways_to_choose_or_step(changes):
+    with pytest.raises(ValueError, match=r"negatives_per_positive=5 with .*: expected"):
+        Bilinear(negatives_per_positive=5, **changes)
+
+
+def test_several_documents_of_a_pair_need_one_objective():
+    with pytest.raises(ValueError, match="expected 1 with several objectives"):
+        HalfTransductive(negatives_per_positive=5)

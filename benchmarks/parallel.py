@@ -48,8 +48,8 @@ class Settings:
 
     task: str
     rate: float
+    margin: float
     dimensions: int
-    margin: float = 0.03
 
     def begin(self, seed: int) -> Sgd:
         """Begin a training."""
@@ -194,13 +194,14 @@ def main() -> None:
     parser.add_argument("task", help="directory of a task with the views sublinear:100 and raw")
     parser.add_argument("--triples", type=int, default=400_000, help="of each worker")
     parser.add_argument("--rate", type=float, default=0.1)
+    parser.add_argument("--margin", type=float, default=0.03)
     parser.add_argument("--dimensions", type=int, default=100)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--shares", type=float, nargs="+", default=[0.03, 0.06, 0.13, 0.26, 0.5])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    what = Settings(given.task, given.rate, given.dimensions)
+    what = Settings(given.task, given.rate, given.margin, given.dimensions)
     what.begin(0).sweep(1)  # compiles
     results = []
     for seed in given.seeds:

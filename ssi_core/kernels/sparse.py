@@ -119,6 +119,28 @@ _AHEAD = 8
 """Rows that are asked for before they are read."""
 
 
+@jit
+def multiply(matrix: Csr, block: Any, out: Any) -> None:
+    """Compute ``out = matrix @ block``, float64, as `gather` does."""
+    for row in range(out.shape[0]):
+        gather(block, matrix, row, out[row])
+
+
+@jit
+def add_transposed(matrix: Csr, block: Any, out: Any) -> None:
+    """Compute ``out += matrix.T @ block``, float64, row by row of the matrix."""
+    for row in range(block.shape[0]):
+        scatter(out, matrix, row, np.float32(1), block[row])
+
+
+@jit
+def add_gram(matrix: Csr, block: Any, out: Any, scratch: Any) -> None:
+    """Compute ``out += matrix.T @ (matrix @ block)``, float64, in one pass over the matrix."""
+    for row in range(matrix.indptr.shape[0] - 1):
+        gather(block, matrix, row, scratch)
+        scatter(out, matrix, row, np.float32(1), scratch)
+
+
 @jit_fast
 def dot(a: Any, b: Any) -> np.float32:
     """Inner product of two dense vectors."""

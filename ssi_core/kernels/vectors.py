@@ -6,8 +6,8 @@ first row to the last, and the rows that come soon are asked for ahead. A row lo
 registers is worked off in parts.
 
 Callers see to it that embeddings are C-ordered, and their width a multiple of `LINE`. They are
-float32, or float16 as uint16, which numba has no type for: those are read and written as float16
-(rounded to nearest), and computed with as float32.
+float32, float64, or float16 as uint16, which numba has no type for: those are read and written as
+float16 (rounded to nearest), and computed with as float32.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ LINE = 16
 _LINE_BYTES = 4 * LINE
 
 _MOST = 7  # lines in registers: 14 of the 16 vectors of AVX2, 28 of the 32 of NEON
+_MOST_DOUBLE = 3
 _AHEAD = 8  # rows; 4 to 24 are about as fast
 _AHEAD_HALF = 12
 
 _HALF = ir.HalfType()
 _FLOAT, _INT, _LONG, _BYTE = ir.FloatType(), ir.IntType(32), ir.IntType(64), ir.IntType(8)
-_VECTOR = ir.VectorType(_FLOAT, LINE)
+_DOUBLE = ir.DoubleType()
+_BYTES = {_HALF: 2, _FLOAT: 4, _DOUBLE: 8}
 _MAY_FUSE = ("contract", "reassoc", "nsz")
 
 _FLOATS, _INTS = _FLOAT.as_pointer(), _INT.as_pointer()
@@ -43,7 +45,7 @@ _ARGUMENTS = {
     "indices": _INTS,
     "weights": _FLOATS,
     "count": _LONG,
-    "vector": _FLOATS,
+    "vector": _BYTE.as_pointer(),
     "scale": _FLOAT,
 }
 
@@ -57,12 +59,13 @@ class _Part:
 
     def __init__(self, module: ir.Module, name: str, lines: int, stored: Any) -> None:
         self.function, self.builder = _function(module, name)
-        self.lines, self.stored = lines, stored
+        self.lines, self.stored, self.number = lines, stored, _number(stored)
         self.values = dict(zip(_ARGUMENTS, self.function.args, strict=True))
 
     def vector(self) -> list[Any]:
         """Pointers to the lines of the vector."""
-        return self._pointers(self.values["vector"], _FLOAT)
+        start = self.builder.bitcast(self.values["vector"], self.number.as_pointer())
+        return self._pointers(start, self.number)
 
     def row(self, t: Any) -> list[Any]:
         """Pointers to the lines of row ``indices[t]``."""
@@ -84,14 +87,18 @@ class _Part:
         b, count = self.builder, self.values["count"]
         last = b.sub(count, _LONG(1))
         with cgutils.for_range(b, count) as loop:
-            half = self.stored is _HALF
+            half, double = self.stored is _HALF, self.stored is _DOUBLE
             coming = b.add(loop.index, _LONG(_AHEAD_HALF if half else _AHEAD))
             coming = b.select(b.icmp_signed("<", coming, count), coming, last)
             ahead = self.row(coming)
             # Two vectors of float16 fill a cache line, which need not begin with a row.
             for line in [*ahead[:-1:2], ahead[-1]] if half else ahead:
                 _prefetch(b, line, written)
+                if double:
+                    start = b.bitcast(line, _DOUBLE.as_pointer())
+                    _prefetch(b, b.gep(start, [_LONG(LINE // 2)]), written)
             weight = b.load(b.gep(self.values["weights"], [loop.index]))
+            weight = b.fpext(weight, _DOUBLE) if double else weight
             body(_everywhere(b, weight), self.row(loop.index))
 
 
@@ -102,25 +109,30 @@ def _function(module: ir.Module, name: str) -> tuple[Any, ir.IRBuilder]:
     return function, ir.IRBuilder(function.append_basic_block("entry"))
 
 
+def _number(stored: Any) -> Any:
+    """Return the type that is computed with."""
+    return _DOUBLE if stored is _DOUBLE else _FLOAT
+
+
 def _vector(number: Any) -> Any:
     return ir.VectorType(number, LINE)
 
 
 def _load(builder: ir.IRBuilder, pointer: Any) -> Any:
     value = builder.load(pointer)
-    half = value.type.element is _HALF
-    value.align = 2 if half else 4
-    return builder.fpext(value, _VECTOR) if half else value
+    stored = value.type.element
+    value.align = _BYTES[stored]
+    return builder.fpext(value, _vector(_FLOAT)) if stored is _HALF else value
 
 
 def _store(builder: ir.IRBuilder, value: Any, pointer: Any) -> None:
-    half = pointer.type.pointee.element is _HALF
-    value = builder.fptrunc(value, _vector(_HALF)) if half else value
-    builder.store(value, pointer).align = 2 if half else 4
+    stored = pointer.type.pointee.element
+    value = builder.fptrunc(value, _vector(_HALF)) if stored is _HALF else value
+    builder.store(value, pointer).align = _BYTES[stored]
 
 
 def _everywhere(builder: ir.IRBuilder, value: Any) -> Any:
-    nowhere = ir.Constant(_VECTOR, ir.Undefined)
+    nowhere = ir.Constant(_vector(value.type), ir.Undefined)
     once = builder.insert_element(nowhere, value, _INT(0))
     places = ir.Constant(ir.VectorType(_INT, LINE), [0] * LINE)
     return builder.shuffle_vector(once, nowhere, places)
@@ -139,9 +151,10 @@ def _prefetch(builder: ir.IRBuilder, pointer: Any, written: bool) -> None:
 
 def _sum(part: _Part) -> None:
     b = part.builder
-    sums = [cgutils.alloca_once(b, _VECTOR) for _ in range(part.lines)]
+    vector = _vector(part.number)
+    sums = [cgutils.alloca_once(b, vector) for _ in range(part.lines)]
     for total in sums:
-        b.store(ir.Constant(_VECTOR, [0.0] * LINE), total)
+        b.store(ir.Constant(vector, [0.0] * LINE), total)
 
     def add(weight: Any, row: list[Any]) -> None:
         for total, line in zip(sums, row, strict=True):
@@ -154,7 +167,8 @@ def _sum(part: _Part) -> None:
 
 def _add(part: _Part) -> None:
     b = part.builder
-    scale = _everywhere(b, part.values["scale"])
+    scale = part.values["scale"]
+    scale = _everywhere(b, b.fpext(scale, _DOUBLE) if part.number is _DOUBLE else scale)
     steps = [b.fmul(scale, _load(b, line)) for line in part.vector()]
 
     def add(weight: Any, row: list[Any]) -> None:
@@ -167,33 +181,37 @@ def _add(part: _Part) -> None:
 def _kernel(module: ir.Module, text: Callable[[_Part], None], stored: Any) -> Any:
     """Return the function that works off the parts of a row, one after the other."""
     name = f"ssi.rows.{text.__name__}.{stored}"
-    size = 2 if stored is _HALF else 4
+    most = _MOST_DOUBLE if stored is _DOUBLE else _MOST
     if name in module.globals:
         return module.globals[name]
     function, b = _function(module, name)
     embedding, width, indices, weights, count, vector, scale = function.args
     lines = b.udiv(width, _LONG(LINE))
-    parts = b.udiv(b.add(lines, _LONG(_MOST - 1)), _LONG(_MOST))
+    parts = b.udiv(b.add(lines, _LONG(most - 1)), _LONG(most))
     with cgutils.for_range(b, parts) as loop:
         first = b.udiv(b.mul(lines, loop.index), parts)
         end = b.udiv(b.mul(lines, b.add(loop.index, _LONG(1))), parts)
         start = b.mul(first, _LONG(LINE))
-        rest = [width, indices, weights, count, b.gep(vector, [start]), scale]
+        target = b.gep(vector, [b.mul(start, _LONG(_BYTES[_number(stored)]))])
+        rest = [width, indices, weights, count, target, scale]
         done = b.append_basic_block()
         choice = b.switch(b.sub(end, first), done)
-        for n in range(1, _MOST + 1):
+        for n in range(1, most + 1):
             part = _Part(module, f"{name}.{n}", n, stored)
             text(part)
             part.builder.ret_void()
             block = b.append_basic_block()
             choice.add_case(_LONG(n), block)
             b.position_at_end(block)
-            place = b.gep(embedding, [b.mul(start, _LONG(size))])
+            place = b.gep(embedding, [b.mul(start, _LONG(_BYTES[stored]))])
             b.call(part.function, [place, *rest])
             b.branch(done)
         b.position_at_end(done)
     b.ret_void()
     return function
+
+
+_STORED = {types.uint16: _HALF, types.float32: _FLOAT, types.float64: _DOUBLE}
 
 
 def _intrinsic(text: Callable[[_Part], None]) -> Any:
@@ -209,9 +227,10 @@ def _intrinsic(text: Callable[[_Part], None]) -> Any:
         scale: Any,
     ) -> Any:
         kinds = (embedding, indices, weights, vector)
-        half = embedding.dtype == types.uint16
-        number = types.uint16 if half else types.float32
-        wanted = (number, types.int32, types.float32, types.float32)
+        stored = _STORED.get(embedding.dtype, _FLOAT)
+        number = types.float64 if stored is _DOUBLE else types.float32
+        held = types.uint16 if stored is _HALF else number
+        wanted = (held, types.int32, types.float32, number)
         if [kind.dtype for kind in kinds] != [*wanted] or {k.layout for k in kinds} != {"C"}:
             raise TypeError(f"{kinds}; expected C-ordered arrays of {wanted}")
         signature = types.void(
@@ -226,9 +245,9 @@ def _intrinsic(text: Callable[[_Part], None]) -> Any:
             width = cgutils.unpack_tuple(b, arrays[0].shape)[1]
             starts = [b.gep(array.data, [first]) for array in arrays[1:3]]
             count = b.sub(last, first)
-            embedded = b.bitcast(arrays[0].data, _BYTE.as_pointer())
-            values = [embedded, width, *starts, count, arrays[3].data, scale]
-            b.call(_kernel(b.module, text, _HALF if half else _FLOAT), values)
+            embedded, summed = (b.bitcast(arrays[i].data, _BYTE.as_pointer()) for i in (0, 3))
+            values = [embedded, width, *starts, count, summed, scale]
+            b.call(_kernel(b.module, text, stored), values)
             return context.get_dummy_value()
 
         return signature, codegen

@@ -49,7 +49,7 @@ def factoring_memory(task: Task, view: str, most: int) -> int:
     n = len(mates_of(task))
     longest = sum(int(8 * n * s.matrix(view).nnz / max(1, len(s))) for s in sides)
     words = sum(texts.width(view) for texts in sides)
-    return 2 * longest + memory_of((n, words), longest // 8, most)
+    return 2 * longest + memory_of((n, words), most)
 
 
 @dataclass(frozen=True)

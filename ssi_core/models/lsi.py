@@ -47,7 +47,8 @@ class Lsi(Projection):
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Factor once at the largest N; keep the N of the lowest training rank loss."""
-        factors = leading_vectors(task.documents.matrix(self.view), grid(self.dimensions), rng)
+        matrix = task.documents.matrix(self.view)
+        factors = leading_vectors(matrix, grid(self.dimensions), rng, threads=course.threads)
         vectors, bounded = factors.vectors, sorted(set(factors.dimensions.values()))
         losses = {}
         if len(bounded) > 1:
@@ -100,7 +101,8 @@ class LsiMixture(Model):
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Choose alpha and N together; the two parts are scored once each and then mixed."""
-        factors = leading_vectors(task.documents.matrix(self.view), grid(self.dimensions), rng)
+        matrix = task.documents.matrix(self.view)
+        factors = leading_vectors(matrix, grid(self.dimensions), rng, threads=course.threads)
         vectors = factors.vectors
         validator = Validator(task, side="train", queries=self.tuning_queries)
         tfidf = validator.scores(fitted(TfIdf(self.tfidf_view or self.view), task, {}))
@@ -152,7 +154,7 @@ class LsiMixture(Model):
 def _memory(model: Lsi | LsiMixture, task: Task) -> int:
     """Return the bytes that the factors and their choice take."""
     matrix, most = task.documents.matrix(model.view), max(grid(model.dimensions))
-    factors = memory_of(matrix.shape, matrix.nnz, most)
+    factors = memory_of(matrix.shape, most)
     if isinstance(model, Lsi) and len(grid(model.dimensions)) == 1:
         return factors
     return factors + tuning_memory(task, model.view, most, model.tuning_queries)

@@ -184,4 +184,4 @@ def components_memory(task: Task, view: str, dimensions: int) -> int:
     """Return the bytes that the leading eigenvectors of `Moments` take."""
     words, texts = task.queries.width(view), len(task.queries) + len(task.documents)
     columns = 8 * texts * 4 * max(16, dimensions)
-    return paired_memory(task, view, 8) + columns + memory_of((words, words), 0, dimensions)
+    return paired_memory(task, view, 8) + columns + memory_of((words, words), dimensions)

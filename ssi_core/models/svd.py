@@ -1,7 +1,7 @@
 """Leading singular vectors and eigenvectors, to a stated tolerance (block Lanczos).
 
 With ``A`` the matrix or its transpose, whichever has fewer columns, the Krylov space of ``A'A`` and
-16 random vectors grows until the Ritz vectors of each wanted N have converged: the residual
+32 random vectors grows until the Ritz vectors of each wanted N have converged: the residual
 ``||A'A Y_N - Y_N diag(s_1^2 .. s_N^2)||`` is at most ``tolerance * (s_N^2 - s_(N+1)^2)``. A fixed
 fraction of ``s_1^2`` would pass wrong subspaces: the gap is some 1e-4 of it in texts at N = 200.
 A generalised eigenproblem ``S v = l M v`` is the same iteration with ``M^-1 S`` for ``A'A``, where
@@ -15,17 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
+from ssi_core.models.products import Products
 from ssi_core.types import Float32, Float64, TextMatrix
 
 Columns: TypeAlias = Callable[[Float64], Float64]
 """A linear map of columns."""
 
-_BLOCK = 16
+_BLOCK = 32
 _DENSE = 512
 """Size up to which the whole spectrum is computed: cheaper than any iteration."""
 _DEGENERATE = 1e-6
@@ -33,6 +34,8 @@ _DEGENERATE = 1e-6
 _ALIKE = 0.01
 """Share of the N-th eigenvalue by which others are so near that either may be taken."""
 _ZERO = 1e-12
+_LOST = 1e-4
+"""Share of an image outside of the space below which rounding leaves it too little orthogonal."""
 _BASIS_BYTES = 2 << 30
 """Memory of the Krylov basis; where it is used up, the iteration restarts."""
 
@@ -86,6 +89,7 @@ def leading_vectors(
     *,
     tolerance: float = 0.01,
     basis_bytes: int = _BASIS_BYTES,
+    threads: int = 1,
 ) -> Factors:
     """Compute the right singular vectors of the largest wanted N; those of smaller N lead them.
 
@@ -101,24 +105,23 @@ def leading_vectors(
         residual as a share of the gap after N
     basis_bytes : int
         memory of the Krylov basis
+    threads : int
+        threads of the products with the matrix, which change no bit of them
     """
-    smallest = min(matrix.shape)
+    smallest, wide = min(matrix.shape), matrix.shape[0] < matrix.shape[1]
     bounded = {n: max(1, min(n, smallest - 1)) for n in wanted}
-    A: Any = sparse.csr_array(matrix).astype(np.float64)
-    A = A if A.shape[0] >= A.shape[1] else A.T
-    grid = sorted(set(bounded.values()))
+    grid, products = sorted(set(bounded.values())), Products(matrix, threads)
+    gram = products.outer if wide else products.gram
     if smallest <= max(_DENSE, 2 * grid[-1]):
-        values, basis = np.linalg.eigh((A.T @ A).toarray())
+        values, basis = np.linalg.eigh(gram(np.eye(smallest)))
         values, basis, residual = values[::-1], basis[:, ::-1], 0.0
     else:
-        values, basis, residual = _lanczos(
-            lambda block: A.T @ (A @ block), None, A.shape[1], grid, rng, tolerance, basis_bytes
-        )
+        values, basis, residual = _lanczos(gram, None, smallest, grid, rng, tolerance, basis_bytes)
     dimensions = {n: _firm(values, bound) for n, bound in bounded.items()}
     vectors = basis[:, : max(dimensions.values())]
-    if matrix.shape[0] < matrix.shape[1]:
+    if wide:
         # From left to right vectors; a singular value of zero has none.
-        vectors = A @ vectors
+        vectors = products.transposed(vectors)
         lengths = np.linalg.norm(vectors, axis=0)
         vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return Factors(_signed(vectors), dimensions, residual)
@@ -189,7 +192,7 @@ def _lanczos(
     capacity = _capacity(size, most, basis_bytes)
     Q = np.empty((size, capacity), order="F")
     T = np.zeros((capacity, capacity))
-    columns, check = 0, min(capacity, 2 * most + 4 * _BLOCK)
+    columns, check = 0, min(capacity, 2 * most + 2 * _BLOCK)
     block = _orthonormal(rng.standard_normal((size, _BLOCK)), metric)[0]
     while True:
         block = block[:, : capacity - columns]
@@ -200,8 +203,9 @@ def _lanczos(
         image, T[:columns, new] = _without(Q[:, :columns], image, metric)
         T[new, :columns] = T[:columns, new].T
         block, coupling = _orthonormal(image, metric)
-        # Columns that were in the space already: others take their place.
-        block = _orthonormal(_without(Q[:, :columns], block, metric)[0], metric)[0]
+        if np.abs(np.diagonal(coupling)).min() <= _LOST * np.abs(T[:columns, new]).max():
+            # Columns that were in the space already: others take their place.
+            block = _orthonormal(_without(Q[:, :columns], block, metric)[0], metric)[0]
         if columns < check:
             continue
         ritz = _ritz(T[:columns, :columns], coupling, new)
@@ -210,23 +214,23 @@ def _lanczos(
             return ritz.values, Q[:, :columns] @ ritz.coefficients[:, : most + 1], residual
         if columns == capacity:
             columns = _restart(Q, T, ritz, most + (capacity - most) // 3)
-        check = min(capacity, columns + max(_BLOCK, columns // 8))
+        check = min(capacity, columns + max(_BLOCK, columns // 16))
 
 
 def _capacity(size: int, most: int, basis_bytes: int) -> int:
     """Return the columns of the basis: those that texts need, or as many as the memory has."""
-    enough, least = 4 * most + 16 * _BLOCK, 3 * most + 8 * _BLOCK
+    enough, least = 4 * most + 8 * _BLOCK, 3 * most + 4 * _BLOCK
     return min(size, max(least, min(enough, basis_bytes // (8 * size))))
 
 
-def memory_of(shape: tuple[int, int], nonzeros: int, most: int) -> int:
+def memory_of(shape: tuple[int, int], most: int) -> int:
     """Return the bytes that `leading_vectors` takes at its peak, the result included."""
     size, longest = min(shape), max(shape)
     columns = size if size <= max(_DENSE, 2 * most) else _capacity(size, most, _BASIS_BYTES)
-    basis = 8 * size * (columns + 4 * _BLOCK + most)
-    # The longer side has products of a block, and all vectors only where they are its own.
-    wide = 2 * _BLOCK + (2 * most if shape[0] < shape[1] else 0)
-    return 12 * nonzeros + basis + 4 * 8 * columns**2 + 8 * longest * wide
+    basis = 8 * size * (columns + 5 * _BLOCK + most)
+    # The longer side has products of a block, and all vectors, only where it is that of words.
+    wide = 3 * _BLOCK + 3 * most if shape[0] < shape[1] else 0
+    return basis + 4 * 8 * columns**2 + 8 * longest * wide + 8 * shape[0]
 
 
 def _without(basis: Float64, block: Float64, metric: Metric | None) -> tuple[Float64, Float64]:

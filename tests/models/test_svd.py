@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
+from ssi_core.models.products import Products
 from ssi_core.models.svd import leading_vectors
 from ssi_core.tasks.task import build_task, open_task
 from tests.corpus.dumps import real_data
@@ -95,3 +96,20 @@ def test_on_wikispeedia(tmp_path):
         right = svds(sparse.csr_array(matrix, dtype=np.float64), k=201)[2][::-1].T
         for n in (50, 100, 200):
             assert overlap(factors.vectors[:, :n], right[:, :n]) > 0.9999
+
+
+@pytest.mark.parametrize("shape", [(700, 900), (900, 700)])
+def test_products_are_those_of_scipy_and_the_same_on_two_threads(shape):
+    matrix, rng = zipf(*shape), np.random.default_rng(0)
+    A = matrix.astype(np.float64)
+    for k in (1, 16, 40):
+        right, left = rng.standard_normal((shape[1], k)), rng.standard_normal((shape[0], k))
+        one, two = Products(matrix), Products(matrix, threads=2)
+        for name, block, expected in (
+            ("gram", right, A.T @ (A @ right)),
+            ("outer", left, A @ (A.T @ left)),
+            ("transposed", left, A.T @ left),
+        ):
+            product = getattr(one, name)(block)
+            np.testing.assert_allclose(product, expected, rtol=1e-12, atol=1e-12)
+            assert np.array_equal(getattr(two, name)(block), product)

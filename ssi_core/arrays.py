@@ -24,6 +24,25 @@ def save_csr(directory: Path, matrix: sparse.csr_array) -> None:
     store.write_json(directory / "shape.json", [int(n) for n in matrix.shape])
 
 
+class LongCsr(sparse.csr_array):
+    """CSR matrix of more entries than 32 bits count, with columns of 32 bits.
+
+    scipy wants both index arrays of one type: it would copy all columns, 8 bytes each, to make such
+    a matrix and whenever rows are taken. Kernels and `__getitem__` read them where they are mapped.
+    """
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return rows: of a slice, of numbers, of a mask."""
+        if not isinstance(key, slice | list | np.ndarray):
+            return super().__getitem__(key)
+        rows = np.arange(self.shape[0])[key]
+        starts, lengths = self.indptr[rows], self.indptr[rows + 1] - self.indptr[rows]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths)
+        parts = self.data[places], self.indices[places], indptr
+        return sparse.csr_array(parts, shape=(len(rows), self.shape[1]))
+
+
 def load_csr(directory: Path) -> TextMatrix:
     """Load a CSR matrix, memory mapped; entries are not read before they are used."""
     indptr, indices, data = (load_array(directory / f"{n}.npy") for n in _CSR_PARTS)
@@ -33,7 +52,11 @@ def load_csr(directory: Path) -> TextMatrix:
         lengths = len(indptr) == rows + 1 and indptr[-1] == len(indices) == len(data)
         if not lengths or indptr[0] != 0 or np.any(np.diff(indptr) < 0):
             raise ValueError("its rows and its entries do not fit together")
-        return sparse.csr_array((data, indices, indptr), shape=(rows, columns), copy=False)
+        if indptr.dtype == indices.dtype:
+            return sparse.csr_array((data, indices, indptr), shape=(rows, columns), copy=False)
+        matrix = LongCsr((rows, columns), dtype=data.dtype)
+        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+        return matrix
 
 
 _CSR_PARTS: Sequence[str] = ("indptr", "indices", "data")

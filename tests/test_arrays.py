@@ -4,9 +4,11 @@ import mmap
 
 import numpy as np
 import pytest
+from numpy.lib.format import open_memmap
 from scipy import sparse
 
 from ssi_core.arrays import load_array, load_csr, save_csr
+from ssi_core.kernels.sparse import csr
 from ssi_core.types import BadInput
 
 
@@ -19,6 +21,27 @@ def test_pickles_are_never_loaded(tmp_path):
     np.save(tmp_path / "evil.npy", np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(BadInput, match="pickle"):
         load_array(tmp_path / "evil.npy")
+
+
+def test_a_matrix_of_more_entries_than_32_bits_count_is_mapped_all_the_same(tmp_path):
+    """Its files are holes: such a matrix takes 17 GB, which nothing here reads."""
+    long = (1 << 31) + 2
+    save_csr(tmp_path, sparse.csr_array((4, 9), dtype=np.float32))
+    np.save(tmp_path / "indptr.npy", np.array([0, long, long + 2, long + 2, long + 3]))
+    for name, values in (("indices", [3, 8, 5]), ("data", [0.25, 2.0, 4.0])):
+        dtype = np.float32 if name == "data" else np.int32
+        array = open_memmap(tmp_path / f"{name}.npy", "w+", dtype, (long + 3,))
+        array[-3:] = values
+    matrix = load_csr(tmp_path)
+    assert matrix.nnz == long + 3
+    kernels = csr(matrix)
+    assert np.shares_memory(matrix.indices, kernels.indices)
+    assert np.shares_memory(matrix.data, kernels.data)
+    expected = np.zeros((3, 9))
+    expected[0, [3, 8]], expected[2, 5] = (0.25, 2.0), 4.0
+    for rows in (slice(1, 4), [1, 2, 3], np.array([False, True, True, True])):
+        assert np.array_equal(matrix[rows].toarray(), expected)
+    assert np.array_equal(matrix[np.array([3, 1])].toarray(), expected[[2, 0]])
 
 
 def test_matrices_come_back_mapped(tmp_path):

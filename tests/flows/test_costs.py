@@ -51,7 +51,7 @@ def test_rows_that_fit_only_one_after_the_other_are_refused(row, task_dir, monke
 def test_what_does_not_fit_is_refused_with_a_remedy(row, task_dir, monkeypatch, tmp_path):
     task = open_task(task_dir)
     monkeypatch.setenv("SSI_MEMORY", "1k")
-    with pytest.raises(Refused, match=r"training of U'V \+ I takes .*fewer words or fewer dim"):
+    with pytest.raises(Refused, match=r"training of U'V \+ I takes .*fewer words, fewer dim"):
         require_rows([(row, Path(task_dir))], workers=0, threads=1)
     with pytest.raises(Refused, match=r"evaluation takes .*--queries"):
         require_evaluation(TfIdf(), task)

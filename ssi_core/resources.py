@@ -31,7 +31,7 @@ class Cost(NamedTuple):
     disk: int
 
 
-FEWER = "Take fewer words or fewer dimensions."
+FEWER = "Take fewer words, fewer dimensions or a collection with fewer links."
 """What makes the fit of any model smaller."""
 
 

@@ -1,11 +1,17 @@
 """What ranking takes is estimated from the documents that are ranked, not from all pairs."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from ssi_core.evaluation.candidates import candidates
+from ssi_core.evaluation.candidates import candidates, draw_tuples
 from ssi_core.evaluation.memory import ranking_memory
+from ssi_core.models.measuring import evaluation_memory, require_evaluation
+from ssi_core.models.tfidf import TfIdf
+from ssi_core.tasks.task import open_task
+from ssi_core.types import Pairs, Refused
 from tests.evaluation.toy import random_task
 
 SPARSE = {"dense": 0, "block": 0}
@@ -30,3 +36,34 @@ def test_candidates_are_the_pool_and_what_is_relevant_to_the_queries_that_are_as
 def test_without_a_pool_all_documents_are_candidates():
     task = replace(random_task(np.random.default_rng(3), queries=40, documents=400), pool=None)
     assert round(documents_said(task, 1)) == 400
+
+
+@pytest.mark.parametrize("shares", [(0.3, 0.1), (0.05, 0.35)], ids=["training", "test"])
+def test_pairs_take_no_more_than_is_said_and_half_of_it(shares):
+    rng = np.random.default_rng(0)
+    task = random_task(rng, queries=300, documents=1000, pool=20)
+    side = rng.random((300, 1000))
+    train, test = (Pairs.of(np.argwhere((side > a) & (side < b))) for a, b in _ranges(*shares))
+    task = replace(task, train=train, test=test)
+    said = ranking_memory(task, "test", queries=300, nonzeros=0, **SPARSE)
+    tracemalloc.start()
+    draw_tuples(task, "test", 100, 0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert said / 3 < peak < said
+
+
+def _ranges(train, test):
+    return (0.0, train), (train, train + test)
+
+
+def test_a_refusal_asks_for_fewer_queries_only_where_that_helps(task_dir, monkeypatch):
+    task = open_task(task_dir)
+    monkeypatch.setenv("SSI_MEMORY", "1")
+    with pytest.raises(Refused, match="One query would take as much"):
+        require_evaluation(TfIdf(), task)
+    one = evaluation_memory(TfIdf(), task, 1)
+    assert one < evaluation_memory(TfIdf(), task)
+    monkeypatch.setenv("SSI_MEMORY", str(one))
+    with pytest.raises(Refused, match="Ask fewer --queries"):
+        require_evaluation(TfIdf(), task)

@@ -1,16 +1,19 @@
 """What ``deploy/`` says, as far as it can be seen without a container."""
 
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
 from flows import environment
+from flows.cli import cli
 from tests.flows.machine import AUTOMATIONS
 
 REPOSITORY = Path(__file__).parents[2]
@@ -128,6 +131,26 @@ def test_servers_and_workers_that_end_are_started_again():
     for name, service in (SERVICES | OF_CLUSTER).items():
         ends = name in ("setup", "table")
         assert service["restart"] == ("no" if ends else "unless-stopped")
+
+
+def test_commands_of_the_cluster_are_understood_by_their_programs():
+    """No container is started here: what is read is what the programs would be given."""
+    dask = pytest.importorskip("distributed.cli", reason="pip install 'ssi[cluster]'").__name__
+    found = {}
+    for name, service in OF_CLUSTER.items():
+        words = shlex.split(re.sub(r"\$\{[A-Z_]+:-([^}]+)\}", r"\1", service["command"]))
+        if words[0] == "dask":
+            command, words = import_module(f"{dask}.dask_{words[1]}").main, words[2:]
+        else:
+            command, words = cli, words[1:]
+        while isinstance(command, click.Group):
+            command, words = command.get_command(click.Context(command), words[0]), words[1:]
+        found[name] = command.make_context(name, words).params
+    address = f"tcp://{found['scheduler']['host']}:{found['scheduler']['port']}"
+    assert found["workers"]["scheduler"] == address
+    assert found["table"]["where"] == f"dask:{address}"
+    assert found["workers"]["nthreads"] == 1
+    assert found["workers"]["host"] == "127.0.0.1"
 
 
 def test_the_extra_and_the_tests_ask_for_the_same_driver():

@@ -6,8 +6,12 @@ document once for `tiles.LANES` queries.
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ssi_core.evaluation.half import readable
 from ssi_core.kernels.exhaustive import best_one_by_one, best_together
 from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.structs import read_only
@@ -22,7 +26,7 @@ _BLOCK_TOGETHER = ROWS * (512 // ROWS)
 def best_of_all(
     queries: Float32 | None,
     words: Csr | None,
-    documents: Float32 | None,
+    documents: NDArray[Any] | None,
     postings: Csr | None,
     count: int,
     k: int,
@@ -33,7 +37,7 @@ def best_of_all(
     Parameters
     ----------
     queries, documents : float32 (m, dimensions) or None
-        Dense parts; that of the documents has ``count`` rows.
+        Dense parts; that of the documents has ``count`` rows, and may be float16.
     words, postings : Csr or None
         Sparse parts; that of the documents has a row for each column of ``words``. One of the two
         parts is given.
@@ -51,7 +55,7 @@ def best_of_all(
     m = len(words.indptr) - 1
     if queries is None or documents is None:
         queries, documents = np.zeros((m, 0), np.float32), np.zeros((count, 0), np.float32)
-    documents = read_only(np.ascontiguousarray(documents, np.float32))
+    documents = read_only(readable(documents))
     queries = read_only(np.ascontiguousarray(queries, np.float32))
     hidden = read_only(np.empty(0, np.int64) if hidden is None else hidden)
     rows, best = np.empty((m, k), np.int32), np.empty((m, k), np.float32)

@@ -28,6 +28,14 @@ def wide(rows: NDArray[Any]) -> Float32:
     return rows.astype(np.float32) if rows.dtype == np.float16 else rows
 
 
+def readable(rows: NDArray[Any]) -> NDArray[Any]:
+    """Return C-ordered rows for kernels: float32, or float16 as uint16 where it is converted."""
+    rows = np.ascontiguousarray(rows)
+    if rows.dtype == np.float16 and converts_float16():
+        return rows.view(np.uint16)
+    return np.asarray(rows, np.float32)
+
+
 def inner_products(queries: Float32, documents: NDArray[Any]) -> Float32:
     """Return ``queries @ documents.T``, float32, of documents in float32 or float16."""
     if documents.dtype != np.float16:

@@ -13,6 +13,7 @@ from ssi_core.kernels import jit, part, part_fast
 from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.tiles import ROWS, add_to_lanes, any_above, tile
 from ssi_core.kernels.topk import insert
+from ssi_core.kernels.vectors import widened
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
@@ -35,7 +36,7 @@ def best_one_by_one(
 
     Parameters
     ----------
-    documents : float32 (n, dimensions)
+    documents : float32, or float16 as uint16 (n, dimensions)
         With no dimensions, a document of score 0 is none of the best.
     queries : float32 (m, dimensions)
     words : Csr
@@ -154,7 +155,7 @@ def _dots(documents: Floats, first: int, last: int, query: Floats, scores: Float
     for i in range(last - first):
         row, total = documents[first + i], np.float32(0)
         for r in range(len(query)):
-            total += row[r] * query[r]
+            total += widened(row[r]) * query[r]
         scores[i] = total
 
 

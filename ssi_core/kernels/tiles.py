@@ -16,10 +16,12 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
+from ssi_core.kernels.vectors import widened
+
 LANES = 32
 """Queries of a tile."""
 
-_FLOAT, _LONG, _INT = ir.FloatType(), ir.IntType(64), ir.IntType(32)
+_HALF, _FLOAT, _LONG, _INT = ir.HalfType(), ir.FloatType(), ir.IntType(64), ir.IntType(32)
 _LINE = 16
 _VECTOR = ir.VectorType(_FLOAT, _LINE)
 _FLOATS, _BYTES = _FLOAT.as_pointer(), ir.IntType(8).as_pointer()
@@ -43,7 +45,7 @@ def tile(documents: Any, first: int, last: int, queries: Any, scores: Any) -> No
 
     Parameters
     ----------
-    documents : float32 (n, dimensions)
+    documents : float32, or float16 as uint16 (n, dimensions)
     first, last : int
         Documents ``first:first + ROWS``; the document before ``last`` stands in for those behind.
     queries : float32 (dimensions, LANES)
@@ -54,7 +56,7 @@ def tile(documents: Any, first: int, last: int, queries: Any, scores: Any) -> No
         row = documents[min(first + i, last - 1)]
         scores[i] = 0
         for r in range(len(row)):
-            scores[i] += row[r] * queries[r]
+            scores[i] += widened(row[r]) * queries[r]
 
 
 def add_to_lanes(scores: Any, value: Any, weights: Any) -> None:
@@ -101,14 +103,17 @@ def _refuse_others(*kinds: Any) -> None:
 
 @intrinsic
 def _tile(context: Any, documents: Any, first: Any, last: Any, queries: Any, scores: Any) -> Any:
-    _refuse_others(documents, queries, scores)
+    _refuse_others(queries, scores)
+    stored = _HALF if documents.dtype == types.uint16 else _FLOAT
+    if stored is _FLOAT or documents.layout != "C":
+        _refuse_others(documents)
 
     def codegen(context: Any, b: Any, signature: Any, values: Any) -> Any:
         arrays = [context.make_array(signature.args[i])(context, b, values[i]) for i in (0, 3, 4)]
         width = cgutils.unpack_tuple(b, arrays[0].shape)[1]
-        end = b.sub(values[2], _LONG(1))
-        given = [arrays[0].data, width, values[1], end, arrays[1].data, arrays[2].data]
-        b.call(_function(b.module), given)
+        end, rows = b.sub(values[2], _LONG(1)), b.bitcast(arrays[0].data, stored.as_pointer())
+        given = [rows, width, values[1], end, arrays[1].data, arrays[2].data]
+        b.call(_function(b.module, stored), given)
         return context.get_dummy_value()
 
     return types.void(documents, types.int64, types.int64, queries, scores), codegen
@@ -145,12 +150,13 @@ def _any_above(context: Any, scores: Any, bars: Any) -> Any:
     return types.boolean(scores, bars), codegen
 
 
-def _function(module: ir.Module) -> Any:
+def _function(module: ir.Module, stored: Any) -> Any:
     """Return the function, which is called and not inlined: see `vectors`."""
-    name = "ssi.tile"
+    name = f"ssi.tile.{stored}"
     if name in module.globals:
         return module.globals[name]
-    kind = ir.FunctionType(ir.VoidType(), [_FLOATS, _LONG, _LONG, _LONG, _FLOATS, _FLOATS])
+    kinds = [stored.as_pointer(), _LONG, _LONG, _LONG, _FLOATS, _FLOATS]
+    kind = ir.FunctionType(ir.VoidType(), kinds)
     function = ir.Function(module, kind, name)
     function.linkage = "linkonce_odr"
     function.attributes.add("noinline")
@@ -169,7 +175,8 @@ def _function(module: ir.Module) -> Any:
         _ask(b, b.gep(coming, [b.mul(loop.index, _LONG(ROWS))]))
         query = _lines(b, b.gep(queries, [b.mul(loop.index, _LONG(LANES))]))
         for row, totals in zip(rows, sums, strict=True):
-            number = _everywhere(b, b.load(b.gep(row, [loop.index])))
+            value = b.load(b.gep(row, [loop.index]))
+            number = _everywhere(b, b.fpext(value, _FLOAT) if stored is _HALF else value)
             for total, line in zip(totals, query, strict=True):
                 product = b.fmul(number, line, flags=_MAY_FUSE)
                 b.store(b.fadd(b.load(total), product, flags=_MAY_FUSE), total)

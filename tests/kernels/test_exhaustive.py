@@ -43,9 +43,10 @@ def by_sorting(scores, k, hidden, zero):
     words=st.sampled_from([0, 1, 30]),
     k=st.sampled_from([1, 7, 120]),
     hiding=st.booleans(),
+    storage=st.sampled_from([np.float32, np.float16]),
     seed=st.integers(0, 9),
 )
-def test_the_best_are_those_of_a_sort(m, n, dimensions, words, k, hiding, seed):
+def test_the_best_are_those_of_a_sort(m, n, dimensions, words, k, hiding, storage, seed):
     if not dimensions + words:
         return
     rng = np.random.default_rng(seed)
@@ -53,7 +54,7 @@ def test_the_best_are_those_of_a_sort(m, n, dimensions, words, k, hiding, seed):
     asked, held = (whole(rng, rows, words, 0.3) for rows in (m, n))
     hidden = np.flatnonzero(rng.random(n) < 0.3) if hiding else np.empty(0, np.int64)
     scores = queries.astype(float) @ documents.T + asked.astype(float) @ held.T
-    dense = (queries, documents) if dimensions else (None, None)
+    dense = (queries, documents.astype(storage)) if dimensions else (None, None)
     inverted = csr(sparse.csc_array(held))
     some = (csr(sparse.csr_array(asked)), inverted) if words else (None, None)
     block, together = module._BLOCK, module._BLOCK_TOGETHER

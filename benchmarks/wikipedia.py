@@ -5,8 +5,8 @@
 The collection is made up (`ssi ingest zipf`): 1,800,000 documents have the size of the corpus of
 Bai et al. (2010). A tenth of it is read as a dump, too. Every stage is a command as a user gives
 it, on two cores; no process may take more than 12 GiB of data (RLIMIT_DATA). The peak is that of
-the proportional set sizes of a command and its children. Trainings have ten triples a document, so
-that the work for a document is the same at all sizes.
+the proportional set sizes of a command and its children. Trainings take ten triples a document, so
+that the work for a document is the same at all sizes: no validation ends them.
 """
 
 from __future__ import annotations

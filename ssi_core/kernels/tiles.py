@@ -45,7 +45,8 @@ def tile(documents: Any, first: int, last: int, queries: Any, scores: Any) -> No
 
     Parameters
     ----------
-    documents : float32, or float16 as uint16 (n, dimensions)
+    documents : float32 or uint16 (n, dimensions)
+        uint16 has the bits of float16.
     first, last : int
         Documents ``first:first + ROWS``; the document before ``last`` stands in for those behind.
     queries : float32 (dimensions, LANES)

@@ -37,7 +37,8 @@ def best_one_by_one(
     Parameters
     ----------
     documents : float32 or uint16 (n, dimensions)
-        uint16 has the bits of float16. With no dimensions, a document of score 0 is none of the best.
+        uint16 has the bits of float16. With no dimensions, a document of score 0 is none of the
+        best.
     queries : float32 (m, dimensions)
     words : Csr
         Sparse parts of m queries.

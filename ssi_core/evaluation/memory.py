@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ssi_core.evaluation.candidates import Side
 from ssi_core.evaluation.ranking import BLOCK_BYTES
-from ssi_core.types import Task
+from ssi_core.types import Int32, Task
 
 _PAIR = 100
 """Bytes for a relevant or excluded pair while the candidates are chosen."""
@@ -42,7 +44,8 @@ def ranking_memory(
     m = len(task.queries), len(task.documents)
     q = min(queries, len(pairs[side]), m[0])
     pool = task.pool if side == "test" else task.valid_pool
-    candidates = m[1] if pool is None else min(m[1], len(pool) + len(pairs[side]))
+    relevant = _most_relevant(pairs[side], q)
+    candidates = m[1] if pool is None else min(m[1], len(pool) + relevant)
     if getattr(task, side).listed:
         judged = len(pairs[side]) + len(getattr(task, side).not_relevant)
         candidates = min(m[1], judged)
@@ -53,3 +56,10 @@ def ranking_memory(
     # Vectors are held once more while rows of them are taken.
     vectors = 2 * 4 * dense * (q + embedded)
     return int(vectors + _NONZERO * share * nonzeros + 3 * scores + _PAIR * known)
+
+
+def _most_relevant(rows: Int32, queries: int) -> int:
+    """Return the number of pairs, at most, of so many queries."""
+    each = np.bincount(rows[:, 0])
+    first = max(0, len(each) - queries)
+    return int(np.partition(each, first)[first:].sum()) if 0 < queries < len(each) else len(rows)

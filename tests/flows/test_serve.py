@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import threading
+import time
 
 import httpx
 import jsonschema
@@ -154,6 +155,10 @@ def test_a_model_takes_over_and_no_request_is_lost(models, tmp_path):
         for turn in range(4):
             registry.place["champion"] = models[("tfidf", "bilinear")[turn % 2]]
             own.follow()
+            # At most one answer of each asker was on its way before the swap.
+            enough, latest = len(answers) + len(problems) + 5, time.monotonic() + 30
+            while len(answers) + len(problems) < enough and time.monotonic() < latest:
+                time.sleep(0.005)
         over.set()
         for asker in askers:
             asker.join(30)

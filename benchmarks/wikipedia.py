@@ -14,10 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +36,12 @@ _SSI = (sys.executable, "-c", "from flows.cli import main; main()")
 _PART_AS_DUMP = 10
 _TRIPLES = 10
 _LARGEST = 20_000_000
+_INDEXED = "U'V + I N=100"
+_QUERY = "bafo ceqa tata"
 _HEAD = ("stage", "documents", "CPU s", "s", "peak MB", "disk MB")
 _LINE = "{:34} {:>10} {:>9} {:>9} {:>8} {:>8}"
+
+Measured = tuple[Usage, int]
 
 
 @dataclass(frozen=True)
@@ -73,52 +80,110 @@ def bytes_of(place: Path) -> int:
     return sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
 
 
-def stages(documents: int, root: Path) -> Iterator[Stage]:
-    """Run the pipeline on a collection of a size, and yield its stages as they end."""
-    corpus, task, dice = root / "corpus", root / "task", root / "dice"
-    base = ("--root", str(root), "--threads", "2")
+class Pipeline:
+    """The stages of the pipeline on a collection of a size.
 
-    def command(*arguments: str | Path) -> Usage:
+    Parameters
+    ----------
+    documents : int
+        Documents of the collection.
+    root : Path
+        Directory for all that the stages write.
+    """
+
+    def __init__(self, documents: int, root: Path) -> None:
+        self.documents = documents
+        self.root = root
+        self.table = load_table(str(TABLE), TABLE.parent)
+
+    def steps(self) -> Iterator[tuple[str, int, Callable[[], Measured]]]:
+        """Yield the name of each stage, the documents that it reads, and what runs it."""
+        size, tenth = self.documents, self.documents // _PART_AS_DUMP
+        yield "ingest a dump of a tenth", tenth, lambda: self._ingest(tenth)
+        yield "make the collection", size, self._collection
+        yield "features", size, self._features
+        yield "features by DICE", size, self._dice
+        for row in self.table.rows:
+            yield f"{row.label}: train, evaluate", size, partial(self._train, row.label)
+        yield "index", size, self._index
+        yield "search, one process", size, self._search
+        for when in ("first", "again"):
+            name = f"search --approximate, {when}"
+            yield name, size, lambda: self._search("--approximate")
+
+    def _command(self, *arguments: str | Path) -> Usage:
+        base = ("--root", str(self.root), "--threads", "2")
         return measure((*_SSI, *map(str, arguments), *base), limit=LIMIT)
 
-    def stage(name: str, size: int, used: Usage, *written: Path) -> Stage:
-        disk = sum(map(bytes_of, written))
-        return Stage(name, documents, size, used.cpu_seconds, used.seconds, used.peak, disk)
+    def _ingest(self, pages: int) -> Measured:
+        dump, out = self.root / "enwiki-pages-articles.xml.bz2", self.root / "ingested"
+        write_dump(dump, pages)
+        used = self._command("ingest", "wikipedia", dump, "--out", out)
+        disk = bytes_of(out)
+        shutil.rmtree(out)
+        dump.unlink()
+        return used, disk
 
-    dump, tenth = root / "enwiki-pages-articles.xml.bz2", documents // _PART_AS_DUMP
-    write_dump(dump, tenth)
-    used = command("ingest", "wikipedia", dump, "--out", root / "ingested")
-    yield stage("ingest a dump of a tenth", tenth, used, root / "ingested")
-    shutil.rmtree(root / "ingested")
-    dump.unlink()
-    used = command("ingest", "zipf", "--documents", str(documents), "--out", corpus)
-    yield stage("make the collection", documents, used, corpus)
-    table = load_table(str(TABLE), TABLE.parent)
-    views = sorted({view for row in table.rows for view in row.ranker().views()})
-    used = command("features", corpus, "--words", "all", "--views", ",".join(views), "--out", task)
-    yield stage("features", documents, used, task)
-    hashed = ("--words", "all", "--views", "cfh:k=5,words=30000,ngrams=1", "--out", dice)
-    yield stage("features by DICE", documents, command("features", corpus, *hashed), dice)
-    shutil.rmtree(dice)
-    short = root / TABLE.name
-    budget = min(_LARGEST, _TRIPLES * documents)
-    short.write_text(
-        TABLE.read_text().replace("rates = [0.03]", f"rates = [0.03]\nbudget = {budget}")
-    )
-    runs = {}
-    for row in table.rows:
-        before = bytes_of(root / "mlruns")
-        used = command("train", short, "--task", task, "--row", row.label, "--json")
-        runs[row.label] = json.loads(used.output)["run_id"]
-        trained = stage(f"{row.label}: train, evaluate", documents, used)
-        yield Stage(**{**asdict(trained), "disk": bytes_of(root / "mlruns") - before})
-    run = runs["U'V + I N=100"]
-    used = command("index", run, "--task", task, "--out", root / "index")
-    yield stage("index", documents, used, root / "index")
-    search = ("search", run, "bafo ceqa tata", "--index", root / "index")
-    yield stage("search, one process", documents, command(*search))
-    yield stage("search --approximate, first", documents, command(*search, "--approximate"))
-    yield stage("search --approximate, again", documents, command(*search, "--approximate"))
+    def _collection(self) -> Measured:
+        out = self.root / "corpus"
+        used = self._command("ingest", "zipf", "--documents", str(self.documents), "--out", out)
+        return used, bytes_of(out)
+
+    def _features(self) -> Measured:
+        views = sorted({view for row in self.table.rows for view in row.ranker().views()})
+        words = ("--words", "all", "--views", ",".join(views))
+        out = self.root / "task"
+        used = self._command("features", self.root / "corpus", *words, "--out", out)
+        return used, bytes_of(out)
+
+    def _dice(self) -> Measured:
+        words = ("--words", "all", "--views", "cfh:k=5,words=30000,ngrams=1")
+        out = self.root / "dice"
+        used = self._command("features", self.root / "corpus", *words, "--out", out)
+        disk = bytes_of(out)
+        shutil.rmtree(out)
+        return used, disk
+
+    def _train(self, label: str) -> Measured:
+        short = self.root / TABLE.name
+        budget = min(_LARGEST, _TRIPLES * self.documents)
+        rates = "rates = [0.03]"
+        short.write_text(TABLE.read_text().replace(rates, f"{rates}\nbudget = {budget}"))
+        before = bytes_of(self.root / "mlruns")
+        task = self.root / "task"
+        used = self._command("train", short, "--task", task, "--row", label, "--json")
+        if label == _INDEXED:
+            self._run.write_text(json.loads(used.output)["run_id"])
+        return used, bytes_of(self.root / "mlruns") - before
+
+    @property
+    def _run(self) -> Path:
+        return self.root / "indexed-run"
+
+    def _index(self) -> Measured:
+        out = self.root / "index"
+        run, task = self._run.read_text(), self.root / "task"
+        return self._command("index", run, "--task", task, "--out", out), bytes_of(out)
+
+    def _search(self, *options: str) -> Measured:
+        index = ("--index", self.root / "index")
+        return self._command("search", self._run.read_text(), _QUERY, *index, *options), 0
+
+
+def stages(documents: int, root: Path, done: Container[str] = ()) -> Iterator[Stage]:
+    """Run the stages that are not done on a collection of a size, and yield each as it ends.
+
+    A stage that fails is said, and those after it are tried.
+    """
+    for name, read, run in Pipeline(documents, root).steps():
+        if name in done:
+            continue
+        try:
+            used, disk = run()
+        except (subprocess.CalledProcessError, FileNotFoundError) as error:
+            print(name, "failed:", error, *getattr(error, "__notes__", ()), file=sys.stderr)
+            continue
+        yield Stage(name, documents, read, used.cpu_seconds, used.seconds, used.peak, disk)
 
 
 def exponents(measured: Sequence[Stage]) -> dict[str, float]:
@@ -139,20 +204,36 @@ def line(one: Stage) -> str:
     return _LINE.format(one.stage, f"{one.documents:,}", *times, *megabytes)
 
 
+@contextmanager
+def _root(place: Path | None, size: int) -> Iterator[Path]:
+    """Give a directory of a size within the place, or one that is deleted in the end."""
+    if place:
+        root = place / str(size)
+        root.mkdir(parents=True, exist_ok=True)
+        yield root
+    else:
+        with tempfile.TemporaryDirectory(prefix="wikipedia-") as name:
+            yield Path(name)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.wikipedia", description=__doc__)
     parser.add_argument("sizes", nargs="+", type=int, metavar="DOCUMENTS")
     parser.add_argument("--json", type=Path, metavar="FILE", help="read what is there, and add")
-    parser.add_argument("--place", type=Path, help="directory of a disk with room for all")
+    parser.add_argument(
+        "--place", type=Path, help="keep all here, and go on with the stages that FILE lacks"
+    )
     arguments = parser.parse_args()
     kept = arguments.json and arguments.json.exists()
     results = json.loads(arguments.json.read_text()) if kept else {"stages": []}
     measured = [Stage(**one) for one in results["stages"]]
     print(_LINE.format(*_HEAD))
     for size in arguments.sizes:
-        measured = [one for one in measured if one.collection != size]
-        with tempfile.TemporaryDirectory(dir=arguments.place, prefix="wikipedia-") as root:
-            for one in stages(size, Path(root)):
+        with _root(arguments.place, size) as root:
+            if not arguments.place:
+                measured = [one for one in measured if one.collection != size]
+            done = {one.stage for one in measured if one.collection == size}
+            for one in stages(size, root, done):
                 measured.append(one)
                 print(line(one), flush=True)
                 if arguments.json:

@@ -224,8 +224,15 @@ class Sgd:
                     arrays[f"{prefix}{name}"] = array
         return arrays
 
-    def changed(self, least: int = _LARGE) -> Mapping[str, NDArray[np.bool_]]:
-        """Return the rows that steps since the last call were taken with, of maps of such bytes."""
+    def changed(self, least: int | None = None) -> Mapping[str, NDArray[np.bool_]]:
+        """Return the rows that steps since the last call were taken with.
+
+        Parameters
+        ----------
+        least : int or None
+            Bytes of the smallest maps that are looked at; None: of large ones.
+        """
+        least = _LARGE if least is None else least
         names = {id(a): name for name, a in self.arrays.items() if a.nbytes >= least}
         marks: dict[str, NDArray[np.bool_]] = {}
         for group, stepped in zip(self.groups.values(), self._stepped, strict=True):

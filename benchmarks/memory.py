@@ -30,27 +30,35 @@ _SSI = (sys.executable, "-c", "from flows.cli import main; main()")
 
 @dataclass(frozen=True)
 class Usage:
-    """Seconds of a command by the wall clock and of its processors, its peak PSS in bytes.
+    """Seconds of a command by the wall clock and of its processors, and its peaks in bytes.
 
-    ``output`` is what it wrote.
+    ``peak`` is of the PSS, ``data`` of the part of it that no file backs: pages of mapped files are
+    the system's to drop. ``output`` is what the command wrote.
     """
 
     seconds: float
     cpu_seconds: float
     peak: int
+    data: int
     output: str
 
 
-def _pss(process: psutil.Process) -> int:
-    """Proportional set size of a process and all below it; one that has ended has none."""
-    total = 0
+def _sizes(process: psutil.Process) -> tuple[int, int]:
+    """Return the PSS of a process and all below it, and of that what no file backs, in bytes.
+
+    One that has ended has none.
+    """
+    found = {"Pss:": 0, "Pss_Anon:": 0}
     for one in (process, *process.children(recursive=True)):
         try:
             lines = Path(f"/proc/{one.pid}/smaps_rollup").read_text().splitlines()
         except OSError:
             continue
-        total += sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
-    return total
+        for line in lines:
+            name, value = line.split()[:2]
+            if name in found:
+                found[name] += int(value) << 10
+    return found["Pss:"], found["Pss_Anon:"]
 
 
 def _of_children() -> float:
@@ -73,14 +81,14 @@ def measure(command: Sequence[str], limit: int = LIMIT) -> Usage:
     limit : int
         Bytes of data that a process may take.
     """
-    start, before, peak = time.monotonic(), _of_children(), 0
+    start, before, sizes = time.monotonic(), _of_children(), [(0, 0)]
     with TemporaryFile("w+") as output, TemporaryFile("w+") as log:
         process = psutil.Popen(
             command, stdout=output, stderr=log, preexec_fn=lambda: _bounded(limit)
         )
         while process.poll() is None:
             try:
-                peak = max(peak, _pss(process))
+                sizes.append(_sizes(process))
             except psutil.NoSuchProcess:
                 break
             time.sleep(_PAUSE)
@@ -91,7 +99,8 @@ def measure(command: Sequence[str], limit: int = LIMIT) -> Usage:
             raise error
         seconds = time.monotonic() - start
         output.seek(0)
-        return Usage(seconds, _of_children() - before, peak, output.read())
+        peak, data = map(max, zip(*sizes, strict=True))
+        return Usage(seconds, _of_children() - before, peak, data, output.read())
 
 
 def rows() -> Iterator[Row]:

@@ -5,8 +5,9 @@
 The collection is made up (`ssi ingest zipf`): 1,800,000 documents have the size of the corpus of
 Bai et al. (2010). A tenth of it is read as a dump, too. Every stage is a command as a user gives
 it, on two cores; no process may take more than 12 GiB of data (RLIMIT_DATA). The peak is that of
-the proportional set sizes of a command and its children. Trainings take ten triples a document, so
-that the work for a document is the same at all sizes: no validation ends them.
+the proportional set sizes of a command and its children; data is the part of it that no file backs.
+Trainings take ten triples a document, so that the work for a document is the same at all sizes: no
+validation ends them.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ _TRIPLES = 10
 _LARGEST = 20_000_000
 _INDEXED = "U'V + I N=100"
 _QUERY = "bafo ceqa tata"
-_HEAD = ("stage", "documents", "CPU s", "s", "peak MB", "disk MB")
-_LINE = "{:34} {:>10} {:>9} {:>9} {:>8} {:>8}"
+_HEAD = ("stage", "documents", "CPU s", "s", "peak MB", "data MB", "disk MB")
+_LINE = "{:34} {:>10} {:>9} {:>9} {:>8} {:>8} {:>8}"
 
 Measured = tuple[Usage, int]
 
@@ -60,6 +61,8 @@ class Stage:
         Of all processors, and by the wall clock.
     peak : int
         Bytes of memory of all processes together.
+    data : int
+        The part of it that no file backs.
     disk : int
         Bytes that it has written and that stay.
     """
@@ -70,6 +73,7 @@ class Stage:
     cpu_seconds: float
     seconds: float
     peak: int
+    data: int
     disk: int
 
 
@@ -183,7 +187,8 @@ def stages(documents: int, root: Path, done: Container[str] = ()) -> Iterator[St
         except (subprocess.CalledProcessError, FileNotFoundError) as error:
             print(name, "failed:", error, *getattr(error, "__notes__", ()), file=sys.stderr)
             continue
-        yield Stage(name, documents, read, used.cpu_seconds, used.seconds, used.peak, disk)
+        times, sizes = (used.cpu_seconds, used.seconds), (used.peak, used.data, disk)
+        yield Stage(name, documents, read, *times, *sizes)
 
 
 def exponents(measured: Sequence[Stage]) -> dict[str, float]:
@@ -199,7 +204,7 @@ def exponents(measured: Sequence[Stage]) -> dict[str, float]:
 
 def line(one: Stage) -> str:
     """Return a stage as a line of the table."""
-    megabytes = [f"{value / 1e6:,.0f}" for value in (one.peak, one.disk)]
+    megabytes = [f"{value / 1e6:,.0f}" for value in (one.peak, one.data, one.disk)]
     times = [f"{value:,.1f}" for value in (one.cpu_seconds, one.seconds)]
     return _LINE.format(one.stage, f"{one.documents:,}", *times, *megabytes)
 

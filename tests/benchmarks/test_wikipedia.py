@@ -7,7 +7,7 @@ from ssi_core.experiment import load_table
 
 
 def stage(name, documents, seconds):
-    return Stage(name, documents, documents, seconds, seconds, 5_000_000, 2_000_000)
+    return Stage(name, documents, documents, seconds, seconds, 5_000_000, 3_000_000, 2_000_000)
 
 
 def test_an_exponent_is_the_slope_over_all_sizes():
@@ -17,7 +17,8 @@ def test_an_exponent_is_the_slope_over_all_sizes():
 
 
 def test_a_line_has_times_and_megabytes():
-    assert line(stage("index", 10_000, 1.5)).split() == ["index", "10,000", "1.5", "1.5", "5", "2"]
+    parts = line(stage("index", 10_000, 1.5)).split()
+    assert parts == ["index", "10,000", "1.5", "1.5", "5", "3", "2"]
 
 
 def test_the_rows_of_its_table_are_models():

@@ -213,14 +213,20 @@ def _lanczos(
         if residual <= tolerance:
             return ritz.values, Q[:, :columns] @ ritz.coefficients[:, : most + 1], residual
         if columns == capacity:
-            columns = _restart(Q, T, ritz, most + (capacity - most) // 3)
+            # A block is never cut: a direction that is left out would not come back.
+            added = _whole_blocks(2 * (capacity - most) // 3)
+            columns = _restart(Q, T, ritz, capacity - added)
         check = min(capacity, columns + max(_BLOCK, columns // 16))
 
 
 def _capacity(size: int, most: int, basis_bytes: int) -> int:
     """Return the columns of the basis: those that texts need, or as many as the memory has."""
-    enough, least = 4 * most + 8 * _BLOCK, 3 * most + 4 * _BLOCK
-    return min(size, max(least, min(enough, basis_bytes // (8 * size))))
+    enough, least = 4 * most + 9 * _BLOCK, 3 * most + 5 * _BLOCK
+    return min(size, _whole_blocks(max(least, min(enough, basis_bytes // (8 * size)))))
+
+
+def _whole_blocks(columns: int) -> int:
+    return columns // _BLOCK * _BLOCK
 
 
 def memory_of(shape: tuple[int, int], most: int) -> int:

@@ -58,6 +58,22 @@ def test_the_residual_is_the_one_that_is_stated():
         assert residual <= bound
 
 
+@pytest.mark.parametrize("n", [50, 100])
+@pytest.mark.parametrize("basis_bytes", [1, 1 << 22], ids=["least", "no whole blocks"])
+def test_the_residual_is_the_one_that_is_said_after_restarts(n, basis_bytes):
+    rng = np.random.default_rng(0)
+    random = sparse.random_array((3000, 1999), density=0.01, rng=rng, dtype=np.float32)
+    falling = sparse.diags_array((1 / np.arange(1, 2000) ** 0.3).astype(np.float32))
+    matrix = sparse.csr_array(random @ falling)
+    factors = leading_vectors(matrix, [n], np.random.default_rng(0), basis_bytes=basis_bytes)
+    gram = (matrix.T.astype(np.float64) @ matrix).toarray()
+    values = np.linalg.eigvalsh(gram)[::-1]
+    V = factors.vectors.astype(np.float64)
+    residual = np.linalg.norm(gram @ V - V @ (V.T @ gram @ V)) / (values[n - 1] - values[n])
+    assert residual <= 0.01
+    assert residual == pytest.approx(factors.residual, rel=0.05)
+
+
 def test_the_same_seed_gives_the_same_bits():
     one, two = (leading_vectors(zipf(900, 2000), [30], np.random.default_rng(3)) for _ in range(2))
     assert np.array_equal(one.vectors, two.vectors)

@@ -6,6 +6,7 @@ document once for `tiles.LANES` queries.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,7 @@ def best_of_all(
     return rows, best
 
 
+@cache
 def _nothing(rows: int) -> Csr:
     """Return a matrix without entries."""
     starts = np.zeros(rows + 1, np.int64)

@@ -15,9 +15,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ssi_core.evaluation.half import wide
 from ssi_core.evaluation.scorer import score_pairs
 from ssi_core.evaluation.trec import falling
-from ssi_core.kernels.topk import top_k
+from ssi_core.kernels.topk import best_again, top_k
 from ssi_core.types import Float32, Float64, Int32, Int64, Vectors
 
 SPARE = 16
@@ -81,12 +82,26 @@ def best_documents(
     if rows is None or rows.shape[1] > wanted:
         rows, best = best_of(candidates, scores, wanted)
     if queries.dense is not None:
-        # A product of matrices adds up in an order that goes with the number of queries.
-        filled = rows >= 0
-        best[filled] = score_pairs(queries, documents, _pairs(rows))
-        order = np.lexsort((rows, -best))
-        rows, best = np.take_along_axis(rows, order, 1), np.take_along_axis(best, order, 1)
+        return _best_again(queries, documents, rows, min(k, rows.shape[1]))
     return rows[:, :k], best[:, :k]
+
+
+def _best_again(queries: Vectors, documents: Vectors, rows: Int32, k: int) -> tuple[Int32, Float32]:
+    """Return the k best of the rows of each query, each document scored by itself.
+
+    A product of matrices adds up in an order that goes with the number of queries.
+    """
+    scores = np.zeros(rows.shape, np.float32)
+    if queries.sparse is not None:
+        words = Vectors(queries.sparse, None, queries.through), Vectors(documents.sparse, None)
+        scores[rows >= 0] = score_pairs(*words, _pairs(rows))
+    chosen, best = np.empty((len(rows), k), np.int32), np.empty((len(rows), k), np.float32)
+    assert queries.dense is not None
+    assert documents.dense is not None
+    for i, some in enumerate(rows):
+        dense = wide(documents.dense[some])
+        best_again(queries.dense[i], dense, some, scores[i], chosen[i], best[i])
+    return chosen, best
 
 
 def _pairs(rows: Int32) -> Int32:

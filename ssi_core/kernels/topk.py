@@ -51,3 +51,47 @@ def top_k(
             score = scores[i, c]
             if score > value[k - 1]:
                 insert(column, value, c, score)
+
+
+@jit
+def best_again(
+    query: NDArray[np.float32],
+    documents: NDArray[np.float32],
+    rows: NDArray[np.int32],
+    scores: NDArray[np.float32],
+    chosen: NDArray[np.int32],
+    best: NDArray[np.float32],
+) -> None:
+    """Write the best of some documents by ``score + <query, document>``, the largest first.
+
+    Inner products are added up in float64, so that they are the same in any order. Equal scores
+    come by ascending row.
+
+    Parameters
+    ----------
+    query : float32 (dimensions,)
+    documents : float32 (candidates, dimensions)
+    rows : int32 (candidates,)
+        What the documents are called; -1 is none of them.
+    scores : float32 (candidates,)
+    chosen, best : int32, float32 (k,)
+        Written: rows and scores, -1 and ``-inf`` where there are fewer.
+    """
+    chosen[:] = -1
+    best[:] = -np.inf
+    for c in range(len(rows)):
+        if rows[c] < 0:
+            continue
+        total = 0.0
+        for r in range(len(query)):
+            total += np.float64(query[r]) * np.float64(documents[c, r])
+        score = scores[c] + np.float32(total)
+        place = len(best)
+        while place > 0 and (
+            best[place - 1] < score or (best[place - 1] == score and chosen[place - 1] > rows[c])
+        ):
+            if place < len(best):
+                best[place], chosen[place] = best[place - 1], chosen[place - 1]
+            place -= 1
+        if place < len(best):
+            best[place], chosen[place] = score, rows[c]

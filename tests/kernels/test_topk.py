@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssi_core.kernels.topk import top_k
+from ssi_core.kernels.topk import best_again, top_k
 
 
 @settings(max_examples=60, deadline=None)
@@ -31,3 +31,24 @@ def test_top_k_of_a_long_row():
     best, best_score = np.empty((3, 50), np.int32), np.empty((3, 50), np.float32)
     top_k(scores, best, best_score)
     assert (best == np.argsort(-scores, axis=1, kind="stable")[:, :50]).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(st.integers(-1, 6), max_size=12),
+    k=st.integers(0, 8),
+    seed=st.integers(0, 99),
+)
+def test_the_best_again_are_a_sort_by_score_and_row(rows, k, seed):
+    rng = np.random.default_rng(seed)
+    query = rng.integers(-2, 3, 5).astype(np.float32)
+    documents = rng.integers(-2, 3, (len(rows), 5)).astype(np.float32)
+    scores = rng.integers(-1, 2, len(rows)).astype(np.float32)
+    chosen, best = np.full(k, 7, np.int32), np.full(k, 7, np.float32)
+    best_again(query, documents, np.array(rows, np.int32), scores, chosen, best)
+    totals = scores + documents @ query
+    able = [(-total, row) for total, row in zip(totals.tolist(), rows, strict=True) if row >= 0]
+    expected = sorted(able)[:k]
+    padding = k - len(expected)
+    assert chosen.tolist() == [row for _, row in expected] + [-1] * padding
+    assert best.tolist() == [-total for total, _ in expected] + [-np.inf] * padding

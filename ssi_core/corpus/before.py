@@ -24,6 +24,7 @@ import polars as pl
 from ssi_core import collection, files, store
 from ssi_core.corpus.links import DOCUMENT
 from ssi_core.corpus.readings import PAGES_SCHEMA, digest_words
+from ssi_core.corpus.stream import END
 from ssi_core.types import BadInput
 
 TABLE = "pages"
@@ -58,16 +59,17 @@ def mark_pages(xml: bytes) -> Marks | None:
     stops: list[int] = []
     ids: list[int] = []
     digests: list[bytes] = []
+    end = 0
     for begin in _PAGE.finditer(xml):
-        start = begin.start()
-        stop = xml.find(b"</page>", start) + len(b"</page>")
-        number = _ID.search(xml, start, stop)
-        if stop < start or number is None or (stops and start < stops[-1]):
+        start, before = begin.start(), end
+        end = xml.find(END, before) + len(END)
+        number = _ID.search(xml, start, end)
+        if not before <= start < end or number is None:
             return None
-        stops.append(stop)
+        stops.append(end)
         ids.append(int(number[1]))
-        digests.append(hashlib.blake2b(view[start:stop], digest_size=16).digest())
-    return Marks(stops, ids, digests) if xml.count(b"</page>") == len(stops) else None
+        digests.append(hashlib.blake2b(view[start:end], digest_size=16).digest())
+    return Marks(stops, ids, digests) if xml.find(END, end) < 0 else None
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from ssi_core.corpus.readings import CATEGORIES, OTHER, PAGES_SCHEMA, counts_of,
 from ssi_core.corpus.titles import MAIN, Site, read_target
 from ssi_core.parts import file_once
 from ssi_core.text.wikitext import count_links, read_cells, read_wikitext, strip_anchor
-from ssi_core.text.wording import wording_of
+from ssi_core.text.wording import LONGEST, PLAIN, wording_of
 
 TEXTS, PAGES = "texts", "pages"
 _COUNTS = "counts"
@@ -103,7 +103,10 @@ class _Wordings(dict[str, int]):
         self.numbers: dict[str | None, int] = {}
 
     def __missing__(self, raw: str) -> int:
-        wording = wording_of(strip_anchor(raw))
+        if len(raw) <= LONGEST and PLAIN.fullmatch(raw):  # as most are
+            wording: str | None = raw.lower()
+        else:
+            wording = wording_of(strip_anchor(raw))
         number = self[raw] = self.numbers.setdefault(wording, len(self.numbers))
         return number
 

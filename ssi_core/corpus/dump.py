@@ -164,7 +164,8 @@ def _pieces_in_order(path: Path, size: int) -> Iterator[Chunk]:
 
     def chunk(length: int) -> Chunk:
         nonlocal start, counted
-        xml, left_out = bytes(buffer[:length]), pages.left_out - counted
+        with memoryview(buffer) as whole:  # a slice of a bytearray would be a copy more
+            xml, left_out = bytes(whole[:length]), pages.left_out - counted
         del buffer[:length]
         start, counted = start + length, pages.left_out
         return Chunk(path, start - length, start, xml, False, done, left_out)

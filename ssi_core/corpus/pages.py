@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import NamedTuple
 
 from lxml import etree
 
 from ssi_core.corpus.dump import Chunk
 from ssi_core.types import BadInput
 
+_TAGS = ("page", "title", "ns", "id", "redirect", "revision", "timestamp", "text")
 
-@dataclass(frozen=True)
-class Page:
+
+class Page(NamedTuple):
     """A page with its newest revision in the dump.
 
     ``redirect`` is the raw title that it leads to, None where it is no redirect.
@@ -35,7 +35,7 @@ def _parse(xml: bytes) -> etree._Element:
     parser = etree.XMLParser(
         huge_tree=True, resolve_entities=False, no_network=True, remove_comments=True
     )
-    return etree.fromstring(b"<mediawiki>" + xml + b"</mediawiki>", parser)
+    return etree.fromstring(b"".join((b"<mediawiki>", xml, b"</mediawiki>")), parser)
 
 
 def _locate(chunk: Chunk, xml: bytes, error: Exception) -> BadInput:
@@ -63,27 +63,48 @@ def _number(text: str) -> int:
     return number
 
 
-def _page(element: etree._Element) -> Page:
-    # One walk over the children costs less than a search for each; the last revision wins.
-    of_page = {child.tag: child for child in element}
-    revision = {child.tag: child.text for child in of_page.get("revision", ())}
-    title, redirect = _text(of_page, "title"), of_page.get("redirect")
+_Fields = dict[str, str | None]
+
+
+def _fields(root: etree._Element) -> Iterator[tuple[etree._Element, _Fields, _Fields]]:
+    """Yield the element of each page, the texts of its own fields and of those of its revision.
+
+    One walk over the tree costs less than one for each page and revision; the last revision wins.
+    """
+    page = revision = None
+    of_page: _Fields = {}
+    of_revision: _Fields = {}
+    for element in root.iter(*_TAGS):
+        parent, tag = element.getparent(), element.tag
+        if parent is revision:
+            of_revision[tag] = element.text
+        elif parent is page:
+            if tag == "revision":
+                revision, of_revision = element, {}
+            else:
+                of_page[tag] = element.get("title", "") if tag == "redirect" else element.text
+        elif parent is root and tag == "page":
+            if page is not None:
+                yield page, of_page, of_revision
+            page, of_page, revision, of_revision = element, {}, None, {}
+    if page is not None:
+        yield page, of_page, of_revision
+
+
+def _page(of_page: _Fields, revision: _Fields) -> Page:
+    title = of_page.get("title")
     if not title:
         raise ValueError("it has no title")
     number, time = revision.get("id"), revision.get("timestamp")
     return Page(
-        _number(_text(of_page, "id")),
-        _number(_text(of_page, "ns") or "0"),
+        _number(of_page.get("id") or ""),
+        _number(of_page.get("ns") or "0"),
         title,
-        None if redirect is None else redirect.get("title", ""),
+        of_page.get("redirect"),
         _number(number) if number else None,
         datetime.fromisoformat(time) if time else None,
         revision.get("text") or "",
     )
-
-
-def _text(elements: Mapping[Any, etree._Element], name: str) -> str:
-    return (elements[name].text or "") if name in elements else ""
 
 
 def read_pages(chunk: Chunk) -> Iterator[Page]:
@@ -100,9 +121,9 @@ def read_pages(chunk: Chunk) -> Iterator[Page]:
         root = _parse(xml)
     except etree.XMLSyntaxError as error:
         raise _locate(chunk, xml, error) from None
-    for element in root.iterchildren("page"):
+    for element, of_page, of_revision in _fields(root):
         try:
-            page = _page(element)
+            page = _page(of_page, of_revision)
         except ValueError as error:
             raise BadInput(
                 f"{chunk.path}: a page after byte {chunk.start}, titled "

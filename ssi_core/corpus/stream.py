@@ -153,7 +153,9 @@ class WholePages:
                 self._leave_out(held.find(END, searched) + len(END))
                 end = held.rfind(END) + len(END)
                 if end >= len(END):
-                    yield self.place, bytes(held[:end])
+                    with memoryview(held) as whole:  # a slice of a bytearray: one copy more
+                        run = bytes(whole[:end])
+                    yield self.place, run
                     del held[:end]
                     self.place += end
             elif self._dropped + len(held) > LARGEST_PAGE:

@@ -53,6 +53,8 @@ _BIDI = re.compile("[\u200e\u200f\u202a-\u202e]")
 _FORBIDDEN = re.compile(r"[<>\[\]{}|\x00-\x1f\x7f\ufffd]|~~~")
 # Titles that are written as they are: ASCII, single blanks, none of the characters with a meaning.
 _PLAIN = re.compile(r"[A-Za-z0-9'(),.!-]++(?: [A-Za-z0-9'(),.!-]++)*+")
+# Of these, titles that begin with a capital and don't end as a year may: most targets of links.
+_SETTLED = re.compile(rf"(?=[A-Z]){_PLAIN.pattern}(?<![0-9CDE.])")
 _PERCENT = re.compile("%[0-9A-Fa-f]{2}")
 _AS_IT_IS = ";:@$!*(),/~"
 
@@ -146,8 +148,11 @@ def read_target(raw: str, site: Site) -> tuple[str, str]:
     >>> read_target("foo_bar#baz", Site()), read_target("Image:X.jpg", Site())
     (('page', 'Foo bar'), ('other_namespace', ''))
     """
-    if len(raw) < 256 and _PLAIN.fullmatch(raw):
-        return _of_main(site.first_up(raw))
+    if len(raw) < 256:
+        if _SETTLED.fullmatch(raw):
+            return "page", raw
+        if _PLAIN.fullmatch(raw):
+            return _of_main(site.first_up(raw))
     title = clean_title(raw)
     if title.startswith("#"):
         return "section_only", ""

@@ -232,7 +232,8 @@ def _words(text: str, hidden: Set[str], cuts: _Cuts = _CUTS) -> str:
         if mark in text:
             text = pattern.sub(instead, text)
     for bracket in "[]{}":
-        text = text.replace(bracket, "")
+        if bracket in text:
+            text = text.replace(bracket, "")
     text = _BAR_LINE.sub("", _LINE_START.sub("\n", "\n" + text))
     if "&" in text:
         text = html.unescape(text)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 LONGEST = 200
 """Characters of the longest wording; more is a paragraph, or a link that was never closed."""
+PLAIN = re.compile(r"(?=[A-Za-z0-9])[A-Za-z0-9(),.!-]++(?: [A-Za-z0-9(),.!-]++)*+")
+"""Words that are their own wording, but for capitals and `LONGEST`; no markup of wikitext."""
 
 
 def wording_of(text: str) -> str | None:

@@ -191,6 +191,8 @@ def test_what_may_hide_a_page_is_read_whole(tmp_path, old, parsed):
     nested = xml.replace("<revision>", "<page><id>1</id></page><revision>", 1)
     assert mark_pages(nested.encode()) is None
     assert mark_pages(xml.replace("</page>", "</page >", 1).encode()) is None
+    for stray in (xml.replace("</page>", "</page></page>", 1), xml + "</page>", "</page>" + xml):
+        assert mark_pages(stray.encode()) is None
     dump = dumps.write(tmp_path / "enwiki-2.xml", xml.replace("word8 ", "word8 <!-- x -->"))
     found = read(dump, tmp_path / "out", since=old.path)
     assert 1 < len(parsed) < 40

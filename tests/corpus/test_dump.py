@@ -57,6 +57,20 @@ def test_the_newest_revision_counts(tmp_path):
     assert (page.text, page.revision, page.timestamp) == ("new", 9, None)
 
 
+def test_only_a_page_and_its_revision_have_fields(tmp_path):
+    inner = "<id>7</id><title>X</title><timestamp>no time</timestamp><text>no</text>"
+    odd = dumps.page(1, "A", "words").replace(
+        "<revision>", f"<upload>{inner}</upload><revision><contributor>{inner}</contributor>"
+    )
+    odd = odd.replace("</revision>", f"<content>{inner}</content></revision>")
+    odd = odd.replace("</page>", f"<revisions><revision>{inner}</revision></revisions></page>")
+    xml = dumps.xml(odd, dumps.page(2, "B").replace("<page>", "<page><page/>"))
+    first, second = pages_of(dumps.write(tmp_path / "enwiki.xml", xml))
+    assert (first.id, first.title, first.text, first.revision) == (1, "A", "words", 1001)
+    assert first.timestamp.isoformat() == "2024-05-06T07:08:09+00:00"
+    assert (second.id, second.title, second.text) == (2, "B", "")
+
+
 @pytest.mark.parametrize(
     ("name", "header", "given", "language"),
     [

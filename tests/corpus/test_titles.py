@@ -49,6 +49,10 @@ SITE = Site("en", True, {"pics": 6, "project x": 4, "": 0})
         ("1984 (novel)", "page", "1984 (novel)"),
         ("12345", "page", "12345"),
         ("1980s", "page", "1980s"),
+        ("Foo", "page", "Foo"),
+        ("Foo 1984", "page", "Foo 1984"),
+        ("Foo  bar ", "page", "Foo bar"),
+        ("A" * 256, "malformed", ""),
     ],
 )
 def test_a_target_is_read_as_mediawiki_reads_it(raw, category, title):

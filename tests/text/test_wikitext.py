@@ -13,7 +13,7 @@ from ssi_core.text.wikitext import (
     strip_anchor,
     strip_markup,
 )
-from ssi_core.text.wording import wording_of
+from ssi_core.text.wording import PLAIN, wording_of
 from tests.corpus.dumps import real_data
 
 
@@ -186,3 +186,16 @@ def test_f1_counts_every_word_as_often_as_it_occurs():
     assert f1("A a b", "a B c") == 2 * 2 / 6
     assert f1("", "") == 0
     assert reference("a {{b}} ''c''<ref>d</ref>[[File:e|f]]\n{|\n|g\n|}") == "a  c"
+
+
+@pytest.mark.parametrize("anchor", ["Moon", "the Moon (1984)", "3.5-inch", "A, b!"])
+def test_plain_words_are_their_wording_in_lower_case(anchor):
+    assert PLAIN.fullmatch(anchor)
+    assert wording_of(strip_anchor(anchor)) == anchor.lower()
+
+
+@pytest.mark.parametrize(
+    "anchor", ["", "(moon", "a  b", " a", "a ", "''a''", "a&b", "Émile", "a\n"]
+)
+def test_what_may_be_marked_is_not_plain(anchor):
+    assert not PLAIN.fullmatch(anchor)

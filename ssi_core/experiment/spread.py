@@ -126,7 +126,7 @@ class Spread(Iterator[Part]):
 
 
 class _Choice:
-    """What is asked for by the rounds of a choice, and what has come of it.
+    """Trials that the rounds of a choice ask for, and their results.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Rows of a table on the workers of a Dask cluster, driven by one process.
+"""Rows of a table, and trials of `auto`, on the workers of a Dask cluster, driven by one process.
 
 Workers know no MLflow: each writes the directory of a row below ``.ssi/rows``, which all machines
 see, and this process records it as a run. A directory stays until its run is finished, so that the
@@ -10,14 +10,16 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from flows import environment, tracking
 from flows.required import require_views
 from flows.rows import how_of, log_trained, started_from
 from ssi_core import files, store
 from ssi_core.experiment import Row, Table, checkpoints
-from ssi_core.experiment.training import RowPart, kinds_of, open_part, part_key, train_part
+from ssi_core.experiment.spread import Part, Spread, TrialPart, make
+from ssi_core.experiment.training import RowPart, kinds_of, open_part, part_key
+from ssi_core.models.rounds import Went
 from ssi_core.parts import Done, Stage, once, run_parts
 from ssi_core.tasks.task import open_task
 
@@ -75,21 +77,25 @@ def train_rows(
         else:
             parts[part.place], names[part.place] = part, str(job)
     tasks = {part.task / store.MANIFEST for part in parts.values()}
-    stage: Stage[RowPart, None] = Stage(
+    spread = Spread(parts.values())
+    stage: Stage[Part, Went | None] = Stage(
         f"rows of {table.name}",
-        train_part,
+        make,
         place,
         sorted(tasks),
         [*kinds_of(*(job.row for job in jobs))],
     )
     with (
         files.writing(environment.root()),
-        run_parts(stage, parts.values(), where) as ended_parts,
+        run_parts(stage, spread, where) as ended_parts,
     ):
         for done in ended_parts:
+            if isinstance(done.part, TrialPart):
+                spread.ended(done)
+                continue
             failure = None
             try:
-                _record(table, done, comparison)
+                _record(table, done.part, done, comparison)
             except Exception as error:
                 failure = error
             ended(names[done.part.place], failure)
@@ -125,9 +131,8 @@ def _shared_model(run: str, place: Path) -> Path:
     return copy / "model"
 
 
-def _record(table: Table, done: Done[RowPart, None], comparison: str) -> None:
-    """Record a part that has ended as a run; its error becomes that of the run."""
-    part = done.part
+def _record(table: Table, part: RowPart, done: Done[Any, Any], comparison: str) -> None:
+    """Record a row that has ended as a run; its error becomes that of the run."""
     trained = open_part(part) if done.outcome is None else None
     how = how_of(trained.threads if trained else [part.threads], part.row)
     with tracking.row_run(table, part.row, part.seed, comparison, part.task, how=how) as run:

@@ -1,6 +1,7 @@
 """Flow ``pipeline``: ingest -> features -> every row of a table -> comparison.
 
-Rows run side by side in long-lived worker processes. A row that fails fails alone: the others go
+Rows run side by side in long-lived worker processes; where cores are left, trials of `auto` before
+them. A row that fails fails alone: the others go
 on, and the flow fails at its end with the list. A row that has nothing to learn from on its task is
 left out, which is no failure. Run again with the same table, input and code, it
 does only what is missing.
@@ -8,6 +9,7 @@ does only what is missing.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +34,7 @@ from flows.steps import Name, Where, begin, worth_retrying
 from flows.tally import Tally
 from flows.tracking.database import written_alone
 from flows.train import form_of, train_row
+from flows.trials import do_trials
 from flows.workers import Workers
 from ssi_core import store
 from ssi_core.experiment import Row, Table
@@ -96,7 +99,8 @@ class PipelineSettings(BaseModel):
     )
     where: Where = Field(
         default=LOCAL,
-        description="Where rows are trained: local, or dask:tcp://HOST:PORT, a Dask cluster",
+        description="Where rows and the trials of auto are trained: local, or "
+        "dask:tcp://HOST:PORT, a Dask cluster",
     )
 
 
@@ -272,6 +276,8 @@ def _train_here(
         workers=min(n, len(to_do)),
         threads=settings.row_threads,
     )
+    table, cores = find_table(settings.table, settings.budget), side_by_side(settings, sys.maxsize)
+    do_trials(table, to_do, threads=settings.row_threads, processes=cores)
     with Workers(n, settings.row_threads) as workers:
         futures: dict[PrefectFuture[str], Job] = {
             train_row.submit(

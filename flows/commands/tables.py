@@ -67,7 +67,8 @@ _OPTIONS = (
         default="local",
         show_default=True,
         metavar="local|dask:tcp://HOST:PORT",
-        help="Where rows are trained, and dumps of --texts are read: here, or on a Dask cluster.",
+        help="Where rows and the trials of auto are trained, and dumps of --texts are read: here, "
+        "or on a Dask cluster.",
     ),
 )
 

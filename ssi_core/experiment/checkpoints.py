@@ -51,6 +51,12 @@ def code_of(row: Row) -> str:
     return digest_of(cold, *row.ranker().kinds())
 
 
+def begun(kept: Path, row: Row, threads: int) -> Attempt:
+    """Write down that threads have a part in the state of a row, which is kept there."""
+    place = kept / code_of(row)
+    return Attempt(place / _STATE, _threads_in_turn(place, threads))
+
+
 @contextmanager
 def attempt(kept: Path, row: Row, threads: int, what: str) -> Iterator[Attempt]:
     """Go on where an attempt of this code was interrupted; clear what it left when all is done.
@@ -66,7 +72,8 @@ def attempt(kept: Path, row: Row, threads: int, what: str) -> Iterator[Attempt]:
     what : str
         Names the row in the log.
     """
-    place = kept / code_of(row)
+    now = begun(kept, row, threads)
+    place = now.state.parent
     for other in sorted(kept.glob("*")):
         if other != place:
             log.warning(
@@ -75,9 +82,8 @@ def attempt(kept: Path, row: Row, threads: int, what: str) -> Iterator[Attempt]:
                 other,
                 what,
             )
-    in_turn = _threads_in_turn(place, threads)
     try:
-        yield Attempt(place / _STATE, in_turn)
+        yield now
     except BaseException as error:
         # What diverged would diverge again.
         if isinstance(error, Diverged) or not _has_state(place):

@@ -83,6 +83,16 @@ def fold_place(directory: Path, number: int) -> Path:
     return directory / f"fold-{number}"
 
 
+def fold_state(state: Path, fold: int | None) -> Path:
+    """Return where the state of a row is kept in a fold, counted from 0."""
+    return state if fold is None else state / f"fold-{fold}"
+
+
+def generator(seed: int) -> np.random.Generator:
+    """Return what the training of a row draws from, the same in each fold."""
+    return np.random.default_rng([seed])
+
+
 def train_row(
     table: Table,
     row: Row,
@@ -133,11 +143,11 @@ def train_row(
         fitted = row.ranker().fit(
             fold,
             # Rows of one seed draw alike, as far as their models do: less noise.
-            np.random.default_rng([seed]),
+            generator(seed),
             start=start,
             watch=note if first else None,
             threads=threads,
-            checkpoint=attempt.state / f"fold-{number - 1}" if task.folds else attempt.state,
+            checkpoint=fold_state(attempt.state, number - 1 if task.folds else None),
         )
         fitted.save(fold_place(out, number))
         if first:

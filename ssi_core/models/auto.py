@@ -29,10 +29,11 @@ from ssi_core.models.halves import Halves
 from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.mixture import Mixture
 from ssi_core.models.multi_task import MultiTask
+from ssi_core.models.rounds import JOINED, KINDS, PLAIN, Step, Went
 from ssi_core.models.softmax import Softmax
 from ssi_core.models.star import Factors, Place, Settings, joined, star
 from ssi_core.models.tfidf import TfIdf
-from ssi_core.models.trials import JOINED, KINDS, PLAIN, Trials
+from ssi_core.models.trials import Trials
 from ssi_core.models.untrained import DIMENSIONS, LSI_VIEW, is_shared, untrained
 from ssi_core.resources import Cost
 from ssi_core.types import Task
@@ -216,8 +217,8 @@ class Auto(Model):
         """Choose as the head of this file says; ``start`` is refused, for it is of one model."""
         if course.start is not None:
             raise UnfitStart("start: 'auto' begins anew; retrain the model that it chose")
-        halves = Halves(task, self.measure, self.validation_queries, course.threads)
-        seed = int(rng.integers(2**63))
+        halves = self._halves(task, course)
+        seed = _seed(rng)
         unlearned = list(untrained(task, self.words(task), halves, rng))
         base, _ = max(unlearned, key=lambda one: one[1])
         facts: dict[str, Any] = {
@@ -245,6 +246,21 @@ class Auto(Model):
         chosen.facts.update(choice=choice, auto={**facts, "p": p, "reason": why})
         chosen.facts.setdefault("triples", 0)
         return chosen
+
+    def do(self, step: Step, task: Task, rng: np.random.Generator, course: Course) -> Went:
+        """Do a step before the choice is made, which then finds it.
+
+        Parameters
+        ----------
+        step : Step
+            Of `Rounds`.
+        task, rng, course
+            As of `learn`, with a checkpoint.
+        """
+        return Trials(self, self._halves(task, course), _seed(rng), course).do(step)
+
+    def _halves(self, task: Task, course: Course) -> Halves:
+        return Halves(task, self.measure, self.validation_queries, course.threads)
 
     def _mixed(
         self, task: Task, halves: Halves, trained: Sequence[FittedModel], base: FittedModel
@@ -284,6 +300,11 @@ def label(model: Model) -> str:
         if value != default[name] and name not in {*_SAME, *_SCHEDULE}
     )
     return " ".join([model.name, *differing])
+
+
+def _seed(rng: np.random.Generator) -> int:
+    """Return the seed of all trainings: the first that is drawn."""
+    return int(rng.integers(2**63))
 
 
 def _parameters(model: Model) -> dict[str, Any]:

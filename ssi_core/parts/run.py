@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from ssi_core.parts.stage import Done, Part, Result, Stage
@@ -46,8 +47,9 @@ def run_parts(
 ) -> Iterator[Iterator[Done[Part, Result]]]:
     """Give an iterator over parts that have ended, in the order in which they end.
 
-    Parts are taken as they are needed. A part that fails does not end the others: `Done.result`
-    raises its error. The end of the block ends what still works.
+    Parts are taken as they are needed; where there is none left, they are asked for again when one
+    has ended, for what could not be begun before. A part that fails does not end the others:
+    `Done.result` raises its error. The end of the block ends what still works.
 
     Parameters
     ----------
@@ -84,13 +86,10 @@ def _run_here(
     stage: Stage[Part, Result], parts: Iterable[Part], processes: int
 ) -> Generator[Done[Part, Result], None, None]:
     iterator = iter(parts)
-    first = list(islice(iterator, 2))
-    alone = processes == 1 or len(first) < 2
-    every = chain(first, iterator)
-    del first  # a part may be large: one that is done is let go
-    if alone:
-        for part in every:
-            yield Done(part, _tried(stage.make, part))
+    first = deque(islice(iterator, 2))
+    if processes == 1 or len(first) < 2:
+        while taken := list(_taken(first, iterator, 1)):
+            yield Done(taken[0], _tried(stage.make, taken.pop()))  # it may be large
         return
     # The processes end first, so that no thread waits for one.
     with ThreadPoolExecutor(processes) as threads, Pool(processes) as pool:
@@ -98,7 +97,7 @@ def _run_here(
         try:
             while True:
                 # One more than there are processes, for the first of them that ends.
-                for part in islice(every, processes + 1 - len(waiting)):
+                for part in _taken(first, iterator, processes + 1 - len(waiting)):
                     waiting[threads.submit(pool.run, stage.name, stage.make, part)] = part
                 if not waiting:
                     return
@@ -110,6 +109,15 @@ def _run_here(
                     del done
         finally:
             threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _taken(first: deque[Part], others: Iterator[Part], n: int) -> Iterator[Part]:
+    """Yield parts, at most so many; the others are asked again each time."""
+    for _ in range(n):
+        if first:
+            yield first.popleft()
+        else:
+            yield from islice(others, 1)
 
 
 def _tried(make: Callable[[Part], Result], part: Part) -> Result | Exception:

@@ -61,6 +61,20 @@ budget = 1000
 label = "TF-IDF"
 model = "tfidf"
 seeds = 1
+
+[[rows]]
+label = "chosen"
+model = "auto"
+seeds = 1
+dimensions = 8
+first = 300
+budget = 4000
+view = ["sublinear:10"]
+diagonal_view = ["raw", "sublinear"]
+margin = [0.3]
+rates = [0.1]
+alpha = [1.0]
+negatives_power = [0.0]
 """
 
 
@@ -118,7 +132,7 @@ def left():
 def test_rows_of_a_cluster_have_the_bits_of_rows_of_this_machine(compute, dask, monkeypatch):
     compute()
     here = results("here")
-    assert len(here) == 5
+    assert len(here) == 6
     # The driver is interrupted when it has recorded one of the rows of the first wave.
     with monkeypatch.context() as patch:
         calls, record = [], cluster._record
@@ -153,14 +167,14 @@ def test_rows_of_a_cluster_have_the_bits_of_rows_of_this_machine(compute, dask, 
 
 def test_a_row_of_a_cluster_that_fails_fails_alone_and_says_why(compute, dask):
     wrong = TABLE.replace('view = "raw"', 'view = "sublinear:9"')
-    with pytest.raises(RowsFailed, match=r"2 of 5 rows failed") as caught:
+    with pytest.raises(RowsFailed, match=r"2 of 6 rows failed") as caught:
         compute(dask.where, "failed", wrong)
     said = str(caught.value)
     assert "more seed 0: " in said
     assert "ssi features COLLECTION" in said
     assert "few seed 0: row 'few' starts from row 'more', which is not finished" in said
     assert "sublinear:9" in tracking.reasons("spread", "failed")["more"]
-    assert len(results("failed")) == 3
+    assert len(results("failed")) == 4
 
 
 def test_an_address_is_checked_before_anything_starts(compute, tmp_path, task_dir, capsys):

@@ -191,3 +191,21 @@ def test_the_winner_with_warp_goes_on_without_it(task, monkeypatch, kind):
     assert [trial["settings"]["warp"] for trial in trials] == [True, True, True, False]
     assert trials[-1]["settings"]["rates"] == [0.12]
     assert [trial["round"] for trial in trials] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("stop", [1000, 2200, 5000], ids=["begun", "going on", "at the end"])
+def test_a_choice_that_is_broken_off_goes_on_to_the_same_trials_and_bits(task, fit, tmp_path, stop):
+    def watch(step, _):
+        if step >= stop:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        SMALL.fit(task, np.random.default_rng(0), watch=watch, checkpoint=tmp_path)
+    points = []
+    rng = np.random.default_rng(0)
+    again = SMALL.fit(task, rng, checkpoint=tmp_path, watch=lambda step, _: points.append(step))
+    assert again.facts["auto"] == fit.facts["auto"]
+    assert again.arrays.keys() == fit.arrays.keys()
+    assert all(np.array_equal(again.arrays[name], fit.arrays[name]) for name in fit.arrays)
+    assert points == sorted(set(points))
+    assert points[-1] == fit.facts["auto"]["triples"]

@@ -5,12 +5,16 @@ import secrets
 import signal
 import threading
 import time
+from collections import Counter
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
+from ssi_core.experiment.spread import TrialPart, make
 from ssi_core.experiment.training import train_part
 from ssi_core.parts import once
+from ssi_core.training import descend
 from ssi_core.types import BadInput
 
 PARTS = range(8)
@@ -87,3 +91,40 @@ def train_and_die(part, notes):
     if first:
         threading.Thread(target=die_with_the_checkpoint, daemon=True).start()
     train_part(part)
+
+
+def trial(part, place, halting=None):
+    """Do a trial or train a row, and note that it was begun, by its name.
+
+    The first who does the trial `halting` writes its process into a file when it has kept a
+    checkpoint, and waits to be killed.
+    """
+    name = trial_name(part)
+    noted = place / "executions"
+    noted.mkdir(exist_ok=True)
+    first = not any(noted.glob(f"{name}-*"))
+    (noted / f"{name}-{secrets.token_hex(4)}").touch()
+    save = descend._State.save
+
+    def saved(*args, **how):
+        save(*args, **how)
+        (noted / "halted.new").write_text(str(os.getpid()))
+        (noted / "halted.new").rename(noted / "halted")
+        time.sleep(120)
+
+    halts = first and name == halting
+    with mock.patch.object(descend._State, "save", saved if halts else save):
+        return make(part)
+
+
+def trial_name(part):
+    """Name a trial by its row, training and triples; a row by its label."""
+    if isinstance(part, TrialPart):
+        return f"{part.row.label} {part.step.number}, {part.step.before} until {part.step.triples}"
+    return part.label
+
+
+def begun(place):
+    """Return how often each trial, and each row, was begun."""
+    names = [file.name for file in (place / "executions").glob("*-*")]
+    return Counter(name.rpartition("-")[0] for name in names)

@@ -7,6 +7,7 @@ import json
 import lzma
 import os
 import re
+import resource
 import shutil
 import stat
 import tempfile
@@ -50,6 +51,9 @@ def reading(path: Path, remedy: str = MAKE_AGAIN) -> Iterator[None]:
     except (BadInput, Refused):
         raise
     except _DAMAGE as error:
+        # What cannot be opened is not damaged.
+        if isinstance(error, OSError) and error.errno in _TOO_MANY:
+            raise Refused(f"{path}: {_OPEN}") from error
         raise BadInput(f"{path}: {_said(error)}. {remedy}") from error
 
 
@@ -146,10 +150,13 @@ def refusal(error: BaseException, directory: Path) -> Refused | None:
     """
     for seen in chain_of(error):
         reason = _reason(seen)
+        if reason in _TOO_MANY:
+            return Refused(f"{getattr(seen, 'filename', None) or directory}: {_OPEN}")
         if reason in _WITHOUT_ROOM:
+            lacking, remedy = _WITHOUT_ROOM[reason]
             return Refused(
-                f"{directory}: {_WITHOUT_ROOM[reason]}. What was whole is left as it was. Make "
-                "room there, or name another directory, and run it again."
+                f"{directory}: {lacking}. What was whole is left as it was. {remedy}, and run it "
+                "again."
             )
         if reason in _CLOSED:
             place = Path(getattr(seen, "filename", None) or directory)
@@ -162,10 +169,19 @@ def refusal(error: BaseException, directory: Path) -> Refused | None:
     return None
 
 
+_TOO_MANY = {errno.EMFILE, errno.ENFILE}
+_OPEN = "too many files are open. Raise that limit (ulimit -n), and run it again."
+_MAKE_ROOM, _RAISE = "Make room there, or name another directory", "Raise that limit"
+_TOO_LARGE = "a file would grow beyond the largest size that is allowed (ulimit -f)"
+_UNKNOWN = -1
 _WITHOUT_ROOM = {
-    errno.ENOSPC: "no space is left on its disk",
-    errno.EDQUOT: "the quota of this user is used up",
-    errno.EFBIG: "a file would grow beyond the largest size that is allowed (ulimit -f)",
+    errno.ENOSPC: ("no space is left on its disk", _MAKE_ROOM),
+    errno.EDQUOT: ("the quota of this user is used up", _MAKE_ROOM),
+    errno.EFBIG: (_TOO_LARGE, _RAISE),
+    _UNKNOWN: (
+        f"no space is left on its disk, or {_TOO_LARGE}",
+        f"{_MAKE_ROOM}, or raise the limit",
+    ),
 }
 _CLOSED = {
     errno.EACCES: "permission denied",
@@ -173,18 +189,26 @@ _CLOSED = {
     errno.EROFS: "its disk can only be read",
     errno.ENOTDIR: "a part of this path is no directory",
 }
-# Libraries that write by themselves lose the number: numpy says how much it could write, and
-# SQLite says it in words.
-_IN_WORDS = re.compile(r"\(os error (\d+)\)|\d+ requested and \d+ written|or disk is full")
+# Libraries that write by themselves lose the number: numpy says how much it could write, SQLite
+# says it in words, and what copies a directory lists the errors of its files.
+_IN_WORDS = re.compile(
+    r"(?:\(os error |\[Errno )(\d+)|\d+ requested and \d+ written|or disk is full"
+    r"|Not enough free space to write"
+)
+_LIMITED = "disk I/O error"
+"""What SQLite says of a limit on the size of files, among other things."""
 
 
 def _reason(error: BaseException) -> int | None:
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
+    limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
     match = _IN_WORDS.search(str(error))
     if match is None:
-        return None
-    return int(match[1]) if match[1] else errno.ENOSPC
+        return _UNKNOWN if limited and _LIMITED in str(error) else None
+    if match[1]:
+        return int(match[1])
+    return _UNKNOWN if limited else errno.ENOSPC
 
 
 def _said(error: BaseException) -> str:

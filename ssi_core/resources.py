@@ -31,6 +31,7 @@ class Cost(NamedTuple):
     disk: int
 
 
+_NOTHING_ELSE = "Close other programs, or run it where there is more memory."
 FEWER = "Take fewer words, fewer dimensions or a collection with fewer links."
 """What makes the fit of any model smaller."""
 
@@ -46,11 +47,7 @@ def memory_available() -> int:
     BadInput
         ``SSI_MEMORY`` is not an amount of memory.
     """
-    machine = int(psutil.virtual_memory().available)
-    limits = [machine, *_left_by_groups(), *_left_by_limits()]
-    if setting := os.environ.get("SSI_MEMORY"):
-        limits.append(_parsed(setting))
-    return max(0, min(limits))
+    return min(_bounds())[0]
 
 
 def disk_free(directory: Path) -> int:
@@ -90,8 +87,10 @@ def require(
     free = memory_available()
     takes, has = f"{amount(memory)} of memory", amount(free)
     if memory > free:
-        least = "Close other programs, or run it where there is more memory."
-        raise Refused(f"{stage} takes about {takes}, and {has} are free. {remedy or least}")
+        _, bound = min(_bounds())
+        least = "Run it where there is more memory." if bound else _NOTHING_ELSE
+        raised = f" Or raise what bounds it: {bound}." if bound else ""
+        raise Refused(f"{stage} takes about {takes}, and {has} are free. {remedy or least}{raised}")
     if directory is not None:
         room = disk_free(directory)
         written = f"{amount(disk)} of disk at {directory}"
@@ -118,6 +117,15 @@ def amount(size: int) -> str:
     return f"{value:.1f} {unit}" if value < 9.95 and unit != "B" else f"{value:.0f} {unit}"
 
 
+def _bounds() -> Iterator[tuple[int, str]]:
+    """Yield the bytes that each bound leaves, and its name; that of the machine has none."""
+    yield int(psutil.virtual_memory().available), ""
+    yield from ((max(0, left), "the control group") for left in _left_by_groups())
+    yield from ((max(0, left), name) for left, name in _left_by_limits())
+    if setting := os.environ.get("SSI_MEMORY"):
+        yield _parsed(setting), "SSI_MEMORY"
+
+
 def _parsed(said: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", said, re.IGNORECASE)
     if match is None:
@@ -125,12 +133,15 @@ def _parsed(said: str) -> int:
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
-def _left_by_limits() -> Iterator[int]:
+def _left_by_limits() -> Iterator[tuple[int, str]]:
     taken = psutil.Process().memory_info()
-    for name, used in (("RLIMIT_AS", taken.vms), ("RLIMIT_DATA", getattr(taken, "data", 0))):
+    for name, used, shown in (
+        ("RLIMIT_AS", taken.vms, "ulimit -v"),
+        ("RLIMIT_DATA", getattr(taken, "data", 0), "ulimit -d"),
+    ):
         limit, _ = resource.getrlimit(getattr(resource, name))
         if limit != resource.RLIM_INFINITY:
-            yield limit - used
+            yield limit - used, shown
 
 
 def _left_by_groups(

@@ -10,14 +10,27 @@ import polars as pl
 
 from ssi_core import collection, store
 from ssi_core.kernels.zipf import World
-from ssi_core.sample.zipf import pieces_of, title_of, world_of
+from ssi_core.resources import require
+from ssi_core.sample.zipf import PART, pieces_of, title_of, world_of
 from ssi_core.store import Artefact, Building
 from ssi_core.types import Progress
 
+_BASE, _OF_A_DOCUMENT, _DISK_OF_A_DOCUMENT = 100_000_000, 30_000, 1200
+"""Bounds of what 3,000 to 100,000 documents took; the documents of one part are held."""
+
 
 def write_collection(building: Building, world: World, progress: Progress | None) -> None:
-    """Write the documents and the links of a collection, a part of each at a time."""
+    """Write the documents and the links of a collection, a part of each at a time.
+
+    `ssi_core.types.Refused` where it does not fit.
+    """
     documents = int(world.documents)
+    require(
+        "the collection",
+        memory=_BASE + _OF_A_DOCUMENT * min(documents, PART),
+        directory=building.path.parent,
+        disk=_DISK_OF_A_DOCUMENT * documents,
+    )
     with (
         collection.text_writer(building.path) as texts,
         collection.relation_writer(building.path, collection.LINK) as links,

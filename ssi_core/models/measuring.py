@@ -9,6 +9,8 @@ from ssi_core.types import Task
 
 _QUERIES, _TUPLES = 1000, 100_000
 """Defaults of `evaluate`."""
+_BASE = 100_000_000
+"""Bytes of compiled kernels and libraries."""
 _NOT_QUERIES = (
     "One query would take as much: the pairs and the words of the task do. Take fewer words or a "
     "collection with fewer links, or run it where there is more memory."
@@ -30,7 +32,7 @@ def evaluation_memory(model: Model, task: Task, queries: int = _QUERIES) -> int:
 
 def require_evaluation(model: Model, task: Task, queries: int = _QUERIES) -> None:
     """State, or refuse, an evaluation."""
-    memory, least = (evaluation_memory(model, task, n) for n in (queries, 1))
+    memory, least = (_BASE + evaluation_memory(model, task, n) for n in (queries, 1))
     helps = least <= resources.memory_available()
     remedy = "Ask fewer --queries." if helps else _NOT_QUERIES
     resources.require("evaluation", memory=memory, remedy=remedy)

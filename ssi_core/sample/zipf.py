@@ -23,7 +23,8 @@ PAPER = 1_800_000
 """Documents of Bai et al. (2010)."""
 _WORDS, _GROWTH = 2_500_000, 0.6
 """Words at that size, and the exponent by which they grow with the documents (Heaps' law)."""
-_PART = 20_000
+PART = 20_000
+"""Documents that are made at a time."""
 _SENTENCES_A_LINK = 3
 
 
@@ -74,7 +75,7 @@ class Piece:
     targets: Int64
 
 
-def pieces_of(world: zipf.World, size: int = _PART) -> Iterator[Piece]:
+def pieces_of(world: zipf.World, size: int = PART) -> Iterator[Piece]:
     """Make the documents of a collection, some at a time."""
     state, scratch = np.zeros(1, np.uint64), np.zeros(1, np.uint64)
     with np.errstate(over="ignore"):

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from ssi_core import files, store
+from ssi_core import files, resources, store
 from ssi_core.evaluation.scorer import length, take
 from ssi_core.evaluation.second_stage import best_of
+from ssi_core.resources import Cost
 from ssi_core.serving.candidates import Near, PartScores
-from ssi_core.serving.graph import Graph, faiss, write_graph
+from ssi_core.serving.graph import Graph, faiss, graph_cost, write_graph
 from ssi_core.serving.ranked import Scores
 from ssi_core.serving.searcher import Searcher, known, texts_of
-from ssi_core.serving.signs import SignCodes, write_signs
+from ssi_core.serving.signs import SignCodes, signs_cost, write_signs
 from ssi_core.types import BadInput, Float32, Int32, Vectors
 
 _log = logging.getLogger(__name__)
@@ -25,6 +26,7 @@ _log = logging.getLogger(__name__)
 _ASKED, _FEWEST = 200, 20
 _K = 10
 _BLOCK = 16
+_SMALLER = "Take --candidates codes, which are smaller, or search exactly."
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,15 @@ class _Way:
         Writes the file of the documents' vectors.
     read : callable
         Reads it, for the same vectors.
+    cost : callable
+        Memory that writing or reading it takes, and its disk.
     """
 
     file: str
     sizes: tuple[int, ...]
     write: Callable[[Float32, Path], None]
     read: Callable[[Float32, Path], Near]
+    cost: Callable[[Float32], Cost]
 
 
 WAYS: Mapping[str, _Way] = {
@@ -55,8 +60,11 @@ WAYS: Mapping[str, _Way] = {
         (16, 32, 64, 128, 256, 512, 1024),
         write_graph,
         lambda dense, path: Graph(path),
+        graph_cost,
     ),
-    "codes": _Way("codes.npy", (64, 128, 256, 512, 1024, 2048, 4096), write_signs, SignCodes),
+    "codes": _Way(
+        "codes.npy", (64, 128, 256, 512, 1024, 2048, 4096), write_signs, SignCodes, signs_cost
+    ),
 }
 """Name -> way to find documents near a query; the name is the kind of its artefact."""
 
@@ -89,7 +97,7 @@ def approximate(base: Searcher, place: Path, recall: float, by: str = "graph") -
     BadInput
         The library of graphs is not installed.
     Refused
-        The graph, or the codes, cannot be written.
+        The graph, or the codes, do not fit the memory or cannot be written.
     """
     if by == "graph":
         faiss()
@@ -109,6 +117,13 @@ def approximate(base: Searcher, place: Path, recall: float, by: str = "graph") -
     configuration = {"titles": _ASKED, "sizes": list(way.sizes)}
     key = store.key_of(by, configuration, parents)
     path = place / key
+    cost = way.cost(dense)
+    # What is kept already takes memory alone.
+    disk = 0 if path.exists() else cost.disk
+    remedy = _SMALLER if by == "graph" else ""
+    resources.require(
+        f"approximate search by {by}", memory=cost.memory, directory=place, disk=disk, remedy=remedy
+    )
     try:
         return _opened(base, path, recall, by)
     except BadInput as error:

@@ -13,6 +13,8 @@ from ssi_core.types import Task
 
 _BLOCK = 16_384
 """Documents that are embedded at a time."""
+_BASE = 30_000_000
+"""Bytes of compiled kernels and libraries."""
 
 
 def index_cost(
@@ -39,4 +41,6 @@ def require_index(
     """State, or refuse, an index."""
     cost = index_cost(model, task, words=words, storage=storage)
     disk = cost.disk + sum(part.stat().st_size for part in texts)
-    resources.require("index", memory=cost.memory, directory=out, disk=disk)
+    fewer = "Leave the words out (--no-words)." if words else ""
+    memory = _BASE + cost.memory
+    resources.require("index", memory=memory, directory=out, disk=disk, remedy=fewer)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ssi_core.arrays import load_array
 from ssi_core.evaluation.half import wide
 from ssi_core.kernels.candidates import nearest_by_signs
+from ssi_core.resources import Cost
 from ssi_core.types import Float32, Int32
 
 BITS = 512
@@ -47,6 +48,12 @@ def signs(vectors: Float32, columns: Float32) -> NDArray[np.uint64]:
 def write_signs(dense: Float32, path: Path) -> None:
     """Write the codes of some vectors; 64 bytes each."""
     np.save(path, signs(dense, planes(dense.shape[1])), allow_pickle=False)
+
+
+def signs_cost(dense: Float32) -> Cost:
+    """Return the memory that codes take, made or read, and their disk."""
+    size = BITS // 8 * len(dense)
+    return Cost(size + 8 * len(dense) + 8 * _BLOCK * (BITS + 2 * dense.shape[1]), size)
 
 
 class SignCodes:

@@ -9,6 +9,7 @@ from flows.shipped import find_table
 from ssi_core.models.lsi import Lsi
 from ssi_core.models.measuring import require_evaluation
 from ssi_core.models.tfidf import TfIdf
+from ssi_core.resources import Cost
 from ssi_core.serving.cost import index_cost, require_index
 from ssi_core.serving.index import build_index
 from ssi_core.tasks.task import open_task
@@ -40,6 +41,21 @@ def test_rows_are_said_in_one_line(row, task_dir, monkeypatch, caplog):
     assert alone.startswith("training of U'V + I: takes about ")
 
 
+def test_a_row_without_its_views_is_left_to_fail_by_itself(row, task_dir, monkeypatch):
+    def lacking(*_):
+        raise KeyError("sublinear:100")
+
+    monkeypatch.setattr("flows.costs.cost_of", lacking)
+    require_rows([(row, Path(task_dir))], workers=0, threads=1)
+
+
+def test_a_row_of_this_process_counts_what_is_loaded_beside_it(row, task_dir, monkeypatch):
+    monkeypatch.setattr("flows.costs.cost_of", lambda *_: Cost(0, 0))
+    monkeypatch.setenv("SSI_MEMORY", "100M")
+    with pytest.raises(Refused, match="takes about 150 MB"):
+        require_rows([(row, Path(task_dir))], workers=0, threads=1)
+
+
 def test_rows_that_fit_only_one_after_the_other_are_refused(row, task_dir, monkeypatch):
     rows = [(row, Path(task_dir))] * 3
     monkeypatch.setenv("SSI_MEMORY", "700M")
@@ -55,7 +71,7 @@ def test_what_does_not_fit_is_refused_with_a_remedy(row, task_dir, monkeypatch, 
         require_rows([(row, Path(task_dir))], workers=0, threads=1)
     with pytest.raises(Refused, match=r"evaluation takes .*One query would take as much"):
         require_evaluation(TfIdf(), task)
-    with pytest.raises(Refused, match="index takes"):
+    with pytest.raises(Refused, match=r"index takes .*--no-words"):
         require_index(TfIdf(), task, tmp_path / "index", words=True)
 
 

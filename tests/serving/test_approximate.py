@@ -14,7 +14,7 @@ from ssi_core.serving.graph import Graph, write_graph
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.searcher import Searcher
-from ssi_core.types import BadInput, Vectors
+from ssi_core.types import BadInput, Refused, Vectors
 from tests.serving.models import WORDS, documents, random_models
 
 MODELS = random_models(seed=2)
@@ -168,3 +168,21 @@ def test_few_documents_are_all_looked_at(n, tmp_path):
     expected = dense @ dense.T
     assert (np.sort(rows) == np.arange(n)).all()
     np.testing.assert_allclose(scores, np.take_along_axis(expected, rows, 1), atol=1e-5)
+
+
+@pytest.mark.parametrize("by", WAYS)
+def test_it_is_refused_where_it_does_not_fit(exact, tmp_path, monkeypatch, by):
+    monkeypatch.setenv("SSI_MEMORY", "1k")
+    with pytest.raises(Refused, match=f"approximate search by {by} takes"):
+        approximate(exact, tmp_path / "kept", 0.9, by)
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize("by", WAYS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_its_file_is_no_larger_than_was_said(tmp_path, by, dtype):
+    dense = np.random.default_rng(0).standard_normal((2000, 20)).astype(dtype)
+    file = tmp_path / WAYS[by].file
+    WAYS[by].write(dense, file)
+    taken = file.stat().st_size
+    assert taken <= WAYS[by].cost(dense).disk + 1000 <= 2 * taken

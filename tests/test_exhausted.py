@@ -1,0 +1,67 @@
+"""What is said where a machine runs out of something: the cause, and a remedy that helps."""
+
+import errno
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from ssi_core import files, resources
+from ssi_core.types import Refused
+
+FILE_LIMIT = (
+    "import resource, sys; from ssi_core import files; from pathlib import Path; "
+    "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)); "
+    "print(files.refusal(OSError(sys.argv[1]), Path('out')))"
+)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError("Not enough free space to write 24000000 bytes after offset 128"),
+        OSError("1000 requested and 10 written"),
+        shutil.Error([("a", "b", "[Errno 28] No space left on device: 'b'")]),
+    ],
+)
+def test_a_full_disk_is_known_by_its_words(error, tmp_path):
+    if resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY:
+        pytest.skip("this machine limits the size of files")
+    assert "no space is left on its disk. " in str(files.refusal(error, tmp_path))
+
+
+def test_a_limit_on_files_is_raised_and_not_the_room(tmp_path):
+    said = str(files.refusal(OSError(errno.EFBIG, "File too large"), tmp_path))
+    assert "ulimit -f" in said
+    assert "Raise that limit" in said
+    assert "Make room" not in said
+
+
+@pytest.mark.parametrize("words", ["9 requested and 1 written", "disk I/O error"])
+def test_what_lost_its_number_under_a_limit_names_both(words):
+    command = (sys.executable, "-c", FILE_LIMIT, words)
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "no space is left" in said
+    assert "ulimit -f" in said
+
+
+def test_an_error_of_a_database_is_no_lack_of_room_by_itself(tmp_path):
+    if resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY:
+        assert files.refusal(sqlite3.OperationalError("disk I/O error"), tmp_path) is None
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_a_file_that_cannot_be_opened_is_not_called_damaged(number, tmp_path):
+    with pytest.raises(Refused, match="ulimit -n") as raised, files.reading(tmp_path / "data.npy"):
+        raise OSError(number, "Too many open files")
+    assert "Remove" not in str(raised.value)
+    assert "ulimit -n" in str(files.refusal(OSError(number, "Too many open files"), tmp_path))
+
+
+def test_the_bound_that_refuses_is_named(monkeypatch):
+    monkeypatch.setenv("SSI_MEMORY", "1k")
+    with pytest.raises(Refused, match=r"Or raise what bounds it: SSI_MEMORY\.$"):
+        resources.require("a stage", memory=10_000)

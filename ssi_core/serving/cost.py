@@ -9,12 +9,14 @@ from ssi_core import resources
 from ssi_core.models.base import Model
 from ssi_core.resources import Cost
 from ssi_core.serving.index import Storage
-from ssi_core.types import Task
+from ssi_core.types import Task, Vectors
 
 _BLOCK = 16_384
 """Documents that are embedded at a time."""
 _BASE = 30_000_000
 """Bytes of compiled kernels and libraries."""
+_POSTING = 12
+"""Bytes of a word of a document in an inverted index while it is made; 11 were measured."""
 
 
 def index_cost(
@@ -44,3 +46,12 @@ def require_index(
     fewer = "Leave the words out (--no-words)." if words else ""
     memory = _BASE + cost.memory
     resources.require("index", memory=memory, directory=out, disk=disk, remedy=fewer)
+
+
+def require_search(documents: Vectors) -> None:
+    """Refuse an exact search whose inverted index does not fit the memory."""
+    nonzeros = 0 if documents.sparse is None else documents.sparse.nnz
+    memory = _POSTING * nonzeros
+    if memory > resources.memory_available():
+        remedy = "Run it where there is more memory, or make the index without words (--no-words)."
+        resources.require("search", memory=memory, remedy=remedy)

@@ -23,6 +23,7 @@ from ssi_core.evaluation.second_stage import (
 )
 from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Side, require_served
+from ssi_core.serving.cost import require_search
 from ssi_core.serving.index import Index, open_index
 from ssi_core.serving.popularity import without
 from ssi_core.serving.ranked import Hit, Ranked, exactly
@@ -65,8 +66,9 @@ def texts_of(raw: Sequence[str], views: Mapping[str, View]) -> Texts:
 
 
 def ranked_exactly(index: Index) -> Ranked:
-    """Return the documents of an index, every one of which is scored."""
+    """Return the documents of an index, every one of which is scored; `Refused` without memory."""
     vectors, passages = index.vectors, index.passages
+    require_search(first_part(vectors))
     return Ranked(index.ids, index.titles, vectors, exactly(vectors), passages=passages)
 
 

@@ -9,7 +9,7 @@ from ssi_core.models.tfidf import TfIdf
 from ssi_core.serving import searcher as module
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.searcher import Searcher, open_searcher
-from ssi_core.types import BadInput
+from ssi_core.types import BadInput, Refused
 from tests.serving.models import TEXTS, TITLES, WORDS, documents, random_models, views
 
 MODELS = random_models(seed=1)
@@ -142,3 +142,11 @@ def test_vectors_that_are_no_numbers_are_refused(tmp_path):
     with pytest.raises(BadInput, match="query: the model gives vectors that hold NaN"):
         Searcher(spoilt, index).search(["car"])
     assert Searcher(spoilt, index).search(["moon"])[0].hits
+
+
+def test_a_search_that_does_not_fit_the_memory_is_refused(tmp_path, monkeypatch):
+    used = views("raw")
+    fitted = FittedModel(TfIdf("raw"), {}, used, used)
+    monkeypatch.setenv("SSI_MEMORY", "100")
+    with pytest.raises(Refused, match=r"^search takes about .* make the index without words"):
+        searcher_of(fitted, tmp_path)

@@ -6,7 +6,7 @@ document once for `tiles.LANES` queries.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ def best_of_all(
     return rows, best
 
 
-@cache
+@lru_cache(maxsize=8)
 def _nothing(rows: int) -> Csr:
     """Return a matrix without entries."""
     starts = np.zeros(rows + 1, np.int64)

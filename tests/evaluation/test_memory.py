@@ -8,7 +8,7 @@ import pytest
 
 from ssi_core.evaluation.candidates import candidates, draw_tuples
 from ssi_core.evaluation.memory import ranking_memory
-from ssi_core.models.measuring import evaluation_memory, require_evaluation
+from ssi_core.models.measuring import _BASE, evaluation_memory, require_evaluation
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.tasks.task import open_task
 from ssi_core.types import Pairs, Refused
@@ -62,8 +62,8 @@ def test_a_refusal_asks_for_fewer_queries_only_where_that_helps(task_dir, monkey
     monkeypatch.setenv("SSI_MEMORY", "1")
     with pytest.raises(Refused, match="One query would take as much"):
         require_evaluation(TfIdf(), task)
-    one = evaluation_memory(TfIdf(), task, 1)
-    assert one < evaluation_memory(TfIdf(), task)
+    one = _BASE + evaluation_memory(TfIdf(), task, 1)
+    assert one < _BASE + evaluation_memory(TfIdf(), task)
     monkeypatch.setenv("SSI_MEMORY", str(one))
     with pytest.raises(Refused, match="Ask fewer --queries"):
         require_evaluation(TfIdf(), task)

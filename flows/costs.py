@@ -18,7 +18,7 @@ from ssi_core.resources import FEWER, Cost
 _WORKER = 450_000_000
 """Bytes of a worker before its first row: the interpreter, MLflow, compiled kernels."""
 _HERE = 150_000_000
-"""What the row of this process takes beside itself: MLflow, compiled kernels; 130 were measured."""
+"""Bytes of MLflow and compiled kernels beside a row of this process; 130 million were measured."""
 
 
 def require_rows(rows: Sequence[tuple[Row, Path]], *, workers: int, threads: int) -> None:

@@ -196,7 +196,7 @@ _IN_WORDS = re.compile(
     r"|Not enough free space to write"
 )
 _LIMITED = "disk I/O error"
-"""What SQLite says of a limit on the size of files, among other things."""
+"""Words of SQLite for a limit on the size of files, and for other errors."""
 
 
 def _reason(error: BaseException) -> int | None:

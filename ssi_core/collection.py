@@ -61,8 +61,10 @@ DOCUMENTS: Mapping[str, pl.DataType] = {
     "timestamp": pl.Datetime("us", "UTC"),
     "url": pl.String(),
     "text": pl.String(),
+    "headings": pl.String(),
 }
-"""Schema of documents and queries; ``text`` is plain words, what else is not known is null."""
+"""Schema of documents and queries; ``text`` is plain words, ``headings`` those of its parts, one a
+line; what is not known is null."""
 ENDS: Mapping[str, pl.DataType] = {"source": pl.String(), "target": pl.String()}
 """Columns that every relation has: distinct pairs of ids, no id with itself."""
 NAMED: Mapping[str, pl.DataType] = {"text": pl.String()}

@@ -29,7 +29,13 @@ from ssi_core.corpus.pages import Page, read_pages
 from ssi_core.corpus.readings import CATEGORIES, OTHER, PAGES_SCHEMA, counts_of, digest_words
 from ssi_core.corpus.titles import MAIN, Site, read_target
 from ssi_core.parts import file_once
-from ssi_core.text.wikitext import count_links, read_cells, read_wikitext, strip_anchor
+from ssi_core.text.wikitext import (
+    count_links,
+    headings,
+    read_cells,
+    read_wikitext,
+    strip_anchor,
+)
 from ssi_core.text.wording import LONGEST, PLAIN, wording_of
 
 TEXTS, PAGES = "texts", "pages"
@@ -146,7 +152,9 @@ class _Rows:
             self.pages.append((place, page.id, EMPTY, title, None, None, len(links), False))
             return
         names = (place, str(page.id), title, self.site.language)
-        self.documents.append((*names, page.revision, page.timestamp, self.site.url(title), words))
+        url, parts = self.site.url(title), headings(page.text, hidden=self.hidden)
+        texts = (words, parts or None)
+        self.documents.append((*names, page.revision, page.timestamp, url, *texts))
         self.links += links
         self.lengths.append(len(links))
         digest = digest_words(words)

@@ -18,7 +18,7 @@ from ssi_core.store import Building
 from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput
 
-COLUMNS = ("id", "title", "text", "language", "timestamp", "url")
+COLUMNS = ("id", "title", "text", "language", "timestamp", "url", "headings")
 """Columns of documents; all but ``id`` and ``text`` may be absent or null."""
 
 _SAMPLE = 1000  # texts that the language is guessed from
@@ -143,9 +143,9 @@ def _kept(
 
 
 def _documents(kept: pl.DataFrame, language: str | None) -> pl.DataFrame:
-    title, time, url = (
+    title, time, url, headings = (
         pl.col(name) if name in kept.columns else pl.lit(None, pl.String)
-        for name in ("title", "timestamp", "url")
+        for name in ("title", "timestamp", "url", "headings")
     )
     beginning = collection.beginning(pl.col("text"))
     code = pl.lit(language) if language else pl.col("language").fill_null("")
@@ -157,6 +157,7 @@ def _documents(kept: pl.DataFrame, language: str | None) -> pl.DataFrame:
             timestamp=time.str.to_datetime("%+", strict=False, time_unit="us", time_zone="UTC"),
             url=pl.when(url.str.strip_chars() != "").then(url.str.strip_chars()),
             text=pl.col("text"),
+            headings=pl.when(headings.str.strip_chars() != "").then(headings),
         )
     )
 

@@ -32,6 +32,7 @@ ROLES: Mapping[str, Sequence[str]] = {
     "title": ("title", "name", "headline", "heading", "subject"),
     "text": ("text", "body", "content", "contents", "abstract", "description", "article"),
     "url": ("url", "uri", "permalink", "canonical_url", "link"),
+    "headings": ("headings", "sections", "toc"),
     "language": ("language", "lang"),
     "timestamp": ("timestamp", "date", "updated", "modified", "published", "created"),
     "links": ("links", "outlinks", "references", "cites", "citations"),

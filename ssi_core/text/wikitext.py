@@ -47,6 +47,7 @@ _BREAK = re.compile(
     r"</?(?:br|p|div|li|ul|ol|dl|dt|dd|tr|td|th|hr|blockquote|center|h[1-6]|poem)\b[^<>]*+>",
     re.IGNORECASE,
 )
+_HEADING = re.compile(r"^==++([^\n]++)$", re.MULTILINE)
 _IN_URL = r"""[^\s\[\]<>{}|"]*+"""
 
 # What goes, by the mark without which it can't be there; a pattern that starts with a literal is
@@ -316,6 +317,19 @@ def read_wikitext(
     """
     visible = _named(_visible(text), title)
     return _words(visible, hidden), _links(visible)
+
+
+def headings(text: str, *, hidden: Set[str] = HIDDEN) -> str:
+    r"""Return the headings of a wikitext as plain words, one a line.
+
+    >>> headings("A\n== B ''c'' ==\nD\n=== [[e|F]] ===\n== {{g}} ==")
+    'B c\nF'
+    """
+    if "\n==" not in text and not text.startswith("=="):
+        return ""
+    found = (match[1].rstrip() for match in _HEADING.finditer(_visible(text)))
+    lines = [heading.rstrip("= \t") for heading in found if heading.endswith("==")]
+    return _words("\n".join(lines), hidden)
 
 
 def count_links(text: str, *, title: str = "") -> int:

@@ -26,7 +26,7 @@ from ssi_core.serving.index import KIND, Storage, build_index, open_index, store
 from ssi_core.serving.ranked import Hit
 from ssi_core.summary import found
 from ssi_core.tasks.reading import raw_texts
-from ssi_core.tasks.unseen import Raw, require_known, texts_in_views
+from ssi_core.tasks.unseen import Raw, documents_of, require_known, texts_in_views
 from ssi_core.types import BadInput, Texts
 
 
@@ -432,6 +432,6 @@ def _is_of(artefact: store.Artefact, parents: Mapping[str, str], storage: Storag
 
 def _read_by(fitted: FittedModel, docs: Documents) -> Texts:
     """Read documents with the words that a model knows."""
-    raw = docs.frame.select("id", "title", "language", "text")
+    raw = documents_of(open_collection(docs.path))
     require_known(Raw(raw, raw), replace(fitted, query_views=fitted.document_views), docs.path)
     return texts_in_views(raw, fitted.document_views)

@@ -15,6 +15,7 @@ from ssi_core.models.best_of import BestOf
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bilinear_cuda import BilinearCuda
 from ssi_core.models.bm25 import Bm25
+from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.cl_lsi import ClLsi
 from ssi_core.models.fusion import Fusion
 from ssi_core.models.half_transductive import HalfTransductive
@@ -41,6 +42,7 @@ MODELS: Mapping[str, type[Model]] = {
         # Nothing learnt from links, but for their number.
         TfIdf,
         Bm25,  # Robertson and Zaragoza 2009
+        Bm25F,  # Robertson, Zaragoza and Taylor 2004
         LanguageModel,  # Zhai and Lafferty 2004
         InDegree,  # links counted, no text
         # Tuned on links: Bai et al. 2010, section 4.

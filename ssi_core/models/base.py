@@ -23,6 +23,7 @@ from ssi_core.strict import check_keys
 from ssi_core.tasks.blind import training_part
 from ssi_core.tasks.cold import without_cold
 from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, Vectors, View, Watch
+from ssi_core.views.fields import FIELDS
 from ssi_core.views.hashing import load_view
 
 Side: TypeAlias = Literal["query", "document"]
@@ -119,6 +120,11 @@ class Model:
     def views(self) -> set[str]:
         """Names of the views that the model reads."""
         raise TypeError(f"{type(self).__name__} does not say which views it reads")
+
+    @property
+    def reads_fields(self) -> bool:
+        """Tell whether the short fields of documents are read each by itself (`views.fields`)."""
+        return False
 
     def unserved(self) -> str | None:
         """Return why no index ranks typed text by the model; None where one does."""
@@ -312,9 +318,12 @@ def fitted(
     model: Model, task: Task, arrays: Arrays, facts: dict[str, Any] | None = None
 ) -> FittedModel:
     """Put a fitted model together with the views of the task that it reads."""
-    queries = {name: task.queries.views[name] for name in sorted(model.views())}
-    documents = {name: task.documents.views[name] for name in sorted(model.views())}
-    if all(queries[name] is view for name, view in documents.items()):
+    names = sorted(model.views())
+    queries = {name: task.queries.views[name] for name in names}
+    documents = {name: task.documents.views[name] for name in names}
+    if model.reads_fields and FIELDS in task.documents.views:
+        documents[FIELDS] = task.documents.views[FIELDS]
+    if all(queries.get(name) is view for name, view in documents.items()):
         documents = queries
     return FittedModel(model, arrays, queries, documents, facts or {})
 

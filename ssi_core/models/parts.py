@@ -61,6 +61,11 @@ class Parts(Model):
         return set().union(*(model.views() for model in self.models()))
 
     @property
+    def reads_fields(self) -> bool:
+        """Tell whether a part does."""
+        return any(model.reads_fields for model in self.models())
+
+    @property
     def reads_text(self) -> bool:
         """Tell whether all parts do."""
         return all(model.reads_text for model in self.models())

@@ -15,6 +15,7 @@ from ssi_core.tasks import spec as kinds
 from ssi_core.tasks.beside import write_pairs_beside, write_queries_beside
 from ssi_core.tasks.clicks import counted_rows, weights_of, write_clicks
 from ssi_core.tasks.cost import require_features
+from ssi_core.tasks.fields import write_fields
 from ssi_core.tasks.frozen import KIND
 from ssi_core.tasks.goals import write_goals
 from ssi_core.tasks.judged import write_judged
@@ -185,6 +186,8 @@ def _write_task(
         write_anchored(making)
     names_beside = write_pairs_beside(making)
     _link_texts(making)
+    if spec.has_fields:
+        write_fields(making)
     query_view, view = write_texts(making, reading)
     _write_queries(making, reading, query_view, view, translations)
     write_queries_beside(making, names_beside, view)

@@ -7,8 +7,9 @@ put together (`Lexicon.merge`), so that they are those of a count on one machine
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,8 @@ class TextPart:
         Language of the texts.
     place : Path
         Directory to write.
+    short : Path or None
+        File of the short fields of the texts; None: they are texts alone.
     """
 
     file: Path
@@ -50,6 +53,7 @@ class TextPart:
     first: int
     language: str
     place: Path
+    short: Path | None = None
 
 
 def count_part(part: TextPart) -> None:
@@ -58,7 +62,7 @@ def count_part(part: TextPart) -> None:
         return
     kept = None if part.kept is None else load_array(part.kept, mapped=False)[part.first :]
     with once(part.place, _SEALED) as (out, _):
-        for number, batch in enumerate(texts_in(part.file, kept)):
+        for number, batch in enumerate(texts_in(part.file, kept, part.short)):
             lexicon = Lexicon(part.language)
             arrays = lexicon.count(batch)
             here = out / f"{number:05d}"
@@ -69,7 +73,12 @@ def count_part(part: TextPart) -> None:
 
 
 def counted_texts(
-    making: Making, side: Side, kept: Mask | None, language: str, view: str
+    making: Making,
+    side: Side,
+    kept: Mask | None,
+    language: str,
+    view: str,
+    short: Sequence[Path] = (),
 ) -> Iterator[Counted]:
     """Count the texts of a side for a view; yield their batches in the order of the texts."""
     place = making.building.work(f"counted-{view}-{side}").absolute()
@@ -79,8 +88,8 @@ def counted_texts(
         np.save(mask, kept, allow_pickle=False)
     files = [path.absolute() for path in making.collection.parts(making.collection.table_of(side))]
     first, parts = 0, []
-    for file in files:
-        parts.append(TextPart(file, mask, first, language, place / file.stem))
+    for file, of_file in zip_longest(files, [path.absolute() for path in short]):
+        parts.append(TextPart(file, mask, first, language, place / file.stem, of_file))
         if mask is not None:
             first += pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
     stage: Stage[TextPart, None] = Stage("count words", count_part, place, files)

@@ -96,23 +96,35 @@ def write_name_queries(making: Making, place: Path, names: Names, view: TextView
     write_queries(place, names.keys, names.texts, counts(), view.statistics, weightings)
 
 
-def without_titles(blocks: Iterator[list[bytes]], titles: pl.Series) -> Iterator[list[bytes]]:
+def without_titles(
+    blocks: Iterator[list[bytes]], titles: pl.Series, fields: int = 1
+) -> Iterator[list[bytes]]:
     """Cut the title of each text out of it, wherever it stands, however its letters are written.
 
     Of a title with something in parentheses at its end, what precedes them is cut out, too.
+
+    Parameters
+    ----------
+    blocks : iterator of list
+        Texts; each may be followed by its other fields, which stay as they are.
+    titles : Series
+        A title for each text.
+    fields : int
+        Fields of a text, itself among them.
 
     >>> texts = iter([[b"Apollo 11 was flown by apollo 11's crew."], [b"Mercury is a planet."]])
     >>> list(without_titles(texts, pl.Series(["Apollo 11", "Mercury (planet)"])))
     [[b"  was flown by  's crew."], [b'  is a planet.']]
     """
-    row = 0
+    place = 0
     for block in blocks:
-        block_titles = titles[row : row + len(block)]
-        row += len(block)
-        yield [
-            _pattern(title).sub(" ", text.decode(errors="replace")).encode()
-            for text, title in zip(block, block_titles, strict=True)
-        ]
+        for number, text in enumerate(block):
+            row, field = divmod(place + number, fields)
+            if field == 0:
+                cut = _pattern(titles[row]).sub(" ", text.decode(errors="replace"))
+                block[number] = cut.encode()
+        place += len(block)
+        yield block
 
 
 def _pattern(title: str) -> re.Pattern[str]:

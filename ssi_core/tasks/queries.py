@@ -22,7 +22,7 @@ from ssi_core.views.rewriting import Rewriting
 from ssi_core.views.rewriting import load_view as load_rewritten
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView, load_view
-from ssi_core.views.tfidf import Weighting
+from ssi_core.views.tfidf import FIELDS, Weighting
 from ssi_core.views.weighing import weigh_side
 
 TEXTS, MATRICES, QUERY_VIEW = "queries.parquet", "queries", "query_view"
@@ -80,6 +80,8 @@ def load_queries(path: Path, documents: Texts) -> Texts:
     texts = files.read_strings([path / TEXTS], "id", "title")
     separate = (path / QUERY_VIEW).exists()
     views = _own_views(path, documents) if separate else _of_queries(documents.views)
+    if FIELDS in views:
+        views = {name: view for name, view in views.items() if name != FIELDS}
     matrices = {name: load_csr(matrix_path(path / MATRICES, name)) for name in views}
     return Texts(texts["id"], texts["title"], matrices, views)
 
@@ -103,8 +105,9 @@ def _of_queries(views: Mapping[str, View]) -> Mapping[str, View]:
     of_queries = {
         name: view.of_queries() if isinstance(view, TextView) else view
         for name, view in views.items()
+        if name != FIELDS
     }
-    same = all(of_queries[name] is view for name, view in views.items())
+    same = all(of_queries[name] is view for name, view in views.items() if name != FIELDS)
     return views if same else of_queries
 
 
@@ -116,6 +119,7 @@ def _own_views(path: Path, documents: Texts) -> dict[str, View]:
         if isinstance(parse_view(name), Rewriting)
         else base.named(name).of_queries()
         for name in documents.views
+        if name != FIELDS
     }
 
 

@@ -1,8 +1,9 @@
-"""Texts of a collection as the features read them: in batches, in one language."""
+"""Texts of a collection as the features read them: in batches, in one language, with fields."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +11,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ssi_core import files
-from ssi_core.collection import INGEST, Collection, Side
+from ssi_core.collection import ANCHOR, INGEST, Collection, Side, relation_at
 from ssi_core.tasks.layout import RAW
+from ssi_core.text import fields
 from ssi_core.types import BadInput
 from ssi_core.views.lexicon import batches
 
 
 def texts_of(
-    collection: Collection, side: Side = "documents", kept: NDArray[np.bool_] | None = None
+    collection: Collection,
+    side: Side = "documents",
+    kept: NDArray[np.bool_] | None = None,
+    short: Sequence[Path] = (),
 ) -> Iterator[list[bytes]]:
     """Yield texts in UTF-8, in batches; one part of the collection is held at a time.
 
@@ -27,28 +32,87 @@ def texts_of(
         "documents" or "queries".
     kept : bool array or None
         Which texts; None: all.
+    short : sequence of Path
+        Files of their short fields, see `texts_in`; empty: texts alone.
     """
     first = 0
-    for part in collection.parts(collection.table_of(side)):
+    parts = collection.parts(collection.table_of(side))
+    for part, of_part in zip_longest(parts, short):
         rest = None if kept is None else kept[first:]
-        yield from texts_in(part, rest)
+        yield from texts_in(part, rest, of_part)
         if kept is not None:
             first += pl.scan_parquet(part, glob=False).select(pl.len()).collect().item()
 
 
-def texts_in(part: Path, kept: NDArray[np.bool_] | None = None) -> Iterator[list[bytes]]:
+def texts_in(
+    part: Path, kept: NDArray[np.bool_] | None = None, short: Path | None = None
+) -> Iterator[list[bytes]]:
     """Yield the texts of a file in UTF-8, in batches.
 
     Parameters
     ----------
     kept : bool array or None
         Which texts of this file, and of those after it; None: all.
+    short : Path or None
+        File of the short fields of the same texts: each text is followed by its own, in the order
+        of `ssi_core.text.fields.SHORT`. None: texts alone.
     """
-    texts = files.read_strings([part], "text", remedy=INGEST).cast(pl.Binary)
+    texts = files.read_strings([part], "text", remedy=INGEST)
+    if short is not None:
+        texts = texts.hstack(files.read_strings([short], *fields.SHORT))
     if kept is not None:
         texts = texts.filter(pl.Series(kept[: len(texts)]))
-    slices = (part_of["text"].to_list() for part_of in texts.iter_slices(1024))
-    yield from batches(text for few in slices for text in few)
+    slices = texts.cast(pl.Binary).iter_slices(1024)
+    rows = (zip(*(few[name].to_list() for name in few.columns), strict=True) for few in slices)
+    yield from batches(chain.from_iterable(chain.from_iterable(rows)))
+
+
+def fields_in(part: Path) -> pl.DataFrame:
+    """Return title, headings and words of the address of the documents of a file, never null."""
+    known = pl.read_parquet_schema(part)
+    nothing = pl.lit(None, pl.String)
+    with files.reading(part, INGEST):
+        frame = pl.scan_parquet(part, glob=False).select(
+            title=pl.col("title"),
+            headings=pl.col("headings") if "headings" in known else nothing,
+            url=pl.col("url"),
+        )
+        read = frame.collect().fill_null("")
+    urls = pl.Series("url", map(fields.url_words, read["url"]), dtype=pl.String)
+    plain = pl.all().str.replace_all(fields.SEPARATOR, " ", literal=True)
+    return read.with_columns(urls).select(plain)
+
+
+def anchors_in(collection: Collection, ids: pl.Series) -> pl.Series:
+    """Return the wordings of links that lead to each document, a line each; "" where none does."""
+    if ANCHOR not in collection.relations:
+        return pl.Series(ANCHOR, [""]).new_from_index(0, len(ids))
+    return lines_of(collection.frame(relation_at(ANCHOR)), ids)
+
+
+def lines_of(anchors: pl.DataFrame, ids: pl.Series) -> pl.Series:
+    """Return the distinct ``text`` of each ``target`` in order, a line each, for some ids."""
+    distinct = anchors.select("target", "text").unique().sort("target", "text")
+    lines = distinct.group_by("target").agg(pl.col("text").str.join("\n"))
+    rows = ids.to_frame("target").join(lines, on="target", how="left", maintain_order="left")
+    return rows["text"].fill_null("")
+
+
+def documents_in(part: Path) -> pl.Series:
+    """Return the documents of a file as one string each (`ssi_core.text.fields`), no anchors."""
+    text = files.read_strings([part], "text", remedy=INGEST)["text"]
+    return joined(text, fields_in(part))
+
+
+def joined(text: pl.Series, short: pl.DataFrame) -> pl.Series:
+    """Return texts and some of their short fields as one string each."""
+    columns = [short[name] if name in short.columns else pl.lit("") for name in fields.SHORT]
+    plain = text.str.replace_all(fields.SEPARATOR, " ", literal=True)
+    return pl.select(
+        pl.concat_str([plain, *columns], separator=fields.SEPARATOR)
+        .str.strip_chars_end(fields.SEPARATOR)
+        .alias("text")
+    )["text"]
 
 
 def raw_texts(task: Path) -> list[Path]:

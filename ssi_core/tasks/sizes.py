@@ -18,7 +18,7 @@ def check_sizes(task: Task, where: Path) -> None:
     for side in (one for one in texts if isinstance(one.matrices, dict)):
         for name, view in side.views.items():
             rows, columns = side.matrices[name].shape
-            words = len(view.words) if isinstance(view, TextView) else columns
+            words = view.width if isinstance(view, TextView) else columns
             if (rows, columns) != (len(side), words):
                 raise BadInput(
                     f"{where}: the view {name!r} has {rows} texts and {columns} words, its lists "

@@ -14,10 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from ssi_core.collection import INGEST, Collection
 from ssi_core.strict import faults, instead
+from ssi_core.text.fields import FIELDS, TEXT
 from ssi_core.types import BadInput
 from ssi_core.views.hashing import Hashing, parse_view
 from ssi_core.views.rewriting import Rewriting
 from ssi_core.views.tfidf import COUNTS, Weighting
+from ssi_core.views.tfidf import FIELDS as SHORT
 
 Relevant = Literal[
     "link", "translation", "translation > link", "click", "judgement", "anchor", "self"
@@ -110,6 +112,12 @@ class TaskSpec(BaseModel):
         "dictionary.raw reads queries translated word by word, translated.raw those that are "
         "given, untitled.raw those without titles",
     )
+    fields: tuple[str, ...] = Field(
+        default=(TEXT,),
+        min_length=1,
+        description="Fields of a document that are read: text; title; headings; url, the words of "
+        "its address; anchors, the words of links that lead to it, which BM25F alone reads",
+    )
     split_seed: int = Field(default=0, ge=0, description="Seed of the split")
     pool: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
@@ -164,8 +172,11 @@ class TaskSpec(BaseModel):
             filled["pool"] = 0 if relevant in (JUDGEMENT, ANCHOR, SELF) else DRAWN
         views = filled.get("views", cls.model_fields["views"].default)
         if not isinstance(views, str) and all(isinstance(name, str) for name in views):
-            names = {str(parse_view(name)) for name in views} - {COUNTS}
+            names = {str(parse_view(name)) for name in views} - {COUNTS, SHORT}
             filled["views"] = (COUNTS, *sorted(names))
+        fields = filled.get("fields", ())
+        if not isinstance(fields, str) and set(fields) <= set(FIELDS):
+            filled["fields"] = tuple(name for name in FIELDS if name in fields) or (TEXT,)
         beside = filled.get("beside", ())
         if not isinstance(beside, str) and all(isinstance(name, str) for name in beside):
             filled["beside"] = tuple(sorted(set(beside)))
@@ -206,6 +217,12 @@ class TaskSpec(BaseModel):
             raise ValueError("views: of translations none weighs queries otherwise (bm25, lm)")
         if self.rewritings and not self.across:
             raise ValueError("views: only queries in another language are rewritten")
+        if unknown := [name for name in self.fields if name not in FIELDS]:
+            raise ValueError(f"fields: no field {instead(unknown[0], FIELDS)}")
+        if TEXT not in self.fields:
+            raise ValueError("fields: expected 'text' among them")
+        if self.has_fields and self.across:
+            raise ValueError("fields: of translations texts alone are read")
         self._check_beside()
         return self
 
@@ -258,6 +275,11 @@ class TaskSpec(BaseModel):
     def across(self) -> bool:
         """Tell whether queries and documents are in two languages."""
         return self.relevant in (TRANSLATION, LINK_OF_TRANSLATION)
+
+    @property
+    def has_fields(self) -> bool:
+        """Tell whether more is read of a document than its text."""
+        return self.fields != (TEXT,)
 
     @property
     def asks_titles(self) -> bool:

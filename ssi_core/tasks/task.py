@@ -21,6 +21,7 @@ from ssi_core.tasks.translations import MONOLINGUAL, open_translations
 from ssi_core.types import Int32, Pairs, Task, Texts, View
 from ssi_core.views.correlated import hashed_path
 from ssi_core.views.counting import matrix_path
+from ssi_core.views.fields import FIELDS
 from ssi_core.views.hashing import Hashing, load_view, parse_view
 from ssi_core.views.rewriting import Rewriting
 from ssi_core.views.text_view import TextView
@@ -51,6 +52,8 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
         listed = artefact.configuration["ranked"] == "judged"
         split_seed = int(artefact.configuration["split_seed"])
         beside = tuple(map(str, artefact.configuration["beside"]))
+    if (matrix_path(path / MATRICES, FIELDS)).exists():
+        names.append(FIELDS)
     judged = is_judged(path)
     documents = Texts(
         texts["id"],

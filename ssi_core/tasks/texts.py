@@ -13,18 +13,21 @@ from ssi_core.arrays import load_csr
 from ssi_core.collection import Side
 from ssi_core.parts import LOCAL
 from ssi_core.tasks.counted import counted_texts
+from ssi_core.tasks.fields import field_parts
 from ssi_core.tasks.layout import DOCUMENTS, MATRICES, VIEW
 from ssi_core.tasks.making import Making, Mask, Reading
 from ssi_core.tasks.names import without_titles
 from ssi_core.tasks.queries import MATRICES as QUERY_MATRICES
 from ssi_core.tasks.queries import QUERY_VIEW, TEXTS
 from ssi_core.tasks.reading import language_of, texts_of
+from ssi_core.text.fields import FIELDS
 from ssi_core.types import BadInput, TextMatrix
 from ssi_core.views.bags import Batch
 from ssi_core.views.counting import BLOCK, matrix_path, row_blocks, write_counts, write_views
 from ssi_core.views.csr_writer import CsrWriter
 from ssi_core.views.text_view import TextView
 from ssi_core.views.tfidf import COUNTS, Weighting
+from ssi_core.views.tfidf import FIELDS as SHORT
 from ssi_core.views.weighing import Side as WeighedSide
 
 
@@ -100,6 +103,9 @@ def _write_as_one(making: Making, reading: Reading) -> TextView:
     fitting = np.concatenate([reading.documents, reading.queries])
     view, facts = _count(making, both, ["documents", "queries"], fitting, reading.kept, VIEW)
     whole = load_csr(matrix_path(both, COUNTS))
+    if making.spec.has_fields:
+        short = load_csr(matrix_path(both, SHORT))
+        _copy_rows(short, 0, len(reading.documents), matrix_path(making.path / MATRICES, SHORT))
     begin = 0
     sides: tuple[tuple[str, int, WeighedSide], ...] = (
         (MATRICES, len(reading.documents), "document"),
@@ -134,10 +140,13 @@ def _count(
     where = making.collection.path
     languages = [getattr(making, side)["language"] for side in sides]
     language = language_of(where, pl.concat(languages))
+    fields = len(FIELDS) if making.spec.has_fields and sides[0] == "documents" else 1
     vocabulary, statistics, facts = write_counts(
         matrices,
         chain.from_iterable(
             _texts(making, side, kept if side == "queries" else None, language, view)
+            if side == sides[0] or fields == 1
+            else _alone(texts_of(making.collection, side, kept), fields)
             for side in sides
         ),
         language=language,
@@ -146,6 +155,7 @@ def _count(
         work=making.building.work(f"bags-{view}"),
         progress=making.progress,
         documents=len(making.documents) if sides[0] == "documents" else None,
+        fields=fields,
     )
     if not (statistics.idf > 0).any():
         raise BadInput(
@@ -153,7 +163,8 @@ def _count(
             f"them ({len(vocabulary)} words), so nothing can be weighed. Take more words "
             "(--words), or ingest more texts."
         )
-    counted = TextView(language, vocabulary, statistics, Weighting(COUNTS))
+    weighting, read = Weighting(COUNTS), making.spec.fields
+    counted = TextView(language, vocabulary, statistics, weighting, fields=tuple(read))
     counted.save(making.path / view)
     return counted, dict(facts)
 
@@ -162,11 +173,20 @@ def _texts(
     making: Making, side: Side, kept: Mask | None, language: str, view: str
 ) -> Iterator[Batch]:
     """Yield the texts of a side as the task reads them; on a cluster they are counted there."""
+    short = field_parts(making.path) if side == "documents" else ()
     if making.spec.asks_titles and side == "documents":
-        return without_titles(texts_of(making.collection, side), making.documents["title"])
+        texts = texts_of(making.collection, side, short=short)
+        return without_titles(texts, making.documents["title"], len(FIELDS) if short else 1)
     if making.where != LOCAL:
-        return counted_texts(making, side, kept, language, view)
-    return texts_of(making.collection, side, kept)
+        return counted_texts(making, side, kept, language, view, short)
+    return texts_of(making.collection, side, kept, short)
+
+
+def _alone(batches: Iterator[list[bytes]], fields: int) -> Iterator[list[bytes]]:
+    """Yield texts that have no other fields as texts with fields."""
+    nothing = [b""] * (fields - 1)
+    for batch in batches:
+        yield [part for text in batch for part in (text, *nothing)]
 
 
 def _copy_rows(whole: TextMatrix, begin: int, end: int, out: Path) -> None:

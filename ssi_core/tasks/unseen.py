@@ -21,6 +21,7 @@ import polars as pl
 from ssi_core import files
 from ssi_core.collection import INGEST, Collection, Side
 from ssi_core.tasks.labels import read_labels
+from ssi_core.tasks.reading import anchors_in, fields_in, joined
 from ssi_core.types import BadInput, Fitted, Task, Texts, Vectors, View
 from ssi_core.views.rewriting import RewrittenView
 from ssi_core.views.text_view import TextView
@@ -54,11 +55,7 @@ class Raw:
     @classmethod
     def of(cls, collection: Collection) -> Raw:
         """Read the texts of a collection, both sides."""
-        columns = ("id", "title", "language", "text")
-        texts = {
-            side: files.read_strings(collection.parts(side), *columns, remedy=INGEST)
-            for side in collection.sides
-        }
+        texts = {side: documents_of(collection, side) for side in collection.sides}
         documents = texts["documents"]
         labels = {
             name: read_labels(collection.labels(side), texts[collection.table_of(side)])
@@ -70,6 +67,18 @@ class Raw:
     def sides(self) -> dict[str, pl.DataFrame]:
         """Both by the names that messages have for them."""
         return {"queries": self.queries, "documents": self.documents}
+
+
+def documents_of(collection: Collection, side: Side = "documents") -> pl.DataFrame:
+    """Read id, title, language and text of a side; a text has its other fields behind it."""
+    columns = ("id", "title", "language", "text")
+    parts = collection.parts(side)
+    frame = files.read_strings(parts, *columns, remedy=INGEST)
+    if side == "queries" and collection.has_queries:
+        return frame
+    short = pl.concat([fields_in(part) for part in parts])
+    anchors = anchors_in(collection, frame["id"]).alias("anchors")
+    return frame.with_columns(joined(frame["text"], short.with_columns(anchors)))
 
 
 def texts_in_views(texts: pl.DataFrame, views: Mapping[str, View]) -> Texts:

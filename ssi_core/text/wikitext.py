@@ -327,8 +327,8 @@ def headings(text: str, *, hidden: Set[str] = HIDDEN) -> str:
     """
     if "\n==" not in text and not text.startswith("=="):
         return ""
-    found = (match[1].rstrip() for match in _HEADING.finditer(_visible(text)))
-    lines = [heading.rstrip("= \t") for heading in found if heading.endswith("==")]
+    begun = (match[1].rstrip() for match in _HEADING.finditer(_visible(text)))
+    lines = [heading.rstrip("= \t") for heading in begun if heading.endswith("==")]
     return _words("\n".join(lines), hidden)
 
 

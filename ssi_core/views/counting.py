@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,11 @@ from scipy import sparse
 from ssi_core.arrays import load_array
 from ssi_core.types import Int64, Progress, TextMatrix
 from ssi_core.views.bags import Bags, Batch, count_bags
+from ssi_core.views.bm25 import sums
 from ssi_core.views.csr_writer import CsrWriter
+from ssi_core.views.fields import FIELDS, by_field
 from ssi_core.views.statistics import Statistics
-from ssi_core.views.tfidf import Weighting, inverse_document_frequency
+from ssi_core.views.tfidf import COUNTS, Weighting, inverse_document_frequency
 from ssi_core.views.vocabulary import Vocabulary, choose_words, to_columns
 from ssi_core.views.weighing import Side, weigh_side
 
@@ -44,13 +47,18 @@ def write_counts(
     work: Path,
     progress: Progress,
     documents: int | None = None,
-) -> tuple[Vocabulary, Statistics, dict[str, int]]:
+    fields: int = 1,
+) -> tuple[Vocabulary, Statistics, dict[str, Any]]:
     """Count the words of texts, choose the vocabulary and write the view "counts".
+
+    Of texts with fields, "counts" has the words of their own fields, and the view "fields" those of
+    each short field in columns of its own (`views.fields`).
 
     Parameters
     ----------
     batches : iterable
-        Texts in UTF-8, len(fitting) of them, see `count_bags`.
+        Texts in UTF-8, len(fitting) of them, see `count_bags`; of texts with fields, each field is
+        a text, in the order of `ssi_core.text.fields.FIELDS`.
     fitting : bool array
         The texts that vocabulary and document frequencies come from.
     words : int or None
@@ -59,29 +67,43 @@ def write_counts(
         Directory of the counts under provisional numbers; see `count_bags`.
     documents : int or None
         The first texts, which are documents, so that their lengths count; None: all.
+    fields : int
+        Fields of each text.
 
     Returns
     -------
     vocabulary, statistics, facts
         facts : counts for the manifest
     """
-    bags = count_bags(work, batches, len(fitting), language, progress)
-    frequency = _frequency(bags, fitting)
+    bags = count_bags(work, batches, len(fitting) * fields, language, progress)
+    frequency = _frequency(bags, np.repeat(fitting, fields))
     vocabulary, ids = choose_words(bags.lexicon, frequency, words)
     document_frequency, occurrences = np.zeros((2, len(vocabulary)), np.int64)
     measured = fitting.copy()
     if documents is not None:
         measured[documents:] = False
     tokens = known = empty = 0
-    with CsrWriter(matrix_path(directory, "counts"), len(vocabulary)) as writer:
-        for begin, end in row_blocks(bags.indptr):
-            indptr, numbers, counts = bags.rows(begin, end)
+    lengths = np.zeros(fields)
+    with ExitStack() as stack:
+        writer = stack.enter_context(CsrWriter(matrix_path(directory, COUNTS), len(vocabulary)))
+        short_writer = None
+        if fields > 1:
+            width = (fields - 1) * len(vocabulary)
+            short_writer = stack.enter_context(CsrWriter(matrix_path(directory, FIELDS), width))
+        for begin, end in row_blocks(bags.indptr[::fields]):
+            indptr, numbers, counts = bags.rows(begin * fields, end * fields)
             block = to_columns(indptr, ids[numbers], counts, len(vocabulary))
-            writer.append(block.indptr, block.indices, block.data)
-            seen = block.indices[np.repeat(fitting[begin:end], np.diff(block.indptr))]
-            document_frequency += np.bincount(seen, minlength=len(vocabulary))
             tokens += int(counts.sum(dtype=np.int64))
             known += int(block.data.sum(dtype=np.float64))
+            of_measured = np.repeat(measured[begin:end], fields)
+            lengths += (sums(block, block.data) * of_measured).reshape(-1, fields).sum(axis=0)
+            union = block
+            if short_writer is not None:
+                block, short, union = by_field(block, fields)
+                short_writer.append(short.indptr, short.indices, short.data)
+            writer.append(block.indptr, block.indices, block.data)
+            seen = union.indices[np.repeat(fitting[begin:end], np.diff(union.indptr))]
+            document_frequency += np.bincount(seen, minlength=len(vocabulary))
             of_documents = np.repeat(measured[begin:end], np.diff(block.indptr))
             occurrences += np.bincount(
                 block.indices[of_documents], block.data[of_documents], len(vocabulary)
@@ -96,10 +118,11 @@ def write_counts(
         "empty_documents": empty,
         "nonzeros": writer.nonzeros,
     }
-    texts = int(np.count_nonzero(fitting))
+    texts, counted = int(np.count_nonzero(fitting)), max(1, int(np.count_nonzero(measured)))
     idf = inverse_document_frequency(document_frequency, texts)
-    mean_length = max(1.0, int(occurrences.sum()) / max(1, int(np.count_nonzero(measured))))
-    return vocabulary, Statistics(idf, texts, mean_length, occurrences), facts
+    mean_length = max(1.0, int(occurrences.sum()) / counted)
+    of_fields: tuple[float, ...] = tuple((lengths / counted).tolist()) if fields > 1 else ()
+    return vocabulary, Statistics(idf, texts, mean_length, occurrences, of_fields), facts
 
 
 def write_views(

@@ -24,12 +24,16 @@ class Statistics:
         Words of the vocabulary in a document, on average.
     occurrences : int64 (words,) or None
         How often a word is in all documents; None: not known.
+    field_lengths : tuple of float
+        The same as ``mean_length`` for each field of `ssi_core.text.fields.FIELDS`; empty where
+        documents are their texts alone. A document frequency is then over the union of the fields.
     """
 
     idf: Float32
     texts: int
     mean_length: float
     occurrences: Int64 | None = None
+    field_lengths: tuple[float, ...] = ()
 
     @cached_property
     def bm25_idf(self) -> Float64:

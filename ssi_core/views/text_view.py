@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -14,8 +14,9 @@ from scipy import sparse
 
 from ssi_core import files, store
 from ssi_core.arrays import load_array
-from ssi_core.text import tokenizer
+from ssi_core.text import fields, tokenizer
 from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix
+from ssi_core.views.fields import FIELDS
 from ssi_core.views.lexicon import Lexicon, batches
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.tfidf import COUNTS, LM, Weighting
@@ -73,6 +74,8 @@ class TextView:
         `Weighting`, whose spelling is the name of the view.
     side : str
         "query" or "document": whose texts it reads, where these are weighed otherwise.
+    fields : tuple of str
+        Fields of a document that are read (`ssi_core.text.fields`).
     """
 
     language: str
@@ -80,6 +83,7 @@ class TextView:
     statistics: Statistics
     weighting: Weighting
     side: Side = "document"
+    fields: tuple[str, ...] = (fields.TEXT,)
     _counter: _Counter = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -90,16 +94,27 @@ class TextView:
         """``WEIGHTING[:CUT][@WORDS]``."""
         return str(self.weighting)
 
+    @property
+    def by_field(self) -> bool:
+        """Tell whether each short field has columns of its own (`views.fields`)."""
+        return self.weighting.kind == FIELDS
+
     @cached_property
     def words(self) -> Vocabulary:
-        """Words of the columns."""
+        """Words of the columns; where each field has columns, those of one field."""
         width = self.weighting.width(len(self.vocabulary))
         return self.vocabulary if width == len(self.vocabulary) else self.vocabulary[:width]
+
+    @property
+    def width(self) -> int:
+        """Number of the columns."""
+        return len(self.words) * (len(fields.SHORT) if self.by_field else 1)
 
     @cached_property
     def space(self) -> str:
         """Digest of what the columns mean: tokenizer, language, words in their order."""
         identity = f"{tokenizer.identity(self.language)} {self.language} {self.words.digest()}"
+        identity += " by field" * self.by_field
         return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
     @property
@@ -116,7 +131,7 @@ class TextView:
         return self._with(self.weighting, "query") if self.weighting.two_sided else self
 
     def _with(self, weighting: Weighting, side: Side) -> TextView:
-        other = TextView(self.language, self.vocabulary, self.statistics, weighting, side)
+        other = replace(self, weighting=weighting, side=side)
         object.__setattr__(other, "_counter", self._counter)
         return other
 
@@ -127,12 +142,34 @@ class TextView:
         -------
         CSR float32 (len(texts), len(words))
         """
+        if self.by_field:
+            return self._short(texts)
+        names = [name for name in fields.OWN if name in self.fields]
         blocks = [
             weigh_side(counts, self.statistics, self.weighting, self.side)
-            for counts in self._counter.counts(texts)
+            for counts in self._counter.counts([fields.take(text, names) for text in texts])
         ]
         nothing = sparse.csr_array((0, len(self.words)), dtype=np.float32)
         return blocks[0] if len(blocks) == 1 else sparse.vstack([nothing, *blocks], format="csr")
+
+    def _short(self, texts: Sequence[str]) -> TextMatrix:
+        """Count the words of the short fields, each in columns of its own."""
+        parts = [fields.split(text) for text in texts]
+        empty = sparse.csr_array((0, len(self.words)), dtype=np.float32)
+        counted = [
+            sparse.vstack(
+                [
+                    empty,
+                    *self._counter.counts(
+                        [part[name] if name in self.fields else "" for part in parts]
+                    ),
+                ],
+                format="csr",
+            )
+            for name in fields.SHORT
+        ]
+        short: TextMatrix = sparse.hstack(counted, format="csr", dtype=np.float32)
+        return short
 
     def in_order(self, texts: Iterable[bytes]) -> Iterator[tuple[Int32, Int64]]:
         """Words of texts in UTF-8 by their columns, in blocks of texts, one after the other.
@@ -165,6 +202,8 @@ class TextView:
                 "side": self.side,
                 "texts": self.statistics.texts,
                 "mean_length": self.statistics.mean_length,
+                "fields": list(self.fields),
+                "field_lengths": list(self.statistics.field_lengths),
             },
         )
 
@@ -180,6 +219,9 @@ def load_view(directory: Path) -> TextView:
         wanted = tokenizer.identity(language)
         side: Side = "query" if facts["side"] == "query" else "document"
         texts, mean_length = int(facts["texts"]), float(facts["mean_length"])
+        # Views of earlier versions read texts alone.
+        read = tuple(map(str, facts.get("fields", [fields.TEXT])))
+        lengths = tuple(map(float, facts.get("field_lengths", ())))
     # Earlier versions wrote a number.
     if str(version) != wanted:
         raise BadInput(
@@ -192,8 +234,8 @@ def load_view(directory: Path) -> TextView:
         occurrences = load_array(directory / _OCCURRENCES, mapped=False)
         if occurrences.shape != idf.shape or occurrences.dtype != np.int64:
             raise BadInput(f"{directory / _OCCURRENCES}: not a number for each word. {AGAIN}")
-    statistics = Statistics(idf, texts, mean_length, occurrences)
-    view = TextView(language, Vocabulary(series), statistics, weighting, side)
+    statistics = Statistics(idf, texts, mean_length, occurrences, lengths)
+    view = TextView(language, Vocabulary(series), statistics, weighting, side, read)
     if view.space != space or idf.shape != (len(series),) or idf.dtype != np.float32:
         raise BadInput(f"{file}: its words were changed. {AGAIN}")
     return view

@@ -51,6 +51,10 @@ BM25 = "bm25"
 LM = "lm"
 """The same with the weights of a language model (`views.lm`)."""
 
+FIELDS = "fields"
+"""The weighting that is none, and has columns of their own for each short field (`views.fields`);
+only documents have it."""
+
 WEIGHTINGS = (COUNTS, *TERM_FREQUENCIES)
 """Those that weigh the texts of both sides alike."""
 
@@ -118,6 +122,8 @@ class Weighting:
         0.2
         """
         match = _NAME.fullmatch(name)
+        if name == FIELDS:
+            return cls(FIELDS)
         if match is not None and name.startswith(BM25):
             k1, b = float(match["k1"] or cls.k1), float(match["b"] or cls.b)
             if b <= 1:

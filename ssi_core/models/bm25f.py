@@ -1,0 +1,207 @@
+"""BM25 over the fields of a document (Robertson, Zaragoza, Taylor 2004; Zaragoza et al. 2004)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import sparse
+
+from ssi_core.bounds import Count, Share, Values, Weight
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.measures import MEASURES
+from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
+from ssi_core.text.fields import ANCHORS, OWN, SHORT
+from ssi_core.types import Float64, Task, TextMatrix, Texts, Vectors, View
+from ssi_core.views.bm25 import sums, with_weights
+from ssi_core.views.fields import FIELDS, of_field
+from ssi_core.views.tfidf import COUNTS
+
+_TRIED: dict[str, tuple[float, ...]] = {
+    "title": (3.0, 0.0, 1.0, 5.0, 10.0),
+    "anchors": (2.0, 0.0, 0.5, 1.0, 5.0),
+    "headings": (1.0, 0.0, 0.5, 2.0),
+    "url": (1.0, 0.0, 0.5, 2.0),
+    "b": (0.75, 0.3, 0.5, 0.9),
+    "k1": (1.2, 0.6, 0.9, 2.0),
+    "b_short": (0.3, 0.0, 0.75),
+}
+"""Values that `Bm25F.tuned` tries, the default of each first, the most important setting first."""
+
+_NOTHING = 1e-9
+
+
+@dataclass(frozen=True)
+class Bm25F(Model):
+    """Add up the words of all fields before they saturate.
+
+    ``f(q, d) = sum_i (k3 + 1) q_i / (k3 + q_i) * idf_i (k1 + 1) x_i / (k1 + x_i)`` with
+    ``x_i = sum_f w_f tf_fi / B_f`` and ``B_f = 1 - b_f + b_f len_f / mean_f``: counts of the word
+    in each field, of the weight ``w_f``, over the length of the field. The text has the weight 1.
+    ``idf_i = ln(1 + (n - df_i + 0.5) / (df_i + 0.5))``, where df is over the union of the fields. A
+    setting of several values has that of the highest mean on validation; with one value each,
+    nothing is chosen.
+
+    Parameters
+    ----------
+    k1 : list of float
+        Saturation.
+    b : list of float
+        Share of the length normalisation of the text, 0..1.
+    b_short : list of float
+        The same of the other fields.
+    title, headings, url, anchors : list of float
+        Weights of the fields, 0 leaves one out.
+    k3 : float
+        Saturation of the query's counts; it matters where queries are documents.
+    measure : str
+        Mean that chooses.
+    validation_queries : int
+        Queries that choose.
+    """
+
+    name: ClassVar[str] = "bm25f"
+    k1: Values[Weight] = (1.2,)
+    b: Values[Share] = (0.75,)
+    b_short: Values[Share] = (0.3,)
+    title: Values[Weight] = (3.0,)
+    headings: Values[Weight] = (1.0,)
+    url: Values[Weight] = (1.0,)
+    anchors: Values[Weight] = (2.0,)
+    k3: Weight = 8.0
+    measure: Literal["map", "mrr", "ndcg_at_10"] = "mrr"
+    validation_queries: Count = 1000
+
+    @classmethod
+    def tuned(cls, **settings: Any) -> Bm25F:
+        """Return the model that chooses all of its settings from a few values."""
+        return cls(**{**_TRIED, **settings})
+
+    def views(self) -> set[str]:
+        """Counts of the words."""
+        return {COUNTS}
+
+    @property
+    def reads_fields(self) -> bool:
+        """Tell that the fields of documents are read, where a task has them."""
+        return True
+
+    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+        """Count document frequencies and mean lengths; choose the settings, one after the other."""
+        counts, short = _counts(task.documents)
+        n, words = counts.shape
+        union = _pattern(counts) + _pattern(of_field(short, ANCHORS))
+        df = np.bincount(union.indices, minlength=words)
+        first = [getattr(self, name)[0] for name in _TRIED]
+        arrays = {
+            "idf": np.log1p((n - df + 0.5) / (df + 0.5)).astype(np.float32),
+            "mean_lengths": np.maximum(_lengths(counts, short).mean(axis=0), 1e-9),
+            "settings": np.array(first),
+        }
+        fit = fitted(self, task, arrays)
+        several = [place for place, name in enumerate(_TRIED) if len(getattr(self, name)) > 1]
+        return self._chosen(task, fit, several, course) if several else fit
+
+    def _chosen(
+        self, task: Task, fit: FittedModel, several: list[int], course: Course
+    ) -> FittedModel:
+        """Return the best value of each setting, with the others as they are; twice over."""
+        validator = Validator(task, "valid", self.validation_queries, threads=course.threads)
+        measure, names = MEASURES[self.measure], list(_TRIED)
+
+        def mean(settings: Float64) -> float:
+            one = replace(fit, arrays={**fit.arrays, "settings": settings})
+            return float(np.asarray(measure(validator.ranks(one)), np.float64).mean())
+
+        settings = fit.arrays["settings"]
+        best, tried = mean(settings), 1
+        for _ in range(2):
+            before = best
+            for place in several:
+                for value in getattr(self, names[place]):
+                    other = settings.copy()
+                    other[place] = value
+                    if value == settings[place]:
+                        continue
+                    reached, tried = mean(other), tried + 1
+                    if reached > best:
+                        best, settings = reached, other
+            if best == before:
+                break
+        chosen = dict(zip(names, settings.tolist(), strict=True))
+        facts = {"chosen": chosen, "tried": tried, "validation_queries": len(validator)}
+        facts[f"val/{self.measure}"] = best
+        return replace(fit, arrays={**fit.arrays, "settings": settings}, facts=facts)
+
+    def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
+        """Saturated counts on both sides; idf on the document's."""
+        if side == "query":
+            counts = texts.matrix(COUNTS)
+            data = (self.k3 + 1) * counts.data / (self.k3 + counts.data)
+            return Vectors(with_weights(counts, data), None)
+        k1, x = settings_of(fitted)["k1"], weighed_counts(fitted, texts)
+        idf = fitted.arrays["idf"].astype(np.float64)
+        weights = idf[x.indices] * (k1 + 1) * x.data / (k1 + x.data)
+        return Vectors(with_weights(x, weights), None)
+
+    def sparse_view(self, fitted: FittedModel, side: Side) -> View:
+        """Columns are words."""
+        return fitted.view(COUNTS, side)
+
+
+def settings_of(fitted: FittedModel) -> dict[str, float]:
+    """Return the settings that were chosen, by their names."""
+    return dict(zip(_TRIED, fitted.arrays["settings"].tolist(), strict=True))
+
+
+def weighed_counts(fitted: FittedModel, texts: Texts) -> TextMatrix:
+    """Return ``x`` of some documents, the weighed counts of all fields, CSR float64 (n, words)."""
+    counts, short = _counts(texts)
+    chosen = settings_of(fitted)
+    b = np.array([chosen["b"], *[chosen["b_short"]] * len(SHORT)])
+    weights = np.array([1.0, *(chosen[name] for name in SHORT)])
+    lengths = _lengths(counts, short) / fitted.arrays["mean_lengths"]
+    each = weights / np.maximum(1 - b + b * lengths, 1e-9)
+    # "counts" has the words of the document's own short fields, too.
+    x = _scaled(counts, each[:, 0])
+    for place, name in enumerate(SHORT, 1):
+        scale = each[:, place] - each[:, 0] if name in OWN else each[:, place]
+        x = x + _scaled(of_field(short, name), scale)
+    # A word that is only in a field without weight is left with a rounding error.
+    x.data[np.abs(x.data) < _NOTHING] = 0
+    x.eliminate_zeros()
+    x.sort_indices()
+    return x
+
+
+def _counts(texts: Texts) -> tuple[TextMatrix, TextMatrix]:
+    """Return the counts of texts, and those of their short fields, of which there may be none."""
+    counts = texts.matrix(COUNTS)
+    if FIELDS in texts.matrices:
+        return counts, texts.matrix(FIELDS)
+    nothing: TextMatrix = sparse.csr_array(
+        (counts.shape[0], len(SHORT) * counts.shape[1]), dtype=np.float32
+    )
+    return counts, nothing
+
+
+def _pattern(rows: TextMatrix) -> TextMatrix:
+    """Return rows with 1 for each of their entries."""
+    ones = np.ones(rows.nnz, np.float32)
+    return sparse.csr_array((ones, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _lengths(counts: TextMatrix, short: TextMatrix) -> Float64:
+    """Return the number of words of each field, float64 (n, fields)."""
+    every = sums(counts, counts.data)
+    parts = {name: of_field(short, name) for name in SHORT}
+    lengths = {name: sums(part, part.data) for name, part in parts.items()}
+    text = every - sum(lengths[name] for name in SHORT if name in OWN)
+    return np.column_stack([text, *lengths.values()])
+
+
+def _scaled(rows: TextMatrix, scale: Float64) -> TextMatrix:
+    """Return rows times a number each, CSR float64."""
+    data = rows.data * np.repeat(scale, np.diff(rows.indptr))
+    return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)

@@ -1,0 +1,135 @@
+"""Fields of the documents of a task beside their texts, without what its queries must not see.
+
+Kept in the task as parts aligned with those of the texts: ``title``, ``headings``, ``url`` (its
+words) and ``anchors``, a wording a line. Left out are
+
+- of a task whose queries are titles: the title of each document and what is equal to it, or to
+  another name of the document (a redirect), as the tokenizer splits both: headings, anchors, words
+  of the address;
+- of every task: wordings of links that are held out, by the side of the wording;
+- of a task of links: anchors of pairs that are held out.
+
+No model that learns from pairs reads ``anchors``: it would be shown the very words that it is asked
+(`views.counting`). BM25F reads them, for it learns nothing from pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from ssi_core import files
+from ssi_core.collection import ANCHOR, relation_at
+from ssi_core.tasks.layout import FIELDS, PAIRS
+from ssi_core.tasks.making import Making
+from ssi_core.tasks.reading import fields_in, language_of, lines_of
+from ssi_core.tasks.spec import ANCHORS, LINK, TITLES
+from ssi_core.tasks.split import TRAIN, side_of_documents
+from ssi_core.text import fields as names
+from ssi_core.text.tokenizer import tokenize
+
+
+def write_fields(making: Making) -> None:
+    """Write the short fields of the documents of a task; the pairs of the task are written."""
+    place = making.path / FIELDS
+    place.mkdir()
+    anchors = _anchors(making)
+    hidden = _Names(making) if TITLES in (making.spec.queries, *making.spec.beside) else None
+    first = 0
+    counts = dict.fromkeys(names.SHORT, 0)
+    for part in making.collection.parts("documents"):
+        frame = fields_in(part)
+        here = anchors.slice(first, len(frame))
+        first += len(frame)
+        frame = frame.with_columns(here.alias(names.ANCHORS))
+        if hidden is not None:
+            frame = hidden.left_out(frame)
+        chosen = [name for name in names.SHORT if name in making.spec.fields]
+        nothing = [pl.lit("").alias(n) for n in names.SHORT if n not in chosen]
+        frame = frame.select(*chosen, *nothing).select(names.SHORT)
+        for name in names.SHORT:
+            counts[name] += int((frame[name] != "").sum())
+        frame.write_parquet(place / part.name, compression="zstd", compression_level=1)
+    making.counts["documents_with"] = counts
+
+
+def _anchors(making: Making) -> pl.Series:
+    """Return the wordings of links that lead to each document and may be seen, a line each."""
+    collection, ids = making.collection, making.documents["id"]
+    if ANCHOR not in collection.relations or names.ANCHORS not in making.spec.fields:
+        return pl.Series([""]).new_from_index(0, len(ids))
+    return lines_of(_without_held_out(making, collection.frame(relation_at(ANCHOR))), ids)
+
+
+def _without_held_out(making: Making, relation: pl.DataFrame) -> pl.DataFrame:
+    """Leave out anchors whose wording, or whose link, is held out."""
+    wordings = relation["text"].unique()
+    language = _language(making)
+    keys = pl.Series("key", [" ".join(tokenize(text, language)) for text in wordings])
+    sides = side_of_documents(keys, seed=making.spec.split_seed)
+    seen = pl.DataFrame({"text": wordings}).filter(pl.Series(sides == TRAIN))
+    kept = relation.join(seen, on="text", how="semi") if _asks_wordings(making) else relation
+    if making.spec.relevant == LINK:
+        rows = np.load(making.path / PAIRS / "train.npy")
+        ids = making.documents["id"]
+        pairs = pl.DataFrame({"source": ids.gather(rows[:, 0]), "target": ids.gather(rows[:, 1])})
+        kept = kept.join(pairs, on=["source", "target"], how="semi")
+    making.skipped["anchors_held_out"] = len(relation) - len(kept)
+    return kept
+
+
+def _language(making: Making) -> str:
+    return language_of(making.collection.path, making.documents["language"])
+
+
+def _asks_wordings(making: Making) -> bool:
+    """Tell whether wordings of links are queries, or are tested beside a task of links."""
+    return making.spec.relevant == LINK or ANCHORS in making.spec.kinds
+
+
+class _Names:
+    """Names of the documents, which their fields must not repeat."""
+
+    def __init__(self, making: Making) -> None:
+        self._language = _language(making)
+        redirects = making.collection.redirects.select("target", "text").collect()
+        titles = making.documents.select(target="id", text="title")
+        named = pl.concat([titles, redirects]).group_by("target").agg("text")
+        ids = making.documents.select(target="id")
+        self._names = ids.join(named, on="target", how="left", maintain_order="left")["text"]
+        self._row = 0
+
+    def left_out(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the fields of the next documents without their names."""
+        rows = self._names.slice(self._row, len(frame)).to_list()
+        self._row += len(frame)
+        hidden = [{self._key(name) for name in several} for several in rows]
+        columns = {
+            name: [
+                separator.join(self._others(text.split(separator), keys))
+                for text, keys in zip(frame[name], hidden, strict=True)
+            ]
+            for name, separator in _ENTRIES.items()
+        }
+        return frame.with_columns(
+            pl.lit("").alias(names.TITLE),
+            *(pl.Series(name, values, dtype=pl.String) for name, values in columns.items()),
+        )
+
+    def _others(self, entries: Sequence[str], keys: set[str]) -> Iterator[str]:
+        return (entry for entry in entries if self._key(entry) not in keys)
+
+    def _key(self, name: str) -> str:
+        return " ".join(tokenize(name, self._language))
+
+
+_ENTRIES = {names.HEADINGS: "\n", names.ANCHORS: "\n", names.URL: "/"}
+"""Fields that may repeat a name, and what stands between their entries."""
+
+
+def field_parts(task: Path) -> list[Path]:
+    """Return the files of the short fields of a task; none where it reads texts alone."""
+    return files.parts_in(task / FIELDS)

@@ -180,10 +180,9 @@ def _counts(texts: Texts) -> tuple[TextMatrix, TextMatrix]:
     counts = texts.matrix(COUNTS)
     if FIELDS in texts.matrices:
         return counts, texts.matrix(FIELDS)
-    nothing: TextMatrix = sparse.csr_array(
-        (counts.shape[0], len(SHORT) * counts.shape[1]), dtype=np.float32
-    )
-    return counts, nothing
+    n, columns = counts.shape[0], len(SHORT) * counts.shape[1]
+    empty = np.empty(0, np.float32), np.empty(0, np.int32), np.zeros(n + 1, np.int32)
+    return counts, sparse.csr_array(empty, shape=(n, columns))
 
 
 def _pattern(rows: TextMatrix) -> TextMatrix:

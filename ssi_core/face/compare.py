@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,7 @@ from ssi_core.evaluation.comparison import LEVEL, TITLES, paired_tests, value_te
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
 from ssi_core.evaluation.measures import LOWER_IS_BETTER, standard_error
+from ssi_core.evaluation.significance import paired_randomisation
 from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.face import progress
 from ssi_core.face.estimator import Estimator
@@ -29,6 +30,16 @@ MEASURES = ("rank_loss", "map", "p_at_10")
 Rankers: TypeAlias = (
     Sequence[Estimator] | Mapping[str, Estimator] | Mapping[str, Sequence[Estimator]]
 )
+
+
+class Difference(NamedTuple):
+    """A mean difference over queries, the ends of its 95 % interval, and p of a paired test."""
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    queries: int
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,17 @@ class Comparison:
             for measure in measures
             for test in paired_tests(pairs, self._means, same, measure, "randomisation")
         ]
+
+    def against(self, label: str, measure: str) -> Difference:
+        """Return how a ranker differs from the baseline in a measure, over the same queries.
+
+        The interval is the mean of the differences and 1.96 of its standard errors to each side.
+        """
+        ours, theirs = (self._means[one][measure].to_numpy() for one in (label, self.baseline))
+        gains = ours - theirs
+        mean, error = float(gains.mean()), 1.96 * standard_error(gains)
+        p = paired_randomisation(ours, theirs)
+        return Difference(mean, mean - error, mean + error, p, len(gains))
 
     @property
     def per_query(self) -> pl.DataFrame:

@@ -7,32 +7,37 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ssi_core import store
-from ssi_core.collection import TRANSLATION, open_collection
+from ssi_core.collection import ANCHOR, CLICK, JUDGEMENT, LINK, TRANSLATION, open_collection
+from ssi_core.evaluation.comparison import LEVEL, TITLES
 from ssi_core.face.compare import Comparison, compare
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.estimator import Estimator
 from ssi_core.face.index import Index
 from ssi_core.face.kept import fit_once
-from ssi_core.face.models import BM25, SSI, TfIdf
+from ssi_core.face.models import SSI, Ranker
 from ssi_core.face.show import WIDTH
-from ssi_core.face.task import Task
+from ssi_core.face.task import LATENT, Task
+from ssi_core.models.bm25f import Bm25F
+from ssi_core.models.untrained import title
 from ssi_core.tasks.spec import Split, fields_of, only_relevant
 from ssi_core.types import BadInput
 
-LABEL = "SSI"
-"""Name of the fitted model in the comparison."""
+RELATED = "related"
+"""Directory of the model of related documents, below that of the search."""
+_ENOUGH = {"valid": 30, "test": 100}
+"""Wordings of links on a side, without which titles are asked for."""
 _MEASURES = ("map", "ndcg_at_10", "mrr", "rank_loss")
 _OF_TASK = "task"
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A model that was fitted by `fit`, measured beside two that learn nothing.
+    """A model that was fitted by `fit`, measured beside the strongest that learns nothing.
 
     Attributes
     ----------
@@ -41,20 +46,28 @@ class Fit:
     model : SSI
         The fitted model.
     comparison : Comparison
-        Measures on the test side of BM25, TF-IDF and the model; tests of the first two against the
-        model.
+        Measures on the test side of BM25F, of the strongest model that learns nothing, chosen on
+        validation (the baseline), and of the model.
+    label : str
+        Name of the model in the comparison: "SSI" where it has learned from pairs, else what was
+        chosen, such as "BM25F" or "LSI + BM25".
     documents : Documents or None
         Documents that were read; None where a task was given.
     cpu_seconds : mapping
         Seconds of the processor by stage: read, task, fit, compare. What was found in the store
         took next to none.
+    related : Fit or None
+        The model that finds documents related to a document, where this one answers what people
+        type; None where one kind of query was asked for.
     """
 
     task: Task
     model: SSI
     comparison: Comparison
+    label: str = "SSI"
     documents: Documents | None = None
     cpu_seconds: Mapping[str, float] = field(default_factory=dict)
+    related: Fit | None = None
 
     @property
     def choices(self) -> list[str]:
@@ -68,6 +81,13 @@ class Fit:
         return facts
 
     @property
+    def asked(self) -> str:
+        """Return the queries that the model was made for, in words."""
+        configuration = self.task.artefact.configuration
+        asked = configuration["relevant"], configuration["queries"]
+        return _ASKED.get(asked) or _ASKED.get((asked[0], ""), " ".join(map(str, asked)))
+
+    @property
     def reason(self) -> str:
         """Return in one sentence what was chosen, and why."""
         several = Counter(self.choices)
@@ -75,7 +95,7 @@ class Fit:
         names = (f"{name} ({n} of {folds} folds)" if folds > 1 else name
                  for name, n in several.most_common())  # fmt: skip
         if not self.facts:
-            return f"Not chosen, but fixed: {', '.join(several)} with its documented settings."
+            return f"Settings: {', '.join(several)}, the documented defaults."
         settings = {str(trial["settings"]) for trial in self.facts["trials"]}
         tried = f"{len(settings)} setting{'s' * (len(settings) != 1)}"
         return (
@@ -83,8 +103,35 @@ class Fit:
             f"{self.facts['triples']:,} triples in all."
         )
 
+    @property
+    def verdict(self) -> str:
+        """Return in one sentence how the model compares with the strongest that learns nothing."""
+        base, measure = self.comparison.baseline, self.comparison.measures[0]
+        if self.label == base:
+            return f"Nothing was learned from pairs: the model is {base}."
+        test = self.comparison.against(self.label, measure)
+        better = test.difference > 0
+        verb = "is not told apart from"
+        if test.p < LEVEL:
+            verb = "is better than" if better else "is worse than"
+        return (
+            f"{self.label} {verb} {base}, the strongest model that learns nothing: "
+            f"{TITLES[measure]} {test.difference:+.3f}, 95 % interval {test.low:+.3f} to "
+            f"{test.high:+.3f}, p {test.p:.2g}, {test.queries} queries."
+        )
+
+    @property
+    def words(self) -> str:
+        """Return how many words are known, and how many of them U and V have vectors for."""
+        counts, views = self.task.counts, self.task.data.documents.views
+        latent = [len(views[name].words) for name in LATENT if name in views]
+        of_latent = f"; U and V have vectors for the {latent[0]:,} most frequent" if latent else ""
+        return f"Words: {counts['words']:,} in the exact part{of_latent}."
+
     def index(self, out: str | Path | None = None) -> Index:
         """Return the index of the documents under the model (of the first fold).
+
+        Where there is a model of related documents, ``related`` of the index asks it.
 
         Parameters
         ----------
@@ -92,12 +139,17 @@ class Fit:
             Directory to write; by default one of the store.
         """
         texts = self.task if self.documents is None else self.documents
-        return self.model.index(texts, out=out)
+        index = self.model.index(texts, out=out)
+        if self.related is None:
+            return index
+        place = None if out is None else Path(out).parent / RELATED / "index"
+        return index.relating(self.related.model.index(texts, out=place))
 
     def save(self, directory: str | Path) -> Index:
         """Write the model (of the first fold) and in it the index of the documents.
 
-        ``ssi search MODEL TEXT`` and ``ssi export MODEL`` then need nothing else.
+        ``ssi search MODEL TEXT``, ``ssi related MODEL DOCUMENT`` and ``ssi export MODEL`` then need
+        nothing else.
 
         Parameters
         ----------
@@ -110,15 +162,38 @@ class Fit:
             The index, ready to be searched and exported.
         """
         self.model.save(directory)
+        if self.related is not None:
+            self.related.model.save(Path(directory) / RELATED)
         return self.index(Path(directory) / "index")
 
     def __str__(self) -> str:
-        return f"{self.comparison}\n{textwrap.fill(self.reason, WIDTH)}"
+        parts = [self._part()]
+        if self.related is not None:
+            parts.append(self.related._part())
+        return "\n\n".join(parts)
+
+    def _part(self) -> str:
+        notes = (self.verdict, self.reason, self.words)
+        lines = (textwrap.fill(note, WIDTH) for note in notes)
+        return "\n".join([f"{self.asked}", str(self.comparison), *lines])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return self.comparison.html(self.reason)
+        html = self.comparison.html(self.asked, self.verdict, self.reason, self.words)
+        return html if self.related is None else html + self.related._repr_html_()
+
+
+_ASKED = {
+    ("link", "documents"): "Related documents: what a document links to",
+    ("anchor", "anchors"): "Search: words of links, and the documents that they lead to",
+    ("self", "titles"): "Search: titles, hidden in the documents, and their documents",
+    ("self", ""): "Search: some words of a document, and the document",
+    ("link", ""): "Related documents: some words of a document, and what it links to",
+    ("click", ""): "Search: queries of the log, and what was clicked",
+    ("judgement", ""): "Search: judged queries",
+}
+"""What was asked, by ``relevant`` and ``queries`` of the task, as a heading."""
 
 
 def fit(
@@ -137,11 +212,17 @@ def fit(
     threads: int = 1,
     **settings: Any,
 ) -> Fit:
-    """Read documents, make a task, fit a model and measure it beside BM25 and TF-IDF.
+    """Read documents, fit a model for what people type and one for related documents, measure both.
 
     The same as `read`, `Task.of`, ``SSI(...).fit`` and `compare` one after the other. What is whole
     stays in the store: the same call again finds it there, and a training that was broken off goes
     on.
+
+    Documents and their links give two models: one for a search box, whose queries are the words of
+    links, where there are enough, and else titles; and one that finds related documents, trained on
+    the links. Both are measured beside the strongest model that learns nothing, chosen on
+    validation, on queries that no part of the choice has seen. A log of clicks, judged queries, or
+    ``ask``, give one model.
 
     Parameters
     ----------
@@ -154,9 +235,8 @@ def fit(
     ask : str, optional
         Kind of query that will be asked: "link" (whole documents, answered by what they link to),
         "link:3" (three words of one), "words:3" (three words, answered by the document that has
-        them), "titles", "anchors" (the words of links), "click", "judgement". By default what there
-        is: clicks, judgements or links. For a search box take "titles" or "words:3": links teach
-        what pages lead to, not what a person looks for.
+        them), "titles", "anchors" (the words of links), "click", "judgement". By default clicks or
+        judgements, where there are some, and else both kinds: what people type, and links.
     beside : sequence of str, optional
         Further kinds of queries to learn from: "titles", "anchors", "words:3", "link", "link:3".
     split : str, optional
@@ -181,7 +261,8 @@ def fit(
     Returns
     -------
     Fit
-        Task, model and comparison; prints as a table with a sentence on what was chosen, and why.
+        Task, model and comparison; prints as tables with sentences on what was chosen, why, and
+        what it is worth.
 
     Raises
     ------
@@ -194,31 +275,105 @@ def fit(
     >>> import ssi_core as ssi
     >>> texts = [f"{word} {n} {n % 9}" for n in range(40) for word in ("car", "moon")]
     >>> links = [(n, (n + k) % 80) for n in range(80) for k in (2, 4)]
-    >>> fitted = ssi.fit(texts, links, auto=False, budget=20_000)
-    >>> list(fitted.comparison.reports)
-    ['BM25', 'TF-IDF', 'SSI']
+    >>> fitted = ssi.fit(texts, links, ask="link", auto=False, budget=20_000)
+    >>> fitted.label in fitted.comparison.reports
+    True
     """
     clock = _Clock()
     of_task = {"ask": ask, "beside": beside, "split": split, "judged": judged}
     of_texts = {"links": links, "texts": texts, **settings}
     with clock.stage("read"):
         source = _opened(data, of_texts)
+    how = _How(auto, budget, measure, random_state, threads, clock)
+    if isinstance(source, Task) or any(of_task.values()) or not _is_searched(source):
+        with clock.stage("task"):
+            task = _task(source, of_task)
+        return _fitted(task, source, how)
     with clock.stage("task"):
-        task = _task(source, of_task)
-    model = SSI(auto=auto, measure=measure, random_state=random_state)
-    if budget is not None:
-        model.set_params(budget=budget)
-    with clock.stage("fit"):
-        fit_once(model, task, threads=threads)
-    with clock.stage("compare"):
-        rankers: dict[str, Estimator] = {"BM25": BM25(), "TF-IDF": TfIdf()}
-        rankers = {label: one.fit(task) for label, one in rankers.items()}
-        measures = tuple(dict.fromkeys((measure, *_MEASURES)))
+        task = search_task(source)
+    fitted = _fitted(task, source, how)
+    if LINK not in open_collection(source.path).relevant or not source.counts.get("links"):
+        return fitted
+    try:
+        with clock.stage("task"):
+            of_links = _task(source, {**of_task, "ask": LINK})
+    except BadInput:  # too few links for three sides
+        return fitted
+    return replace(fitted, related=_fitted(of_links, source, how))
+
+
+@dataclass(frozen=True)
+class _How:
+    """Arguments of `fit` that both models share."""
+
+    auto: bool
+    budget: int | None
+    measure: str
+    random_state: int
+    threads: int
+    clock: _Clock
+
+
+def _fitted(task: Task, source: Documents | Task, how: _How) -> Fit:
+    """Fit a model on a task, and compare it."""
+    model = SSI(auto=how.auto, measure=how.measure, random_state=how.random_state)
+    if how.budget is not None:
+        model.set_params(budget=how.budget)
+    with how.clock.stage("fit"):
+        fit_once(model, task, threads=how.threads)
+    with how.clock.stage("compare"):
+        base = fit_once(Ranker("untrained", measure=how.measure), task, threads=how.threads)
+        rankers: dict[str, Estimator] = {"BM25F": _bm25f(how.measure).fit(task)}
+        baseline, label = _title(base), _title(model)
+        rankers |= {baseline: base, label: base if label == baseline else model}
+        measures = tuple(dict.fromkeys((how.measure, *_MEASURES)))
         comparison = compare(
-            {**rankers, LABEL: model}, task, measures=measures, baseline=LABEL, threads=threads
+            rankers, task, measures=measures, baseline=baseline, threads=how.threads
         )
     documents = source if isinstance(source, Documents) else None
-    return Fit(task, model, comparison, documents, clock.seconds)
+    return Fit(task, model, comparison, label, documents, how.clock.seconds)
+
+
+def _bm25f(measure: str) -> Ranker:
+    return Ranker("bm25f", **vars(Bm25F.tuned(measure=measure)))
+
+
+def _title(model: Estimator) -> str:
+    """Return what people call a model; of several folds what most of them are."""
+    names = Counter(title(one.model) for one in model.folds_)
+    return names.most_common(1)[0][0]
+
+
+def _is_searched(source: Documents) -> bool:
+    """Tell whether what people type is to be made up, as there are no clicks and judgements."""
+    relevant = open_collection(source.path).relevant
+    return not {CLICK, JUDGEMENT, TRANSLATION} & set(relevant)
+
+
+def search_task(documents: Documents) -> Task:
+    """Return a task whose queries are like those that people type.
+
+    They are the words of links, where enough of them are held out, else titles, else three words of
+    a document.
+
+    Raises
+    ------
+    BadInput
+        There are too few documents for three sides.
+    """
+    if ANCHOR in open_collection(documents.path).relevant:
+        try:
+            task = Task.of(documents, "anchor")
+        except BadInput:
+            pass
+        else:
+            queries = task.counts["queries"]
+            if all(queries[side] >= least for side, least in _ENOUGH.items()):
+                return task
+    try:
+        return Task.of(documents, "self")
+    except BadInput:
+        return Task.of(documents, "self", queries="words:3")
 
 
 def _opened(data: Any, given: Mapping[str, Any]) -> Documents | Task:

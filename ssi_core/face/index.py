@@ -24,6 +24,7 @@ from ssi_core.models.content import content_of
 from ssi_core.serving import explain, searcher
 from ssi_core.serving.index import KIND, Storage, build_index, open_index, stored
 from ssi_core.serving.ranked import Hit
+from ssi_core.serving.related import related_documents
 from ssi_core.summary import found
 from ssi_core.tasks.reading import raw_texts
 from ssi_core.tasks.unseen import Raw, documents_of, require_known, texts_in_views
@@ -165,8 +166,8 @@ class Index:
     moon 7 (moon 7)
     """
 
-    def __init__(self, opened: searcher.Searcher) -> None:
-        self._searcher = opened
+    def __init__(self, opened: searcher.Searcher, related: searcher.Searcher | None = None) -> None:
+        self._searcher, self._related = opened, related
         self.path = opened.index.path
 
     @classmethod
@@ -210,7 +211,8 @@ class Index:
                 texts, parts = docs.data.documents, raw_texts(docs.path)
             else:
                 known = task is not None and corpus in task.artefact.parents.values()
-                texts = task.data.documents if task and known else _read_by(fitted, docs)
+                whole = task is not None and known and not task.hides
+                texts = task.data.documents if task and whole else _read_by(fitted, docs)
                 parts = open_collection(docs.path).parts("documents")
             with progress.shown("index") as tell:
                 build_index(
@@ -266,6 +268,36 @@ class Index:
         each = self._searcher.search(texts, k, popularity=popularity)
         answers = [Results(one.hits, one.reason) for one in each]
         return answers[0] if isinstance(text, str) else answers
+
+    def related(self, document: str, k: int = 10) -> Results:
+        """Return the k documents that are most related to one of the index, which is left out.
+
+        The document is the query of the model that was fitted on links, where `fit` has made one,
+        and else of the model that searches.
+
+        Parameters
+        ----------
+        document : str
+            Id or title.
+        k : int, optional
+            Number of documents at most.
+
+        Returns
+        -------
+        Results
+            Documents with their scores, best first; snippets are their beginnings.
+
+        Raises
+        ------
+        BadInput
+            There is no such document, or the index keeps no texts.
+        """
+        answer = related_documents(self._related or self._searcher, document, k)
+        return Results(answer.hits, answer.reason)
+
+    def relating(self, other: Index) -> Index:
+        """Return the index with another one that finds related documents."""
+        return Index(self._searcher, other._searcher)
 
     def summary(
         self,

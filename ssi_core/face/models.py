@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from ssi_core import types
 from ssi_core.face.estimator import Estimator
+from ssi_core.face.task import LATENT
 from ssi_core.models import MODELS, load_model
 from ssi_core.models.base import FittedModel, Model, parse
 from ssi_core.serving.searcher import model_in
@@ -166,7 +167,7 @@ class SSI(Estimator):
         rate: float = 0.03,
         diagonal_rate: float = 20.0,
         init_std: float = 0.01,
-        view: str = "sublinear:50",
+        view: str = "sublinear:50@30000",
         diagonal_view: str = "sublinear",
         negatives: int = 8,
         epoch: int = 20_000,
@@ -201,7 +202,8 @@ class SSI(Estimator):
             known = " or ".join(map(repr, _OF_DEVICE))
             raise ValueError(f"device={device!r}: expected {known}, and 'cpu' with auto=True")
         if auto:
-            given = {"dimensions": self.dimensions, "budget": self.budget, "measure": measure}
+            given: dict[str, Any] = {"budget": self.budget, "measure": measure, "view": LATENT}
+            given["dimensions"] = self.dimensions
             return parse(MODELS["auto"], given)
         # What trials compare is the rank loss on validation, after an epoch.
         settings |= {"rate_by": "validation", "search_budget": self.epoch}

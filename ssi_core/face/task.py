@@ -11,17 +11,20 @@ from typing import Any, Literal
 import polars as pl
 
 from ssi_core import store, types
-from ssi_core.collection import open_collection
+from ssi_core.collection import TRANSLATION, open_collection
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.show import UNCUT, facts_table, html_table, text_table
 from ssi_core.store import Artefact
 from ssi_core.tasks.build import build_task
-from ssi_core.tasks.spec import Relevant, Split, only_relevant, spec_of
+from ssi_core.tasks.spec import TITLES, Relevant, Split, only_relevant, spec_of
 from ssi_core.tasks.task import open_task
+from ssi_core.text.fields import FIELDS, TEXT
 from ssi_core.types import BadInput
 
-VIEWS = ("counts", "raw", "sublinear", "sublinear:50", "sublinear:200", "bm25")
+LATENT = ("sublinear:50@30000", "sublinear:200@30000")
+"""Views that U and V read: the heaviest words of a text, of the 30,000 most frequent ones."""
+VIEWS = ("counts", "raw", "sublinear", *LATENT, "bm25")
 """Weightings of words that a task has by default: those that the models of `ssi_core.face` read."""
 
 Side = Literal["train", "valid", "test"]
@@ -58,8 +61,9 @@ class Task:
         *,
         queries: str = "",
         split: Split | None = None,
-        words: int | Literal["all"] = 30_000,
+        words: int | Literal["all"] = "all",
         views: Sequence[str] = VIEWS,
+        fields: Sequence[str] | None = None,
         pool: int | None = None,
         split_seed: int = 0,
         beside: Sequence[str] = (),
@@ -87,10 +91,14 @@ class Task:
             has fixed. "articles": a query and its translation are on one side. "users", "time": of
             clicks.
         words : int or "all", optional
-            Size of the vocabulary, the most frequent words.
+            Size of the vocabulary: a number of the most frequent words, or all of them.
         views : sequence of str, optional
             Weightings of words that models read: counts, raw, sublinear, binary; ``raw:100`` keeps
             the 100 heaviest words of a text, ``raw@30000`` the 30,000 most frequent of all.
+        fields : sequence of str, optional
+            What is read of a document: "text", "title", "headings", "url" (the words of its
+            address) and "anchors" (the words of links that lead to it, which only BM25F reads). By
+            default all of them; of translations the text.
         pool : int, optional
             Documents that are drawn as candidates of every query; 0: all. By default 10,000 for
             links, and all for judgements.
@@ -111,9 +119,12 @@ class Task:
             There are too few links for three sides, or no judgements.
         """
         docs = documents if isinstance(documents, Documents) else read(documents)
+        kind = relevant or only_relevant(open_collection(docs.path))
+        every = (TEXT,) if kind.startswith(TRANSLATION) else FIELDS
         spec = spec_of(
-            relevant=relevant or only_relevant(open_collection(docs.path)),
+            relevant=kind,
             queries=queries,
+            fields=tuple(every if fields is None else fields),
             split=split,
             words=words,
             views=tuple(views),
@@ -161,6 +172,12 @@ class Task:
     def divisions(self) -> Sequence[types.Task]:
         """Return the tasks that a model is fitted on: the folds, or the one task."""
         return self.data.folds or (self.data,)
+
+    @property
+    def hides(self) -> bool:
+        """Tell whether documents are read without something that a search should find."""
+        configuration = self.artefact.configuration
+        return bool(configuration["fields"] != [TEXT] or configuration["queries"] == TITLES)
 
     def pairs(self, side: Side) -> pl.DataFrame:
         """Return the relevant pairs of a side (of the first fold): ids, weight and grade."""

@@ -34,6 +34,7 @@ from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.topic_model import TopicModel
 from ssi_core.models.translation_model import TranslationModel
 from ssi_core.models.trec_run import TrecRun
+from ssi_core.models.untrained import Untrained
 from ssi_core.models.word_pairs import WordPairs
 
 MODELS: Mapping[str, type[Model]] = {
@@ -73,6 +74,7 @@ MODELS: Mapping[str, type[Model]] = {
         Reranked,
         # One of several, by validation.
         BestOf,
+        Untrained,
         Auto,
     )
 }

@@ -24,8 +24,11 @@ from ssi_core.bounds import Count, Dimensions, Part, Rate, Triples, Values, Weig
 from ssi_core.models.base import Course, FittedModel, Model, UnfitStart, parse
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
+from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.cl_lsi import ClLsi
 from ssi_core.models.halves import Halves
+from ssi_core.models.in_degree import InDegree
+from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.mixture import Mixture
 from ssi_core.models.multi_task import MultiTask
@@ -34,7 +37,7 @@ from ssi_core.models.softmax import Softmax
 from ssi_core.models.star import Factors, Place, Settings, joined, star
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.trials import Trials
-from ssi_core.models.untrained import DIMENSIONS, LSI_VIEW, is_shared, untrained
+from ssi_core.models.untrained import DIMENSIONS, LSI_VIEW, is_shared, strongest
 from ssi_core.resources import Cost
 from ssi_core.types import Task
 
@@ -192,7 +195,8 @@ class Auto(Model):
     def kinds(self) -> tuple[type[Model], ...]:
         """Return its own class, and those of all that are tried."""
         learnt = Bilinear, MultiTask, Softmax, Mixture
-        return type(self), Bm25, TfIdf, Lsi, LsiMixture, ClLsi, *learnt
+        words = Bm25, Bm25F, TfIdf, LanguageModel, InDegree
+        return type(self), *words, Lsi, LsiMixture, ClLsi, *learnt
 
     def cost(self, task: Task, threads: int = 1) -> Cost:
         """Return the cost of a fit: trainings go on from their checkpoints, one at a time."""
@@ -219,8 +223,7 @@ class Auto(Model):
             raise UnfitStart("start: 'auto' begins anew; retrain the model that it chose")
         halves = self._halves(task, course)
         seed = _seed(rng)
-        unlearned = list(untrained(task, self.words(task), halves, rng))
-        base, _ = max(unlearned, key=lambda one: one[1])
+        base, unlearned = strongest(task, self.words(task), halves, rng)
         facts: dict[str, Any] = {
             "measure": self.measure,
             "queries": list(halves.sizes),
@@ -234,7 +237,10 @@ class Auto(Model):
         facts["triples"] = sum(one.triples for one in trials.done)
         chosen, p, why = base, 1.0, "no training went well"
         if trained:
-            best = self._mixed(task, halves, trained, base)
+            # A sum has no sums among its parts.
+            single = [one for one in unlearned if not isinstance(one[0].model, Mixture)]
+            words, _ = max(single, key=lambda one: one[1])
+            best = self._mixed(task, halves, trained, words)
             better, p = halves.test(best, base, self.level)
             chosen = best if better else base
             why = (
@@ -291,6 +297,8 @@ def label(model: Model) -> str:
     >>> label(TfIdf("sublinear"))
     'tfidf view=sublinear'
     """
+    if isinstance(model, Bm25F):
+        return model.name  # its settings are chosen, and stand in the facts
     if isinstance(model, Mixture):
         return " + ".join(label(part) for part in model.models())
     default = {field.name: field.default for field in fields(model)}

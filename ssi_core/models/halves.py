@@ -52,6 +52,8 @@ class Halves:
     learning : `Task`
         The task whose validation is the first half: a training that ends when validation no longer
         improves has not seen the second.
+    measure, threads
+        As they were given.
     """
 
     def __init__(self, task: Task, measure: str, queries: int, threads: int = 1) -> None:
@@ -62,6 +64,7 @@ class Halves:
             for half in np.array_split(order, 2)
         ]
         self.learning = halves[0]
+        self.measure, self.threads = measure, threads
         self._measure = MEASURES[measure]
         self._choosing, self._keeping = (
             Validator(half, "valid", queries, threads=threads) for half in halves

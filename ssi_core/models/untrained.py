@@ -3,21 +3,126 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ssi_core.models.base import Course, FittedModel, Model, fitted
+from ssi_core.bounds import Count, Values
+from ssi_core.models.base import Course, FittedModel, Model, UnfitStart, fitted
 from ssi_core.models.bm25 import Bm25
+from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.cl_lsi import ClLsi, factored
 from ssi_core.models.halves import Halves
+from ssi_core.models.in_degree import InDegree
+from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.lsi import Lsi, LsiMixture
+from ssi_core.models.mixture import Mixture
 from ssi_core.models.svd import leading_vectors
 from ssi_core.models.tfidf import TfIdf
+from ssi_core.resources import Cost
 from ssi_core.types import Task
+from ssi_core.views.fields import FIELDS
+from ssi_core.views.tfidf import COUNTS
 
 LSI_VIEW = "sublinear"
 DIMENSIONS = (100, 300)
+_BACKGROUNDS = (0.1, 0.3, 0.5, 0.7, 0.9)
+_POPULARITY = (0.003, 0.01, 0.03, 0.1)
+_OF_LSI = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 _ALPHAS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+@dataclass(frozen=True)
+class Untrained(Model):
+    """The best on validation of the models that learn nothing from pairs but their settings.
+
+    Cosines of words, BM25 (of the fields, where documents have them), a language model, LSI with
+    words, and for links the number of links to a document: see `untrained`. What is returned is the
+    model that was chosen.
+
+    Parameters
+    ----------
+    measure : str
+        Mean that chooses, over queries of validation.
+    validation_queries : int
+        Queries of validation that choose.
+    view : list of str
+        Weightings of words of the cosines.
+    """
+
+    name: ClassVar[str] = "untrained"
+    measure: Literal["map", "ndcg_at_10", "mrr"] = "map"
+    validation_queries: Count = 2_000
+    view: Values[str] = ("raw", "bm25", "sublinear")
+
+    def views(self) -> set[str]:
+        """Views of all models that are tried."""
+        return {*self.view, LSI_VIEW, COUNTS}
+
+    @property
+    def reads_fields(self) -> bool:
+        """Tell that BM25 of the fields is among them."""
+        return True
+
+    def kinds(self) -> tuple[type[Model], ...]:
+        """Return its own class, and those of all that are tried."""
+        words = Bm25, Bm25F, TfIdf, LanguageModel, InDegree
+        return type(self), *words, Lsi, LsiMixture, ClLsi, Mixture
+
+    def cost(self, task: Task, threads: int = 1) -> Cost:
+        """Return the cost of a fit: that of LSI, which takes most."""
+        return self._largest(task).cost(task, threads)
+
+    def vector_shape(self, task: Task) -> tuple[int, int]:
+        """Return the largest of what may be chosen: a mixture with LSI."""
+        return self._largest(task).vector_shape(task)
+
+    def _largest(self, task: Task) -> Model:
+        if is_shared(task, LSI_VIEW):
+            return LsiMixture(LSI_VIEW, self.view[0], DIMENSIONS)
+        return ClLsi(LSI_VIEW, DIMENSIONS)
+
+    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+        """Choose by the mean over queries of validation; ``start`` is refused, as of `Auto`."""
+        if course.start is not None:
+            raise UnfitStart("start: 'untrained' chooses anew; there is nothing to go on from")
+        halves = Halves(task, self.measure, self.validation_queries, course.threads)
+        views = [view for view in self.view if is_shared(task, view)]
+        views = views or [view for view in sorted(task.queries.views) if is_shared(task, view)]
+        chosen, several = strongest(task, views, halves, rng)
+        means = [{"model": title(fit.model), "mean": mean} for fit, mean in several]
+        chosen.facts["untrained"] = {"chosen": title(chosen.model), "means": means}
+        return chosen
+
+
+def title(model: Model) -> str:
+    """Return what people call a model: "BM25F", "LSI + BM25", "SSI".
+
+    >>> title(LsiMixture(LSI_VIEW, "bm25", dimensions=100))
+    'LSI + BM25'
+    >>> title(Mixture(({"model": "bm25f"}, {"model": "in_degree"})))
+    'BM25F + in-degree'
+    """
+    if isinstance(model, Mixture):
+        return " + ".join(dict.fromkeys(map(title, model.models())))
+    if isinstance(model, LsiMixture):
+        return f"LSI + {title(TfIdf(model.tfidf_view or model.view))}"
+    if isinstance(model, TfIdf) and model.view.startswith("bm25"):
+        return _TITLES[Bm25.name]
+    return _TITLES.get(model.name, "SSI")
+
+
+_TITLES = {
+    Bm25.name: "BM25",
+    Bm25F.name: "BM25F",
+    TfIdf.name: "TF-IDF",
+    LanguageModel.name: "language model",
+    InDegree.name: "in-degree",
+    Lsi.name: "LSI",
+    ClLsi.name: "CL-LSI",
+}
+"""Names of models that learn nothing from pairs."""
 
 
 def untrained(
@@ -26,8 +131,10 @@ def untrained(
     """Yield models with their means, by `Halves.mean_unlearned`.
 
     Of one vocabulary: the cosine of words in each view, BM25, and the mixture of each cosine with
-    LSI, by the weight and the rank that are best. Of two: the cosine of words that are translated,
-    and LSI on the training pairs (`ClLsi`).
+    LSI, by the weight and the rank that are best. Where documents have fields, BM25 is `Bm25F` with
+    the settings that are best, alone and with LSI, and there are a language model and, where
+    documents are queries, the best cosine with the number of links to a document. Of two: the
+    cosine of words that are translated, and LSI on the training pairs (`ClLsi`).
 
     Parameters
     ----------
@@ -42,13 +149,60 @@ def untrained(
     cosines = [fitted(TfIdf(view), task, {}) for view in views]
     for fit in cosines:
         yield fit, halves.mean_unlearned(fit)
-    if is_shared(task, "counts"):
+    if FIELDS in task.documents.views:
+        yield from _with_fields(task, cosines, halves, rng)
+    elif is_shared(task, "counts"):
         fit = Bm25().learn(task, rng, Course())
         yield fit, halves.mean_unlearned(fit)
     if is_shared(task, LSI_VIEW):
         yield from _with_lsi(task, cosines, halves, rng)
     else:
         yield from _of_mates(task, halves, rng)
+
+
+def strongest(
+    task: Task, views: Iterable[str], halves: Halves, rng: np.random.Generator
+) -> tuple[FittedModel, list[tuple[FittedModel, float]]]:
+    """Return the model of the highest mean, the first of equal ones, and all with their means."""
+    several = list(untrained(task, views, halves, rng))
+    return max(several, key=lambda one: one[1])[0], several
+
+
+def _with_fields(
+    task: Task, cosines: Iterable[FittedModel], halves: Halves, rng: np.random.Generator
+) -> Iterator[tuple[FittedModel, float]]:
+    course = Course(threads=halves.threads)
+    words = Bm25F.tuned(measure=halves.measure).learn(task, rng, course)
+    yield words, halves.mean_unlearned(words)
+    language = LanguageModel(background=_BACKGROUNDS).learn(task, rng, course)
+    yield language, halves.mean_unlearned(language)
+    if task.same:
+        links = InDegree().learn(task, rng, course)
+        best = max(cosines, key=halves.mean_unlearned)
+        popular, mean = _sum(task, best, links, _POPULARITY, halves, learned=True)
+        # Training queries know these links: what they add is measured on validation alone.
+        yield popular, halves.mean_unlearned(best) + mean - halves.mean(best)
+    if is_shared(task, LSI_VIEW):
+        vectors = leading_vectors(task.documents.matrix(LSI_VIEW), DIMENSIONS, rng).vectors
+        n = min(DIMENSIONS[0], vectors.shape[1])
+        lsi = fitted(Lsi(LSI_VIEW, n), task, {"V": vectors[:, :n].copy()})
+        yield _sum(task, words, lsi, _OF_LSI, halves, learned=False)
+
+
+def _sum(
+    task: Task,
+    first: FittedModel,
+    second: FittedModel,
+    betas: tuple[float, ...],
+    halves: Halves,
+    *,
+    learned: bool,
+) -> tuple[FittedModel, float]:
+    """Return the best sum of two models, and its mean."""
+    means = halves.means_of_sums(first, second, [(1.0, beta) for beta in betas], learned=learned)
+    n = int(np.argmax(means))
+    parts = tuple({"model": fit.model.name, **vars(fit.model)} for fit in (first, second))
+    return Mixture(parts, betas=betas).sum_of(task, (first, second), betas[n]), means[n]
 
 
 def is_shared(task: Task, view: str) -> bool:

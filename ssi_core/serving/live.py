@@ -19,17 +19,25 @@ from ssi_core.evaluation.scorer import take
 from ssi_core.serving.passages import LONGEST, Passage
 from ssi_core.serving.ranked import Ranked, exactly
 from ssi_core.serving.searcher import Searcher
+from ssi_core.text.fields import join, url_words
 from ssi_core.types import TextMatrix, Texts, Vectors
 
 
 @dataclass(frozen=True)
 class Document:
-    """A text with an id, a title and perhaps an address."""
+    """A text with an id, a title and perhaps an address and headings, one a line."""
 
     id: str
     title: str
     text: str
     url: str | None = None
+    headings: str = ""
+
+    @property
+    def fields(self) -> str:
+        """Return all of it as one string (`ssi_core.text.fields`)."""
+        short = {"title": self.title, "headings": self.headings}
+        return join(text=self.text, url=url_words(self.url or ""), **short)
 
 
 @dataclass(frozen=True)
@@ -105,11 +113,12 @@ class LiveSearcher(Searcher):
         if not new:
             return self
         views, fitted = self.fitted.document_views, self.fitted
-        raw = [document.text.encode(errors="replace").decode() for document in new.values()]
+        raw = [_readable(document.text) for document in new.values()]
+        whole = [_readable(document.fields) for document in new.values()]
         texts = Texts(
             pl.Series("id", list(new), dtype=pl.String),
             pl.Series("title", [document.title for document in new.values()], dtype=pl.String),
-            {name: view.transform(raw) for name, view in views.items()},
+            {name: view.transform(whole) for name, view in views.items()},
             views,
         )
         urls = [document.url for document in new.values()]
@@ -138,6 +147,10 @@ class LiveSearcher(Searcher):
             return None
         rows = (~self._added.texts.ids.is_in(list(ids))).arg_true().to_numpy()
         return self._added.take(rows) if len(rows) else None
+
+
+def _readable(text: str) -> str:
+    return text.encode(errors="replace").decode()
 
 
 def _with(texts: Texts, matrices: dict[str, TextMatrix]) -> Texts:

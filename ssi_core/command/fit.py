@@ -50,8 +50,12 @@ def _kind(context: click.Context, option: click.Parameter, value: str | None) ->
     required=True,
     help="Directory of the model, and in it the index of the documents; a model there is replaced.",
 )
-@click.option("--links", type=_PATH, help="Of a table of documents: the table of their links.")
-@click.option("--texts", type=_PATH, help="Of a log: table or collection of what its ids name.")
+@click.option(
+    "--links", type=_PATH, help="Links between the documents (CSV, TSV, JSON lines or parquet)."
+)
+@click.option(
+    "--texts", type=_PATH, help="Documents that a log refers to: a table or a collection."
+)
 @click.option("--source", help="How PATH is read: a verb of 'ssi ingest'. By default guessed.")
 @click.option(
     "--set",
@@ -65,8 +69,8 @@ def _kind(context: click.Context, option: click.Parameter, value: str | None) ->
     "--ask",
     metavar="KIND",
     callback=_kind,
-    help="Queries that will be asked: link, link:N, words:N, titles, anchors, click, judgement. By "
-    "default what there is: clicks, judgements or links. For a search box: titles or words:3.",
+    help="Kind of queries to train and test on: link, link:N, words:N, titles, anchors, click, "
+    "judgement. [default: clicks or judgements, else both what people type and links]",
 )
 @click.option("--beside", metavar="KINDS", help="Further kinds to learn from: titles,words:3.")
 @click.option(
@@ -87,7 +91,7 @@ def _kind(context: click.Context, option: click.Parameter, value: str | None) ->
     "--budget",
     type=click.IntRange(min=1),
     metavar="TRIPLES",
-    help="Of all trainings together (in each fold of judged queries). Else 20,000,000.",
+    help="Maximum number of training triples over all trials (per fold). [default: 20,000,000]",
 )
 @click.option(
     "--measure",
@@ -96,7 +100,7 @@ def _kind(context: click.Context, option: click.Parameter, value: str | None) ->
     show_default=True,
     help="Mean that chooses, and the first that is shown.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of every random choice.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
 @click.option(
     "--export",
     "exports",
@@ -119,13 +123,17 @@ def fit(
     """Read texts or a log, fit a model, measure it, and write it for your engine.
 
     PATH is a table, a folder of texts, a dump, a log of OpenSearch's UBI, a collection of 'ssi
-    ingest' or a task of 'ssi features'. The pairs are divided into three sides: a model learns from
-    the first, the second chooses its settings, the third measures it beside BM25 and TF-IDF, which
-    learn nothing. Where nothing can be learned, the choice is one of these, and the output says so.
+    ingest' or a task of 'ssi features'. Documents and their links give two models: one for a search
+    box, tested on held-out words of links (or on titles, where there are few), and one that finds
+    related documents. Clicks, judgements or --ask give one.
 
-    What is whole is kept in the store, so that the same command goes on where it was broken off.
-    'ssi search MODEL TEXT' searches with the result. Of judged queries in folds, MODEL is that of
-    the first fold. In Python: ssi.fit(PATH, ...).save(MODEL).
+    The pairs are divided into three sides: a model learns from the first, the second chooses its
+    settings, the third measures it beside the strongest model that learns nothing, such as BM25F.
+    Where nothing can be learned, the choice is that one, and the output says so.
+
+    Finished steps are kept in the store, so that the same command goes on where it stopped. 'ssi
+    search MODEL TEXT' searches with the result. Of judged queries in folds, MODEL is that of the
+    first fold. In Python: ssi.fit(PATH, ...).save(MODEL).
     """
     from ssi_core.face.fit import fit as fit_and_compare
     from ssi_core.types import BadInput
@@ -154,18 +162,23 @@ def fit(
 
 
 def _value(fitted: Fit, out: Path) -> dict[str, Any]:
+    from ssi_core.face.fit import RELATED
+
     documents = fitted.documents
     return {
         "model": str(out),
         "index": str(out / "index"),
         "collection": None if documents is None else str(documents.path),
         "task": str(fitted.task.path),
+        "label": fitted.label,
+        "verdict": fitted.verdict,
         "choices": fitted.choices,
         "reason": fitted.reason,
         "auto": dict(fitted.facts),
         "measures": fitted.comparison.frame.to_dicts(),
         "candidates": next(iter(fitted.comparison.reports.values()))[0].candidates,
         "cpu_seconds": dict(fitted.cpu_seconds),
+        "related": None if fitted.related is None else _value(fitted.related, out / RELATED),
     }
 
 

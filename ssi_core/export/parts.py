@@ -15,6 +15,7 @@ import numpy as np
 from ssi_core.models.base import FittedModel, Model
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
+from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.cl_lsi import ClLsi
 from ssi_core.models.in_degree import InDegree
 from ssi_core.models.language_model import LanguageModel
@@ -133,7 +134,7 @@ def _tfidf(fitted: FittedModel) -> list[Part]:
 
 
 def _bm25(fitted: FittedModel) -> list[Part]:
-    assert isinstance(fitted.model, Bm25)
+    assert isinstance(fitted.model, Bm25 | Bm25F)
     return [Words("counts", saturation=fitted.model.k3)]
 
 
@@ -193,6 +194,7 @@ PARTS: Mapping[type[Model], Callable[[FittedModel], list[Part]]] = {
     Bilinear: _bilinear,
     TfIdf: _tfidf,
     Bm25: _bm25,
+    Bm25F: _bm25,
     LanguageModel: _counts,
     TranslationModel: _counts,
     InDegree: _in_degree,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,7 @@ from ssi_core.evaluation.significance import paired_randomisation
 from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.face import progress
 from ssi_core.face.estimator import Estimator
-from ssi_core.face.show import html_table, text_table
+from ssi_core.face.show import WIDTH, html_table, text_table
 from ssi_core.face.task import Task
 from ssi_core.threads import limited
 from ssi_core.types import BadInput, Report
@@ -118,7 +119,8 @@ class Comparison:
         return mean, reports[0].errors.get(name)
 
     def __str__(self) -> str:
-        return "\n".join([text_table(*self._table()), *self._notes()])
+        notes = (textwrap.fill(note, WIDTH) for note in self._notes())
+        return "\n".join([text_table(*self._table()), *notes])
 
     __repr__ = __str__
 

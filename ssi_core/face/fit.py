@@ -31,7 +31,7 @@ RELATED = "related"
 """Directory of the model of related documents, below that of the search."""
 _ENOUGH = {"valid": 30, "test": 100}
 """Wordings of links on a side, without which titles are asked for."""
-_MEASURES = ("map", "ndcg_at_10", "mrr", "rank_loss")
+_MEASURES = ("map", "ndcg_at_10", "mrr")
 _OF_TASK = "task"
 
 
@@ -84,8 +84,9 @@ class Fit:
     def asked(self) -> str:
         """Return the queries that the model was made for, in words."""
         configuration = self.task.artefact.configuration
-        asked = configuration["relevant"], configuration["queries"]
-        return _ASKED.get(asked) or _ASKED.get((asked[0], ""), " ".join(map(str, asked)))
+        relevant, queries = configuration["relevant"], configuration["queries"]
+        plain = f"{relevant}: {queries}"
+        return _ASKED.get((relevant, queries)) or _ASKED.get((relevant, ""), plain)
 
     @property
     def reason(self) -> str:
@@ -175,7 +176,7 @@ class Fit:
     def _part(self) -> str:
         notes = (self.verdict, self.reason, self.words)
         lines = (textwrap.fill(note, WIDTH) for note in notes)
-        return "\n".join([f"{self.asked}", str(self.comparison), *lines])
+        return "\n".join([self.asked, str(self.comparison), *lines])
 
     __repr__ = __str__
 

@@ -68,7 +68,7 @@ def test_settings_of_a_task_reach_it(docs):
     short = ssi.Task.of(docs, queries="words:5", split="documents", views=["raw"], words=100)
     configuration = short.artefact.configuration
     assert (configuration["queries"], configuration["split"]) == ("words:5", "documents")
-    with pytest.raises(ssi.BadInput, match=r"no view sublinear, sublinear:50, which SSI\(\) reads"):
+    with pytest.raises(ssi.BadInput, match=r"no view sublinear, sublinear:50@30000, which SSI"):
         ssi.SSI().fit(short)
 
 
@@ -216,7 +216,7 @@ def test_documents_of_the_task_give_the_index_that_they_give_when_they_are_read(
     docs, task, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    model = ssi.TfIdf(view="sublinear:50").fit(task)
+    model = ssi.TfIdf(view="sublinear:50@30000").fit(task)
     model.save("model")
     ours, theirs = (one.index(docs, out=name) for name, one in
                     (("ours", model), ("theirs", ssi.load("model"))))  # fmt: skip

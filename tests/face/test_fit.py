@@ -14,6 +14,8 @@ from ssi_core.command.verb import BAD_INPUT, DONE, USAGE, run
 from ssi_core.export.encoder import Encoder
 from ssi_core.face import kept
 from ssi_core.models.base import FittedModel
+from ssi_core.models.bm25f import Bm25F
+from ssi_core.models.untrained import title
 from ssi_core.sample.shop import write_shop
 from ssi_core.serving.searcher import open_searcher
 from ssi_core.tasks.spec import fields_of, spec_of
@@ -87,9 +89,13 @@ def test_the_verb_gives_what_the_ten_lines_give(files, call, tmp_path, monkeypat
     docs = ssi.read(texts, links=links)
     task = ssi.Task.of(docs, relevant="link", beside=["words:3"])
     model = ssi.SSI(auto=auto, budget=BUDGET, random_state=3).fit(task)
-    rankers = {"BM25": ssi.BM25().fit(task), "TF-IDF": ssi.TfIdf().fit(task), "SSI": model}
-    measures = ["map", "ndcg_at_10", "mrr", "rank_loss"]
-    comparison = ssi.compare(rankers, task, measures=measures, baseline="SSI")
+    bm25f = ssi.Ranker("bm25f", **vars(Bm25F.tuned(measure="map"))).fit(task)
+    base = ssi.Ranker("untrained", measure="map").fit(task)
+    baseline = title(base.fitted_.model)
+    label = title(model.fitted_.model)
+    rankers = {"BM25F": bm25f, baseline: base} | ({} if label == baseline else {label: model})
+    measures = ["map", "ndcg_at_10", "mrr"]
+    comparison = ssi.compare(rankers, task, measures=measures, baseline=baseline)
     model.save(tmp_path / "by-hand")
     index = model.index(docs, out=tmp_path / "by-hand" / "index")
     index.export("opensearch", tmp_path / "export-by-hand")
@@ -111,8 +117,8 @@ def test_the_same_call_in_python_trains_once(files, monkeypatch):
     assert again.model.reproducible_
     lines = str(again).splitlines()
     assert max(map(len, lines)) <= 80
-    assert "documented settings" in str(again)
-    assert "documented settings" in again._repr_html_()
+    assert "the documented defaults" in str(again)
+    assert "the documented defaults" in again._repr_html_()
 
 
 def test_a_training_that_was_broken_off_goes_on(files, own_root, monkeypatch):
@@ -198,7 +204,7 @@ def test_a_task_is_taken_as_it_is(files, call, tmp_path):
     code, value = call(tmp_path / "task", *small)
     assert (code, value["task"], value["collection"]) == (DONE, str(tmp_path / "task"), None)
     of_task = contents(tmp_path / "model")
-    code, value = call(docs.path, *small)
+    code, value = call(docs.path, "--ask", "link", *small)
     assert (code, value["task"]) == (DONE, str(ssi.Task.of(docs).path))
     of_texts = contents(tmp_path / "model")
     assert of_task["arrays/U.npy"] == of_texts["arrays/U.npy"]
@@ -249,12 +255,14 @@ def test_wrong_use_is_explained(files, call, tmp_path, words, code, why):
     assert not (tmp_path / "model").exists()
 
 
-def test_texts_without_links_may_answer_their_own_words(files, call, tmp_path):
+def test_texts_without_titles_and_links_answer_their_own_words(files, call, tmp_path):
     out = ("--out", tmp_path / "model", "--defaults", "--budget", 2000)
     code, value = call(files / "texts.jsonl", *out)
-    assert (code, "--ask words:3" in value["error"]["message"]) == (BAD_INPUT, True)
-    code, value = call(files / "texts.jsonl", "--ask", "words:3", *out)
     assert (code, value["choices"]) == (DONE, ["SSI(budget=2000)"])
+    task = ssi.Task.open(value["task"]).artefact.configuration
+    assert (task["relevant"], task["queries"]) == ("self", "words:3")
+    again = ssi.fit(files / "texts.jsonl", ask="words:3", auto=False, budget=2000)
+    assert str(again.task.path) == value["task"]
 
 
 def test_judged_queries_are_fitted_in_folds_and_the_first_is_written(tmp_path):

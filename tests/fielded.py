@@ -27,11 +27,12 @@ def write_fielded(path, n=120):
     for i in range(n):
         title = f"Title{i} of {word(1000 + i)}"
         headings = [f"title{i}, OF {word(1000 + i)}", f"About {word(2000 + i)}", word(5000 + i)]
+        folder = f"https://example.org/part{i % 3}"
         rows.append({
             "id": f"d{i}",
             "title": title,
             "language": "en",
-            "url": f"https://example.org/part{i % 3}/{title.replace(' ', '-')}/{word(3000 + i)}.html",
+            "url": f"{folder}/{title.replace(' ', '-')}/{word(3000 + i)}.html",
             "text": " ".join(rng.choice(common, 20 + i % 7)) + f" {word(4000 + i)}",
             "headings": "\n".join(headings),
         })  # fmt: skip

@@ -132,8 +132,8 @@ def fit(
     Where nothing can be learned, the choice is that one, and the output says so.
 
     Finished steps are kept in the store, so that the same command goes on where it stopped. 'ssi
-    search MODEL TEXT' searches with the result. Of judged queries in folds, MODEL is that of the
-    first fold. In Python: ssi.fit(PATH, ...).save(MODEL).
+    search MODEL TEXT' searches with the result. Of judged queries in folds, MODEL is fitted once
+    more, on all of them. In Python: ssi.fit(PATH, ...).save(MODEL).
     """
     from ssi_core.face.fit import fit as fit_and_compare
     from ssi_core.types import BadInput

@@ -28,8 +28,9 @@ class Estimator:
     Attributes
     ----------
     fitted_ : FittedModel
-        The trained model of the first fold. Each of its arrays is an attribute, too, with an
-        underscore behind its name: ``U_``, ``V_``, ``diagonal_``.
+        The trained model of the first fold; of `ssi_core.fit` on judged queries in folds the one
+        that was fitted on all of them. Each of its arrays is an attribute, too, with an underscore
+        behind its name: ``U_``, ``V_``, ``diagonal_``.
     folds_ : list of FittedModel
         The trained models of all folds; one model where a task has no folds.
     task_ : Task

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ssi_core import store
 from ssi_core.collection import ANCHOR, CLICK, JUDGEMENT, LINK, TRANSLATION, open_collection
 from ssi_core.evaluation.comparison import LEVEL, TITLES
@@ -22,9 +24,12 @@ from ssi_core.face.kept import fit_once
 from ssi_core.face.models import SSI, Ranker
 from ssi_core.face.show import WIDTH
 from ssi_core.face.task import LATENT, Task
+from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.untrained import title
+from ssi_core.tasks.pairs import joined
 from ssi_core.tasks.spec import Split, fields_of, only_relevant
+from ssi_core.threads import limited
 from ssi_core.types import BadInput
 
 RELATED = "related"
@@ -90,17 +95,21 @@ class Fit:
 
     @property
     def reason(self) -> str:
-        """Return in one sentence what was chosen, and why."""
+        """Return in one sentence what was chosen, and why; of folds what was chosen in each."""
         several = Counter(self.choices)
-        folds = len(self.choices)
-        names = (f"{name} ({n} of {folds} folds)" if folds > 1 else name
-                 for name, n in several.most_common())  # fmt: skip
         if not self.facts:
             return f"Settings: {', '.join(several)}, the documented defaults."
+        if len(self.choices) > 1:
+            names = "; ".join(f"fold {n}: {name}" for n, name in enumerate(self.choices, 1))
+            return (
+                f"Chosen: {names}. The model that is saved was chosen and fitted once more on the "
+                f"judged queries of all folds: {self.model.fitted_.facts['choice']}."
+            )
+        names = ", ".join(several)
         settings = {str(trial["settings"]) for trial in self.facts["trials"]}
         tried = f"{len(settings)} setting{'s' * (len(settings) != 1)}"
         return (
-            f"Chosen: {', '.join(names)}: {self.facts['reason']}; {tried} tried, with "
+            f"Chosen: {names}: {self.facts['reason']}; {tried} tried, with "
             f"{self.facts['triples']:,} triples in all."
         )
 
@@ -130,7 +139,7 @@ class Fit:
         return f"Words: {counts['words']:,} in the exact part{of_latent}."
 
     def index(self, out: str | Path | None = None) -> Index:
-        """Return the index of the documents under the model (of the first fold).
+        """Return the index of the documents under the model.
 
         Where there is a model of related documents, ``related`` of the index asks it.
 
@@ -147,7 +156,9 @@ class Fit:
         return index.relating(self.related.model.index(texts, out=place))
 
     def save(self, directory: str | Path) -> Index:
-        """Write the model (of the first fold) and in it the index of the documents.
+        """Write the model and in it the index of the documents.
+
+        Of judged queries in folds it is fitted once more, on those of all folds.
 
         ``ssi search MODEL TEXT``, ``ssi related MODEL DOCUMENT`` and ``ssi export MODEL`` then need
         nothing else.
@@ -322,6 +333,8 @@ def _fitted(task: Task, source: Documents | Task, how: _How) -> Fit:
         model.set_params(budget=how.budget)
     with how.clock.stage("fit"):
         fit_once(model, task, threads=how.threads)
+        if len(task.divisions) > 1:
+            model.fitted_ = _of_all_queries(model, task, how.threads)
     with how.clock.stage("compare"):
         base = fit_once(Ranker("untrained", measure=how.measure), task, threads=how.threads)
         rankers: dict[str, Estimator] = {"BM25F": _bm25f(how.measure).fit(task)}
@@ -333,6 +346,15 @@ def _fitted(task: Task, source: Documents | Task, how: _How) -> Fit:
         )
     documents = source if isinstance(source, Documents) else None
     return Fit(task, model, comparison, label, documents, how.clock.seconds)
+
+
+def _of_all_queries(model: SSI, task: Task, threads: int) -> FittedModel:
+    """Fit a model once more, on the judged queries of all folds but those that validate."""
+    first = task.divisions[0]
+    every = replace(first, train=joined(first.train, first.test), test=first.valid)
+    rng = np.random.default_rng([model.random_state])
+    with limited(threads):
+        return model.ranker().fit(every, rng, threads=threads)
 
 
 def _bm25f(measure: str) -> Ranker:

@@ -171,7 +171,7 @@ class SSI(Estimator):
         diagonal_view: str = "sublinear",
         negatives: int = 8,
         epoch: int = 20_000,
-        patience: int = 5,
+        patience: int = 50,
         budget: int = 20_000_000,
         device: Literal["cpu", "cuda"] = "cpu",
         seconds: float | None = None,
@@ -193,9 +193,7 @@ class SSI(Estimator):
             A value is out of bounds, or ``auto`` meets ``seconds``, for a choice needs trainings of
             a fixed length, or a device other than "cpu", where it is not made.
         """
-        settings = self.get_params()
-        chosen = ("auto", "measure", "device", "seconds", "random_state")
-        auto, measure, device, seconds, _ = (settings.pop(name) for name in chosen)
+        auto, measure, device, seconds = self.auto, self.measure, self.device, self.seconds
         if seconds is not None and (auto or not seconds > 0):
             raise ValueError(f"seconds={seconds!r}: expected a number above 0, without auto=True")
         if device not in _OF_DEVICE or (auto and device != "cpu"):
@@ -204,11 +202,20 @@ class SSI(Estimator):
         if auto:
             given: dict[str, Any] = {"budget": self.budget, "measure": measure, "view": LATENT}
             given["dimensions"] = self.dimensions
+            documented = SSI(budget=self.budget, random_state=self.random_state)
+            given["documented"] = documented._settings()
             return parse(MODELS["auto"], given)
+        return parse(MODELS[_OF_DEVICE[device]], self._settings())
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the hyper-parameters of a training."""
+        settings = self.get_params()
+        for name in ("auto", "measure", "device", "seconds", "random_state"):
+            del settings[name]
         # What trials compare is the rank loss on validation, after an epoch.
         settings |= {"rate_by": "validation", "search_budget": self.epoch}
         settings["rates"] = (settings.pop("rate"),)
-        return parse(MODELS[_OF_DEVICE[device]], settings)
+        return settings
 
     def _fit(
         self,

@@ -5,16 +5,18 @@ each (`models.star`). The best third, and what joins the best value of each thin
 three times the triples. The best, and the best whose diagonal reads other weights, are trained to
 their end: what leads early need not lead late, and two such models have a better sum. The first
 half judges, and validates the trainings, too. The winner, alone or in a sum with the other or with
-the best model that learns nothing from pairs, is taken if it is better than that model on the
-second half, which had no part in the choice; else the untrained one is. So a few pairs, from which
-nothing can be learnt, do no harm.
+the best model that learns nothing from pairs, goes to the final, and so does a model of documented
+settings, where some are given. What has the highest mean on both halves is taken, the best
+untrained model included. Whether what is taken is better than that one is tested on the second
+half, which had no part in the choice, and said; the test decides nothing, for few queries tell
+nothing apart, and most pairs teach something.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -92,8 +94,11 @@ class Auto(Model):
         Triples of each training in the first round, or a tenth of the pairs, if that is more; of
         few pairs, five for each. As many are begun as a third of the budget has room for.
     level : float
-        The trained model is taken if it is better on the second half of validation with a
-        one-sided p below this level (paired randomisation).
+        One-sided p (paired randomisation) below which a trained model is called better than the
+        best untrained one.
+    documented : mapping
+        Settings of a `Bilinear` that is trained as they say, whatever the trials come to; empty:
+        none.
     dimensions : int
         Rank of U and V.
     validation_queries : int
@@ -111,6 +116,7 @@ class Auto(Model):
     visits: Count = 200
     first: Triples = 50_000
     level: Part = 0.05
+    documented: Mapping[str, Any] = field(default_factory=dict)
     dimensions: Dimensions = 100
     validation_queries: Count = 2_000
     view: Values[str] = ("sublinear:50", "sublinear:200")
@@ -190,7 +196,8 @@ class Auto(Model):
 
     def views(self) -> set[str]:
         """Views of all models that are tried."""
-        return {*self.view, *self.diagonal_view, LSI_VIEW, "counts"}
+        named = (self.documented.get(name) for name in ("view", "diagonal_view"))
+        return {*self.view, *self.diagonal_view, *filter(None, named), LSI_VIEW, "counts"}
 
     def kinds(self) -> tuple[type[Model], ...]:
         """Return its own class, and those of all that are tried."""
@@ -235,23 +242,46 @@ class Auto(Model):
             trained = trials.run()
         facts["trials"] = [one._asdict() for one in trials.done]
         facts["triples"] = sum(one.triples for one in trials.done)
-        chosen, p, why = base, 1.0, "no training went well"
+        finalists = []
         if trained:
             # A sum has no sums among its parts.
             single = [one for one in unlearned if not isinstance(one[0].model, Mixture)]
             words, _ = max(single, key=lambda one: one[1])
-            best = self._mixed(task, halves, trained, words)
-            better, p = halves.test(best, base, self.level)
-            chosen = best if better else base
-            why = (
-                f"better than the best untrained model on the second half of validation (p {p:.2g})"
-                if better
-                else f"no trained model is better on the second half of validation (p {p:.2g})"
-            )
+            finalists.append(self._mixed(task, halves, trained, words))
+        if self.documented and is_shared(task, LSI_VIEW):
+            finalists.append(self._documented(halves, seed, course))
+            facts["triples"] += finalists[-1].facts["triples"]
+        chosen, p, why = self._final(halves, base, finalists)
         choice = label(chosen.model)
         chosen.facts.update(choice=choice, auto={**facts, "p": p, "reason": why})
         chosen.facts.setdefault("triples", 0)
         return chosen
+
+    def _documented(self, halves: Halves, seed: int, course: Course) -> FittedModel:
+        """Train the model of the documented settings; another process, or an earlier run, may."""
+        state = course.checkpoint and course.checkpoint / "documented"
+        of_its_own = replace(course, checkpoint=state, watch=None)
+        task = halves.learning
+        against = {"against": "shown"} if task.train.weighing == "shown" else {}
+        model = parse(Bilinear, {**self.documented, **against})
+        return model.learn(task, np.random.default_rng(seed), of_its_own)
+
+    def _final(
+        self, halves: Halves, base: FittedModel, finalists: Sequence[FittedModel]
+    ) -> tuple[FittedModel, float, str]:
+        """Return the finalist or the untrained model of the higher mean, p, and why."""
+        if not finalists:
+            return base, 1.0, "no training went well"
+        means = [halves.mean_of_both(fit) for fit in finalists]
+        best, mean = finalists[int(np.argmax(means))], max(means)
+        least = halves.mean_of_both(base)
+        better, p = halves.test(best, base, self.level)
+        figures = f"{mean:.3f} beside {least:.3f} on validation"
+        if mean <= least:
+            return base, p, f"no trained model is better ({figures})"
+        how = "better than" if better else "higher than, though not told apart from,"
+        on = "on the half of the queries that had no part in the choice"
+        return best, p, f"{how} the best untrained model ({figures}; p {p:.2g} {on})"
 
     def do(self, step: Step, task: Task, rng: np.random.Generator, course: Course) -> Went:
         """Do a step before the choice is made, which then finds it.
@@ -301,7 +331,7 @@ def label(model: Model) -> str:
         return model.name  # its settings are chosen, and stand in the facts
     if isinstance(model, Mixture):
         return " + ".join(label(part) for part in model.models())
-    default = {field.name: field.default for field in fields(model)}
+    default = {one.name: one.default for one in fields(model)}
     differing = (
         f"{name}={value}"
         for name, value in _parameters(model).items()
@@ -316,4 +346,4 @@ def _seed(rng: np.random.Generator) -> int:
 
 
 def _parameters(model: Model) -> dict[str, Any]:
-    return {field.name: getattr(model, field.name) for field in fields(model)}
+    return {one.name: getattr(model, one.name) for one in fields(model)}

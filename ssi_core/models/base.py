@@ -6,6 +6,7 @@ A model is a frozen dataclass of hyper-parameters with pure functions of its arr
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -25,6 +26,9 @@ from ssi_core.tasks.cold import without_cold
 from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, Vectors, View, Watch
 from ssi_core.views.fields import FIELDS
 from ssi_core.views.hashing import load_view
+
+_log = logging.getLogger(__name__)
+_START_STAYED = "the start stayed the best: the rate may be too large, or the budget small"
 
 Side: TypeAlias = Literal["query", "document"]
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
@@ -171,7 +175,11 @@ class Model:
             return Validator(without_cold(task), "test", queries, threads=threads).rank_loss
 
         course = Course(start, watch, threads, checkpoint, observe)
-        return self.learn(training_part(task), rng, course)
+        learnt = self.learn(training_part(task), rng, course)
+        # Of the trainings of a choice, which learn without this, nobody need know.
+        if learnt.facts.get("triples") and learnt.facts.get("best_at") == 0:
+            _log.warning(_START_STAYED)
+        return learnt
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Train on what `fit` gives: the training part of a task.

@@ -82,6 +82,10 @@ class Halves:
         """Return the mean of a trained model on the first half."""
         return float(self._values([self._choosing], fit).mean())
 
+    def mean_of_both(self, fit: FittedModel) -> float:
+        """Return the mean of a model on both halves."""
+        return float(self._values([self._choosing, self._keeping], fit).mean())
+
     def mean_unlearned(self, fit: FittedModel) -> float:
         """Return the mean of a model that learns nothing from pairs."""
         return float(self._values(self._unlearned, fit).mean())

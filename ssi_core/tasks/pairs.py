@@ -19,6 +19,19 @@ from ssi_core.types import BadInput, Float32, Int32, Int64, Judged, Pairs, Weigh
 _NOT_RELEVANT = "not_relevant"
 
 
+def joined(one: Pairs, other: Pairs) -> Pairs:
+    """Return the judged pairs of two sides as one side, sorted; what was shown is of the first."""
+    rows = np.concatenate([one.rows, other.rows])
+    order = np.lexsort((rows[:, 1], rows[:, 0]))
+    return replace(
+        one,
+        rows=rows[order],
+        weight=np.concatenate([one.weight, other.weight])[order],
+        grade=np.concatenate([one.grade, other.grade])[order],
+        not_relevant=np.concatenate([one.not_relevant, other.not_relevant]),
+    )
+
+
 def link_rows(parts: Iterable[pl.DataFrame], ids: pl.Series, where: Path) -> Int32:
     """Rows of the two ends of each link, (links, 2), sorted; `BadInput` for an unknown end.
 

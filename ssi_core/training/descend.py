@@ -179,8 +179,6 @@ def descend(
             _tell(watch, *progress.curve[-1])
         state.save()
     kept.restore()
-    if progress.best_at == 0 and watch is not None:
-        log.warning("the start stayed the best: the rate may be too large, or the budget small")
     return progress
 
 

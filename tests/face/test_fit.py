@@ -1,5 +1,6 @@
 """``ssi fit`` and `ssi_core.fit`: the ten lines of Python in one call."""
 
+import dataclasses
 import json
 import shutil
 
@@ -18,6 +19,7 @@ from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.untrained import title
 from ssi_core.sample.shop import write_shop
 from ssi_core.serving.searcher import open_searcher
+from ssi_core.tasks.pairs import joined
 from ssi_core.tasks.spec import fields_of, spec_of
 from tests.corpora import topical, write_collection
 
@@ -73,7 +75,7 @@ def timeless(value):
     if isinstance(value, dict):
         return {name: timeless(one) for name, one in value.items()
                 if name not in (*CLOCKED, "digest", "sha256")}  # fmt: skip
-    return value
+    return [timeless(one) for one in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize("auto", [True, False])
@@ -265,14 +267,28 @@ def test_texts_without_titles_and_links_answer_their_own_words(files, call, tmp_
     assert str(again.task.path) == value["task"]
 
 
-def test_judged_queries_are_fitted_in_folds_and_the_first_is_written(tmp_path):
+def test_judged_queries_are_fitted_in_folds_and_the_model_of_all_is_written(tmp_path):
     place = write_collection(tmp_path / "collection")
     fitted = ssi.fit(place, auto=False, budget=1000)
     assert len(fitted.model.folds_) == len(fitted.choices) == 5
     fitted.save(tmp_path / "model")
-    first = ssi.load(tmp_path / "model").fitted_
-    assert isinstance(first, FittedModel)
-    np.testing.assert_array_equal(first.arrays["U"], fitted.model.folds_[0].arrays["U"])
+    written = ssi.load(tmp_path / "model").fitted_
+    assert isinstance(written, FittedModel)
+    first = fitted.task.divisions[0]
+    every = dataclasses.replace(first, train=joined(first.train, first.test), test=first.valid)
+    queries = [np.unique(side.rows[:, 0]) for side in (every.train, every.valid)]
+    assert sum(map(len, queries)) == len(np.unique(np.concatenate(queries)))
+    assert len(every.train) == len(first.train) + len(first.test)
+    by_hand = ssi.SSI(budget=1000).ranker().fit(every, np.random.default_rng([0]))
+    np.testing.assert_array_equal(written.arrays["U"], by_hand.arrays["U"])
+
+
+def test_the_reason_names_the_choice_of_every_fold(tmp_path):
+    place = write_collection(tmp_path / "collection")
+    fitted = ssi.fit(place, budget=1000)
+    for number, choice in enumerate(fitted.choices, 1):
+        assert f"fold {number}: {choice}" in fitted.reason
+    assert fitted.model.fitted_.facts["choice"] in fitted.reason
 
 
 def test_the_help_has_the_default_of_the_budget():

@@ -209,3 +209,21 @@ def test_a_choice_that_is_broken_off_goes_on_to_the_same_trials_and_bits(task, f
     assert all(np.array_equal(again.arrays[name], fit.arrays[name]) for name in fit.arrays)
     assert points == sorted(set(points))
     assert points[-1] == fit.facts["auto"]["triples"]
+
+
+def test_documented_settings_are_in_the_final(task):
+    documented = {"dimensions": 8, "rates": (0.1,), "epoch": 500, "budget": 4_000, "margin": 0.3,
+                  "view": "sublinear", "diagonal_view": "sublinear"}  # fmt: skip
+    little = dataclasses.replace(SMALL, budget=300, documented=documented)
+    fit = little.fit(task, np.random.default_rng(0))
+    assert fit.facts["auto"]["triples"] > little.budget
+    assert fit.model.name == "bilinear"
+    assert (fit.model.dimensions, fit.model.budget) == (8, 4_000)
+
+
+def test_few_queries_of_validation_do_not_keep_an_untrained_model(task):
+    queries = np.unique(task.valid.rows[:, 0])[:6]
+    few = dataclasses.replace(task, valid=task.valid.take(np.isin(task.valid.rows[:, 0], queries)))
+    fit = SMALL.fit(few, np.random.default_rng(0))
+    assert "U" in fit.arrays or "part_1_U" in fit.arrays
+    assert fit.facts["auto"]["queries"] == [3, 3]

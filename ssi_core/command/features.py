@@ -34,11 +34,16 @@ def _views(context: click.Context, option: click.Parameter, value: str | None) -
     return names
 
 
-def _beside(context: click.Context, option: click.Parameter, value: str | None) -> list[str] | None:
+def _listed(context: click.Context, option: click.Parameter, value: str | None) -> list[str] | None:
     return None if value is None else value.split(",")
 
 
-_CALLBACKS: dict[str, Any] = {"words": _words, "views": _views, "beside": _beside}
+_CALLBACKS: dict[str, Any] = {
+    "words": _words,
+    "views": _views,
+    "fields": _listed,
+    "beside": _listed,
+}
 
 
 class Features(Verb):
@@ -60,6 +65,7 @@ class Features(Verb):
         "ssi features corpus --out task",
         "ssi features corpus --out task --words all --split documents",
         "ssi features corpus --out task --views counts,raw,sublinear:100",
+        "ssi features corpus --words all --fields text,title,headings,url,anchors",
         "ssi features corpus --out task --queries words:10",
         "ssi features cranfield --out task --words all",
         "ssi features cranfield --out task --pool 10000",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import posixpath
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,21 +11,23 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote
 
+import cmarkgfm
 import polars as pl
-import yaml  # type: ignore[import-untyped]
+from cmarkgfm.cmark import Options
 from lxml import etree, html
-from markdown_it import MarkdownIt
 
 from ssi_core import collection, store
 from ssi_core.corpus import inputs
+from ssi_core.corpus.front_matter import read_front_matter
 from ssi_core.corpus.own import write_own
 from ssi_core.corpus.since import Earlier, Kept, digest_of, open_earlier, told
+from ssi_core.corpus.site import MALFORMED, NO_PAGE, Site
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
-MARKDOWN = (".md", ".markdown")
+MARKDOWN = (".md", ".markdown", ".mdx")
 HTML = (".html", ".htm", ".xhtml")
 PLAIN = (".txt",)
 SUFFIXES = (*MARKDOWN, *HTML, *PLAIN)
@@ -33,28 +35,50 @@ SUFFIXES = (*MARKDOWN, *HTML, *PLAIN)
 LARGEST = 32 << 20
 """Bytes of a page; a larger one is left out and counted."""
 
-_INDEX = ("index", "readme", "_index")
-"""Pages that stand for their folder."""
+_UNREAD = (".rst", ".adoc", ".asciidoc")
+"""Suffixes of pages in other markup, which are counted as unread."""
+_CONTENTS = "SUMMARY.md"
+"""Table of contents of an mdBook: no page, and its links say nothing of pages."""
+_TOO_MANY_LOST = 0.05
+"""Share of links within the site that lead to no page, above which a warning names targets."""
+_SHOWN = 3
 _NO_TEXT = ("script", "style", "template", "noscript", "nav", "header", "footer", "aside", "form")
 _BLOCKS = frozenset({
     "address", "article", "blockquote", "br", "dd", "div", "dl", "dt", "figcaption", "figure", "h1",
     "h2", "h3", "h4", "h5", "h6", "hr", "li", "main", "ol", "p", "pre", "section", "table", "td",
     "th", "tr", "ul",
 })  # fmt: skip
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _WIKI_LINK = re.compile(r"(?<!!)\[\[([^\[\]|#\n]+)(?:#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
-_FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?\r?\n)---[ \t]*\r?\n", re.DOTALL)
+_REF = re.compile(r"\{\{[<%]\s*(?:rel)?ref\s+\"?([^\"\s>%}]+)\"?[^}\n]*[>%]\}\}")
+_MODULE = re.compile(r"^(?:import|export)\s[^\n]*\n", re.MULTILINE)
+_FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _ROWS = 500
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page: its title, its words, and the target and the words of its links as written."""
+    """A page: its title, its words, and the target and the words of its links as written.
+
+    Attributes
+    ----------
+    headings : str
+        Those of its parts, a line each, without the one that is the title.
+    aliases : tuple of str
+        Further paths that lead to it, and after them its name for ``xref:``, if it has one, behind
+        that scheme.
+    dropped : int
+        Keys of the front matter that were not read.
+    """
 
     title: str
     text: str
     links: tuple[tuple[str, str], ...]
     timestamp: str = ""
     url: str = ""
+    headings: str = ""
+    aliases: tuple[str, ...] = ()
+    dropped: int = 0
 
 
 def ingest_folder(
@@ -72,9 +96,10 @@ def ingest_folder(
     matter, else the canonical one of HTML, else that path. Its title is that of the front matter,
     else the first heading, else ``<title>``, else the name of the file. Its text is that of
     ``<main>`` or ``<article>`` where there is one, without navigation, headers, footers and
-    scripts. A link leads to a page by its path, with or without its suffix, or to the index of a
-    folder; in Markdown ``[[name]]`` leads to the page of that name. Its words are an anchor. Hidden
-    files are left out.
+    scripts. A link leads to a page as `corpus.site.Site` says: by its path, with or without its
+    suffix, or to the index of a folder, and in the ways of generators of sites; in Markdown
+    ``[[name]]`` leads to the page of that name. Its words are an anchor. Hidden files are left out,
+    and so are links to files outside of the folder; what is left out is counted.
 
     Parameters
     ----------
@@ -99,6 +124,11 @@ def ingest_folder(
         raise BadInput(f"{directory}: there is no such folder. Check the path.")
     skipped: Counter[str] = Counter()
     pages = inputs.files_below(directory, SUFFIXES, LARGEST, skipped)
+    contents = [page for page in pages if PurePosixPath(page).name == _CONTENTS]
+    skipped["file_table_of_contents"] += len(contents)
+    pages = [page for page in pages if page not in contents]
+    for suffix in _UNREAD:
+        skipped[f"page_{suffix[1:]}_unread"] = skipped.pop(f"file_{suffix[1:]}", 0)
     if not pages:
         raise BadInput(
             f"{directory}: no page is in it. Pages are files that end with {', '.join(SUFFIXES)}."
@@ -129,7 +159,7 @@ def _build(
     key = store.key_of("read", {"source": "folder"}, {}, store.code_of(_build)["digest"])
     earlier = open_earlier(since, "folder", _COLUMNS, key) if since else None
     kept = Kept(building.path, _COLUMNS)
-    targets = _Targets(pages)
+    site = Site(pages)
     taken = 0
     read = building.work("links")
 
@@ -140,41 +170,89 @@ def _build(
             rows, known = _read(directory, names, earlier if isinstance(earlier, Earlier) else None)
             taken += known
             skipped["file_not_utf8"] += len(names) - len(rows)
-            links: list[tuple[str, str, str]] = []
-            for name, anchors in rows.select("id", "links").iter_rows():
-                for href, words in json.loads(anchors):
-                    category, target = targets.find(name, href)
-                    if target is None:
-                        skipped[f"link_{category}"] += 1
-                    else:
-                        links.append((name, target, words))
-            # The pages that links lead to are known when all are read.
-            frame = pl.DataFrame(links, schema=_LINKS, orient="row")
+            for name, aliases, dropped in rows.select("id", "aliases", "dropped").iter_rows():
+                skipped["front_matter_key"] += int(dropped)
+                _alias(site, name, json.loads(aliases))
+            # Where links lead is known when all aliases are.
+            frame = rows.select("id", "links")
             frame.write_parquet(read / f"{begin // _ROWS:05d}.parquet")
             kept.write(rows)
             if progress is not None:
                 progress(begin / len(pages), f"{begin + len(names):,} pages read")
             urls = [url or quote(name) for name, url in rows.select("id", "url").iter_rows()]
             yield rows.select(
-                "id", "title", "text", "timestamp", url=pl.Series(urls, dtype=pl.String)
+                "id",
+                "title",
+                "text",
+                "timestamp",
+                "headings",
+                url=pl.Series(urls, dtype=pl.String),
             )
+
+    lost: Counter[str] = Counter()
 
     def ends() -> Iterator[pl.DataFrame]:
         for part in sorted(read.glob("*.parquet")):
-            yield pl.read_parquet(part, glob=False)
+            yield _settled(site, pl.read_parquet(part, glob=False), skipped, lost)
 
     write_own(building, documents(), ends(), where=directory, language=language)
     kept.finish(key)
     left_out = sum(n for name, n in skipped.items() if name.startswith("link_"))
     building.counts["links_found"] += left_out
     building.skipped.update(sorted((skipped + Counter()).items()))
+    _tell_lost(building, directory, lost)
     told(building, earlier, taken)
 
 
-_COLUMNS = ("title", "timestamp", "url", "links")
+def _alias(site: Site, name: str, aliases: Sequence[str]) -> None:
+    uid = next((one.removeprefix(_XREF) for one in aliases if one.startswith(_XREF)), "")
+    site.add(name, [one for one in aliases if not one.startswith(_XREF)], uid)
+
+
+_XREF = "xref:"
+
+
+def _settled(
+    site: Site, rows: pl.DataFrame, skipped: Counter[str], lost: Counter[str]
+) -> pl.DataFrame:
+    """Return the links of pages that lead to pages; the others are counted."""
+    links: list[tuple[str, str, str]] = []
+    for name, anchors in rows.iter_rows():
+        for href, words in json.loads(anchors):
+            category, target = site.find(name, href)
+            if target is not None:
+                links.append((name, target, words))
+                continue
+            skipped[f"link_{category}"] += 1
+            if category in (NO_PAGE, MALFORMED):
+                lost[href] += 1
+    return pl.DataFrame(links, schema=_LINKS, orient="row")
+
+
+def _tell_lost(building: Building, directory: Path, lost: Counter[str]) -> None:
+    """Warn of links to no page where they are many, with the most frequent targets."""
+    counts, skipped = building.counts, building.skipped
+    repeated = skipped.get("link_repeated", 0) + skipped.get("link_to_itself", 0)
+    inner = counts["links"] + repeated + lost.total()
+    if not lost or lost.total() <= _TOO_MANY_LOST * inner:
+        return
+    most = {target: n for target, n in lost.most_common(_SHOWN)}
+    counts["links_to_no_page_such_as"] = most
+    _log.warning(
+        "%s: %d of %d links within the folder lead to no page of it, most often to %s",
+        directory,
+        lost.total(),
+        inner,
+        ", ".join(f"{target!r} ({n})" for target, n in most.items()),
+    )
+
+
+_log = logging.getLogger(__name__)
+_COLUMNS = ("title", "timestamp", "url", "headings", "aliases", "dropped", "links")
 _SCHEMA: dict[str, Any] = {
     "id": pl.String, "digest": pl.Binary, "title": pl.String, "text": pl.String,
-    "timestamp": pl.String, "url": pl.String, "links": pl.String,
+    "timestamp": pl.String, "url": pl.String, "headings": pl.String, "aliases": pl.String,
+    "dropped": pl.String, "links": pl.String,
 }  # fmt: skip
 _LINKS = dict.fromkeys(("source", "target", "text"), pl.String)
 
@@ -190,7 +268,7 @@ def _read(
     known: dict[int, tuple[str | None, ...]] = {}
     if earlier is not None:
         rows = earlier.take(digests)
-        columns = rows.select("title", "text", "timestamp", "url", "links")
+        columns = rows.select("title", "text", *_COLUMNS[1:])
         known = dict(zip(rows["place"], columns.iter_rows(), strict=True))
     entries = []
     for place, name in enumerate(names):
@@ -204,8 +282,9 @@ def _values(path: Path) -> tuple[str | None, ...] | None:
     page = read_page(path)
     if page is None:
         return None
-    links = json.dumps(page.links, ensure_ascii=False)
-    return page.title, page.text, page.timestamp or None, page.url or None, links
+    links, aliases = (json.dumps(one, ensure_ascii=False) for one in (page.links, page.aliases))
+    about = (page.timestamp or None, page.url or None, page.headings or None)
+    return page.title, page.text, *about, aliases, str(page.dropped), links
 
 
 def read_page(path: Path) -> Page | None:
@@ -220,45 +299,50 @@ def read_page(path: Path) -> Page | None:
         return None
     if suffix in PLAIN:
         return Page(path.stem, text, ())
-    return _of_markdown(text, path.stem)
+    return _of_markdown(text, path.stem, mdx=suffix == ".mdx")
 
 
-def _of_markdown(text: str, name: str) -> Page:
-    front: dict[str, object] = {}
-    if match := _FRONT.match(text):
-        front, text = _front_matter(match[1]), text[match.end() :]
+def _of_markdown(text: str, name: str, *, mdx: bool = False) -> Page:
+    front = read_front_matter(text)
+    text = _REF.sub(lambda link: link[1], front.text)
+    text = _without_modules(text) if mdx else text
     text = _WIKI_LINK.sub(lambda link: f"[{link[2] or link[1]}](<{link[1].strip()}>)", text)
-    page = _of_html(_MARKDOWN.render(text).encode(), name, encoding="utf-8")
-    title, time = front.get("title"), front.get("date", front.get("updated"))
-    url = front.get("url", front.get("permalink"))
+    title, uid = front.first("title"), front.first("uid")
+    rendered = cmarkgfm.markdown_to_html_with_extensions(
+        text, options=Options.CMARK_OPT_UNSAFE, extensions=["table"]
+    )
+    page = _of_html(rendered.encode(), name, encoding="utf-8", title=title)
+    aliases = [*front.values.get("aliases", ()), *front.values.get("redirect_from", ())]
     return Page(
-        str(title) if title else page.title,
+        page.title,
         page.text,
         page.links,
-        timestamp=str(time) if time else "",
-        url=str(url) if url else "",
+        timestamp=front.first("date", "updated"),
+        url=front.first("url", "permalink"),
+        headings=page.headings,
+        aliases=(*aliases, *([f"{_XREF}{uid}"] if uid else [])),
+        dropped=front.dropped,
     )
 
 
-_MARKDOWN = MarkdownIt("commonmark").enable("table")
+def _without_modules(text: str) -> str:
+    """Cut lines of JavaScript modules out of MDX, but not out of its blocks of code."""
+    parts, last = [], 0
+    for fenced in _FENCED.finditer(text):
+        parts += [_MODULE.sub("", text[last : fenced.start()]), fenced[0]]
+        last = fenced.end()
+    return "".join([*parts, _MODULE.sub("", text[last:])])
 
 
-def _front_matter(text: str) -> dict[str, object]:
-    try:
-        values = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError):
-        return {}
-    return values if isinstance(values, dict) else {}
-
-
-def _of_html(data: bytes, name: str, encoding: str | None = None) -> Page:
+def _of_html(data: bytes, name: str, encoding: str | None = None, title: str = "") -> Page:
     parser = html.HTMLParser(encoding=encoding or _encoding(data), remove_comments=True)
     try:
         root = html.document_fromstring(data, parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return Page(name, "", ())
     heading = next(iter(root.xpath("//h1")), None)
-    title = root.findtext(".//title") or ""
+    named = " ".join(title.split())
+    declared = root.findtext(".//title") or ""
     url = next(iter(root.xpath("//link[@rel='canonical']/@href")), "").strip()
     body = next(iter(root.xpath("//main | //article")), None)
     body = root if body is None else body
@@ -266,9 +350,12 @@ def _of_html(data: bytes, name: str, encoding: str | None = None) -> Page:
         element.drop_tree()
     links = tuple((link.get("href"), _words(link)) for link in body.xpath(".//a[@href]"))
     links = tuple((href, words) for href, words in links if href.strip())
-    shown = _words(heading) if heading is not None else title
-    named = " ".join(shown.split()) or " ".join(title.split()) or name
-    return Page(named, _words(body), links, url=url)
+    headings = [(one, " ".join(_words(one).split())) for one in body.iter(*_HEADINGS)]
+    if not named:
+        shown = _words(heading) if heading is not None else declared
+        named = " ".join(shown.split()) or " ".join(declared.split()) or name
+    parts = (words for one, words in headings if words and words != named)
+    return Page(named, _words(body), links, url=url, headings="\n".join(parts))
 
 
 def _encoding(data: bytes) -> str | None:
@@ -293,50 +380,3 @@ def _words(element: html.HtmlElement) -> str:
             parts.append(inner.tail or "")
     lines = (" ".join(line.split()) for line in "".join(parts).split("\n"))
     return "\n".join(line for line in lines if line)
-
-
-class _Targets:
-    """Pages by the ways in which a link may write them."""
-
-    def __init__(self, pages: Sequence[str]) -> None:
-        self._pages: dict[str, str] = {}
-        self._names: dict[str, str] = {}
-        # The page itself comes before one that only shares its stem.
-        for ways in (self._itself, self._stem, self._folder):
-            for page in pages:
-                for way in ways(PurePosixPath(page)):
-                    self._pages.setdefault(way, page)
-        for page in pages:
-            self._names.setdefault(PurePosixPath(page).stem.lower(), page)
-
-    @staticmethod
-    def _itself(page: PurePosixPath) -> list[str]:
-        return [str(page)]
-
-    @staticmethod
-    def _stem(page: PurePosixPath) -> list[str]:
-        """A generated site has a.html, or a/, where its source has a.md."""
-        stem = str(page.with_suffix(""))
-        return [stem, *(f"{stem}{suffix}" for suffix in SUFFIXES)]
-
-    @staticmethod
-    def _folder(page: PurePosixPath) -> list[str]:
-        return [str(page.parent)] if page.stem.lower() in _INDEX else []
-
-    def find(self, source: str, href: str) -> tuple[str, str | None]:
-        """Return why a link leads to no page, or the page."""
-        try:
-            url = urlsplit(href.strip())
-        except ValueError:
-            return "malformed", None
-        if url.scheme or url.netloc:
-            return "to_another_site", None
-        path = unquote(url.path)
-        if not path:
-            return "within_the_page", None
-        base = "" if path.startswith("/") else posixpath.dirname(source)
-        place = posixpath.normpath(posixpath.join(base, path.lstrip("/") or "."))
-        page = self._pages.get(place)
-        if page is None and "/" not in path:
-            page = self._names.get(PurePosixPath(path).stem.lower())
-        return "to_no_page", page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,7 +59,8 @@ def files_below(
 ) -> list[str]:
     """List the sorted paths of the files below a folder, with / between their parts.
 
-    Names that begin with a dot are passed over.
+    Names that begin with a dot are passed over. Only regular files that lie in the folder are
+    taken: a link that leads out of it, a pipe or a device is left out and counted.
 
     Parameters
     ----------
@@ -72,6 +74,7 @@ def files_below(
         Told of the other files, by reason.
     """
     paths = []
+    root = directory.resolve()
     for place, inner, names in os.walk(directory):
         inner[:] = sorted(name for name in inner if not name.startswith("."))
         for name in names:
@@ -81,8 +84,22 @@ def files_below(
                 continue
             if suffix not in suffixes:
                 skipped[f"file_{suffix.removeprefix('.') or 'without_suffix'}"] += 1
-            elif file.stat().st_size > largest:
-                skipped["file_too_large"] += 1
+            elif (reason := _unfit(file, root, largest)) is not None:
+                skipped[reason] += 1
             else:
                 paths.append(file.relative_to(directory).as_posix())
     return sorted(paths)
+
+
+def _unfit(file: Path, root: Path, largest: int) -> str | None:
+    """Return why a file that was found in a folder is not read; None where it is."""
+    try:
+        target = file.resolve(strict=True)
+        state = target.stat()
+    except (OSError, RuntimeError):  # a link to nothing, or to itself
+        return "file_link_to_nothing"
+    if not target.is_relative_to(root):
+        return "file_outside_of_the_folder"
+    if not stat.S_ISREG(state.st_mode):
+        return "file_not_regular"
+    return "file_too_large" if state.st_size > largest else None

@@ -103,7 +103,9 @@ class SSI(Estimator):
     """Supervised Semantic Indexing: ``f(q, d) = q' (U'V + D) d``, learnt from relevant pairs.
 
     The defaults are those of row ``U'V + D`` of the table ``new-corpus``, and of each of its grids
-    the value in the middle. No test side was looked at.
+    the value in the middle, but for two: U and V read the 30,000 most frequent words, where a task
+    has more, and a training ends after 50 validations without improvement. No test side was looked
+    at.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ import ssi_core as ssi
 from flows.features import features_of
 from flows.rows import find_table
 from ssi_core.face.task import VIEWS
+from ssi_core.text.fields import FIELDS
 from tests.face.conftest import write_articles
 
 TABLE = """
@@ -15,7 +16,8 @@ name = "same"
 title = "The rows of a Python program"
 
 [tasks.pairs]
-words = 30000
+words = "all"
+fields = ["text", "title", "headings", "url", "anchors"]
 
 [[rows]]
 label = "BM25"
@@ -31,13 +33,13 @@ margin = 0.1
 init_std = 0.01
 rates = [0.03]
 rate_by = "validation"
-view = "sublinear:50"
+view = "sublinear:50@30000"
 diagonal_view = "sublinear"
 negatives = 8
 search_budget = 5000
 epoch = 5000
 budget = 15000
-patience = 5
+patience = 50
 """
 
 
@@ -53,7 +55,8 @@ def test_python_finds_what_the_command_made_and_measures_the_same(
     monkeypatch.chdir(articles)
     code, corpus, _ = ssi_command("ingest", "table", "articles.jsonl", "--links", "links.csv")
     assert code == 0
-    code, task, _ = ssi_command("features", corpus["path"], "--views", ",".join(VIEWS))
+    code, task, _ = ssi_command("features", corpus["path"], "--views", ",".join(VIEWS),
+                                "--words", "all", "--fields", ",".join(FIELDS))  # fmt: skip
     assert code == 0
     docs = ssi.read("articles.jsonl", links="links.csv")
     made = ssi.Task.of(docs, relevant="link")
@@ -97,9 +100,11 @@ def test_the_defaults_are_those_of_the_table_for_new_data():
     grids = {name: row.models()[1].__dict__[name] for name in ("margin", "rates")}
     assert (plain["margin"], plain["rates"]) == (grids["margin"][1], grids["rates"][1:2])
     rest = {**asdict(row.models()[1]), "margin": plain["margin"], "rates": plain["rates"]}
-    assert plain == rest
+    assert plain == {**rest, "view": f"{rest['view']}@30000", "patience": 50}
     settings = features_of(table, "pairs", "corpus")
     chosen = ssi.SSI(auto=True).ranker()
     assert chosen.name == "auto"
-    assert set(VIEWS) == set(settings.views) | chosen.views()
+    # The table's 30,000 words are those that U and V of `SSI` read.
+    latent = {f"{view}@30000" if ":" in view else view for view in settings.views}
+    assert set(VIEWS) == latent | chosen.views()
     assert (settings.words, settings.split, settings.pool) == (30_000, "pairs", 10_000)

@@ -1,7 +1,8 @@
 """Fields of the documents of a task beside their texts, without what its queries must not see.
 
 Kept in the task as parts aligned with those of the texts: ``title``, ``headings``, ``url`` (its
-words) and ``anchors``, a wording a line. Left out are
+words) and ``anchors``, what others call the document, a wording a line: the words of links that
+lead to it, and redirects. Left out are
 
 - of a task whose queries are titles: the title of each document and what is equal to it, or to
   another name of the document (a redirect), as the tokenizer splits both: headings, anchors, words
@@ -22,10 +23,9 @@ import numpy as np
 import polars as pl
 
 from ssi_core import files
-from ssi_core.collection import ANCHOR, relation_at
 from ssi_core.tasks.layout import FIELDS, PAIRS
 from ssi_core.tasks.making import Making
-from ssi_core.tasks.reading import fields_in, language_of, lines_of
+from ssi_core.tasks.reading import fields_in, language_of, lines_of, names_in
 from ssi_core.tasks.spec import ANCHORS, LINK, TITLES
 from ssi_core.tasks.split import TRAIN, side_of_documents
 from ssi_core.text import fields as names
@@ -57,27 +57,31 @@ def write_fields(making: Making) -> None:
 
 
 def _anchors(making: Making) -> pl.Series:
-    """Return the wordings of links that lead to each document and may be seen, a line each."""
-    collection, ids = making.collection, making.documents["id"]
-    if ANCHOR not in collection.relations or names.ANCHORS not in making.spec.fields:
+    """Return what others call each document, as far as it may be seen, a line each."""
+    ids = making.documents["id"]
+    if names.ANCHORS not in making.spec.fields:
         return pl.Series([""]).new_from_index(0, len(ids))
-    return lines_of(_without_held_out(making, collection.frame(relation_at(ANCHOR))), ids)
+    return lines_of(_without_held_out(making, names_in(making.collection)), ids)
 
 
-def _without_held_out(making: Making, relation: pl.DataFrame) -> pl.DataFrame:
-    """Leave out anchors whose wording, or whose link, is held out."""
-    wordings = relation["text"].unique()
-    language = _language(making)
-    keys = pl.Series("key", [" ".join(tokenize(text, language)) for text in wordings])
-    sides = side_of_documents(keys, seed=making.spec.split_seed)
-    seen = pl.DataFrame({"text": wordings}).filter(pl.Series(sides == TRAIN))
-    kept = relation.join(seen, on="text", how="semi") if _asks_wordings(making) else relation
+def _without_held_out(making: Making, called: pl.DataFrame) -> pl.DataFrame:
+    """Leave out names whose wording, or whose link, is held out."""
+    kept = called
+    if _asks_wordings(making):
+        language, wordings = _language(making), called["text"].unique()
+        keys = pl.Series("key", [" ".join(tokenize(text, language)) for text in wordings])
+        sides = side_of_documents(keys, seed=making.spec.split_seed)
+        seen = pl.DataFrame({"text": wordings}).filter(pl.Series(sides == TRAIN))
+        kept = called.join(seen, on="text", how="semi", maintain_order="left")
     if making.spec.relevant == LINK:
         rows = np.load(making.path / PAIRS / "train.npy")
         ids = making.documents["id"]
         pairs = pl.DataFrame({"source": ids.gather(rows[:, 0]), "target": ids.gather(rows[:, 1])})
-        kept = kept.join(pairs, on=["source", "target"], how="semi")
-    making.skipped["anchors_held_out"] = len(relation) - len(kept)
+        # A redirect is no document, so that no link of it is held out.
+        others = kept.join(ids.to_frame("source"), on="source", how="anti", maintain_order="left")
+        trained = kept.join(pairs, on=["source", "target"], how="semi", maintain_order="left")
+        kept = pl.concat([others, trained])
+    making.skipped["names_held_out"] = len(called) - len(kept)
     return kept
 
 

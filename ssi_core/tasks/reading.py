@@ -11,9 +11,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ssi_core import files
-from ssi_core.collection import ANCHOR, INGEST, Collection, Side, relation_at
+from ssi_core.collection import (
+    ANCHOR,
+    ENDS,
+    INGEST,
+    NAMED,
+    REDIRECT,
+    Collection,
+    Side,
+    relation_at,
+)
 from ssi_core.tasks.layout import RAW
 from ssi_core.text import fields
+from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput
 from ssi_core.views.lexicon import batches
 
@@ -83,17 +93,33 @@ def fields_in(part: Path) -> pl.DataFrame:
     return read.with_columns(urls).select(plain)
 
 
-def anchors_in(collection: Collection, ids: pl.Series) -> pl.Series:
-    """Return the wordings of links that lead to each document, a line each; "" where none does."""
-    if ANCHOR not in collection.relations:
-        return pl.Series(ANCHOR, [""]).new_from_index(0, len(ids))
-    return lines_of(collection.frame(relation_at(ANCHOR)), ids)
+def names_in(collection: Collection) -> pl.DataFrame:
+    """Return what others call the documents: ``source``, ``target`` and ``text``, a row a name.
+
+    They are the words of links and the titles of redirects, as wordings (`text.wording`).
+    """
+    frames = [pl.DataFrame(schema={**ENDS, **NAMED})]
+    if ANCHOR in collection.relations:
+        frames.append(collection.frame(relation_at(ANCHOR)).select(*ENDS, *NAMED))
+    if REDIRECT in collection.relations:
+        redirects = collection.frame(relation_at(REDIRECT)).select(*ENDS, *NAMED)
+        wordings = [wording_of(text) for text in redirects["text"]]
+        text = pl.Series("text", wordings, dtype=pl.String)
+        frames.append(redirects.with_columns(text).filter(text.is_not_null() & (text != "")))
+    return pl.concat(frames)
 
 
-def lines_of(anchors: pl.DataFrame, ids: pl.Series) -> pl.Series:
-    """Return the distinct ``text`` of each ``target`` in order, a line each, for some ids."""
-    distinct = anchors.select("target", "text").unique().sort("target", "text")
-    lines = distinct.group_by("target").agg(pl.col("text").str.join("\n"))
+def lines_of(names: pl.DataFrame, ids: pl.Series) -> pl.Series:
+    """Return the names of some documents, a line each; "" where there is none.
+
+    A name that n others use is there ``1 + log2 n`` times, rounded down.
+    """
+    used = names.group_by("target", "text").agg(pl.col("source").n_unique().alias("n"))
+    times = 1 + pl.col("n").log(2).add(1e-9).floor().cast(pl.Int64)
+    repeated = used.sort("target", "text").select(
+        "target", pl.col("text").repeat_by(times).list.join("\n")
+    )
+    lines = repeated.group_by("target", maintain_order=True).agg(pl.col("text").str.join("\n"))
     rows = ids.to_frame("target").join(lines, on="target", how="left", maintain_order="left")
     return rows["text"].fill_null("")
 

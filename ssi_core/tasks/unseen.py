@@ -21,7 +21,7 @@ import polars as pl
 from ssi_core import files
 from ssi_core.collection import INGEST, Collection, Side
 from ssi_core.tasks.labels import read_labels
-from ssi_core.tasks.reading import anchors_in, fields_in, joined
+from ssi_core.tasks.reading import fields_in, joined, lines_of, names_in
 from ssi_core.types import BadInput, Fitted, Task, Texts, Vectors, View
 from ssi_core.views.rewriting import RewrittenView
 from ssi_core.views.text_view import TextView
@@ -77,7 +77,7 @@ def documents_of(collection: Collection, side: Side = "documents") -> pl.DataFra
     if side == "queries" and collection.has_queries:
         return frame
     short = pl.concat([fields_in(part) for part in parts])
-    anchors = anchors_in(collection, frame["id"]).alias("anchors")
+    anchors = lines_of(names_in(collection), frame["id"]).alias("anchors")
     return frame.with_columns(joined(frame["text"], short.with_columns(anchors)))
 
 

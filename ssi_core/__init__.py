@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ssi_core.face.codes import Hasher
     from ssi_core.face.compare import Comparison, compare
-    from ssi_core.face.documents import Documents, read
+    from ssi_core.face.documents import Documents, read, read_sample
     from ssi_core.face.feeds import read_feeds
     from ssi_core.face.fit import Fit, fit
     from ssi_core.face.hubs import hubs
@@ -48,6 +48,7 @@ _HOMES = {
     "read_feeds": "ssi_core.face.feeds",
     "read_folds": "ssi_core.reranking.letor",
     "read_letor": "ssi_core.reranking.letor",
+    "read_sample": "ssi_core.face.documents",
     "summarise": "ssi_core.face.summary",
 }
 
@@ -76,6 +77,7 @@ __all__ = [
     "read_feeds",
     "read_folds",
     "read_letor",
+    "read_sample",
     "summarise",
 ]
 

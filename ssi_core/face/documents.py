@@ -91,6 +91,32 @@ class Documents:
         return ["Documents", str(self.path)], rows
 
 
+def read_sample(documents: int = 500, *, seed: int = 0) -> Documents:
+    """Read a made-up encyclopedia, to try things on: synthetic articles and the links between them.
+
+    Pages on one subject use different words for one thing. It is made once and kept in the store;
+    ``ssi sample . --tables`` writes the same articles and links as files.
+
+    Parameters
+    ----------
+    documents : int, optional
+        Number of articles, at least 20.
+    seed : int, optional
+        Seed of the encyclopedia.
+
+    Examples
+    --------
+    >>> import ssi_core as ssi
+    >>> docs = ssi.read_sample(60)
+    >>> len(docs) >= 60, docs.relevant
+    (True, ('link', 'anchor'))
+    """
+    from ssi_core.corpus.sources.sample import Sample
+
+    with progress.shown("sample") as tell:
+        return Documents(Sample(documents=documents, seed=seed).read(progress=tell))
+
+
 def read(
     documents: Any,
     links: Any = None,

@@ -26,6 +26,7 @@ _TRIED: dict[str, tuple[float, ...]] = {
     "b": (0.75, 0.3, 0.5, 0.9),
     "k1": (2.0, 0.9, 1.2, 3.0),
     "b_short": (0.3, 0.0, 0.75),
+    "b_anchors": (0.0, 0.3),
 }
 """Values that `Bm25F.tuned` tries, the default of each first, the most important setting first."""
 
@@ -51,7 +52,9 @@ class Bm25F(Model):
     b : list of float
         Share of the length normalisation of the text, 0..1.
     b_short : list of float
-        The same of the other fields.
+        The same of title, headings and url.
+    b_anchors : list of float
+        The same of anchors: many of them are a sign of a good document, and no fault.
     title, headings, url, anchors : list of float
         Weights of the fields, 0 leaves one out.
     k3 : float
@@ -66,6 +69,7 @@ class Bm25F(Model):
     k1: Values[Weight] = (2.0,)
     b: Values[Share] = (0.75,)
     b_short: Values[Share] = (0.3,)
+    b_anchors: Values[Share] = (0.0,)
     title: Values[Weight] = (10.0,)
     headings: Values[Weight] = (2.0,)
     url: Values[Weight] = (2.0,)
@@ -173,7 +177,8 @@ def weighed_counts(fitted: FittedModel, texts: Texts) -> TextMatrix:
     """Return ``x`` of some documents, the weighed counts of all fields, CSR float64 (n, words)."""
     counts, short = _counts(texts)
     chosen = settings_of(fitted)
-    b = np.array([chosen["b"], *[chosen["b_short"]] * len(SHORT)])
+    short_b = {name: chosen["b_short"] for name in SHORT} | {ANCHORS: chosen["b_anchors"]}
+    b = np.array([chosen["b"], *short_b.values()])
     weights = np.array([1.0, *(chosen[name] for name in SHORT)])
     lengths = _lengths(counts, short) / fitted.arrays["mean_lengths"]
     each = weights / np.maximum(1 - b + b * lengths, 1e-9)

@@ -37,7 +37,7 @@ _USE_WEIGHTS = (0.6, 0.25, 0.15)
 _TOPIC, _KIN, _USE, _NOISE = range(4)
 _LINK_KINDS = (0.46, 0.20, 0.22, 0.12)
 LABELS = ("word", "title", "plain")
-_LABEL_WEIGHTS = ((0.45, 0.1, 0.45), (0.35, 0.1, 0.55), (0.5, 0.1, 0.4), (0.5, 0.5, 0.0))
+_LABEL_WEIGHTS = ((0.75, 0.15, 0.1), (0.7, 0.15, 0.15), (0.75, 0.15, 0.1), (0.5, 0.5, 0.0))
 _KIN_STEP = 5
 _POPULARITY = 3.0
 # Core articles: the first few concepts of a subject, which everything on it points to.

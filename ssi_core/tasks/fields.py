@@ -1,8 +1,8 @@
 """Fields of the documents of a task beside their texts, without what its queries must not see.
 
 Kept in the task as parts aligned with those of the texts: ``title``, ``headings``, ``url`` (its
-words) and ``anchors``, what others call the document, a wording a line: the words of links that
-lead to it, and redirects. Left out are
+words) and ``anchors``, the words of links that lead to it, a wording a line. A redirect is another
+title. Left out are
 
 - of a task whose queries are titles: the title of each document and what is equal to it, or to
   another name of the document (a redirect), as the tokenizer splits both: headings, anchors, words
@@ -23,9 +23,10 @@ import numpy as np
 import polars as pl
 
 from ssi_core import files
+from ssi_core.collection import ANCHOR, REDIRECT
 from ssi_core.tasks.layout import FIELDS, PAIRS
 from ssi_core.tasks.making import Making
-from ssi_core.tasks.reading import fields_in, language_of, lines_of, names_in
+from ssi_core.tasks.reading import fields_in, language_of, lines_of, names_in, with_redirects
 from ssi_core.tasks.spec import ANCHORS, LINK, TITLES
 from ssi_core.tasks.split import TRAIN, side_of_documents
 from ssi_core.text import fields as names
@@ -36,15 +37,15 @@ def write_fields(making: Making) -> None:
     """Write the short fields of the documents of a task; the pairs of the task are written."""
     place = making.path / FIELDS
     place.mkdir()
-    anchors = _anchors(making)
+    anchors, redirects = (_names(making, relation) for relation in (ANCHOR, REDIRECT))
     hidden = _Names(making) if TITLES in (making.spec.queries, *making.spec.beside) else None
     first = 0
     counts = dict.fromkeys(names.SHORT, 0)
     for part in making.collection.parts("documents"):
         frame = fields_in(part)
-        here = anchors.slice(first, len(frame))
-        first += len(frame)
-        frame = frame.with_columns(here.alias(names.ANCHORS))
+        titles = with_redirects(frame[names.TITLE], redirects.slice(first, len(frame)))
+        called = anchors.slice(first, len(frame)).alias(names.ANCHORS)
+        frame, first = frame.with_columns(titles, called), first + len(frame)
         if hidden is not None:
             frame = hidden.left_out(frame)
         chosen = [name for name in names.SHORT if name in making.spec.fields]
@@ -56,15 +57,17 @@ def write_fields(making: Making) -> None:
     making.counts["documents_with"] = counts
 
 
-def _anchors(making: Making) -> pl.Series:
-    """Return what others call each document, as far as it may be seen, a line each."""
+def _names(making: Making, relation: str) -> pl.Series:
+    """Return what each document is called, as far as it may be seen, a line each."""
     ids = making.documents["id"]
-    if names.ANCHORS not in making.spec.fields:
+    field = names.ANCHORS if relation == ANCHOR else names.TITLE
+    if field not in making.spec.fields:
         return pl.Series([""]).new_from_index(0, len(ids))
-    return lines_of(_without_held_out(making, names_in(making.collection)), ids)
+    called = _without_held_out(making, names_in(making.collection, relation), relation)
+    return lines_of(called, ids)
 
 
-def _without_held_out(making: Making, called: pl.DataFrame) -> pl.DataFrame:
+def _without_held_out(making: Making, called: pl.DataFrame, relation: str) -> pl.DataFrame:
     """Leave out names whose wording, or whose link, is held out."""
     kept = called
     if _asks_wordings(making):
@@ -73,15 +76,12 @@ def _without_held_out(making: Making, called: pl.DataFrame) -> pl.DataFrame:
         sides = side_of_documents(keys, seed=making.spec.split_seed)
         seen = pl.DataFrame({"text": wordings}).filter(pl.Series(sides == TRAIN))
         kept = called.join(seen, on="text", how="semi", maintain_order="left")
-    if making.spec.relevant == LINK:
+    if making.spec.relevant == LINK and relation == ANCHOR:
         rows = np.load(making.path / PAIRS / "train.npy")
         ids = making.documents["id"]
         pairs = pl.DataFrame({"source": ids.gather(rows[:, 0]), "target": ids.gather(rows[:, 1])})
-        # A redirect is no document, so that no link of it is held out.
-        others = kept.join(ids.to_frame("source"), on="source", how="anti", maintain_order="left")
-        trained = kept.join(pairs, on=["source", "target"], how="semi", maintain_order="left")
-        kept = pl.concat([others, trained])
-    making.skipped["names_held_out"] = len(called) - len(kept)
+        kept = kept.join(pairs, on=["source", "target"], how="semi", maintain_order="left")
+    making.skipped[f"{relation}_held_out"] = len(called) - len(kept)
     return kept
 
 

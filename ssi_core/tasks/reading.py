@@ -12,18 +12,15 @@ from numpy.typing import NDArray
 
 from ssi_core import files
 from ssi_core.collection import (
-    ANCHOR,
     ENDS,
     INGEST,
     NAMED,
-    REDIRECT,
     Collection,
     Side,
     relation_at,
 )
 from ssi_core.tasks.layout import RAW
 from ssi_core.text import fields
-from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput
 from ssi_core.views.lexicon import batches
 
@@ -93,20 +90,15 @@ def fields_in(part: Path) -> pl.DataFrame:
     return read.with_columns(urls).select(plain)
 
 
-def names_in(collection: Collection) -> pl.DataFrame:
-    """Return what others call the documents: ``source``, ``target`` and ``text``, a row a name.
+def names_in(collection: Collection, relation: str) -> pl.DataFrame:
+    """Return what documents are called by links (`ANCHOR`) or by redirects (`REDIRECT`).
 
-    They are the words of links and the titles of redirects, as wordings (`text.wording`).
+    Columns ``source``, ``target`` and ``text``, a row for each source and name; titles of redirects
+    are as they are written.
     """
-    frames = [pl.DataFrame(schema={**ENDS, **NAMED})]
-    if ANCHOR in collection.relations:
-        frames.append(collection.frame(relation_at(ANCHOR)).select(*ENDS, *NAMED))
-    if REDIRECT in collection.relations:
-        redirects = collection.frame(relation_at(REDIRECT)).select(*ENDS, *NAMED)
-        wordings = [wording_of(text) for text in redirects["text"]]
-        text = pl.Series("text", wordings, dtype=pl.String)
-        frames.append(redirects.with_columns(text).filter(text.is_not_null() & (text != "")))
-    return pl.concat(frames)
+    if relation not in collection.relations:
+        return pl.DataFrame(schema={**ENDS, **NAMED})
+    return collection.frame(relation_at(relation)).select(*ENDS, *NAMED)
 
 
 def lines_of(names: pl.DataFrame, ids: pl.Series) -> pl.Series:
@@ -128,6 +120,13 @@ def documents_in(part: Path) -> pl.Series:
     """Return the documents of a file as one string each (`ssi_core.text.fields`), no anchors."""
     text = files.read_strings([part], "text", remedy=INGEST)["text"]
     return joined(text, fields_in(part))
+
+
+def with_redirects(titles: pl.Series, redirects: pl.Series) -> pl.Series:
+    """Return titles, each followed by the titles of redirects to its document, a line each."""
+    return pl.select(pl.concat_str(titles, redirects, separator="\n").str.strip_chars("\n"))[
+        titles.name
+    ]
 
 
 def joined(text: pl.Series, short: pl.DataFrame) -> pl.Series:

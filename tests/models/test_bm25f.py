@@ -36,7 +36,7 @@ def task(place, tmp_path_factory):
     return open_task(out)
 
 
-def naive(documents, query, *, k1, b, b_short, title, headings, url, anchors, k3=8.0):
+def naive(documents, query, *, k1, b, b_short, b_anchors, title, headings, url, anchors, k3=8.0):
     """Scores of documents for a query: Robertson, Zaragoza and Taylor 2004, by its equations."""
     weights = {"text": 1.0, "title": title, "headings": headings, "url": url, "anchors": anchors}
     counted = [{name: tokenize(text) for name, text in split(one).items()} for one in documents]
@@ -48,7 +48,7 @@ def naive(documents, query, *, k1, b, b_short, title, headings, url, anchors, k3
         for term in sorted(set(tokenize(query))):
             x = 0.0
             for name, weight in weights.items():
-                share = b if name == "text" else b_short
+                share = {"text": b, "anchors": b_anchors}.get(name, b_short)
                 length = len(one[name]) / mean[name] if mean[name] else 0.0
                 x += weight * one[name].count(term) / (1 - share + share * length)
             df = sum(any(term in words for words in other.values()) for other in counted)
@@ -72,7 +72,7 @@ def scored(fit, raw, queries):
         {},
         {"k1": (0.6,), "b": (0.3,), "b_short": (0.75,), "title": (5.0,), "url": (0.5,)},
         {"title": (0.0,), "headings": (0.0,), "url": (0.0,), "anchors": (0.0,)},
-        {"anchors": (10.0,), "b": (0.0,), "b_short": (0.0,)},
+        {"anchors": (10.0,), "b": (0.0,), "b_short": (0.0,), "b_anchors": (0.9,)},
         {"b": (1.0,), "b_short": (1.0,), "headings": (2.0,)},
     ],
 )

@@ -36,6 +36,7 @@ class Asked:
     synonym: str | None
 
 
+_SEARCH_BUDGET = 300_000
 ENGLISH = Asked("automobile", ("automobile", "car"), "car")
 # What the sample's dictionary has for it.
 JAPANESE = Asked("自動車", ("car", "motorcar"), None)
@@ -79,6 +80,8 @@ def demo(
         mates = ingest_mates(MatesSettings(documents=documents, seed=seed, processes=threads))
         across = pipeline(PipelineSettings(table=ACROSS, corpus=mates, rows=ACROSS_ROWS, **how))
     result["search"] = _search(result["rows"], ENGLISH, Path(corpus), k)
+    with posted("search", "a search box is fitted"):
+        _add_search_box(result, Path(corpus), budget, k)
     across["search"] = _search(across["rows"], JAPANESE, Path(corpus), k)
     return {**result, "across": across}
 
@@ -112,6 +115,52 @@ def _search(
         "runs": {label: runs[label] for label in labels},
         "results": results,
     }
+
+
+def _add_search_box(result: dict[str, Any], corpus: Path, budget: int | None, k: int) -> None:
+    """Put what `ssi fit` makes for people in the place of the row that has learned from links.
+
+    The row stays for what it has learned: which documents are related to one.
+    """
+    from ssi_core import store
+    from ssi_core.face.documents import Documents
+    from ssi_core.face.fit import search_model
+    from ssi_core.root import home
+
+    search = result["search"]
+    documents = Documents(store.read(corpus))
+    model, label = search_model(documents, budget=budget or _SEARCH_BUDGET)
+    place = home() / "demo"
+    model.save(place)
+    index = model.index(documents, out=place / "index")
+    hits = index.search(search["query"], k=k).hits
+    says = _says(corpus, [hit.id for hit in hits], search["words"])
+    learned = search["labels"][-1]
+    box = f"search box ({label})"
+    search["labels"] = [BASELINE, box]
+    search["related"] = _related(search["runs"][learned], learned, hits[0].id if hits else "", k)
+    search["model"] = str(place)
+    search["results"] = {
+        BASELINE: search["results"][BASELINE],
+        box: [
+            {"id": hit.id, "title": hit.title, "score": hit.score, "says": says[hit.id]}
+            for hit in hits
+        ],
+    }
+
+
+def _related(run: str, label: str, document: str, k: int) -> dict[str, Any]:
+    """Return the documents that a row relates to one."""
+    from flows.tracking import searchable_directory
+    from ssi_core.serving.related import related_documents
+    from ssi_core.serving.searcher import open_searcher
+
+    if not document:
+        return {"row": label, "document": "", "titles": []}
+    searcher = open_searcher(searchable_directory(run))
+    hits = related_documents(searcher, document, k).hits
+    title = searcher.index.titles[searcher.index.find(document)]
+    return {"row": label, "document": title, "titles": [hit.title for hit in hits]}
 
 
 def _says(corpus: Path, ids: Sequence[str], words: Sequence[str]) -> dict[str, list[str]]:

@@ -14,14 +14,18 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+_RELATED = 5
+
+
 @click.command(cls=Verb, examples=("ssi demo", "ssi demo --documents 500 --seed 7"))
 @click.option("--documents", type=click.IntRange(min=200), default=2000, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 def demo(documents: int, seed: int) -> Outcome:
     """Run all of it on a made-up encyclopedia.
 
-    It takes about two minutes. It ends with a search for "automobile", by words alone and by what
-    was learned, side by side, then with one in Japanese among the English pages.
+    It takes about two minutes. It ends with a search for "automobile", by words alone and by the
+    search box that 'ssi fit' makes, side by side, with what is related to the first answer, and
+    with a search in Japanese among the English pages.
     """
     from flows.bars import shown_board
     from flows.demo import demo as run
@@ -57,9 +61,13 @@ def _show_search(console: Console, search: Mapping[str, Any]) -> None:
     console.print(table)
     for label, hits in search["results"].items():
         console.print(f"{label} finds {_learnt(hits, search)}")
-    run = search["runs"][labels[-1]]
+    run = list(search["runs"].values())[-1]
+    if related := search.get("related"):
+        titles = ", ".join(related["titles"][:_RELATED])
+        console.print(f'{related["row"]} relates to "{related["document"]}": {titles}')
+    model = search.get("model", run)
     console.print(
-        f"\nLook further:\n  ssi search {run} {query}\n  ssi neighbours {run} {query}\n  ssi ui"
+        f"\nLook further:\n  ssi search {model} {query}\n  ssi neighbours {run} {query}\n  ssi ui"
     )
 
 

@@ -90,7 +90,7 @@ def _tables(directory: Path, documents: int, seed: int, tell: Progress | None) -
 @click.option(
     "--tables",
     is_flag=True,
-    help="Tables in place of dumps: articles.jsonl, links.csv and clicks.csv.",
+    help="Tables in place of dumps: articles.jsonl, links.csv, clicks.csv with log.toml.",
 )
 @click.option(
     "--shop",

@@ -373,6 +373,15 @@ def _is_searched(source: Documents) -> bool:
     return not {CLICK, JUDGEMENT, TRANSLATION} & set(relevant)
 
 
+def search_model(documents: Documents, *, budget: int | None = None) -> tuple[SSI, str]:
+    """Return the model that answers what people type, and what it is called."""
+    model = SSI(auto=True, measure="mrr")
+    if budget is not None:
+        model.set_params(budget=budget)
+    fit_once(model, search_task(documents))
+    return model, _title(model)
+
+
 def search_task(documents: Documents) -> Task:
     """Return a task whose queries are like those that people type.
 

@@ -13,7 +13,15 @@ from ssi_core.sample.dice import Dice
 from ssi_core.sample.dumps import whole_file
 from ssi_core.sample.world import World
 
-ARTICLES, LINKS, CLICKS = "articles.jsonl", "links.csv", "clicks.csv"
+ARTICLES, LINKS, CLICKS, MAP = "articles.jsonl", "links.csv", "clicks.csv", "log.toml"
+_MAP = """# ssi fit clicks.csv --source clicks --set columns=log.toml --texts articles.jsonl
+[columns]
+session = "session"
+query_text = "query"
+document = "document"
+position = "position"
+clicked = "clicked"
+"""
 _PURPOSE = 9
 _SHOWN = 5
 _SEARCHES = 6  # of each word
@@ -21,7 +29,7 @@ _EXAMINED = (1.0, 0.8, 0.6, 0.5, 0.4)
 
 
 def write_tables(directory: Path, collection: Collection, world: World) -> dict[str, int]:
-    """Write ``articles.jsonl``, ``links.csv`` and ``clicks.csv`` into a directory.
+    """Write articles, links, clicks and the map of their columns into a directory.
 
     Parameters
     ----------
@@ -48,6 +56,8 @@ def write_tables(directory: Path, collection: Collection, world: World) -> dict[
     clicks = pl.DataFrame(list(_shown(world, ids)), schema=columns, orient="row")
     with whole_file(directory / CLICKS) as file:
         file.write(clicks.write_csv())
+    with whole_file(directory / MAP) as file:
+        file.write(_MAP)
     return {"articles": len(articles), "links": len(links), "clicks": len(clicks)}
 
 

@@ -1,4 +1,8 @@
+from pathlib import Path
+
 import pytest
+
+from ssi_core.serving.searcher import open_searcher
 
 # The demo itself is run by every check of the whole project; this is its result in detail.
 pytestmark = [pytest.mark.flow, pytest.mark.slow]
@@ -16,6 +20,14 @@ def test_the_demo_searches_with_words_and_with_what_was_learned(prefect_server, 
     assert by_words
     assert all("automobile" in hit["says"] for hit in by_words)
     assert {row["run_id"] for row in found["rows"]} >= set(search["runs"].values())
+    box = search["labels"][1]
+    assert box.startswith("search box (")
+    assert [hit["title"] for hit in search["results"][box]]
+    assert search["related"]["document"] == search["results"][box][0]["title"]
+    assert search["related"]["document"] not in search["related"]["titles"]
+    searcher = open_searcher(Path(search["model"]))
+    again = [hit.title for hit in searcher.search(["automobile"], 5)[0].hits]
+    assert again == [hit["title"] for hit in search["results"][box]]
 
     across = found["across"]
     assert [row["label"] for row in across["rows"]] == ["TF-IDF", "CL-LSI", "SSI Japanese-English"]

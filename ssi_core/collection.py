@@ -304,6 +304,16 @@ def beginning(text: pl.Expr) -> pl.Expr:
     return text.str.strip_chars().str.slice(0, TITLE).str.replace_all(r"\s+", " ")
 
 
+def has_title() -> pl.Expr:
+    """Tell of documents (id, title, text) whether they were given a title.
+
+    One that was given none has the beginning of its text for a title, or a number that is its id.
+    """
+    title = pl.col("title")
+    number = (title == pl.col("id")) & title.str.contains(r"^\d+$")
+    return (title != beginning(pl.col("text"))) & ~number
+
+
 def take_names(path: Path, texts: Collection) -> None:
     """Take over what the documents of another collection are called: anchors and redirects."""
     for name, further in ((ANCHOR, COUNTED), (REDIRECT, NAMED)):

@@ -5,9 +5,6 @@ Columns are guessed by their names (`ROLES`) and said in the counts; ``columns``
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,8 +16,9 @@ import polars as pl
 from ssi_core import collection, files, store
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
+from ssi_core.corpus.clicks.header import header_of, object_of
 from ssi_core.corpus.clicks.json_rows import is_array, json_rows
-from ssi_core.corpus.clicks.lines import OPENERS, Place, decoded_lines, with_problems
+from ssi_core.corpus.clicks.lines import Place, decoded_lines, with_problems
 from ssi_core.corpus.clicks.log import kind_of, read_log
 from ssi_core.corpus.own import write_own
 from ssi_core.corpus.since import TABLE, Earlier, Kept, digest_of, open_earlier, told
@@ -48,7 +46,6 @@ ANCHOR: Mapping[str, Sequence[str]] = {
 }
 """The same of the words of a link, which a table of links may have."""
 
-_BEGINNING = 100  # objects whose keys are looked at
 _log = logging.getLogger(__name__)
 
 
@@ -202,54 +199,6 @@ def _roles_of_links(path: Path, declared: Mapping[str, str]) -> dict[str, str]:
     return {**roles, **dict(zip(ends, left, strict=False))}
 
 
-def header_of(path: Path) -> list[str]:
-    """Return the names of the columns of a table, or the keys of its first objects."""
-    kind = kind_of(path, LogForm())
-    if not path.is_file():
-        raise BadInput(f"{path}: there is no such file. Check the path.")
-    if not kind:
-        raise BadInput(
-            f"{path}: its name does not say what it is. Name it .jsonl, .csv, .tsv or .parquet."
-        )
-    with files.reading(path, "Restore the file."):
-        if kind == "parquet":
-            return pl.scan_parquet(path, glob=False).collect_schema().names()
-        with OPENERS.get(path.suffix, open)(path, "rb") as file:
-            text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="")
-            if kind == "jsonl":
-                return _keys(path, text)
-            separator = "\t" if kind == "tsv" else ","
-            header = next(csv.reader(text, delimiter=separator), [])
-    if not header:
-        raise BadInput(f"{path}: the file is empty. Give a table with a row.")
-    return header
-
-
-def _keys(path: Path, text: io.TextIOWrapper) -> list[str]:
-    names: dict[str, None] = {}
-    start = text.readline()
-    rest = text.read() if start.lstrip().startswith("[") else ""
-    if rest:
-        objects = json.loads(start + rest)[:_BEGINNING]
-    else:
-        lines = [start, *(line for _, line in zip(range(_BEGINNING), text, strict=False))]
-        objects = [_object(line) for line in lines]
-    for one in objects:
-        names |= dict.fromkeys(one if isinstance(one, dict) else ())
-    if not start:
-        raise BadInput(f"{path}: the file is empty. Give a table with a row.")
-    if not names:
-        raise BadInput(f"{path}: its first lines are no JSON objects. Write one on each line.")
-    return list(names)
-
-
-def _object(line: str) -> object:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
-
-
 class _Reading:
     """A pass over tables: documents and the links inside of them, then tables of links."""
 
@@ -289,7 +238,8 @@ class _Reading:
                 self._kept.write(
                     block.select(digest=pl.Series(digests, dtype=pl.Binary), **ends, **kept)
                 )
-                yield block.select(**shown, **{name: pl.col(name) for name in self._labels})
+                labels = {name: pl.col(name) for name in self._labels}
+                yield _with_lines(block.select(**shown, **labels))
                 rows += len(block)
                 if progress is not None:
                     progress(0.0, f"{rows:,} rows of {path.name}")
@@ -365,7 +315,7 @@ class _Reading:
         if "links" not in self._roles:
             return rows
         name = self._roles["links"]
-        ends = [_BETWEEN.join(_ends(cell)) or None for cell in rows[name]]
+        ends = [_BETWEEN.join(_listed(cell)) or None for cell in rows[name]]
         return rows.with_columns(pl.Series(name, ends, dtype=pl.String))
 
 
@@ -377,16 +327,24 @@ def _read(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
     return read_log(path, columns, LogForm())
 
 
-def _ends(cell: str | None) -> list[str]:
-    """Return the ends of the links in a cell.
+def _with_lines(rows: pl.DataFrame) -> pl.DataFrame:
+    """Put each heading on a line of its own, as a list of them has it."""
+    if "headings" not in rows.columns:
+        return rows
+    lines = ["\n".join(_listed(cell)) or cell for cell in rows["headings"]]
+    return rows.with_columns(pl.Series("headings", lines, dtype=pl.String))
 
-    >>> _ends('["a", "b"]'), _ends("a|b"), _ends('[{"id": 7}]'), _ends("")
+
+def _listed(cell: str | None) -> list[str]:
+    """Return the values in a cell: a JSON list, or values with ``|`` between them.
+
+    >>> _listed('["a", "b"]'), _listed("a|b"), _listed('[{"id": 7}]'), _listed("")
     (['a', 'b'], ['a', 'b'], ['7'], [])
     """
     if not cell or not cell.strip():
         return []
     if cell.lstrip().startswith("["):
-        value = _object(cell)
+        value = object_of(cell)
         return [_end(one) for one in value] if isinstance(value, list) else []
     return [name for part in cell.split("|") if (name := part.strip())]
 

@@ -33,7 +33,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core import files
-from ssi_core.collection import ANCHOR, INGEST, beginning
+from ssi_core.collection import ANCHOR, INGEST, has_title
 from ssi_core.tasks.layout import ANCHORED, PAIRS
 from ssi_core.tasks.making import Making, Names, Reading
 from ssi_core.tasks.pairs import write_pairs
@@ -161,11 +161,10 @@ def anchors_of(making: Making, skipped: dict[str, Any], *by: str) -> pl.DataFram
 
 def titles_of(making: Making, skipped: dict[str, Any]) -> pl.DataFrame:
     """Return the titles that documents were given, and redirects: d, key, text, weight, side."""
-    texts = making.collection.documents.select(beginning(pl.col("text"))).collect().to_series()
-    titles = making.documents.select(text="title", target="id")
-    numbers = (titles["text"] == titles["target"]) & titles["text"].str.contains(r"^\d+$")
-    titled = titles.filter((titles["text"] != texts) & ~numbers)
-    skipped["documents_without_title"] = len(titles) - len(titled)
+    titles = making.collection.documents.select(text="title", target="id", given=has_title())
+    read = titles.collect()
+    titled = read.filter("given").drop("given")
+    skipped["documents_without_title"] = len(read) - len(titled)
     redirects = making.collection.redirects.select("text", "target").collect()
     names = pl.concat([titled, redirects]).with_columns(weight=pl.lit(1.0))
     rows = _numbered(making, names, skipped)

@@ -17,6 +17,7 @@ from ssi_core.collection import (
     NAMED,
     Collection,
     Side,
+    has_title,
     relation_at,
 )
 from ssi_core.tasks.layout import RAW
@@ -75,12 +76,15 @@ def texts_in(
 
 
 def fields_in(part: Path) -> pl.DataFrame:
-    """Return title, headings and words of the address of the documents of a file, never null."""
+    """Return title, headings and words of the address of the documents of a file, never null.
+
+    A title that was made of the text is no field of its own.
+    """
     known = pl.read_parquet_schema(part)
     nothing = pl.lit(None, pl.String)
     with files.reading(part, INGEST):
         frame = pl.scan_parquet(part, glob=False).select(
-            title=pl.col("title"),
+            title=pl.when(has_title()).then("title"),
             headings=pl.col("headings") if "headings" in known else nothing,
             url=pl.col("url"),
         )

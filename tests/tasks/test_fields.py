@@ -7,6 +7,7 @@ import pytest
 from ssi_core.collection import open_collection
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.fields import field_parts
+from ssi_core.tasks.reading import fields_in
 from ssi_core.tasks.split import TRAIN, side_of_documents
 from ssi_core.tasks.task import open_task
 from ssi_core.tasks.unseen import documents_of, texts_in_views
@@ -196,3 +197,20 @@ def test_a_separator_in_a_field_cannot_move_words_to_another():
         "text": "a b", "title": "c d", "headings": "", "url": "", "anchors": "e",
     }  # fmt: skip
     assert take("plain", ("title",)) == ""
+
+
+def test_a_title_that_was_made_of_the_text_is_no_field(tmp_path):
+    made = {
+        "a": ("some words of a text that has more than sixty letters, so", None),
+        "7": ("", "7"),
+        "8": ("8", "Eight"),
+        "b": ("Given", "Given"),
+    }
+    rows = [{"id": name, "title": title, "text": f"{begin} and more"}
+            for name, (begin, title) in made.items()]  # fmt: skip
+    part = tmp_path / "part-00000.parquet"
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(("id", "title", "text"), pl.String))
+    beginnings = frame["text"].str.slice(0, 60)
+    frame = frame.with_columns(pl.col("title").fill_null(beginnings), url=pl.lit(None, pl.String))
+    frame.write_parquet(part)
+    assert fields_in(part)["title"].to_list() == ["", "", "Eight", "Given"]

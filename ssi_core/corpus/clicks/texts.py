@@ -13,10 +13,10 @@ import polars as pl
 from ssi_core import collection, files
 from ssi_core.collection import Collection, PartWriter, Side, open_collection
 from ssi_core.corpus.clicks.columns import LogForm, TextForm
-from ssi_core.corpus.clicks.log import read_log
+from ssi_core.corpus.clicks.header import header_of
+from ssi_core.corpus.clicks.log import kind_of, read_log
 from ssi_core.types import BadInput
 
-_TITLE = 60  # characters of a text that stand for a title
 _AT_ONCE = 50_000
 PLACEHOLDER = "en"
 """Language of texts of which it is not known yet; see `language.name_language`."""
@@ -103,7 +103,7 @@ class Gathered:
 
 def _title() -> pl.Expr:
     """Title of a text, or how the text begins where it has none."""
-    beginning = pl.col("text").str.slice(0, _TITLE).str.replace_all(r"\s+", " ")
+    beginning = collection.beginning(pl.col("text"))
     return pl.coalesce(pl.when(pl.col("title") != "").then("title"), beginning)
 
 
@@ -127,7 +127,8 @@ class Listed:
     path : Path
         Of the collection or the table.
     form : TextForm
-        Names of the table's columns.
+        Names of the table's columns. Where it names no column of titles, the column "title" is
+        that, if the table has one.
     log : LogForm
         How the table is written; its format is that of its name.
     side : Side
@@ -139,6 +140,7 @@ class Listed:
         self._log = replace(log, format="", header=True)
         self._collection: Collection | None = open_collection(path) if path.is_dir() else None
         self.skipped: Counter[str] = Counter()
+        self._title = form.title or self._column_title()
         self._ids = self._known()
 
     @property
@@ -159,6 +161,11 @@ class Listed:
     def known(self) -> pl.DataFrame:
         """Ids that have a text."""
         return self._ids
+
+    def _column_title(self) -> str:
+        """Return "title" where a table has such a column, else ""."""
+        named = self.path.is_file() and kind_of(self.path, self._log)
+        return "title" if named and "title" in header_of(self.path) else ""
 
     def _known(self) -> pl.DataFrame:
         seen: dict[str, int] = {}
@@ -185,9 +192,9 @@ class Listed:
             return
         self.skipped.clear()
         form = self._form
-        columns = [form.id, form.text, *([form.title] if form.title else [])]
+        columns = [form.id, form.text, *([self._title] if self._title else [])]
         for block in read_log(self.path, columns, self._log):
-            title = pl.col(form.title) if form.title else pl.lit(None, pl.String)
+            title = pl.col(self._title) if self._title else pl.lit(None, pl.String)
             rows = block.select(
                 "line", "category", id=pl.col(form.id).str.strip_chars(), title=title,
                 text=pl.col(form.text),

@@ -16,10 +16,10 @@ import polars as pl
 
 from ssi_core import files
 from ssi_core.corpus.clicks.columns import LogForm
+from ssi_core.corpus.clicks.header import header_of
 from ssi_core.corpus.clicks.lines import OPENERS, PROBLEMS, Place, decoded_lines
 from ssi_core.corpus.clicks.log import kind_of, read_log
 from ssi_core.corpus.clicks.ubi_judged import UbiJudged, one_line
-from ssi_core.corpus.table import header_of
 from ssi_core.types import BadInput
 
 CLICK, IMPRESSION = "click", "impression"

@@ -45,7 +45,8 @@ class Ubi(Source):
     )
     documents: Path | None = Field(
         default=None,
-        description="Collection or table (id, text) of the objects; empty: their descriptions",
+        description="Collection or table (id, text, perhaps title) of the objects; empty: their "
+        "descriptions",
     )
     actions: tuple[str, ...] = option(
         ("click",), "Action that counts as a click; may be repeated", "--action"

@@ -1,0 +1,280 @@
+"""Small inputs of every source; each holds words that stand in one field of one document alone."""
+
+import gzip
+import json
+from functools import partial
+from itertools import pairwise
+
+import polars as pl
+import pytest
+
+import ssi_core as ssi
+from ssi_core.corpus.feeds import Entry, Feed
+from ssi_core.corpus.sources import source_named
+from ssi_core.feeds.writing import atom
+from tests.corpus import dumps, kyoto
+from tests.corpus.clicks.test_farm_ads import written as write_farm_ads
+from tests.corpus.clicks.test_ubi import bulk, event, query
+from tests.corpus.test_collections import write as write_smart
+from tests.corpus.test_wikispeedia import release
+from tests.fielded import word
+
+N = 60
+AT = 7
+"""The document that has the words, by its number."""
+TEXT, TITLE, HEADINGS, ANCHORS, URL = (
+    "qqtextual", "qqtitular", "qqheaded", "qqanchored", "qqaddressed",
+)  # fmt: skip
+FIELD = {TEXT: "text", TITLE: "title", HEADINGS: "headings", ANCHORS: "anchors", URL: "url"}
+BARE = ("farm-ads", "anchors", "zzquerylog")
+"""Sources whose documents are titles, or bags of words: there all words are the text."""
+
+
+def text(i):
+    """Words of a document; TEXT is in one of them."""
+    return f"some common words {word(i)} {word(1000 + i)} {word(2000 + i)}" + f" {TEXT}" * (i == AT)
+
+
+def title(i):
+    return f"Page {word(3000 + i)}" + f" {TITLE}" * (i == AT)
+
+
+def _gzip(path, content):
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.write(content)
+
+
+def _read(name, **settings):
+    """Read a source as ``ssi ingest`` does."""
+    return ssi.Documents(source_named(name)(**settings).fetched().read())
+
+
+def dump(place):
+    """Pages with a heading, which another page links to in words of its own."""
+    pages = [
+        dumps.page(
+            i + 1, title(i),
+            f"{text(i)} [[{title((i + 1) % N)}|on{f' {ANCHORS}' * ((i + 1) % N == AT)}]]\n"
+            f"== {HEADINGS if i == AT else 'History'} ==\nmore",
+        )
+        for i in range(N)
+    ]  # fmt: skip
+    return dumps.write(place / "enwiki-1.xml", dumps.xml(*pages))
+
+
+def wikipedia(place):
+    made = _read("wikipedia", paths=dump(place), processes=1)
+    return made, {TEXT: AT, TITLE: AT, HEADINGS: AT, ANCHORS: AT}
+
+
+def _wikispeedia(place, name="wikispeedia"):
+    names = [title(i).replace(" ", "_") for i in range(N)]
+    links = "".join(f"{one}\t{other}\n" for one, other in pairwise(names))
+    release(place, {one: text(i) for i, one in enumerate(names)}, links, names=names)
+    header = "path_id\tplayer\ttimestamp\tdurationInSec\tpath\trating\n"
+    rows = [f"{i}\tp\t122762872{i % 10}\t15\t{names[i]};{names[i + 1]}\t" for i in range(N - 1)]
+    _gzip(place / "paths_finished_unique.tsv.gz", header + "\n".join(rows) + "\n")
+    _gzip(place / "paths_unfinished.tsv.gz", "# none\n")
+    return _read(name, paths=place), {TEXT: AT, TITLE: AT}
+
+
+def wikispeedia_clicks(place):
+    return _wikispeedia(place, "wikispeedia-clicks")
+
+
+def collection(place):
+    records = (f".I {i + 1}\n.T\n{title(i)}\n.W\n{text(i)}\n" for i in range(N))
+    write_smart(place / "in", "1 1 1\n", "".join(records))
+    return _read("collection", paths=place / "in"), {TEXT: AT, TITLE: AT}
+
+
+def mates(place):
+    def article(i):
+        english = kyoto.sentence("日本の文", text(i))
+        return kyoto.article(f"題{i}名", title(i), english)
+
+    articles = {f"CLT/CLT{i:05d}.xml": article(i) for i in range(N)}
+    return _read("mates", kyoto=kyoto.release(place / "in", articles)), {TEXT: AT, TITLE: AT}
+
+
+def beir(place):
+    rows = [{"_id": f"d{i}", "title": title(i), "text": text(i)} for i in range(N)]
+    (place / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (place / "queries.jsonl").write_text(json.dumps({"_id": "q", "text": "common"}) + "\n")
+    (place / "qrels").mkdir()
+    (place / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td1\t1\n")
+    return _read("beir", paths=place), {TEXT: AT, TITLE: AT}
+
+
+def ubi(place):
+    lines = [
+        line
+        for i in range(N)
+        for line in (
+            query(f"q{i}", f"word {word(i)}"),
+            event("impression", f"q{i}", f"d{i}", 0),
+            event("impression", f"q{i}", f"d{(i + 1) % N}", 1),
+            event("click", f"q{i}", f"d{i}", 0),
+        )
+    ]
+    (place / "ubi.ndjson").write_text(bulk(lines))
+    rows = [{"id": f"d{i}", "title": title(i), "text": text(i)} for i in range(N)]
+    pl.DataFrame(rows).write_ndjson(place / "documents.jsonl")
+    made = _read("ubi", paths=place / "ubi.ndjson", documents=place / "documents.jsonl")
+    return made, {TEXT: AT, TITLE: AT}
+
+
+def _rows():
+    return [
+        {
+            "id": f"d{i}", "title": title(i), "text": text(i),
+            "url": f"https://example.org/{URL if i == AT else 'page'}/{i}.html",
+            "headings": ["History", *[HEADINGS] * (i == AT)],
+        }
+        for i in range(N)
+    ]  # fmt: skip
+
+
+def _links():
+    return [
+        {"source": f"d{i}", "target": f"d{(i + 1) % N}",
+         "anchor": "on" + f" {ANCHORS}" * ((i + 1) % N == AT)}
+        for i in range(N)
+    ]  # fmt: skip
+
+
+def table(place):
+    pl.DataFrame(_rows()).write_ndjson(place / "pages.jsonl")
+    pl.DataFrame(_links()).write_csv(place / "links.csv")
+    made = _read("table", paths=place / "pages.jsonl", links=place / "links.csv")
+    return made, {TEXT: AT, TITLE: AT, HEADINGS: AT, ANCHORS: AT, URL: AT}
+
+
+def folder(place):
+    """Markdown and HTML; the page AT is of the first kind, the next one of the second."""
+    for i in range(N):
+        on = (i + 1) % N
+        end = "html" if on == AT + 1 else "md"
+        link = f"{'on ' + ANCHORS if on == AT else 'on'}", f"page{on}.{end}"
+        head = f"History {HEADINGS}" if i == AT else "History"
+        (place / f"page{i}.md").write_text(
+            f"---\ntitle: {title(i)}\n---\n\n{text(i)} [{link[0]}]({link[1]})\n\n"
+            f"## {head}\n\nmore\n"
+        )
+    (place / f"page{AT + 1}.md").unlink()
+    (place / f"page{AT + 1}.html").write_text(
+        f"<html><head><title>{TITLE}html</title></head><body><p>{text(AT + 1)}</p>"
+        f"<h2>{HEADINGS}html</h2><p>more <a href='page9.md'>on {ANCHORS}html</a></p></body></html>"
+    )
+    expected = {TEXT: AT, TITLE: AT, HEADINGS: AT, ANCHORS: AT, f"page{AT}": AT}
+    html = {f"{TITLE}html": AT + 1, f"{HEADINGS}html": AT + 1, f"{ANCHORS}html": AT + 2}
+    return _read("folder", paths=place), {**expected, **html}
+
+
+def feeds(place):
+    entries = tuple(
+        Entry(f"e{i}", title(i), text(i), url=f"https://example.org/{i}",
+              timestamp=f"2024-01-01T00:{i:02d}:00+00:00")
+        for i in range(N)
+    )  # fmt: skip
+    feed = Feed("f", "journal", "words of a writer", ("topic",), entries)
+    (place / "feed.atom").write_bytes(atom(feed))
+    return _read("feeds", paths=place), {TEXT: AT, TITLE: AT}
+
+
+def trec(place):
+    documents = (
+        f"<DOC>\n<DOCNO> d{i} </DOCNO>\n<TITLE>{title(i)}</TITLE>\n<TEXT>\n{text(i)}\n</TEXT>\n"
+        "</DOC>\n"
+        for i in range(N)
+    )
+    (place / "docs.sgml").write_text("".join(documents))
+    (place / "topics.txt").write_text("1\tcommon words\n")
+    (place / "qrels.txt").write_text("1 0 d1 1\n")
+    settings = {"topics": place / "topics.txt", "qrels": place / "qrels.txt"}
+    return _read("trec", paths=place / "docs.sgml", **settings), {TEXT: AT, TITLE: AT}
+
+
+def ir_datasets(place):
+    package = pytest.importorskip("ir_datasets", reason="pip install ir_datasets")
+    raise AssertionError(f"{package}: its documents have fields by now; write them here")
+
+
+def clicks(place):
+    """The documents are those of a collection with fields, of which the log knows some."""
+    documents, expected = table(place)
+    rows = "".join(f"{word(i)} some,d{i},3\n" for i in range(N))
+    (place / "log.csv").write_text(f"query,url,clicks\n{rows}")
+    (place / "map.toml").write_text(
+        '[columns]\nquery = "query"\nquery_text = "query"\ndocument = "url"\nclicks = "clicks"\n'
+    )
+    settings = {"columns": place / "map.toml", "documents": documents.path}
+    made = _read("clicks", paths=place / "log.csv", **settings)
+    # Links are of the collection, and no clicks.
+    return made, {name: i for name, i in expected.items() if name != ANCHORS}
+
+
+def farm_ads(place):
+    lines = (f"1 ad-{word(i)} title-{title(i).replace(' ', ' title-')} {text(i)}" for i in range(N))
+    write_farm_ads(place, "\n".join(lines) + "\n")
+    return _read("farm-ads", paths=place), {TEXT: AT, TITLE: AT}
+
+
+def anchors(place):
+    """Documents are titles."""
+    return _read("anchors", paths=dump(place), processes=1), {TITLE: AT}
+
+
+def wikiqa(place):
+    header = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
+    for part, first in (("train", 0), ("dev", N)):
+        rows = (
+            f"Q{i}\twhat is {word(i)}\tD{i}\t{title(i)}\tD{i}-0\t{text(i)}\t1\n"
+            for i in range(first, first + N)
+        )
+        _gzip(place / f"WikiQA-{part}.tsv.gz", header + "".join(rows))
+    # The titles of pages are not used.
+    return _read("wikiqa", paths=place), {TEXT: AT}
+
+
+def zzquerylog(place):
+    queries = [
+        {"query": f"asks {word(i)}", "results": [{"label": title(i), "clicks": 5}]}
+        for i in range(4 * N)
+    ]
+    _gzip(place / "zz_query_log_queries.json.gz", json.dumps(queries))
+    return _read("zzquerylog", paths=place), {TITLE: AT}
+
+
+def _made(name, place, fields, **settings):
+    """A collection that is made up: words that stand in one field of one document are looked up."""
+    return _read(name, **settings), fields
+
+
+SOURCES = {
+    "wikipedia": wikipedia,
+    "wikispeedia": _wikispeedia,
+    "collection": collection,
+    "mates": mates,
+    "beir": beir,
+    "ubi": ubi,
+    "table": table,
+    "folder": folder,
+    "feeds": feeds,
+    "trec": trec,
+    "ir-datasets": ir_datasets,
+    "clicks": clicks,
+    "wikispeedia-clicks": wikispeedia_clicks,
+    "farm-ads": farm_ads,
+    "anchors": anchors,
+    "wikiqa": wikiqa,
+    "zzquerylog": zzquerylog,
+    "zipf": partial(_made, "zipf", fields=("title", "text"), documents=300),
+    "sample": partial(_made, "sample", fields=("title", "text"), documents=100),
+    "sample-mates": partial(_made, "sample-mates", fields=("title", "text"), documents=100),
+    "sample-clicks": partial(_made, "sample-clicks", fields=("title", "text"), documents=100),
+    "sample-query-log": partial(
+        _made, "sample-query-log", fields=("text",), titles=300, queries=500, judged=20, topics=5
+    ),
+}
+"""Name of a source -> what makes its documents, and the words that must find one of them."""

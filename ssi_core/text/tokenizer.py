@@ -62,6 +62,8 @@ def tokenize(text: str, language: str = "en") -> list[str]:
     ['wiki', 's', '3', 'cafés']
     >>> tokenize("東京都のﾀﾜｰ", "ja")
     ['東京', '都', 'タワー']
+    >>> tokenize("E0425 __init__ --force .gitignore C++ read_file() std::vec")
+    ['e0425', 'init', 'force', 'gitignore', 'c', 'read', 'file', 'std', 'vec']
     """
     return language_of(language).rule(unicodedata.normalize("NFKC", text))
 

@@ -97,3 +97,30 @@ def test_each_heading_of_a_table_is_an_entry_of_its_own(headings, kept, tmp_path
     rows = [{"id": "a", "text": "words", "headings": headings}]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert ssi.read(tmp_path / "rows.jsonl").frame["headings"].to_list() == [kept]
+
+
+CODE = {
+    "E0425": "error[E0425]: cannot find value",
+    "__init__": "the method __init__(self) of a class",
+    "--force": "push with --force",
+    ".gitignore": "the list .gitignore beside it",
+    "C++": "templates of C++20 and of C++",
+    "read_file()": "call read_file(path)",
+    "std::vec": "the type std::vec::Vec",
+}
+
+
+@pytest.fixture(scope="module")
+def manual(tmp_path_factory):
+    place = tmp_path_factory.mktemp("manual")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSI_ROOT", str(place / "root"))
+        texts = [*CODE.values(), *(f"a page about {word(i)}" for i in range(30))]
+        yield index_of(ssi.read(texts), place / "task")
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_a_word_of_code_finds_its_document_as_it_is_spelled_and_without_its_signs(name, manual):
+    wanted = str(list(CODE).index(name))
+    for spelled in (name, name.upper(), f"`{name}`", " ".join(tokenize(name))):
+        assert [hit.id for hit in manual.search(spelled)] == [wanted], spelled

@@ -73,7 +73,11 @@ def _tables(directory: Path, documents: int, seed: int, tell: Progress | None) -
     from ssi_core.sample.tables import write_tables
 
     artefact = Sample(documents=documents, seed=seed).read(progress=tell)
-    return write_tables(directory, open_collection(artefact.path), plan_world(documents, seed))
+    collection = open_collection(artefact.path)
+    articles = collection.documents.select("id", "title", "text").collect()
+    return write_tables(
+        directory, articles, collection.links.collect(), plan_world(documents, seed)
+    )
 
 
 @click.command(

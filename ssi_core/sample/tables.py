@@ -8,7 +8,6 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core.collection import Collection
 from ssi_core.sample.dice import Dice
 from ssi_core.sample.dumps import whole_file
 from ssi_core.sample.world import World
@@ -28,13 +27,15 @@ _SEARCHES = 6  # of each word
 _EXAMINED = (1.0, 0.8, 0.6, 0.5, 0.4)
 
 
-def write_tables(directory: Path, collection: Collection, world: World) -> dict[str, int]:
+def write_tables(
+    directory: Path, articles: pl.DataFrame, links: pl.DataFrame, world: World
+) -> dict[str, int]:
     """Write articles, links, clicks and the map of their columns into a directory.
 
     Parameters
     ----------
-    collection : Collection
-        English edition of the sample.
+    articles, links : DataFrame
+        ``id``, ``title``, ``text``; ``source``, ``target``: the English edition of the sample.
     world : World
         Its plan.
 
@@ -44,8 +45,6 @@ def write_tables(directory: Path, collection: Collection, world: World) -> dict[
         Number of rows: ``articles``, ``links``, ``clicks`` (documents that were shown).
     """
     directory.mkdir(parents=True, exist_ok=True)
-    articles = collection.documents.select("id", "title", "text").collect()
-    links = collection.links.collect()
     with whole_file(directory / ARTICLES) as file:
         for row in articles.iter_rows(named=True):
             file.write(json.dumps(row, ensure_ascii=False) + "\n")

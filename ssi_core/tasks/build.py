@@ -136,6 +136,8 @@ def _require_relation(collection: Collection, spec: TaskSpec) -> None:
             f"{collection.path}: it has no judgements to test by. Take what is clicked as the test "
             "(--ranked pool), or ingest the log with judgements."
         )
+    if collection.artefact.counts.get("documents") == 0:
+        raise BadInput(f"{collection.path}: it has no documents. Ingest some that have a text.")
     names = ", ".join(map(repr, collection.relevant)) or "no relation"
     if spec.relevant == kinds.LINK and not collection.relevant:
         raise BadInput(f"{collection.path}: {NO_LINKS}")

@@ -125,11 +125,19 @@ class Collection:
 
     @property
     def relevant(self) -> tuple[str, ...]:
-        """Name what may be relevant to a query here, in the words of `tasks.spec.TaskSpec`."""
+        """Name what may be relevant to a query here, in the words of `tasks.spec.TaskSpec`.
+
+        A relation without a pair is not among them.
+        """
         kinds = (CLICK, JUDGEMENT, TRANSLATION, LINK, ANCHOR)
-        names = [name for name in kinds if name in self.relations]
+        names = [name for name in kinds if name in self.relations and self._has_pairs(name)]
         both = TRANSLATION in names and LINK in names
         return (*names, f"{TRANSLATION} > {LINK}") if both else tuple(names)
+
+    def _has_pairs(self, name: str) -> bool:
+        first = pl.scan_parquet(self.relation(name), glob=False).head(1)
+        with files.reading(self.path / _RELATIONS / name, INGEST):
+            return first.select(pl.len()).collect().item() > 0
 
     @property
     def dictionary(self) -> Path | None:

@@ -53,6 +53,7 @@ def match(
     """
     from ssi_core.command.text import plain_table
     from ssi_core.serving.live import LiveSearcher
+    from ssi_core.serving.nothing import nothing_found
     from ssi_core.serving.page import page_text
 
     text = sys.stdin.read() if page == "-" else page_text(page, pages)
@@ -66,7 +67,7 @@ def match(
 
     def show(console: Console) -> None:
         if answer.reason is not None:
-            console.print(f"nothing found: {answer.reason}")
+            console.print(nothing_found(answer.reason))
         rows = [(hit.id, hit.title, f"{hit.score:.4f}") for hit in answer.hits]
         if rows:
             console.print(plain_table(["id", "ad", "score"], rows, left=2))

@@ -133,6 +133,8 @@ def search(
     document, and a result shows its best sentence. --concepts lets sentences match by related pages
     of a wiki, beside words.
     """
+    from ssi_core.serving.nothing import nothing_found
+
     if concepts is not None and words is None:
         raise click.UsageError("--concepts goes with --summary.")
     searcher = prepared(approximate, recall, by)(searcher_of(model, index))
@@ -151,7 +153,7 @@ def search(
 
     def show(console: Console) -> None:
         if answer.reason is not None:
-            console.print(f"nothing found: {answer.reason}")
+            console.print(nothing_found(answer.reason))
         if summary is not None and answer.hits:
             show_summary(console, summary)
             console.print()

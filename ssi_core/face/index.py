@@ -23,6 +23,7 @@ from ssi_core.models.base import FittedModel
 from ssi_core.models.content import content_of
 from ssi_core.serving import explain, searcher
 from ssi_core.serving.index import KIND, Storage, build_index, open_index, stored
+from ssi_core.serving.nothing import nothing_found
 from ssi_core.serving.ranked import Hit
 from ssi_core.summary import found
 from ssi_core.tasks.reading import raw_texts
@@ -61,10 +62,11 @@ class Results:
         return iter(self.hits)
 
     def __repr__(self) -> str:
-        return text_table(*self._table()) if self.hits else f"nothing found: {self.reason}"
+        return text_table(*self._table()) if self.hits else nothing_found(self.reason)
 
     def _repr_html_(self) -> str:
-        return html_table(*self._table(), notes=[self.reason] if self.reason else [])
+        notes = [] if self.hits else [nothing_found(self.reason)]
+        return html_table(*self._table(), notes=notes)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         return ["title", "score"], [[hit.title, f"{hit.score:.4f}"] for hit in self.hits]

@@ -25,6 +25,7 @@ from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Side, require_served
 from ssi_core.serving.cost import require_search
 from ssi_core.serving.index import Index, open_index
+from ssi_core.serving.nothing import NO_DOCUMENT, NOTHING_KNOWN
 from ssi_core.serving.popularity import without
 from ssi_core.serving.ranked import Hit, Ranked, exactly
 from ssi_core.text.tokenizer import tokenize
@@ -33,10 +34,6 @@ from ssi_core.views.text_view import TextView
 
 # Scores of one block of queries: 2^26 of them are 256 MiB.
 _SCORES = 1 << 26
-
-NOTHING_KNOWN = (
-    "none of the query's words is one that the model knows (or all of them are in every document)"
-)
 
 
 class Found(NamedTuple):
@@ -248,7 +245,7 @@ class Searcher:
     def _answered(self, text: str, side: Side, best: Sequence[Found]) -> Answer:
         words = weights(text, next(iter(self.views(side).values()))) if best else {}
         hits = tuple(self.ranked[one.part].hit(one.row, one.score, words) for one in best)
-        return Answer(hits, None if hits else "no document of the index has a word of the query")
+        return Answer(hits, None if hits else NO_DOCUMENT)
 
     def texts_of(self, ids: Sequence[str]) -> list[str]:
         """Return the kept texts of documents that a search has found, without their titles.

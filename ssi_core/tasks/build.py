@@ -30,7 +30,7 @@ from ssi_core.tasks.names import (
 )
 from ssi_core.tasks.queries import MATRICES as QUERY_MATRICES
 from ssi_core.tasks.reading import language_of, texts_of
-from ssi_core.tasks.spec import TaskSpec, spec_of
+from ssi_core.tasks.spec import NO_LINKS, TaskSpec, spec_of
 from ssi_core.tasks.texts import write_texts, write_two_sided
 from ssi_core.tasks.translations import write_rewritten, write_translations
 from ssi_core.types import BadInput, Progress
@@ -136,6 +136,8 @@ def _require_relation(collection: Collection, spec: TaskSpec) -> None:
             "(--ranked pool), or ingest the log with judgements."
         )
     names = ", ".join(map(repr, collection.relevant)) or "no relation"
+    if spec.relevant == kinds.LINK and not collection.relevant:
+        raise BadInput(f"{collection.path}: {NO_LINKS}")
     if spec.relevant not in (*collection.relevant, kinds.SELF):
         raise BadInput(
             f"{collection.path}: nothing there says which documents are relevant by "

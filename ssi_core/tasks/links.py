@@ -11,6 +11,7 @@ from ssi_core.tasks.layout import COLD, PAIRS
 from ssi_core.tasks.making import Making, Reading
 from ssi_core.tasks.pairs import held_out_twice, link_rows, sides_of_pairs, write_pairs
 from ssi_core.tasks.queries import write_exclude
+from ssi_core.tasks.spec import NO_LINKS
 from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_documents
 from ssi_core.types import BadInput, Int32
 
@@ -42,11 +43,7 @@ def _write_pairs(making: Making, sides: Sides | None, tested: Sides | None) -> N
     where, n = making.collection.path, len(making.documents)
     rows = links_of(making)
     if not len(rows):
-        raise BadInput(
-            f"{where}: it has no links, and without links there is nothing to learn from or to "
-            "test on. Ingest documents that link to each other, or take what else says which "
-            "documents are relevant (--relevant self, or --ask words:3: a document to its words)."
-        )
+        raise BadInput(f"{where}: {NO_LINKS}")
     of_pairs = sides_of_pairs(rows, titles, sides, seed=spec.split_seed)
     if making.frozen:
         excluded = excluded_pairs(making.frozen, spec.relevant, titles, titles, rows)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ssi_core.collection import INGEST, Collection
+from ssi_core.collection import Collection
 from ssi_core.strict import faults, instead
 from ssi_core.types import BadInput
 from ssi_core.views.hashing import Hashing, parse_view
@@ -388,6 +388,14 @@ def read_spec(fields: Mapping[str, Any], where: str) -> TaskSpec:
         raise BadInput(f"{where}: {error}") from None
 
 
+NO_LINKS = (
+    "it has no links, and without links there is nothing to learn from or to test on. Ingest "
+    "documents that link to each other, or take what else says which documents are relevant "
+    "(--relevant self, or --ask words:3: a document to its words)."
+)
+"""What is wrong with a collection without pairs, and what to do."""
+
+
 def only_relevant(collection: Collection) -> str:
     """Return what is relevant in a collection where nobody has chosen: clicks, judgements or links.
 
@@ -402,6 +410,6 @@ def only_relevant(collection: Collection) -> str:
         raise BadInput(
             f"{collection.path}: "
             + (f"which documents are relevant? Name one of {choices} (--relevant, or --ask)."
-               if known else f"nothing there says which documents are relevant. {INGEST}")
+               if known else NO_LINKS)
         )  # fmt: skip
     return known[0]

@@ -239,3 +239,13 @@ def test_a_place_that_holds_another_index_is_left_alone(docs, task, tmp_path):
     ssi.BM25().fit(task).index(docs, out=tmp_path / "index")
     with pytest.raises(ssi.Refused, match="made from other input"):
         ssi.TfIdf().fit(task).index(docs, out=tmp_path / "index")
+
+
+def test_an_empty_answer_says_why_and_what_to_do(task):
+    empty = ssi.BM25().fit(task).index(task).search("xyzzy")
+    assert "the model knows" in repr(empty)
+    assert "Check the spelling" in repr(empty)
+    assert "Check the spelling" in empty._repr_html_()
+    assert "spelling" not in empty.reason
+    other = ssi.BM25().fit(task).index(["stars1 stars2"]).search("boats1")
+    assert "index documents that have these" in repr(other)

@@ -181,6 +181,14 @@ def test_search_for_nothing_known_says_why(ssi, project):
     code, found, _ = ssi("search", project / "model", "xyzzy")
     assert (code, found["results"]) == (0, [])
     assert "none of the query's words" in found["reason"]
+    assert "Check the spelling" not in found["reason"]
+
+
+def test_search_for_nothing_known_tells_a_person_what_to_do(project, capsys):
+    assert run(cli, ["search", str(project / "model"), "xyzzy"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "the model knows" in said
+    assert "Check the spelling, or try other words" in said
 
 
 def test_explain_parts_and_rest_are_the_score(ssi, project):

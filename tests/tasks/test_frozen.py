@@ -133,7 +133,7 @@ def test_the_same_again_is_up_to_date_and_another_is_refused(frozen, corpora):
 
 def test_a_corpus_without_test_links_is_bad_input(tmp_path):
     corpus = write_corpus(tmp_path / "corpus", ["a boat", "a bird"], [])
-    with pytest.raises(BadInput, match="none of its 0 links"):
+    with pytest.raises(BadInput, match="neither links nor clicks"):
         freeze(corpus, tmp_path / "frozen")
 
 

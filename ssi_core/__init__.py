@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ssi_core.face.models import BM25, SSI, Ranker, TfIdf, load
     from ssi_core.face.profiles import Profiles
     from ssi_core.face.rerank import Reranker
+    from ssi_core.face.sample import read_sample
     from ssi_core.face.summary import Concepts, summarise
     from ssi_core.face.task import Task
     from ssi_core.reranking.letor import read_folds, read_letor
@@ -48,6 +49,7 @@ _HOMES = {
     "read_feeds": "ssi_core.face.feeds",
     "read_folds": "ssi_core.reranking.letor",
     "read_letor": "ssi_core.reranking.letor",
+    "read_sample": "ssi_core.face.sample",
     "summarise": "ssi_core.face.summary",
 }
 
@@ -76,6 +78,7 @@ __all__ = [
     "read_feeds",
     "read_folds",
     "read_letor",
+    "read_sample",
     "summarise",
 ]
 

@@ -161,7 +161,7 @@ def read(
         return Documents(store.read(path, KIND))
     with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
         given |= _files(documents, links, columns or {}, Path(folder))
-        return Documents(_of_source(source, given, None if out is None else Path(out)))
+        return Documents(read_source(source, given, None if out is None else Path(out)))
 
 
 def _is_nothing(value: Any) -> bool:
@@ -186,7 +186,7 @@ def _files(
     return {name: files for name, files in (("paths", paths), ("links", ends)) if files}
 
 
-def _of_source(name: str | None, settings: Mapping[str, Any], out: Path | None) -> Artefact:
+def read_source(name: str | None, settings: Mapping[str, Any], out: Path | None = None) -> Artefact:
     """Read files with a source of the registry: the one that is named, or that they look like."""
     from pydantic import ValidationError
 

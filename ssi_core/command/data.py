@@ -1,4 +1,4 @@
-"""What all verbs share that make an artefact."""
+"""Options and output that verbs share which make an artefact."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The commands of the documentation, run as they are printed."""
 
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -23,10 +22,8 @@ from ssi_core.sample import write_sample
 from tests.corpus.clicks import logs
 from tests.corpus.dumps import real_data
 from tests.corpus.kyoto import release
-from tests.face.conftest import write_articles
 from tests.flows.machine import wait_for
 from tests.flows.pages import NOT_RUN, REPOSITORY, blocks, commands, every_block
-from tests.flows.test_own_page import write_files
 
 SECTIONS = [
     ("docs/deployment.md", "With one command"),
@@ -38,6 +35,7 @@ TABLES = [("docs/which-table.md", "Links"), ("docs/which-table.md", "Clicks")]
 JUDGED = [("docs/which-table.md", "Judged queries")]
 STORIES = {
     "own documents": [
+        ("docs/own-texts.md", "Two files"),
         ("docs/own-texts.md", "With one command"),
         ("docs/own-texts.md", "With commands"),
     ],
@@ -216,17 +214,6 @@ def logs_of_two_days(place):
     logs.write_csv(place / "tuesday.csv", logs.rows(200, seed=1))
 
 
-def own_files(place):
-    write_files(place)
-    write_articles(place, 300)
-    articles = [json.loads(line) for line in (place / "articles.jsonl").read_text().splitlines()]
-    clicks = "".join(f"{one['title']},{one['id']},{n % 3 + 1}\n" for n, one in enumerate(articles))
-    (place / "clicks.csv").write_text(f"words,page,clicks\n{clicks}")
-    roles = {"query_text": "words", "document": "page", "clicks": "clicks"}
-    names = "".join(f'{role} = "{name}"\n' for role, name in roles.items())
-    (place / "log.toml").write_text(f"[columns]\n{names}")
-
-
 def wikispeedia(place):
     ingest_wikispeedia(real_data("wikispeedia"), place / "corpus")
 
@@ -263,7 +250,6 @@ def published(place):
 INPUTS = {
     "docs/feeds.md": published,
     "docs/profiles.md": published,
-    "docs/own-texts.md": own_files,
     "docs/clicks.md": logs_of_two_days,
     "docs/hash-codes.md": reuters,
     "docs/hashing.md": wikispeedia,

@@ -198,7 +198,7 @@ def sample(place):
     """Write the sample, and its dumps under the names that pages give to those of Wikipedia."""
     write_sample(place, documents=300, seed=0)
     dumps = {
-        "enwiki-sample-pages-articles.xml.bz2": ("enwiki", "simplewiki-latest"),
+        "enwiki-sample-pages-articles.xml.bz2": ("enwiki",),
         "jawiki-sample-pages-articles.xml.bz2": ("jawiki",),
     }
     for name, others in dumps.items():
@@ -255,7 +255,6 @@ INPUTS = {
     "docs/hashing.md": wikispeedia,
     "docs/mates.md": kyoto,
     "docs/reranking.md": letor,
-    "docs/retraining.md": sample,
     "docs/summaries.md": linked_and_asked,
 }
 """Page -> what writes the files that its commands read."""

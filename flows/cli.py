@@ -36,12 +36,12 @@ _HELP = """Learn to rank text from its links, and look at what was learned.
 
 \b
 The work in order:
-  ssi sample sample/                                    an encyclopedia to play with
-  ssi ingest wikipedia sample/enwiki*.bz2 --out corpus  dump -> documents and links
-  ssi features corpus --out task                        documents -> word matrices, splits
-  ssi pipeline demo --corpus corpus                     every row of a table -> comparison
-  ssi compare demo                                      the table again, from MLflow
-  ssi search RUN "old automobile"                       text in, titles out
+  ssi sample own --out .             articles and links to play with
+  ssi ingest table articles.jsonl --links links.csv --out corpus
+  ssi features corpus --out task     documents -> word matrices, splits
+  ssi pipeline demo --corpus corpus  every row of a table -> comparison
+  ssi compare demo                   the table again, from MLflow
+  ssi search RUN "old automobile"    text in, titles out
 
 \b
 MODEL is a directory, a run id of MLflow, or models:/NAME@ALIAS.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ssi_core.face.codes import Hasher
     from ssi_core.face.compare import Comparison, compare
-    from ssi_core.face.documents import Documents, read, read_sample
+    from ssi_core.face.documents import Documents, read
     from ssi_core.face.feeds import read_feeds
     from ssi_core.face.fit import Fit, fit
     from ssi_core.face.hubs import hubs
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ssi_core.face.models import BM25, SSI, Ranker, TfIdf, load
     from ssi_core.face.profiles import Profiles
     from ssi_core.face.rerank import Reranker
+    from ssi_core.face.sample import read_sample
     from ssi_core.face.summary import Concepts, summarise
     from ssi_core.face.task import Task
     from ssi_core.reranking.letor import read_folds, read_letor
@@ -48,7 +49,7 @@ _HOMES = {
     "read_feeds": "ssi_core.face.feeds",
     "read_folds": "ssi_core.reranking.letor",
     "read_letor": "ssi_core.reranking.letor",
-    "read_sample": "ssi_core.face.documents",
+    "read_sample": "ssi_core.face.sample",
     "summarise": "ssi_core.face.summary",
 }
 

@@ -139,7 +139,7 @@ class Collection:
     def _has_pairs(self, name: str) -> bool:
         first = pl.scan_parquet(self.relation(name), glob=False).head(1)
         with files.reading(self.path / _RELATIONS / name, INGEST):
-            return bool(first.select(pl.len()).collect().item() > 0)
+            return bool(first.select(pl.len()).collect().item())
 
     @property
     def dictionary(self) -> Path | None:

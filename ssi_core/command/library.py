@@ -9,7 +9,6 @@ import click
 
 from ssi_core.command import (
     codes,
-    data,
     evaluate,
     export,
     features,
@@ -18,13 +17,14 @@ from ssi_core.command import (
     ingest,
     profiles,
     rerank,
+    sample,
     search,
     summary,
 )
 from ssi_core.command.verb import WORKFLOW, Verbs, run
 
 VERBS = (
-    data.sample, fit.fit, ingest.ingest, features.features, search.index, search.search,
+    sample.sample, fit.fit, ingest.ingest, features.features, search.index, search.search,
     search.neighbours, search.explain, export.export, evaluate.evaluate, rerank.rerank, codes.codes,
     summary.summary, profiles.profiles, feeds.feeds,
 )  # fmt: skip
@@ -51,6 +51,7 @@ class _Library(Verbs):
 _HELP = f"""Read documents, fit models and search: the verbs of the library.
 
 \b
+  ssi sample own --out .                     made-up articles, to stand for yours
   ssi fit articles.jsonl --links links.csv --out model
   ssi search model "old automobile"
 

@@ -91,32 +91,6 @@ class Documents:
         return ["Documents", str(self.path)], rows
 
 
-def read_sample(documents: int = 500, *, seed: int = 0) -> Documents:
-    """Read a made-up encyclopedia, to try things on: synthetic articles and the links between them.
-
-    Pages on one subject use different words for one thing. It is made once and kept in the store;
-    ``ssi sample . --tables`` writes the same articles and links as files.
-
-    Parameters
-    ----------
-    documents : int, optional
-        Number of articles, at least 20.
-    seed : int, optional
-        Seed of the encyclopedia.
-
-    Examples
-    --------
-    >>> import ssi_core as ssi
-    >>> docs = ssi.read_sample(60)
-    >>> len(docs) >= 60, docs.relevant
-    (True, ('link', 'anchor'))
-    """
-    from ssi_core.corpus.sources.sample import Sample
-
-    with progress.shown("sample") as tell:
-        return Documents(Sample(documents=documents, seed=seed).read(progress=tell))
-
-
 def read(
     documents: Any,
     links: Any = None,
@@ -187,7 +161,7 @@ def read(
         return Documents(store.read(path, KIND))
     with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
         given |= _files(documents, links, columns or {}, Path(folder))
-        return Documents(_of_source(source, given, None if out is None else Path(out)))
+        return Documents(read_source(source, given, None if out is None else Path(out)))
 
 
 def _is_nothing(value: Any) -> bool:
@@ -212,7 +186,7 @@ def _files(
     return {name: files for name, files in (("paths", paths), ("links", ends)) if files}
 
 
-def _of_source(name: str | None, settings: Mapping[str, Any], out: Path | None) -> Artefact:
+def read_source(name: str | None, settings: Mapping[str, Any], out: Path | None = None) -> Artefact:
     """Read files with a source of the registry: the one that is named, or that they look like."""
     from pydantic import ValidationError
 

@@ -12,7 +12,7 @@ import pytest
 from flows.cli import cli
 from ssi_core.experiment import load_table
 from tests.corpus.clicks import test_query_logs, test_ubi
-from tests.face.test_pages import PAGES as PYTHON_PAGES
+from tests.face import test_pages
 from tests.flows import (
     test_collection_page,
     test_documented_commands,
@@ -24,6 +24,7 @@ from tests.flows.pages import NOT_RUN, PAGES, REPOSITORY, command_lines, command
 RUNNERS = (
     test_documented_commands,
     test_own_page,
+    test_pages,
     test_collection_page,
     test_query_logs,
     test_query_logs_page,
@@ -84,7 +85,7 @@ def test_no_block_of_commands_escapes():
 def test_blocks_have_a_kind_that_a_test_knows():
     assert {block.kind for _, block in BLOCKS} <= KINDS
     assert {page for page, block in BLOCKS if block.kind == "python"} == {
-        str(page.relative_to(REPOSITORY)) for page in PYTHON_PAGES
+        str(page.relative_to(REPOSITORY)) for page in test_pages.PAGES
     }
 
 

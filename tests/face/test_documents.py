@@ -137,3 +137,22 @@ def test_documents_show_themselves(expected):
     assert len(expected) == 3
     assert "documents found" in repr(expected)
     assert "<td" in expected._repr_html_()
+
+
+def test_documents_without_a_link_offer_none(expected):
+    assert expected.relevant == ("link",)
+    alone = ssi.read(["a car", "the moon"])
+    assert (alone.relevant, alone.judged, len(alone.links)) == ((), False, 0)
+    with pytest.raises(ssi.BadInput, match=r"it has no links.*--relevant self"):
+        ssi.Task.of(alone)
+    with pytest.raises(ssi.BadInput, match=r"it has no links.*--relevant self"):
+        ssi.Task.of(alone, relevant="link")
+
+
+def test_the_sample_is_read_once_and_has_links():
+    docs = ssi.read_sample(documents=30, seed=1)
+    assert docs.relevant == ("link", "anchor")
+    assert ssi.read_sample(documents=30, seed=1).path == docs.path
+    assert ssi.read_sample(documents=30, seed=2).key != docs.key
+    with pytest.raises(ssi.BadInput, match="documents=19: expected at least 20"):
+        ssi.read_sample(documents=19)

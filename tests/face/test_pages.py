@@ -3,12 +3,13 @@
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.flows.pages import commands, every_block
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -17,17 +18,18 @@ PAGES = [
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
     if BLOCK.search(path.read_text(encoding="utf-8"))
 ]
+PYTHON = "docs/python.md"
+RUNS = [("README.md", "Ten lines")]
+"""Sections whose commands are typed with the Python of their page."""
 PRINTED = {"summaries.md": "It sank in a storm near the cape."}
 """What the blocks of a page print; those of the others compare models."""
-SAMPLE = re.compile(r"^    ssi (sample [^\n]*--tables[^\n]*)$", re.MULTILINE)
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 READERS = {"search-engineer", "researcher", "operator"}
 
 CELLS = """
 import ast, json, sys
-from pathlib import Path
 names = {"__name__": "__main__"}
-for source in json.loads(Path(sys.argv[1]).read_text()):
+for source in json.load(sys.stdin):
     *before, last = ast.parse(source).body
     shown = isinstance(last, ast.Expr)
     exec(compile(ast.Module(before if shown else [*before, last], []), "<cell>", "exec"), names)
@@ -41,38 +43,50 @@ for source in json.loads(Path(sys.argv[1]).read_text()):
 def environment():
     ours = ("SSI_", "PREFECT_", "MLFLOW_")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    return clean | {"PYTHONPATH": str(ROOT)}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return clean | {"PATH": path, "PYTHONPATH": str(ROOT)}
 
 
 def run_in(place, sources):
-    """Run cells one after the other in a process of their own; return what they print."""
-    (place / "cells.json").write_text(json.dumps(sources))
+    """Run cells one after the other in a process of their own; return what is printed."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", CELLS, "cells.json"],
-        cwd=place, env=environment(), capture_output=True, text=True, check=False,
+        [sys.executable, "-W", "error", "-c", CELLS],
+        cwd=place, env=environment(), input=json.dumps(sources), capture_output=True, text=True,
+        check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
+def typed(page):
+    """Sources of what a page has a person type: Python, and the commands that belong to it.
+
+    Commands that make data are typed on every page; the others by `RUNS`, or by other tests.
+    """
+    here = [block.text for section in RUNS if section[0] == page for block in commands(*section)]
+    for block in every_block(page):
+        if block.kind == "python":
+            yield block.text
+        elif block.text in here or block.first.startswith("ssi sample own"):
+            words = ["bash", "-euc", block.text]
+            yield f"import subprocess\nsubprocess.run({words!r}, check=True)\n"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
-def test_the_blocks_of_a_page_run_as_printed_in_an_empty_folder(page, tmp_path):
-    text = page.read_text(encoding="utf-8")
-    # A page may say how its files are made, and nothing else is there.
-    for command in SAMPLE.findall(text):
-        words = [sys.executable, "-m", "ssi_core", *shlex.split(command)]
-        subprocess.run(words, cwd=tmp_path, env=environment(), check=True, capture_output=True)
-    printed = run_in(tmp_path, BLOCK.findall(text))
+def test_a_page_can_be_typed_in_an_empty_folder(page, tmp_path):
+    assert not list(tmp_path.iterdir())
+    printed = run_in(tmp_path, [*typed(str(page.relative_to(ROOT)))])
     assert PRINTED.get(page.name, "paired randomisation test") in printed
 
 
-@pytest.mark.slow
-def test_the_first_example_finds_the_page_of_another_word(tmp_path):
-    """What README shows: Car is the first answer to "automobile", which its text never says."""
-    printed = run_in(tmp_path, BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")))
-    answers = printed[printed.index("title ") :].splitlines()
-    assert answers[1].split()[0] == "Car"
+def test_every_block_of_python_is_among_what_is_typed():
+    count = {page: len(BLOCK.findall((ROOT / page).read_text())) for page in ("README.md", PYTHON)}
+    assert count == {"README.md": 1, PYTHON: 9}
+    for page in PAGES:
+        blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+        assert [one for one in typed(str(page.relative_to(ROOT))) if one in blocks] == blocks
+    assert "ssi fit articles.jsonl" in "".join(typed("README.md"))
 
 
 def cells(notebook):

@@ -24,7 +24,6 @@ from tests.corpus.dumps import real_data
 from tests.corpus.kyoto import release
 from tests.flows.machine import wait_for
 from tests.flows.pages import NOT_RUN, REPOSITORY, blocks, commands, every_block
-from tests.flows.test_own_page import write_files
 
 SECTIONS = [
     ("docs/deployment.md", "With one command"),
@@ -35,8 +34,8 @@ SECTIONS = [
 TABLES = [("docs/which-table.md", "Links"), ("docs/which-table.md", "Clicks")]
 JUDGED = [("docs/which-table.md", "Judged queries")]
 STORIES = {
-    "readme": [("README.md", "Ten lines")],
     "own documents": [
+        ("docs/own-texts.md", "Two files"),
         ("docs/own-texts.md", "With one command"),
         ("docs/own-texts.md", "With commands"),
     ],
@@ -199,7 +198,7 @@ def sample(place):
     """Write the sample, and its dumps under the names that pages give to those of Wikipedia."""
     write_sample(place, documents=300, seed=0)
     dumps = {
-        "enwiki-sample-pages-articles.xml.bz2": ("enwiki", "simplewiki-latest"),
+        "enwiki-sample-pages-articles.xml.bz2": ("enwiki",),
         "jawiki-sample-pages-articles.xml.bz2": ("jawiki",),
     }
     for name, others in dumps.items():
@@ -213,10 +212,6 @@ def logs_of_two_days(place):
     (place / "map.toml").write_text(f"[columns]\n{names}")
     logs.write_csv(place / "monday.csv", logs.rows(200, seed=0))
     logs.write_csv(place / "tuesday.csv", logs.rows(200, seed=1))
-
-
-def own_files(place):
-    write_files(place)
 
 
 def wikispeedia(place):
@@ -255,13 +250,11 @@ def published(place):
 INPUTS = {
     "docs/feeds.md": published,
     "docs/profiles.md": published,
-    "docs/own-texts.md": own_files,
     "docs/clicks.md": logs_of_two_days,
     "docs/hash-codes.md": reuters,
     "docs/hashing.md": wikispeedia,
     "docs/mates.md": kyoto,
     "docs/reranking.md": letor,
-    "docs/retraining.md": sample,
     "docs/summaries.md": linked_and_asked,
 }
 """Page -> what writes the files that its commands read."""

@@ -9,7 +9,6 @@ from flows.features import features_of
 from flows.rows import find_table
 from ssi_core.face.task import VIEWS
 from ssi_core.text.fields import FIELDS
-from tests.face.conftest import write_articles
 
 TABLE = """
 name = "same"
@@ -43,16 +42,13 @@ patience = 50
 """
 
 
-@pytest.fixture(scope="module")
-def articles(tmp_path_factory):
-    return write_articles(tmp_path_factory.mktemp("articles"), 300)
-
-
 @pytest.mark.trains
 def test_python_finds_what_the_command_made_and_measures_the_same(
-    articles, mlflow_root, ssi_command, monkeypatch, tmp_path
+    mlflow_root, ssi_command, monkeypatch, tmp_path
 ):
-    monkeypatch.chdir(articles)
+    monkeypatch.chdir(tmp_path)
+    code, _, _ = ssi_command("sample", "own", "--documents", 300, "--out", ".")
+    assert code == 0
     code, corpus, _ = ssi_command("ingest", "table", "articles.jsonl", "--links", "links.csv")
     assert code == 0
     code, task, _ = ssi_command("features", corpus["path"], "--views", ",".join(VIEWS),

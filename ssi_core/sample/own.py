@@ -1,0 +1,91 @@
+"""The sample as somebody's own files: a table of articles, one of links, and a log of clicks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from ssi_core.sample.dumps import whole_file
+from ssi_core.types import Refused
+
+ARTICLES, LINKS, CLICKS = "articles.jsonl", "links.csv", "clicks.csv"
+CLICKS_MAP = "clicks.toml"
+
+_MAP = f"""# ssi ingest clicks {CLICKS} --map {CLICKS_MAP} --documents {ARTICLES} --out clicks
+[columns]
+query_text = "words"
+document = "page"
+clicks = "clicks"
+"""
+
+
+def write_own(
+    directory: Path,
+    documents: pl.DataFrame,
+    links: pl.DataFrame,
+    anchors: pl.DataFrame,
+    *,
+    force: bool = False,
+) -> dict[str, int]:
+    """Write documents, their links and a log of clicks as files that ``ssi ingest`` reads.
+
+    The log is made up of the words of links: whoever searches with them clicks the document that
+    the links lead to, once for each link.
+
+    Parameters
+    ----------
+    directory : Path
+        Made if it is not there; gets ``articles.jsonl``, ``links.csv``, ``clicks.csv`` and
+        ``clicks.toml``, which names the columns of the log.
+    documents : DataFrame
+        Columns id, title, text.
+    links : DataFrame
+        Columns source, target: ids of documents.
+    anchors : DataFrame
+        Columns text, target, weight: words of links, where they lead, and how often.
+    force : bool, optional
+        Replace files of these names that hold something else.
+
+    Returns
+    -------
+    dict
+        ``documents``, ``links``, ``clicks``.
+
+    Raises
+    ------
+    Refused
+        A file of one of these names holds something else.
+    """
+    clicks = _clicks(anchors)
+    files = {
+        ARTICLES: documents.select("id", "title", "text").write_ndjson(),
+        LINKS: links.select("source", "target").write_csv(),
+        CLICKS: clicks.write_csv(),
+        CLICKS_MAP: _MAP,
+    }
+    if not force:
+        _require_free(directory, files)
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        with whole_file(directory / name) as file:
+            file.write(text)
+    counts = {"documents": len(documents), "links": len(links)}
+    return counts | {"clicks": int(clicks["clicks"].sum())}
+
+
+def _clicks(anchors: pl.DataFrame) -> pl.DataFrame:
+    """Return columns words, page, clicks: a row for each wording of the links to a document."""
+    clicks = pl.col("weight").sum().cast(pl.Int64).alias("clicks")
+    pairs = anchors.group_by(pl.col("text").alias("words"), pl.col("target").alias("page"))
+    return pairs.agg(clicks).sort("words", "page")
+
+
+def _require_free(directory: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        place = directory / name
+        if place.exists() and (not place.is_file() or place.read_bytes() != text.encode()):
+            raise Refused(
+                f"{place}: it is there, and holds something else. Name another directory with "
+                "--out, or replace it with --force."
+            )

@@ -76,7 +76,7 @@ SENSIBLE = {
 }  # fmt: skip
 REFUSED = {
     ("corpus", "foreign"): "documents|queries are in 'de'",
-    ("corpus", "unlinked"): "none of its 0 links",
+    ("corpus", "unlinked"): "neither links nor clicks",
     ("corpus", "mates"): "queries are in 'eo', and this model reads queries in 'en'",
     ("corpus", "clicks"): "of the words of the (queries|documents) are unknown",
     ("clicks", "corpus"): "of the words of the (queries|documents) are unknown",

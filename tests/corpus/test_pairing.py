@@ -95,7 +95,7 @@ def test_mates_from_a_table(corpora, tmp_path):
     both = open_collection(tmp_path / "out")
     assert translations(both.path) == [("10", "1")]
     assert both.dictionary is None
-    assert both.relevant == ("translation", "link", "anchor", "translation > link")
+    assert both.relevant == ("translation",)  # these documents have no links
     assert made.counts["translations"] == 1
     assert made.skipped == {"other_language": 1}
     # The texts are those of the two, without a copy of them.

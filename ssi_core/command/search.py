@@ -312,6 +312,7 @@ def index(
     from ssi_core.serving.index import build_index
     from ssi_core.serving.searcher import model_in
     from ssi_core.store import digest_file
+    from ssi_core.tasks.fields import names_of_task
     from ssi_core.tasks.reading import raw_texts
     from ssi_core.tasks.task import open_task
 
@@ -332,6 +333,7 @@ def index(
             parents=parents,
             words=words,
             texts=shown,
+            names=names_of_task(task) if texts else None,
             storage=storage,
             force=force,
             progress=tell,

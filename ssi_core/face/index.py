@@ -27,7 +27,8 @@ from ssi_core.serving.nothing import nothing_found
 from ssi_core.serving.ranked import Hit
 from ssi_core.serving.related import related_documents
 from ssi_core.summary import found
-from ssi_core.tasks.reading import raw_texts
+from ssi_core.tasks.fields import names_of_task
+from ssi_core.tasks.reading import names_of, raw_texts
 from ssi_core.tasks.unseen import Raw, documents_of, require_known, texts_in_views
 from ssi_core.types import BadInput, Texts
 
@@ -211,11 +212,13 @@ class Index:
         if not is_made or not _is_of(store.read(place, KIND), parents, storage):
             if isinstance(docs, Task):
                 texts, parts = docs.data.documents, raw_texts(docs.path)
+                names = names_of_task(docs.path)
             else:
                 known = task is not None and corpus in task.artefact.parents.values()
                 whole = task is not None and known and not task.hides
                 texts = task.data.documents if task and whole else _read_by(fitted, docs)
-                parts = open_collection(docs.path).parts("documents")
+                collection = open_collection(docs.path)
+                parts, names = collection.parts("documents"), names_of(collection, texts.ids)
             with progress.shown("index") as tell:
                 build_index(
                     fitted,
@@ -223,6 +226,7 @@ class Index:
                     place,
                     parents=parents,
                     texts=parts,
+                    names=names,
                     storage=storage,
                     progress=tell,
                 )

@@ -69,7 +69,6 @@ class Index:
     def __len__(self) -> int:
         return len(self.ids)
 
-
     def check(self, views: Mapping[str, View]) -> None:
         """Refuse a model whose words are not those that the index was made with."""
         spaces = self.artefact.configuration["spaces"]

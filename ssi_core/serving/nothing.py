@@ -50,7 +50,7 @@ def no_document(name: str, titles: Sequence[pl.Series]) -> str:
 def _near(name: str, titles: pl.Series) -> list[str]:
     """Return titles that begin as a name does, or have a word of it; those of its length first."""
     lower, wanted = titles.str.to_lowercase(), name.lower()
-    parts = [part for part in (wanted, *wanted.split()) if len(part) > 2]  # noqa: PLR2004
+    parts = [part for part in (wanted, *wanted.split()) if len(part) > 2]
     is_near = lower.str.starts_with(wanted[:3]) if wanted else lower.is_null()
     for part in parts:
         is_near |= lower.str.contains(part, literal=True)

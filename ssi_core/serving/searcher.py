@@ -176,7 +176,9 @@ class Searcher:
             vectors = without(self.fitted, vectors)
         each = self.best(vectors, k) if vectors.second is None else self._reordered(vectors, k)
         return [
-            self._answered(text if marked else "", side, best[:k]) if is_known else Answer((), NOTHING_KNOWN)
+            self._answered(text if marked else "", side, best[:k])
+            if is_known
+            else Answer((), NOTHING_KNOWN)
             for is_known, text, best in zip(known(queries), queries.titles, each, strict=True)
         ]
 

@@ -135,8 +135,9 @@ _ENTRIES = {names.HEADINGS: "\n", names.ANCHORS: "\n", names.URL: "/"}
 
 
 def names_of_task(task: Path) -> pl.DataFrame | None:
-    """Return what the documents of a task are called, as `reading.names_of` does, without what is
-    held out; None where the task reads texts alone.
+    """Return what the documents of a task are called, less what is held out.
+
+    Columns are those of `reading.names_of`; None where the task reads texts alone.
     """
     parts = field_parts(task)
     return files.read_strings(parts, names.TITLE, names.ANCHORS) if parts else None

@@ -120,7 +120,7 @@ def test_documents_are_found_by_id_then_by_title(tmp_path):
     assert searcher.find("Wheels") == (0, 5)
     with pytest.raises(BadInput, match=r"Titles near it: 'Automobile'\."):
         searcher.find("automobiles")
-    with pytest.raises(BadInput, match="'rockt'. Titles near it: 'Rocket car'"):
+    with pytest.raises(BadInput, match=r"'rockt'\. Titles near it: 'Rocket car'"):
         searcher.find("rockt")
     with pytest.raises(BadInput, match="A search lists titles"):
         searcher.find("zzz")

@@ -159,12 +159,11 @@ class Bm25F(Model):
         counts, short = _counts(texts)
         each = _scales(fitted, counts, short)
         parts = {name: of_field(short, name) for name in SHORT}
-        text = counts - sum(parts[name] for name in OWN if name in SHORT)
-        fields = zip((TEXT, *SHORT), (text, *parts.values()), strict=True)
-        return {
-            name: _scaled(sparse.csr_array(part), each[:, place])
-            for place, (name, part) in enumerate(fields)
-        }
+        text = counts
+        for name in OWN[1:]:
+            text = text - parts[name]
+        fields = enumerate({TEXT: text, **parts}.items())
+        return {name: _scaled(part, each[:, place]) for place, (name, part) in fields}
 
 
 def _with(settings: Float64, place: int, value: float) -> Float64:

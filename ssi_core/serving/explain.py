@@ -147,13 +147,15 @@ def _shares(
     view = fitted.sparse_view("document")
     if weights is None or view is None:
         return {}
-    columns = {view.words[column]: column for one in weights.values() for column in one.indices}
-    shares: dict[str, dict[str, float | None]] = {}
-    for word in words:
-        each = {name: float(one[0, columns[word]]) for name, one in weights.items()}
-        whole = math.fsum(each.values())
-        shares[word] = {name: weight / whole for name, weight in each.items() if weight > 0}
-    return shares
+    added: dict[str, dict[str, float]] = {word: {} for word in words}
+    for name, rows in weights.items():
+        for column, weight in zip(rows.indices.tolist(), rows.data.tolist(), strict=True):
+            if weight > 0 and (word := view.words[column]) in added:
+                added[word][name] = weight
+    return {
+        word: {name: weight / math.fsum(each.values()) for name, weight in each.items()}
+        for word, each in added.items()
+    }
 
 
 def _places(

@@ -28,7 +28,7 @@ def nothing_found(reason: str | None) -> str:
     return f"nothing found: {reason}" + (f". {advice}" if advice else "")
 
 
-_LOOKED_AT, _NAMED = 1000, 5
+_LOOKED_AT, _NAMED, _ALIKE = 1000, 5, 0.5
 
 
 def no_document(name: str, titles: Sequence[pl.Series]) -> str:
@@ -37,27 +37,28 @@ def no_document(name: str, titles: Sequence[pl.Series]) -> str:
     >>> no_document("automobil", [pl.Series(["Automobile", "Moon"])])
     "no document has the title or id 'automobil'. Titles near it: 'Automobile'."
     """
-    close = [title for series in titles for title in _near(name, series)]
-    close.sort(key=lambda title: -_likeness(name, title))
+    likely = {title: _likeness(name, title) for series in titles for title in _some(name, series)}
+    close = [title for title, likeness in likely.items() if likeness >= _ALIKE]
+    close.sort(key=lambda title: -likely[title])
     if close:
-        named = ", ".join(map(repr, dict.fromkeys(close[:_NAMED])))
-        hint = f"Titles near it: {named}."
+        hint = f"Titles near it: {', '.join(map(repr, close[:_NAMED]))}."
     else:
         hint = "A search lists titles (ssi search MODEL TEXT); they are compared letter by letter."
     return f"no document has the title or id {name!r}. {hint}"
 
 
-def _near(name: str, titles: pl.Series) -> list[str]:
-    """Return titles that begin as a name does, or have a word of it; those of its length first."""
+def _some(name: str, titles: pl.Series) -> list[str]:
+    """Return titles with the first letter of a name, or all of it; those of its length first."""
     lower, wanted = titles.str.to_lowercase(), name.lower()
-    parts = [part for part in (wanted, *wanted.split()) if len(part) > 2]
-    is_near = lower.str.starts_with(wanted[:3]) if wanted else lower.is_null()
-    for part in parts:
-        is_near |= lower.str.contains(part, literal=True)
-    near = titles.filter(is_near)
-    lengths = (near.str.len_chars().cast(pl.Int64) - len(name)).abs()
-    return near.gather(lengths.arg_sort().head(_LOOKED_AT)).to_list()
+    some = titles.filter(
+        lower.str.starts_with(wanted[:1]) | lower.str.contains(wanted, literal=True)
+    )
+    lengths = (some.str.len_chars().cast(pl.Int64) - len(name)).abs()
+    return some.gather(lengths.arg_sort().head(_LOOKED_AT)).to_list()
 
 
 def _likeness(name: str, title: str) -> float:
-    return SequenceMatcher(None, name.lower(), title.lower()).ratio()
+    """Return how alike two names are, 0..1; one that is a part of the other is alike."""
+    one, other = name.lower(), title.lower()
+    likeness = SequenceMatcher(None, one, other).ratio()
+    return max(likeness, _ALIKE) if one in other else likeness

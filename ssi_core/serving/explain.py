@@ -29,8 +29,10 @@ from scipy import sparse
 
 from ssi_core.evaluation import likelihood
 from ssi_core.models.base import FittedModel, Side, Words, require_served
+from ssi_core.models.mixture import PRIME
 from ssi_core.serving.popularity import Popularity, popularity_of, without
 from ssi_core.serving.searcher import Searcher
+from ssi_core.text.fields import SHORT, TEXT
 from ssi_core.text.occurrences import occurrences
 from ssi_core.types import BadInput, Float64, Int32, SecondStage, TextMatrix, Texts, Vectors
 
@@ -164,9 +166,12 @@ def _places(
     """Return the fields that have each of some words, as far as the index keeps them."""
     number, row = searcher.find(document)
     fields: dict[str, dict[str, float | None]] = {word: {} for word in words}
-    for name, text in searcher.ranked[number].fields(row).items():
-        for *_, word in occurrences(text, words):
-            fields[word][name] = None
+    of, plain = searcher.ranked[number].fields(row), {word: word.rstrip(PRIME) for word in words}
+    for name in (*SHORT, TEXT):
+        having = {word for *_, word in occurrences(of[name], set(plain.values()))}
+        for word in words:
+            if plain[word] in having:
+                fields[word][name] = None
     return fields
 
 

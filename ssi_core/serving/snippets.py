@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ssi_core.text.fields import FIELDS, HEADINGS, TEXT
+from ssi_core.text.fields import HEADINGS, SHORT, TEXT
 from ssi_core.text.occurrences import Occurrence, occurrences
 from ssi_core.text.tokenizer import UNSPACED_LETTER
 
@@ -72,15 +72,15 @@ def fielded_snippet(
     """
     words = _heavy(words)
     shown = snippet(fields[TEXT], words)
-    others = [name for name in FIELDS if name != TEXT and occurrences(fields[name], words)]
+    having = [name for name in SHORT if occurrences(fields[name], words)]
     if shown.marks:
-        others.append(TEXT)
-    elif HEADINGS in others:
+        having.append(TEXT)
+    elif HEADINGS in having:
         shown = max(
             (snippet(heading, words) for heading in fields[HEADINGS].split("\n")),
             key=lambda one: len(one.marks),
         )
-    return shown, tuple(name for name in FIELDS if name in others)
+    return shown, tuple(having)
 
 
 def _heavy(words: Mapping[str, float]) -> dict[str, float]:

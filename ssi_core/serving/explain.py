@@ -32,8 +32,8 @@ from ssi_core.models.base import FittedModel, Side, Words, require_served
 from ssi_core.models.mixture import PRIME
 from ssi_core.serving.popularity import Popularity, popularity_of, without
 from ssi_core.serving.searcher import Searcher
+from ssi_core.serving.snippets import words_by_field
 from ssi_core.text.fields import SHORT, TEXT
-from ssi_core.text.occurrences import occurrences
 from ssi_core.types import BadInput, Float64, Int32, SecondStage, TextMatrix, Texts, Vectors
 
 # Parts that are held at once; a long query against a long document has more than memory.
@@ -167,10 +167,10 @@ def _places(
     number, row = searcher.find(document)
     fields: dict[str, dict[str, float | None]] = {word: {} for word in words}
     of, plain = searcher.ranked[number].fields(row), {word: word.rstrip(PRIME) for word in words}
-    for name in (*SHORT, TEXT):
-        having = {word for *_, word in occurrences(of[name], set(plain.values()))}
+    having = words_by_field({name: of[name] for name in (*SHORT, TEXT)}, set(plain.values()))
+    for name, found in having.items():
         for word in words:
-            if plain[word] in having:
+            if plain[word] in found:
                 fields[word][name] = None
     return fields
 

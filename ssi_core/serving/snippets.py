@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from bisect import bisect
+from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
-from ssi_core.text.fields import HEADINGS, SHORT, TEXT
+from ssi_core.text.fields import HEADINGS, SEPARATOR, SHORT, TEXT
 from ssi_core.text.occurrences import Occurrence, occurrences
 from ssi_core.text.tokenizer import UNSPACED_LETTER
 
@@ -72,7 +74,7 @@ def fielded_snippet(
     """
     words = _heavy(words)
     shown = snippet(fields[TEXT], words)
-    having = [name for name in SHORT if occurrences(fields[name], words)]
+    having = list(words_by_field({name: fields[name] for name in SHORT}, words))
     if shown.marks:
         having.append(TEXT)
     elif HEADINGS in having:
@@ -81,6 +83,20 @@ def fielded_snippet(
             key=lambda one: len(one.marks),
         )
     return shown, tuple(having)
+
+
+def words_by_field(fields: Mapping[str, str], words: Collection[str]) -> dict[str, set[str]]:
+    """Return the fields that have some of the words, in their order, and which.
+
+    >>> words_by_field({"title": "A Car", "url": "", "text": "An old car"}, {"car", "road"})
+    {'title': {'car'}, 'text': {'car'}}
+    """
+    ends = list(accumulate(len(text) + len(SEPARATOR) for text in fields.values()))
+    having: dict[str, set[str]] = {name: set() for name in fields}
+    names = list(fields)
+    for start, _, word in occurrences(SEPARATOR.join(fields.values()), words):
+        having[names[bisect(ends, start)]].add(word)
+    return {name: found for name, found in having.items() if found}
 
 
 def _heavy(words: Mapping[str, float]) -> dict[str, float]:

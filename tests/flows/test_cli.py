@@ -22,7 +22,7 @@ from tests.flows.project import PAGES, write_dump
 
 pytestmark = pytest.mark.usefixtures("own_root")
 
-RESULT = {"id", "title", "score", "url", "snippet", "marks"}
+RESULT = {"id", "title", "score", "url", "snippet", "marks", "fields"}
 HEAVY = ("prefect", "mlflow", "numba", "polars", "scipy", "numpy")
 
 

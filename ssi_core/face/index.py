@@ -345,9 +345,10 @@ class Export:
 
 
 def _is_of(artefact: store.Artefact, parents: Mapping[str, str], storage: Storage) -> bool:
-    """Tell whether an index is of these parents, with numbers of this storage."""
-    numbers = artefact.configuration.get("storage", "float32")
-    return (artefact.parents, numbers) == (parents, storage)
+    """Tell whether an index is of these parents, with fields, and with numbers of this storage."""
+    has = artefact.configuration
+    of = has.get("fields"), has.get("storage", "float32")
+    return (artefact.parents, *of) == (parents, True, storage)
 
 
 def _read_by(fitted: FittedModel, docs: Documents) -> Texts:

@@ -134,11 +134,11 @@ def explain(
     vectors = searcher.embed(queries, "query")
     if vectors.second is not None:
         return _of_features(searcher, vectors, vectors.second, text.ids[0])
-    found = explain_pair(searcher.fitted, queries, text, k, popularity=popularity)
-    words = {part.document_word for part in found.parts}
+    explained = explain_pair(searcher.fitted, queries, text, k, popularity=popularity)
+    words = {part.document_word for part in explained.parts}
     fields = _shares(searcher.fitted, text, words) or _places(searcher, document, words)
-    parts = [replace(part, fields=fields[part.document_word]) for part in found.parts]
-    return replace(found, parts=tuple(parts))
+    parts = [replace(part, fields=fields[part.document_word]) for part in explained.parts]
+    return replace(explained, parts=tuple(parts))
 
 
 def _shares(
@@ -168,9 +168,9 @@ def _places(
     fields: dict[str, dict[str, float | None]] = {word: {} for word in words}
     of, plain = searcher.ranked[number].fields(row), {word: word.rstrip(PRIME) for word in words}
     having = words_by_field({name: of[name] for name in (*SHORT, TEXT)}, set(plain.values()))
-    for name, found in having.items():
+    for name, known in having.items():
         for word in words:
-            if plain[word] in found:
+            if plain[word] in known:
                 fields[word][name] = None
     return fields
 

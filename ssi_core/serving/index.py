@@ -148,9 +148,12 @@ def build_index(
     return store.open_or_make(KIND, configuration, parents, make, data=True, out=out, force=force)
 
 
-def stored(storage: Storage) -> dict[str, str]:
-    """Return what the configuration of an index says of its numbers: nothing of float32."""
-    return {} if storage == "float32" else {"storage": storage}
+def stored(storage: Storage) -> dict[str, Any]:
+    """Return what the configuration of an index says of its files.
+
+    It says nothing of float32; ``fields`` tells an index whose passages have them from older ones.
+    """
+    return {"fields": True} if storage == "float32" else {"fields": True, "storage": storage}
 
 
 def open_index(path: Path) -> Index:

@@ -96,7 +96,7 @@ def words_by_field(fields: Mapping[str, str], words: Collection[str]) -> dict[st
     names = list(fields)
     for start, _, word in occurrences(SEPARATOR.join(fields.values()), words):
         having[names[bisect(ends, start)]].add(word)
-    return {name: found for name, found in having.items() if found}
+    return {name: known for name, known in having.items() if known}
 
 
 def _heavy(words: Mapping[str, float]) -> dict[str, float]:

@@ -196,3 +196,12 @@ def test_fields_of_an_explanation_are_those_that_documents_have_themselves(index
         assert explain(index._searcher, word(4000 + row), f"d{row}").parts[0].fields == {
             "text": 1.0
         }
+
+
+def test_an_index_of_earlier_code_is_made_again(index, docs, task, monkeypatch):
+    monkeypatch.setattr("ssi_core.face.index.stored", lambda storage: {})
+    monkeypatch.setattr("ssi_core.serving.index.stored", lambda storage: {})
+    fitted = ssi.Ranker("bm25f").fit(task)
+    earlier = fitted.index(docs)
+    monkeypatch.undo()
+    assert fitted.index(docs).path == index.path != earlier.path

@@ -42,6 +42,7 @@ The work in order:
   ssi pipeline demo --corpus corpus  every row of a table -> comparison
   ssi compare demo                   the table again, from MLflow
   ssi search RUN "old automobile"    text in, titles out
+  ssi related RUN "Car"              a document in, related documents out
 
 \b
 MODEL is a directory, a run id of MLflow, or models:/NAME@ALIAS.

@@ -159,7 +159,8 @@ def _related(run: str, label: str, document: str, k: int) -> dict[str, Any]:
         return {"row": label, "document": "", "titles": []}
     searcher = open_searcher(searchable_directory(run))
     hits = related_documents(searcher, document, k).hits
-    title = searcher.index.titles[searcher.index.find(document)]
+    part, row = searcher.find(document)
+    title = searcher.ranked[part].titles[row]
     return {"row": label, "document": title, "titles": [hit.title for hit in hits]}
 
 

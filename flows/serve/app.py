@@ -28,6 +28,7 @@ from ssi_core.serving.explain import explain
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.neighbours import neighbours
 from ssi_core.serving.popularity import counts_links
+from ssi_core.serving.related import related_documents
 from ssi_core.serving.searcher import Answer
 from ssi_core.summary.concepts import ConceptBase
 from ssi_core.summary.found import MOST_WORDS, Summary, summarised
@@ -42,6 +43,7 @@ K = Annotated[int, Query(ge=1, le=schemas.MOST_HITS)]
 Words = Annotated[
     int | None, Query(ge=1, le=MOST_WORDS, description="Words of a summary; none without it.")
 ]
+Named = Annotated[str, Query(min_length=1, max_length=500, description="Title or id.")]
 Which = Annotated[schemas.Which, Query(description="Of two models: the first, or the other.")]
 Lang = Annotated[str | None, Query(max_length=20, description="Language of the text, such as ja.")]
 
@@ -92,11 +94,14 @@ def make_app(
 def _add_questions(
     app: FastAPI, service: Service, work: Work, concepts: ConceptBase | None
 ) -> None:
-    def searcher(role: schemas.Which) -> LiveSearcher:
+    def served(role: schemas.Which) -> Served:
         models = service.models
         if role == "beside" and len(models) == 1:
             raise BadInput("there is no second model. Start the service with --beside MODEL.")
-        return models[role == "beside"].searcher
+        return models[role == "beside"]
+
+    def searcher(role: schemas.Which) -> LiveSearcher:
+        return served(role).searcher
 
     @app.get("/search")
     async def search(
@@ -122,17 +127,24 @@ def _add_questions(
         chosen = searcher(page.model)
         return _results(await work.search(chosen, page.page, page.k))
 
+    @app.get("/related")
+    async def related(document: Named, k: K = 10, model: Which = "served") -> schemas.Results:
+        """List the documents that are most related to a document, which is left out."""
+        chosen = served(model)
+        relating = chosen.related or chosen.searcher
+        return _results(await work(lambda: related_documents(relating, document, k)))
+
     @app.get("/neighbours")
-    async def related(word: Q, k: K = 10, model: Which = "served") -> schemas.Neighbours:
+    async def near(word: Q, k: K = 10, model: Which = "served") -> schemas.Neighbours:
         """List the words that the model relates to a word, or to several taken together."""
         fitted = searcher(model).fitted
         words = await work(lambda: neighbours(fitted, word, k))
-        return schemas.Neighbours(results=[schemas.Related(**asdict(word)) for word in words])
+        return schemas.Neighbours(results=[schemas.Neighbour(**asdict(word)) for word in words])
 
     @app.get("/explain")
     async def explained(
         q: Q,
-        document: Annotated[str, Query(min_length=1, max_length=500, description="Title or id.")],
+        document: Named,
         k: K = 20,
         popularity: bool = True,
         model: Which = "served",

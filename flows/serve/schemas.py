@@ -48,9 +48,10 @@ class NewDocuments(_Asked):
 class Found(BaseModel):
     """A document and its score.
 
-    ``snippet`` is the part of its text with most of the words that were asked for, plain text;
-    ``marks`` are start and end of each of them in it, in characters of Unicode. Both, and ``url``,
-    are null where they are not known.
+    ``snippet`` is the part of its text with most of the words that were asked for, plain text, or
+    the heading that alone has some; ``marks`` are start and end of each of them in it, in
+    characters of Unicode. Both, and ``url``, are null where they are not known. ``fields`` are
+    those of the document that have words that were asked for.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Found(BaseModel):
     url: str | None
     snippet: str | None
     marks: list[tuple[int, int]]
+    fields: list[str]
 
 
 class Sentence(BaseModel):
@@ -87,7 +89,7 @@ class Results(BaseModel):
     summary: Summary | None = None
 
 
-class Related(BaseModel):
+class Neighbour(BaseModel):
     """A word, and how near it is: -1 to 1."""
 
     word: str
@@ -97,15 +99,20 @@ class Related(BaseModel):
 class Neighbours(BaseModel):
     """Words that the model relates to what was asked, the nearest first."""
 
-    results: list[Related]
+    results: list[Neighbour]
 
 
 class PartOfScore(BaseModel):
-    """Contribution of a word of the query and a word of the document to the score."""
+    """Contribution of a word of the query and a word of the document to the score.
+
+    ``fields`` are those of the document that have its word, with the share of each in the weight of
+    the word; null where the model does not read fields apart.
+    """
 
     query_word: str
     document_word: str
     part: float
+    fields: dict[str, float | None] = {}
 
 
 class PopularityOfScore(BaseModel):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ssi_core.serving.changes import Changes
 from ssi_core.serving.live import Document, LiveSearcher
+from ssi_core.serving.related import related_in
 from ssi_core.serving.searcher import Searcher, open_searcher
 from ssi_core.serving.trial import try_model
 from ssi_core.types import BadInput
@@ -39,8 +40,12 @@ class Served:
         Name of the model for people.
     since : datetime
         When it began to answer.
+    searcher : LiveSearcher
+        What finds documents for texts.
     problem : str or None
         Why what ``asked`` names now could not be opened; None where all is well.
+    related : LiveSearcher or None
+        What finds documents for documents; None: the searcher.
     """
 
     asked: str
@@ -49,6 +54,7 @@ class Served:
     searcher: LiveSearcher
     since: datetime
     problem: str | None = None
+    related: LiveSearcher | None = None
 
     @property
     def name(self) -> str:
@@ -59,6 +65,11 @@ class Served:
     def follows(self) -> bool:
         """Say whether the name can come to mean another model."""
         return self.asked.startswith("models:/") and "@" in self.asked
+
+    def changed(self, change: Callable[[LiveSearcher], LiveSearcher]) -> Served:
+        """Return the model with a change of its documents."""
+        related = None if self.related is None else change(self.related)
+        return replace(self, searcher=change(self.searcher), related=related)
 
 
 class Service:
@@ -92,12 +103,11 @@ class Service:
         self._changes, self._find, self._prepare, self._title = changes, find, prepare, title
         self._turn = threading.Lock()
         self.swaps = self.problems = 0
-        opened = []
-        for place, name in enumerate(asked):
-            directory = find(name)
-            searcher = self._opened(directory, None if place else index)
-            opened.append((name, directory, title(name, directory), searcher))
-        self.models = tuple(self._served(*one) for one in opened)
+        opened = [
+            self._opened(name, find(name), None if place else index)
+            for place, name in enumerate(asked)
+        ]
+        self.models = tuple(map(self._current, opened))
 
     def follow(self) -> None:
         """Look at what each name means now, and swap the models that it no longer means.
@@ -110,12 +120,11 @@ class Service:
 
     def _follow(self, place: int, served: Served) -> None:
         try:
-            directory, title = self._find(served.asked), served.title
+            directory = self._find(served.asked)
             fresh, problem = None, None
             if directory != served.directory:
                 try_model(directory)
-                fresh = self._opened(directory, None)
-                title = self._title(served.asked, directory)
+                fresh = self._opened(served.asked, directory, None)
         except Exception as error:
             # Whatever a registry or a disk does to us, the old model answers.
             fresh, problem = None, f"{type(error).__name__}: {error}"
@@ -126,9 +135,9 @@ class Service:
             # Documents may have come while the model was opened.
             old = self.models[place]
             if fresh is not None:
-                new = self._served(served.asked, directory, title, fresh)
+                new = self._current(fresh)
                 self.swaps += 1
-                _log.info("%s is now %s", title, directory)
+                _log.info("%s is now %s", new.title, directory)
             else:
                 new = replace(old, problem=problem)
             self.models = (*self.models[:place], new, *self.models[place + 1 :])
@@ -142,22 +151,22 @@ class Service:
             There would be too many added documents.
         """
         with self._turn:
-            searchers = [served.searcher.put(documents) for served in self.models]
-            if searchers[0].added > MOST_DOCUMENTS:
+            models = [served.changed(lambda one: one.put(documents)) for served in self.models]
+            if models[0].searcher.added > MOST_DOCUMENTS:
                 raise BadInput(
                     f"there would be more than {MOST_DOCUMENTS} added documents. Build an index "
                     "that has them (ssi index)."
                 )
             self._changes.put(documents)
-            self._take(searchers)
+            self.models = tuple(models)
 
     def drop(self, ids: Collection[str]) -> set[str]:
         """Remove documents; return those of the ids that some model knew."""
         with self._turn:
             known = set[str]().union(*(served.searcher.known(ids) for served in self.models))
-            searchers = [served.searcher.drop(known) for served in self.models]
+            models = [served.changed(lambda one: one.drop(known)) for served in self.models]
             self._changes.drop(known)
-            self._take(searchers)
+            self.models = tuple(models)
             return known
 
     def added(self) -> list[Document]:
@@ -168,21 +177,25 @@ class Service:
         """Return the ids that were removed."""
         return self._changes.gone()
 
-    def _take(self, searchers: Sequence[LiveSearcher]) -> None:
-        self.models = tuple(
-            replace(old, searcher=searcher)
-            for old, searcher in zip(self.models, searchers, strict=True)
-        )
+    def _current(self, served: Served) -> Served:
+        """Return a model with the documents that were added, and without those that went."""
+        added, gone = self._changes.added(), self._changes.gone()
+        return replace(served.changed(lambda one: one.put(added).drop(gone)), since=_now())
 
-    def _served(self, asked: str, directory: Path, title: str, searcher: LiveSearcher) -> Served:
-        live = searcher.put(self._changes.added()).drop(self._changes.gone())
-        return Served(asked, directory, title, live, datetime.now(UTC))
-
-    def _opened(self, directory: Path, index: Path | None) -> LiveSearcher:
+    def _opened(self, asked: str, directory: Path, index: Path | None) -> Served:
         searcher = LiveSearcher(self._prepare(open_searcher(directory, index)))
-        # Kernels compile with the first question, which is then nobody's.
-        searcher.search([searcher.index.titles[0]], 1)
-        return searcher
+        # With an index of its own, the model itself relates documents.
+        place = related_in(directory) if index is None else None
+        related = None if place is None else LiveSearcher(open_searcher(place))
+        for one in (searcher, related):
+            if one is not None:  # Kernels compile with the first question, which is then nobody's.
+                one.search([one.index.titles[0]], 1)
+        title = self._title(asked, directory)
+        return Served(asked, directory, title, searcher, _now(), related=related)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 class Follower:

@@ -21,6 +21,7 @@ from ssi_core import store
 from ssi_core.models import load_model
 from ssi_core.serving.cost import require_index
 from ssi_core.serving.index import build_index
+from ssi_core.tasks.fields import names_of_task
 from ssi_core.tasks.reading import raw_texts
 from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput, Task
@@ -56,7 +57,8 @@ def _add_index(logged: str, place: Path) -> None:
     logger.info("making the index of run %s, which MLflow keeps with its model", run)
     parents, code = {"task": task.key, "run": run}, place.parents[1] / "code"
     if _sources(code / ssi_core.__name__) == _sources(models.CODE):
-        build_index(fitted, task.documents, index, parents=parents, texts=texts)
+        names = names_of_task(task.path) if task.path else None
+        build_index(fitted, task.documents, index, parents=parents, texts=texts, names=names)
     else:
         _build_with(code, place, task, index, parents, texts)
     if not models.local(described.artifact_location).is_dir():
@@ -76,6 +78,11 @@ from ssi_core.models import load_model
 from ssi_core.serving.index import build_index
 model, task, index = map(Path, sys.argv[1:4])
 how = {"parents": json.loads(sys.argv[4]), "texts": [Path(part) for part in sys.argv[5:]]}
+try:
+    from ssi_core.tasks.fields import names_of_task
+    how["names"] = names_of_task(task)
+except ImportError:
+    pass
 known = inspect.signature(build_index).parameters
 how = {name: value for name, value in how.items() if name in known}
 build_index(load_model(model), open_task(task).documents, index, **how)
@@ -92,7 +99,7 @@ def _build_with(
 ) -> None:
     """Build an index with the code that a model brings, which will read it in MLflow's server.
 
-    Code that knows no texts makes an index without them.
+    Code that knows no texts, or no names, makes an index without them.
     """
     arguments = [str(model), str(task.path), str(index), json.dumps(dict(parents))]
     arguments += map(str, texts)

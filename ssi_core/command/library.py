@@ -16,6 +16,7 @@ from ssi_core.command import (
     fit,
     ingest,
     profiles,
+    related,
     rerank,
     sample,
     search,
@@ -25,8 +26,8 @@ from ssi_core.command.verb import WORKFLOW, Verbs, run
 
 VERBS = (
     sample.sample, fit.fit, ingest.ingest, features.features, search.index, search.search,
-    search.neighbours, search.explain, export.export, evaluate.evaluate, rerank.rerank, codes.codes,
-    summary.summary, profiles.profiles, feeds.feeds,
+    related.related, search.neighbours, search.explain, export.export, evaluate.evaluate,
+    rerank.rerank, codes.codes, summary.summary, profiles.profiles, feeds.feeds,
 )  # fmt: skip
 """Verbs that need no workflow."""
 FURTHER = (
@@ -54,6 +55,7 @@ _HELP = f"""Read documents, fit models and search: the verbs of the library.
   ssi sample own --out .                     made-up articles, to stand for yours
   ssi fit articles.jsonl --links links.csv --out model
   ssi search model "old automobile"
+  ssi related model "Car"
 
 \b
 Or step by step:

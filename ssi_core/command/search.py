@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ssi_core.command.data import FORCE, artefact_outcome
+from ssi_core.command.hits import outcome_of
 from ssi_core.command.models import directory_of, searchable
-from ssi_core.command.summary import CONCEPTS, show_summary
+from ssi_core.command.summary import CONCEPTS
 from ssi_core.command.verb import Outcome, Verb, progress
 from ssi_core.root import store_path
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from ssi_core.serving.index import Storage
     from ssi_core.serving.neighbours import Neighbour
-    from ssi_core.serving.ranked import Hit
     from ssi_core.serving.searcher import Answer, Searcher
     from ssi_core.summary.found import Summary
 
@@ -56,7 +56,6 @@ RECALL = click.option(
     show_default=True,
     help="With --approximate: share of the 10 best documents that is to be found.",
 )
-_BELOW = (0, 0, 0, 4)  # what is below a title begins as it does
 K = click.option("-k", type=click.IntRange(min=1), default=10, show_default=True)
 
 
@@ -122,9 +121,11 @@ def search(
 ) -> Outcome:
     """Find documents for a text, best first.
 
-    Beside its title a result has its address, and the part of its text that has most of the words
-    of TEXT (the beginning where it has none), if the index keeps texts. With --json that part is
-    ``snippet``, and ``marks`` are start and end of the words in it.
+    A result has a title, an address, the fields that have words of TEXT, and the part of its text
+    with most of these words; where only a heading has some, the heading; where nothing has, the
+    beginning. The fields are title, headings, text, url, and anchors, the words of links that lead
+    to the document. With --json they are ``fields``, the part is ``snippet``, and ``marks`` are
+    start and end of the words in it. An index that was made without texts has none of these.
 
     Every document is scored. With --approximate only those are that lie near the text, and those
     with most of its words; what that needs is made once, and kept.
@@ -133,8 +134,6 @@ def search(
     document, and a result shows its best sentence. --concepts lets sentences match by related pages
     of a wiki, beside words.
     """
-    from ssi_core.serving.nothing import nothing_found
-
     if concepts is not None and words is None:
         raise click.UsageError("--concepts goes with --summary.")
     searcher = prepared(approximate, recall, by)(searcher_of(model, index))
@@ -142,29 +141,7 @@ def search(
     summary = None
     if words is not None:
         summary, answer = _summarised(searcher, text, answer, words, concepts, lang)
-    value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
-    if summary is not None:
-        value["summary"] = asdict(summary)
-    unshown = bool(answer.hits) and all(hit.snippet is None for hit in answer.hits)
-    if searcher.recall is not None:
-        value["recall"] = searcher.recall
-    if answer.reason is not None:
-        value["reason"] = answer.reason
-
-    def show(console: Console) -> None:
-        if answer.reason is not None:
-            console.print(nothing_found(answer.reason))
-        if summary is not None and answer.hits:
-            show_summary(console, summary)
-            console.print()
-        for place, hit in enumerate(answer.hits, 1):
-            _show_hit(console, place, hit)
-        if unshown:
-            console.print("The index keeps no texts to show a part of (ssi index --texts).")
-        if searcher.recall is not None:
-            console.print(f"approximate, recall {searcher.recall:.3f}")
-
-    return Outcome(value, show)
+    return outcome_of(answer, summary, recall=searcher.recall)
 
 
 @click.command(
@@ -248,7 +225,9 @@ def explain(
 ) -> Outcome:
     """Take the score of a document apart into words.
 
-    DOCUMENT is its title or id. The parts and the rest add up to the score. Of a mixture with
+    DOCUMENT is its title or id. The parts and the rest add up to the score. Each pair names the
+    fields of the document that have its word (title, headings, text, url, anchors); of BM25F with
+    the share of each field in the weight of the word. Of a mixture with
     in_degree the weight of popularity is shown, too; --no-popularity leaves the term out. Of a
     reranked document its features are shown: the value of each, 0 to 1 over the documents of the
     query, and its share, which is what the score loses where the feature is 0.
@@ -268,15 +247,17 @@ def explain(
     def show(console: Console) -> None:
         from rich.table import Table
 
-        heads = ("feature", "value", "share") if parts.features else ("query", "document", "part")
-        table = Table(*heads[:2], box=None, pad_edge=False)
-        table.add_column(heads[2], justify="right")
+        words = ("feature", "value") if parts.features else ("query", "document", "found in")
+        table = Table(*words, box=None, pad_edge=False)
+        table.add_column("share" if parts.features else "part", justify="right")
         for part in parts.parts:
-            table.add_row(part.query_word, part.document_word, f"{part.part:+.6f}")
+            table.add_row(part.query_word, part.document_word, part.where, f"{part.part:+.6f}")
         for feature in parts.features:
             table.add_row(feature.name, f"{feature.value:.3f}", f"{feature.share:+.6f}")
-        table.add_row("rest" if parts.features else "all other pairs", "", f"{parts.rest:+.6f}")
-        table.add_row("score", "", f"{parts.score:+.6f}")
+        nothing = [""] * (len(words) - 1)
+        rest = "rest" if parts.features else "all other pairs"
+        table.add_row(rest, *nothing, f"{parts.rest:+.6f}")
+        table.add_row("score", *nothing, f"{parts.score:+.6f}")
         console.print(table)
         if (counted := parts.popularity) is not None:
             console.print(
@@ -312,6 +293,7 @@ def index(
     from ssi_core.serving.index import build_index
     from ssi_core.serving.searcher import model_in
     from ssi_core.store import digest_file
+    from ssi_core.tasks.fields import names_of_task
     from ssi_core.tasks.reading import raw_texts
     from ssi_core.tasks.task import open_task
 
@@ -332,6 +314,7 @@ def index(
             parents=parents,
             words=words,
             texts=shown,
+            names=names_of_task(task) if texts else None,
             storage=storage,
             force=force,
             progress=tell,
@@ -352,31 +335,6 @@ def _summarised(
 
     base = None if concepts is None else ConceptBase.load(concepts)
     return summarised(searcher, text, answer, words, base=base, language=language)
-
-
-def _show_hit(console: Console, place: int, hit: Hit) -> None:
-    from rich.padding import Padding
-    from rich.table import Table
-    from rich.text import Text
-
-    from ssi_core.command.text import shown
-
-    head = Table.grid(expand=True, padding=(0, 1))
-    head.add_column(width=3, justify="right")
-    head.add_column(ratio=1)
-    head.add_column(justify="right")
-    head.add_row(str(place), Text(shown(hit.title), "bold"), f"{hit.score:.4f}")
-    console.print(head)
-    if hit.url:
-        console.print(Padding(Text(shown(hit.url), "dim"), _BELOW))
-    if hit.snippet:
-        part, last = Text(), 0
-        for start, end in hit.marks:
-            part.append(shown(hit.snippet[last:start]))
-            part.append(shown(hit.snippet[start:end]), "bold yellow")
-            last = end
-        part.append(shown(hit.snippet[last:]))
-        console.print(Padding(part, _BELOW))
 
 
 def _show_ranked(console: Console, what: str, ranked: list[tuple[str, float]]) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
-
-import polars as pl
 
 from ssi_core import store
 from ssi_core.collection import open_collection
@@ -16,134 +14,19 @@ from ssi_core.export.documents import of_index
 from ssi_core.export.targets import TARGETS
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
-from ssi_core.face.show import html_table, text_table
+from ssi_core.face.results import Explanation, Results, Summary
 from ssi_core.face.summary import Concepts, summariser_of
 from ssi_core.face.task import Task
 from ssi_core.models.base import FittedModel
 from ssi_core.models.content import content_of
 from ssi_core.serving import explain, searcher
 from ssi_core.serving.index import KIND, Storage, build_index, open_index, stored
-from ssi_core.serving.nothing import nothing_found
-from ssi_core.serving.ranked import Hit
 from ssi_core.serving.related import related_documents
 from ssi_core.summary import found
-from ssi_core.tasks.reading import raw_texts
+from ssi_core.tasks.fields import names_of_task
+from ssi_core.tasks.reading import names_of, raw_texts
 from ssi_core.tasks.unseen import Raw, documents_of, require_known, texts_in_views
 from ssi_core.types import BadInput, Texts
-
-
-@dataclass(frozen=True)
-class Results:
-    """Documents that a search returns, best first.
-
-    Attributes
-    ----------
-    hits : tuple of Hit
-        Documents, each with ``id``, ``title``, ``score``, ``url``, and ``snippet`` with ``marks``;
-        see `serving.ranked.Hit`.
-    reason : str or None
-        Why there is no document; None where there is one.
-    """
-
-    hits: tuple[Hit, ...]
-    reason: str | None = None
-
-    @property
-    def frame(self) -> pl.DataFrame:
-        """Return columns id, title, score, url, snippet."""
-        columns = ("id", "title", "score", "url", "snippet")
-        schema = dict.fromkeys(columns, pl.String) | {"score": pl.Float64}
-        rows = [tuple(getattr(hit, name) for name in columns) for hit in self.hits]
-        return pl.DataFrame(rows, schema, orient="row")
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-    def __iter__(self) -> Iterator[Hit]:
-        return iter(self.hits)
-
-    def __repr__(self) -> str:
-        return text_table(*self._table()) if self.hits else nothing_found(self.reason)
-
-    def _repr_html_(self) -> str:
-        notes = [] if self.hits else [nothing_found(self.reason)]
-        return html_table(*self._table(), notes=notes)
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        return ["title", "score"], [[hit.title, f"{hit.score:.4f}"] for hit in self.hits]
-
-
-@dataclass(frozen=True)
-class Explanation(explain.Explanation):
-    """A score as a sum of parts, one for each word of the query and word of the document.
-
-    Attributes
-    ----------
-    score : float
-        Sum of all parts.
-    parts : sequence of Part
-        The largest parts, each with ``query_word``, ``document_word`` and ``part``.
-    rest : float
-        Sum of the other parts.
-    features : sequence of Feature
-        Of a model ``reranked``, instead of parts: each with ``name``, ``value`` and ``share``.
-    """
-
-    @property
-    def frame(self) -> pl.DataFrame:
-        """Return columns query_word, document_word, part; or name, value, share of features."""
-        if self.features:
-            return pl.DataFrame([vars(one) for one in self.features])
-        schema = {"query_word": pl.String, "document_word": pl.String, "part": pl.Float64}
-        rows = [(one.query_word, one.document_word, one.part) for one in self.parts]
-        return pl.DataFrame(rows, schema, orient="row")
-
-    def __repr__(self) -> str:
-        return text_table(*self._table(), left=2)
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table(), left=2)
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        if self.features:
-            rows = [[one.name, f"{one.value:.3f}", f"{one.share:+.6f}"] for one in self.features]
-            ends = [["rest", "", f"{self.rest:+.6f}"], ["score", "", f"{self.score:+.6f}"]]
-            return ["feature", "value", "share"], rows + ends
-        parts = [[one.query_word, one.document_word, f"{one.part:+.6f}"] for one in self.parts]
-        ends = [["all other pairs", "", f"{self.rest:+.6f}"], ["score", "", f"{self.score:+.6f}"]]
-        return ["query", "document", "part"], parts + ends
-
-
-@dataclass(frozen=True)
-class Summary(found.Summary):
-    """Sentences of documents that answer a text.
-
-    Attributes
-    ----------
-    sentences : tuple of Quoted
-        Sentences, each with ``text``, ``marks``, ``score``, and ``id``, ``title``, ``url`` of its
-        document; see `summary.found.Quoted`.
-    reason : str or None
-        Why there is none; None where there is one.
-    """
-
-    @property
-    def frame(self) -> pl.DataFrame:
-        """Return columns id, title, url, text, score."""
-        columns = ("id", "title", "url", "text", "score")
-        schema = dict.fromkeys(columns, pl.String) | {"score": pl.Float64}
-        rows = [tuple(getattr(one, name) for name in columns) for one in self.sentences]
-        return pl.DataFrame(rows, schema, orient="row")
-
-    def __len__(self) -> int:
-        return len(self.sentences)
-
-    def __iter__(self) -> Iterator[found.Quoted]:
-        return iter(self.sentences)
-
-    def __repr__(self) -> str:
-        lines = [f"{one.text} ({one.title})" for one in self.sentences]
-        return "\n".join(lines) or f"no summary: {self.reason}"
 
 
 class Index:
@@ -211,11 +94,13 @@ class Index:
         if not is_made or not _is_of(store.read(place, KIND), parents, storage):
             if isinstance(docs, Task):
                 texts, parts = docs.data.documents, raw_texts(docs.path)
+                names = names_of_task(docs.path)
             else:
                 known = task is not None and corpus in task.artefact.parents.values()
                 whole = task is not None and known and not task.hides
                 texts = task.data.documents if task and whole else _read_by(fitted, docs)
-                parts = open_collection(docs.path).parts("documents")
+                collection = open_collection(docs.path)
+                parts, names = collection.parts("documents"), names_of(collection, texts.ids)
             with progress.shown("index") as tell:
                 build_index(
                     fitted,
@@ -223,6 +108,7 @@ class Index:
                     place,
                     parents=parents,
                     texts=parts,
+                    names=names,
                     storage=storage,
                     progress=tell,
                 )
@@ -459,9 +345,10 @@ class Export:
 
 
 def _is_of(artefact: store.Artefact, parents: Mapping[str, str], storage: Storage) -> bool:
-    """Tell whether an index is of these parents, with numbers of this storage."""
-    numbers = artefact.configuration.get("storage", "float32")
-    return (artefact.parents, numbers) == (parents, storage)
+    """Tell whether an index is of these parents, with fields, and with numbers of this storage."""
+    has = artefact.configuration
+    of = has.get("fields"), has.get("storage", "float32")
+    return (artefact.parents, *of) == (parents, True, storage)
 
 
 def _read_by(fitted: FittedModel, docs: Documents) -> Texts:

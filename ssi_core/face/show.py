@@ -17,7 +17,7 @@ def text_table(
 ) -> str:
     """Lay cells out in columns; the first ``left`` columns are words, the others numbers.
 
-    Where the table is too wide, the first column is cut.
+    Where the table is too wide, the widest column of words is cut.
 
     >>> print(text_table(["word", "n"], [["car", "12"], ["moon", "3"]]))
     word   n
@@ -28,7 +28,8 @@ def text_table(
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     over = sum(widths) + len(_GAP) * (len(widths) - 1) - width
     if over > 0:
-        widths[0] = max(len(head[0]), widths[0] - over)
+        widest = max(range(left), key=lambda column: widths[column])
+        widths[widest] = max(len(head[widest]), widths[widest] - over)
     return "\n".join(_line(line, widths, left) for line in lines)
 
 

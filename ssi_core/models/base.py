@@ -223,6 +223,14 @@ class Model:
         """
         return None
 
+    def field_weights(self, fitted: FittedModel, texts: Texts) -> Mapping[str, TextMatrix] | None:
+        """Take the weights of words in documents apart into what each field adds to them.
+
+        Name of a field -> CSR (texts, words of the sparse part), in proportion; None where the
+        model does not tell fields apart.
+        """
+        return None
+
     def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:
         """Yield what a second choice chooses from: the model as it is."""
         yield fitted

@@ -12,7 +12,7 @@ from ssi_core.bounds import Count, Share, Values, Weight
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
-from ssi_core.text.fields import ANCHORS, OWN, SHORT
+from ssi_core.text.fields import ANCHORS, OWN, SHORT, TEXT
 from ssi_core.types import Float64, Task, TextMatrix, Texts, Vectors, View
 from ssi_core.views.bm25 import sums, with_weights
 from ssi_core.views.fields import FIELDS, of_field
@@ -154,6 +154,17 @@ class Bm25F(Model):
         """Columns are words."""
         return fitted.view(COUNTS, side)
 
+    def field_weights(self, fitted: FittedModel, texts: Texts) -> dict[str, TextMatrix]:
+        """Return the summands of ``x``."""
+        counts, short = _counts(texts)
+        each = _scales(fitted, counts, short)
+        parts = {name: of_field(short, name) for name in SHORT}
+        text = counts
+        for name in OWN[1:]:
+            text = text - parts[name]
+        fields = enumerate({TEXT: text, **parts}.items())
+        return {name: _scaled(part, each[:, place]) for place, (name, part) in fields}
+
 
 def _with(settings: Float64, place: int, value: float) -> Float64:
     """Return settings with another value in one place."""
@@ -176,12 +187,7 @@ def settings_of(fitted: FittedModel) -> dict[str, float]:
 def weighed_counts(fitted: FittedModel, texts: Texts) -> TextMatrix:
     """Return ``x`` of some documents, the weighed counts of all fields, CSR float64 (n, words)."""
     counts, short = _counts(texts)
-    chosen = settings_of(fitted)
-    short_b = {name: chosen["b_short"] for name in SHORT} | {ANCHORS: chosen["b_anchors"]}
-    b = np.array([chosen["b"], *short_b.values()])
-    weights = np.array([1.0, *(chosen[name] for name in SHORT)])
-    lengths = _lengths(counts, short) / fitted.arrays["mean_lengths"]
-    each = weights / np.maximum(1 - b + b * lengths, 1e-9)
+    each = _scales(fitted, counts, short)
     # "counts" has the words of the document's own short fields, too.
     x = _scaled(counts, each[:, 0])
     for place, name in enumerate(SHORT, 1):
@@ -192,6 +198,16 @@ def weighed_counts(fitted: FittedModel, texts: Texts) -> TextMatrix:
     x.eliminate_zeros()
     x.sort_indices()
     return x
+
+
+def _scales(fitted: FittedModel, counts: TextMatrix, short: TextMatrix) -> Float64:
+    """Return ``w_f / B_f`` of each document and field, float64 (n, fields)."""
+    chosen = settings_of(fitted)
+    short_b = {name: chosen["b_short"] for name in SHORT} | {ANCHORS: chosen["b_anchors"]}
+    b = np.array([chosen["b"], *short_b.values()])
+    weights = np.array([1.0, *(chosen[name] for name in SHORT)])
+    lengths = _lengths(counts, short) / fitted.arrays["mean_lengths"]
+    return np.asarray(weights / np.maximum(1 - b + b * lengths, 1e-9), np.float64)
 
 
 def _counts(texts: Texts) -> tuple[TextMatrix, TextMatrix]:

@@ -29,6 +29,9 @@ from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
 from ssi_core.types import Float32, Task, TextMatrix, Texts, Through, Vectors
 
+PRIME = "′"
+"""What words of the second model bear."""
+
 # The scores of models that are trained alone may be of very different sizes.
 _BETAS = (0.0, *(float(f"{m}e{e}") for e in range(-4, 2) for m in (1, 2, 5)))
 
@@ -204,5 +207,5 @@ def _diagonal(embeddings: Sequence[Float32]) -> Float32:
 
 def _columns(views: Sequence[tuple[Words, int]]) -> Words:
     """Columns of both models; a word may be in both, and that of the second bears a prime."""
-    words = [f"{word}{'′' * i}" for view, i in views for word in view.words]
+    words = [f"{word}{PRIME * i}" for view, i in views for word in view.words]
     return Columns(" ".join(view.space for view, _ in views), words)

@@ -20,8 +20,8 @@ itself by ``own_s``, and each word t by the topics that it gives to theta.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,11 @@ from scipy import sparse
 
 from ssi_core.evaluation import likelihood
 from ssi_core.models.base import FittedModel, Side, Words, require_served
+from ssi_core.models.mixture import PRIME
 from ssi_core.serving.popularity import Popularity, popularity_of, without
 from ssi_core.serving.searcher import Searcher
+from ssi_core.serving.snippets import words_by_field
+from ssi_core.text.fields import SHORT, TEXT
 from ssi_core.types import BadInput, Float64, Int32, SecondStage, TextMatrix, Texts, Vectors
 
 # Parts that are held at once; a long query against a long document has more than memory.
@@ -41,11 +44,36 @@ _MAPPED = 64
 
 @dataclass(frozen=True)
 class Part:
-    """Contribution of one pair of words to a score."""
+    """Contribution of one pair of words to a score.
+
+    Attributes
+    ----------
+    query_word, document_word : str
+        A word of the query, and one of the document.
+    part : float
+        What the two add to the score.
+    fields : mapping
+        Fields of the document in which its word stands (`ssi_core.text.fields.FIELDS`), with the
+        share of each in the weight of the word; None for shares that the model does not tell, as
+        it does not read fields apart.
+    """
 
     query_word: str
     document_word: str
     part: float
+    fields: Mapping[str, float | None] = field(default_factory=dict)
+
+    @property
+    def where(self) -> str:
+        """Return the fields in words, the largest share first.
+
+        >>> Part("car", "car", 1.5, {"text": 0.25, "title": 0.75}).where
+        'title 75 %, text 25 %'
+        >>> Part("auto", "car", 1.5, {"text": None, "title": None}).where
+        'text, title'
+        """
+        order = sorted(self.fields.items(), key=lambda one: -(one[1] or 0))
+        return ", ".join(f"{name} {100 * share:.0f} %" if share else name for name, share in order)
 
 
 @dataclass(frozen=True)
@@ -106,7 +134,45 @@ def explain(
     vectors = searcher.embed(queries, "query")
     if vectors.second is not None:
         return _of_features(searcher, vectors, vectors.second, text.ids[0])
-    return explain_pair(searcher.fitted, queries, text, k, popularity=popularity)
+    explained = explain_pair(searcher.fitted, queries, text, k, popularity=popularity)
+    words = {part.document_word for part in explained.parts}
+    fields = _shares(searcher.fitted, text, words) or _places(searcher, document, words)
+    parts = [replace(part, fields=fields[part.document_word]) for part in explained.parts]
+    return replace(explained, parts=tuple(parts))
+
+
+def _shares(
+    fitted: FittedModel, document: Texts, words: Collection[str]
+) -> dict[str, dict[str, float | None]]:
+    """Return the share of each field in the weight of words; nothing where no model tells it."""
+    weights = fitted.model.field_weights(fitted, document)
+    view = fitted.sparse_view("document")
+    if weights is None or view is None:
+        return {}
+    added: dict[str, dict[str, float]] = {word: {} for word in words}
+    for name, rows in weights.items():
+        for column, weight in zip(rows.indices.tolist(), rows.data.tolist(), strict=True):
+            if weight > 0 and (word := view.words[column]) in added:
+                added[word][name] = weight
+    return {
+        word: {name: weight / math.fsum(each.values()) for name, weight in each.items()}
+        for word, each in added.items()
+    }
+
+
+def _places(
+    searcher: Searcher, document: str, words: Collection[str]
+) -> dict[str, dict[str, float | None]]:
+    """Return the fields that have each of some words, as far as the index keeps them."""
+    number, row = searcher.find(document)
+    fields: dict[str, dict[str, float | None]] = {word: {} for word in words}
+    of, plain = searcher.ranked[number].fields(row), {word: word.rstrip(PRIME) for word in words}
+    having = words_by_field({name: of[name] for name in (*SHORT, TEXT)}, set(plain.values()))
+    for name, known in having.items():
+        for word in words:
+            if plain[word] in known:
+                fields[word][name] = None
+    return fields
 
 
 def explain_pair(

@@ -7,7 +7,7 @@ A directory (artefact of kind "index") that grows with the corpus and is never h
   a model that is made of several lie in ``fused/0/``, ``fused/1/``, ...
 - ``words/VIEW/``: the documents' rows in the model's own views, which explanations read; a view
   whose rows are those of ``sparse/`` is not kept again, but named in ``words.json``
-- ``passages/``: texts and addresses of the documents, which results show
+- ``passages/``: fields and addresses of the documents, which results show
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Index:
     words : mapping
         View name -> `TextMatrix`; empty when the index was built without them.
     passages : Passages or None
-        Texts and addresses by row; None when the index was built without them.
+        Fields and addresses by row; None when the index was built without them.
     """
 
     path: Path
@@ -68,21 +68,6 @@ class Index:
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    def find(self, document: str) -> int:
-        """Return the row of a document by id or title; `BadInput` when no document bears it."""
-        for column in (self.ids, self.titles):
-            rows = (column == document).arg_true()
-            if len(rows):
-                return int(rows[0])
-        close = self.titles.filter(
-            self.titles.str.to_lowercase().str.starts_with(document.lower()[:4])
-        )
-        hint = f" Titles that begin alike: {', '.join(close.head(5))}." if len(close) else ""
-        raise BadInput(
-            f"{self.path}: no document has the title or id {document!r}.{hint} "
-            "Titles are compared letter by letter."
-        )
 
     def check(self, views: Mapping[str, View]) -> None:
         """Refuse a model whose words are not those that the index was made with."""
@@ -103,6 +88,7 @@ def build_index(
     parents: Mapping[str, str],
     words: bool = True,
     texts: Sequence[Path] = (),
+    names: pl.DataFrame | None = None,
     storage: Storage = "float32",
     block: int = 16_384,
     force: bool = False,
@@ -119,7 +105,9 @@ def build_index(
     words : bool
         Keep the documents' words, which explanations need; off, the index is smaller.
     texts : sequence of Path
-        Parquet files of ``text`` and ``url``, a row per document: what results show of them.
+        Files of the documents of a collection, in its order: what results show of them.
+    names : DataFrame or None
+        What the documents are called (`tasks.reading.names_of`), which results name as a field.
     storage : str
         Numbers of the dense part: "float32", or "float16" in half of its bytes. Scores are sums in
         float32 of either.
@@ -151,7 +139,7 @@ def build_index(
         if words:
             shared = _write_words(building.path, documents, tuple(fitted.document_views), block)
             store.write_json(building.path / _SHARED, {"in_sparse": shared})
-        if texts and write_passages(building.path / _PASSAGES, texts) != len(documents):
+        if texts and write_passages(building.path / _PASSAGES, texts, names) != len(documents):
             raise BadInput(
                 f"{texts[0].parent}: its texts are not those of {len(documents)} documents."
             )
@@ -160,9 +148,12 @@ def build_index(
     return store.open_or_make(KIND, configuration, parents, make, data=True, out=out, force=force)
 
 
-def stored(storage: Storage) -> dict[str, str]:
-    """Return what the configuration of an index says of its numbers: nothing of float32."""
-    return {} if storage == "float32" else {"storage": storage}
+def stored(storage: Storage) -> dict[str, Any]:
+    """Return what the configuration of an index says of its files.
+
+    It says nothing of float32; ``fields`` tells an index whose passages have them from older ones.
+    """
+    return {"fields": True} if storage == "float32" else {"fields": True, "storage": storage}
 
 
 def open_index(path: Path) -> Index:

@@ -113,7 +113,6 @@ class LiveSearcher(Searcher):
         if not new:
             return self
         views, fitted = self.fitted.document_views, self.fitted
-        raw = [_readable(document.text) for document in new.values()]
         whole = [_readable(document.fields) for document in new.values()]
         texts = Texts(
             pl.Series("id", list(new), dtype=pl.String),
@@ -121,8 +120,7 @@ class LiveSearcher(Searcher):
             {name: view.transform(whole) for name, view in views.items()},
             views,
         )
-        urls = [document.url for document in new.values()]
-        passages = [Passage(url, text[:LONGEST]) for url, text in zip(urls, raw, strict=True)]
+        passages = [_passage(document) for document in new.values()]
         added = _Added(texts, fitted.embed_documents(texts), passages)
         kept = self._without(new)
         added = added if kept is None else kept.followed_by(added)
@@ -134,12 +132,9 @@ class LiveSearcher(Searcher):
 
     def document(self, name: str) -> Texts:
         """Return the words of a document, by title or id; see `Searcher.document`."""
-        if self._added is not None:
-            for column in (self._added.texts.ids, self._added.texts.titles):
-                rows = (column == name).arg_true()
-                if len(rows):
-                    row = int(rows[0])
-                    return self._added.texts.take(slice(row, row + 1))
+        number, row = self.find(name)
+        if number and self._added is not None:
+            return self._added.texts.take(slice(row, row + 1))
         return super().document(name)
 
     def _without(self, ids: Collection[str]) -> _Added | None:
@@ -147,6 +142,11 @@ class LiveSearcher(Searcher):
             return None
         rows = (~self._added.texts.ids.is_in(list(ids))).arg_true().to_numpy()
         return self._added.take(rows) if len(rows) else None
+
+
+def _passage(document: Document) -> Passage:
+    of = (document.text, document.title, document.headings)
+    return Passage(document.url, *(_readable(text)[:LONGEST] for text in of))
 
 
 def _readable(text: str) -> str:

@@ -1,6 +1,11 @@
-"""Why a search finds nothing, and what whoever asked can do."""
+"""Why a search finds nothing, or no such document, and what whoever asked can do."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+import polars as pl
 
 NOTHING_KNOWN = (
     "none of the query's words is one that the model knows (or all of them are in every document)"
@@ -21,3 +26,39 @@ def nothing_found(reason: str | None) -> str:
     """
     advice = _ADVICE.get(reason or "")
     return f"nothing found: {reason}" + (f". {advice}" if advice else "")
+
+
+_LOOKED_AT, _NAMED, _ALIKE = 1000, 5, 0.5
+
+
+def no_document(name: str, titles: Sequence[pl.Series]) -> str:
+    """Return what a person is told who names a document that is not there, with titles near it.
+
+    >>> no_document("automobil", [pl.Series(["Automobile", "Moon"])])
+    "no document has the title or id 'automobil'. Titles near it: 'Automobile'."
+    """
+    likely = {title: _likeness(name, title) for series in titles for title in _some(name, series)}
+    close = [title for title, likeness in likely.items() if likeness >= _ALIKE]
+    close.sort(key=lambda title: -likely[title])
+    if close:
+        hint = f"Titles near it: {', '.join(map(repr, close[:_NAMED]))}."
+    else:
+        hint = "A search lists titles (ssi search MODEL TEXT); they are compared letter by letter."
+    return f"no document has the title or id {name!r}. {hint}"
+
+
+def _some(name: str, titles: pl.Series) -> list[str]:
+    """Return titles with the first letter of a name, or all of it; those of its length first."""
+    lower, wanted = titles.str.to_lowercase(), name.lower()
+    some = titles.filter(
+        lower.str.starts_with(wanted[:1]) | lower.str.contains(wanted, literal=True)
+    )
+    lengths = (some.str.len_chars().cast(pl.Int64) - len(name)).abs()
+    return some.gather(lengths.arg_sort().head(_LOOKED_AT)).to_list()
+
+
+def _likeness(name: str, title: str) -> float:
+    """Return how alike two names are, 0..1; one that is a part of the other is alike."""
+    one, other = name.lower(), title.lower()
+    likeness = SequenceMatcher(None, one, other).ratio()
+    return max(likeness, _ALIKE) if one in other else likeness

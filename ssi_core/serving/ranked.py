@@ -12,7 +12,8 @@ import polars as pl
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.evaluation.second_stage import best_documents, first_part, places
 from ssi_core.serving.passages import Passage
-from ssi_core.serving.snippets import snippet
+from ssi_core.serving.snippets import fielded_snippet
+from ssi_core.text.fields import FIELDS, TEXT
 from ssi_core.types import Float32, Int32, Int64, Vectors
 
 
@@ -27,9 +28,13 @@ class Hit:
     url : str or None
         Address of the document; None: nobody knows.
     snippet : str or None
-        A part of its text; None: the index keeps no texts.
+        A part of its text, or the heading that alone has words of the query; None: the index keeps
+        no texts.
     marks : tuple of tuple of int
         Start and end, in characters, of each word of the query in the snippet.
+    fields : tuple of str
+        Fields of the document that have words of the query (`ssi_core.text.fields.FIELDS`), as far
+        as the index keeps them.
     """
 
     id: str
@@ -38,6 +43,7 @@ class Hit:
     url: str | None = None
     snippet: str | None = None
     marks: tuple[tuple[int, int], ...] = ()
+    fields: tuple[str, ...] = ()
 
 
 class Scores(Protocol):
@@ -55,7 +61,7 @@ class Scores(Protocol):
 
 
 class SupportsRows(Protocol):
-    """Texts and addresses of documents, by their rows."""
+    """Fields and addresses of documents, by their rows."""
 
     def __getitem__(self, row: int, /) -> Passage:
         """Return those of a row."""
@@ -82,7 +88,7 @@ class Ranked:
     hidden : int64 array or None
         Rows that are never found, ascending.
     passages : SupportsRows or None
-        Texts and addresses by row; None: they are not kept.
+        Fields and addresses by row; None: they are not kept.
     """
 
     ids: pl.Series
@@ -121,10 +127,37 @@ class Ranked:
         rows = self.ids.is_in(list(ids)).arg_true().to_numpy()
         if self.hidden is not None:
             rows = np.setdiff1d(rows, self.hidden)
-        return {self.ids[row]: self._text(self.passages[row], row) for row in rows.tolist()}
+        return {self.ids[row]: self.fields(row)[TEXT] for row in rows.tolist()}
 
-    def _text(self, passage: Passage, row: int) -> str:
-        return passage.text.removeprefix(f"{self.titles[row]}\n")
+    def find(self, document: str) -> int | None:
+        """Return the row of a document that is here, by id or title; None: there is none."""
+        for column in (self.ids, self.titles):
+            rows = (column == document).arg_true().to_numpy()
+            if self.hidden is not None:
+                rows = np.setdiff1d(rows, self.hidden)
+            if len(rows):
+                return int(rows[0])
+        return None
+
+    @property
+    def shown_titles(self) -> pl.Series:
+        """Titles of the documents that are here."""
+        if self.hidden is None:
+            return self.titles
+        return self.titles.gather(np.setdiff1d(np.arange(len(self.titles)), self.hidden))
+
+    def fields(self, row: int) -> dict[str, str]:
+        """Return the fields of a document, the text without the title in front.
+
+        They are empty where passages are not kept.
+        """
+        if self.passages is None:
+            return dict.fromkeys(FIELDS, "")
+        return self._fields(self.passages[row], row)
+
+    def _fields(self, passage: Passage, row: int) -> dict[str, str]:
+        text = passage.text.removeprefix(f"{self.titles[row]}\n")
+        return passage.fields | {TEXT: text}
 
     def hit(self, row: int, score: float, words: Mapping[str, float]) -> Hit:
         """Return a document that was found, with the part of its text that has weighed words."""
@@ -132,5 +165,5 @@ class Ranked:
         if self.passages is None:
             return Hit(*names)
         passage = self.passages[row]
-        shown = snippet(self._text(passage, row), words)
-        return Hit(*names, passage.url, shown.text, shown.marks)
+        shown, fields = fielded_snippet(self._fields(passage, row), words)
+        return Hit(*names, passage.url, shown.text, shown.marks, fields)

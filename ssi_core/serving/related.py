@@ -5,32 +5,41 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ssi_core.models import load_model
-from ssi_core.serving.index import open_index
-from ssi_core.serving.searcher import Answer, Searcher, index_of, model_in, open_searcher
-from ssi_core.text.fields import join, url_words
+from ssi_core.serving.searcher import Answer, Searcher, model_in, open_searcher
+from ssi_core.text.fields import OWN, join
 from ssi_core.types import BadInput
 
 DIRECTORY = "related"
 """Place of the model of related documents in the directory of a model."""
 
 
-def open_related(directory: Path) -> Searcher:
+def related_in(directory: Path) -> Path | None:
+    """Return the place of the model of related documents in the directory of a model, if any."""
+    inner = directory / DIRECTORY
+    return inner if (model_in(inner) / "model.json").is_file() else None
+
+
+def open_related(directory: Path, index: Path | None = None) -> Searcher:
     """Open the model of related documents of a directory, or else the model itself.
+
+    Parameters
+    ----------
+    index : Path or None
+        Index of the model itself, which then answers; None: the one that a model carries.
 
     Raises
     ------
     BadInput
         There is no model, or no index.
     """
-    inner = directory / DIRECTORY
-    if index_of(inner) is None:
-        return open_searcher(directory)
-    return Searcher(load_model(model_in(inner)), open_index(inner / "index"))
+    inner = related_in(directory) if index is None else None
+    return open_searcher(directory, index) if inner is None else open_searcher(inner)
 
 
 def related_documents(searcher: Searcher, document: str, k: int = 10) -> Answer:
-    """Return the k best documents for a document of the index, which is the query.
+    """Return the k best documents for a document of the searcher, which is the query.
+
+    Hits show the beginnings of their texts.
 
     Parameters
     ----------
@@ -42,16 +51,15 @@ def related_documents(searcher: Searcher, document: str, k: int = 10) -> Answer:
     BadInput
         There is no such document, or the index was made without texts.
     """
-    index = searcher.index
-    row = index.find(document)
-    if index.passages is None:
+    number, row = searcher.find(document)
+    part = searcher.ranked[number]
+    if part.passages is None:
         raise BadInput(
-            f"{index.path} was built without the texts of its documents, which are the queries. "
-            "Build it again with them."
+            f"{searcher.index.path} was built without the texts of its documents, which are the "
+            "queries. Build it again with them (ssi index --texts)."
         )
-    passage, title = index.passages[row], index.titles[row]
-    text = passage.text.removeprefix(f"{title}\n")
-    query = join(text=text, title=title, url=url_words(passage.url or ""))
-    answer = searcher.search([query], k + 1)[0]
-    hits = tuple(hit for hit in answer.hits if hit.id != index.ids[row])[:k]
+    fields = part.passages[row].fields
+    query = join(**{name: fields[name] for name in OWN})
+    answer = searcher.search([query], k + 1, marked=False)[0]
+    hits = tuple(hit for hit in answer.hits if hit.id != part.ids[row])[:k]
     return replace(answer, hits=hits)

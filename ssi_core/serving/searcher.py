@@ -25,7 +25,7 @@ from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Side, require_served
 from ssi_core.serving.cost import require_search
 from ssi_core.serving.index import Index, open_index
-from ssi_core.serving.nothing import NO_DOCUMENT, NOTHING_KNOWN
+from ssi_core.serving.nothing import NO_DOCUMENT, NOTHING_KNOWN, no_document
 from ssi_core.serving.popularity import without
 from ssi_core.serving.ranked import Hit, Ranked, exactly
 from ssi_core.text.tokenizer import tokenize
@@ -103,6 +103,7 @@ class Searcher:
         language: str | None = None,
         *,
         popularity: bool = True,
+        marked: bool = True,
     ) -> list[Answer]:
         """Return the k best documents of each text.
 
@@ -113,6 +114,8 @@ class Searcher:
             of its documents, as which they are then taken.
         popularity : bool
             False: without the term of the score that counts the links to a document (`popularity`).
+        marked : bool
+            False: hits show the beginnings of their texts, whichever words the queries have.
 
         A document that has no word of the query and meets it in no latent space is no result, so
         that there may be fewer than k.
@@ -131,9 +134,9 @@ class Searcher:
         block = max(1, _SCORES // max(len(self.index), 1))
         if 0 < len(texts) <= block:
             # Nothing is taken: rows that are taken are taken anew by whoever reads them.
-            return self._answer(queries, k, side, popularity)
+            return self._answer(queries, k, side, popularity, marked)
         parts = (slice(start, start + block) for start in range(0, len(texts), block))
-        blocks = (self._answer(queries.take(rows), k, side, popularity) for rows in parts)
+        blocks = (self._answer(queries.take(rows), k, side, popularity, marked) for rows in parts)
         return [answer for block in blocks for answer in block]
 
     def views(self, side: Side) -> Mapping[str, View]:
@@ -165,13 +168,17 @@ class Searcher:
             f"documents in {', '.join(known['document'])}. Ask in one of these."
         )
 
-    def _answer(self, queries: Texts, k: int, side: Side, popularity: bool) -> list[Answer]:
+    def _answer(
+        self, queries: Texts, k: int, side: Side, popularity: bool, marked: bool
+    ) -> list[Answer]:
         vectors = self.embed(queries, side)
         if not popularity:
             vectors = without(self.fitted, vectors)
         each = self.best(vectors, k) if vectors.second is None else self._reordered(vectors, k)
         return [
-            self._answered(text, side, best[:k]) if is_known else Answer((), NOTHING_KNOWN)
+            self._answered(text if marked else "", side, best[:k])
+            if is_known
+            else Answer((), NOTHING_KNOWN)
             for is_known, text, best in zip(known(queries), queries.titles, each, strict=True)
         ]
 
@@ -257,6 +264,22 @@ class Searcher:
             texts |= part.texts(ids)
         return [texts.get(id, "") for id in ids]
 
+    def find(self, name: str) -> tuple[int, int]:
+        """Return the number of a `Ranked` and the row in it of a document, by title or id.
+
+        Of documents of one title the one that came last counts.
+
+        Raises
+        ------
+        BadInput
+            There is no such document; titles near it are named.
+        """
+        for number, part in reversed(list(enumerate(self.ranked))):
+            if (row := part.find(name)) is not None:
+                return number, row
+        titles = [part.shown_titles for part in self.ranked]
+        raise BadInput(f"{self.index.path}: {no_document(name, titles)}")
+
     def document(self, name: str) -> Texts:
         """Return the words of a document, by title or id: `Texts` of one row.
 
@@ -266,7 +289,7 @@ class Searcher:
             There is no such document, or the index was made without words.
         """
         index, views = self.index, self.fitted.document_views
-        row = index.find(name)
+        _, row = self.find(name)
         if set(views) - set(index.words):
             raise BadInput(
                 f"{index.path} was built without the documents' words. Build it again with them."

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from bisect import bisect
+from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
+from ssi_core.text.fields import HEADINGS, SEPARATOR, SHORT, TEXT
 from ssi_core.text.occurrences import Occurrence, occurrences
 from ssi_core.text.tokenizer import UNSPACED_LETTER
 
@@ -41,8 +44,7 @@ def snippet(text: str, words: Mapping[str, float], width: int = WIDTH) -> Snippe
     >>> snippet("A road. An old   CAR drives.", {"car": 2.0, "an": 0.1})
     Snippet(text='A road. An old CAR drives.', marks=((15, 18),))
     """
-    heaviest = max(words.values(), default=0.0)
-    words = {word: weight for word, weight in words.items() if weight >= _LIGHT * heaviest}
+    words = _heavy(words)
     text = " ".join(text.split())
     wide = len(UNSPACED_LETTER.findall(text[:WIDTH])) > len(text[:WIDTH]) // 3
     width = width // 2 if wide else width
@@ -54,6 +56,53 @@ def snippet(text: str, words: Mapping[str, float], width: int = WIDTH) -> Snippe
     shift = len(before) - begin
     marks = _merged([(a + shift, b + shift) for a, b, _ in matches if begin <= a and b <= end])
     return Snippet(before + text[begin:end] + (_CUT if end < len(text) else ""), marks)
+
+
+def fielded_snippet(
+    fields: Mapping[str, str], words: Mapping[str, float]
+) -> tuple[Snippet, tuple[str, ...]]:
+    """Return what is shown of a document, and its fields that have words of a query.
+
+    A part of its text is shown; where that has none of the words and a heading has, the heading.
+
+    Parameters
+    ----------
+    fields : mapping
+        All fields of a document (`ssi_core.text.fields`).
+    words : mapping
+        As for `snippet`.
+    """
+    words = _heavy(words)
+    shown = snippet(fields[TEXT], words)
+    having = list(words_by_field({name: fields[name] for name in SHORT}, words))
+    if shown.marks:
+        having.append(TEXT)
+    elif HEADINGS in having:
+        shown = max(
+            (snippet(heading, words) for heading in fields[HEADINGS].split("\n")),
+            key=lambda one: len(one.marks),
+        )
+    return shown, tuple(having)
+
+
+def words_by_field(fields: Mapping[str, str], words: Collection[str]) -> dict[str, set[str]]:
+    """Return the fields that have some of the words, in their order, and which.
+
+    >>> words_by_field({"title": "A Car", "url": "", "text": "An old car"}, {"car", "road"})
+    {'title': {'car'}, 'text': {'car'}}
+    """
+    ends = list(accumulate(len(text) + len(SEPARATOR) for text in fields.values()))
+    having: dict[str, set[str]] = {name: set() for name in fields}
+    names = list(fields)
+    for start, _, word in occurrences(SEPARATOR.join(fields.values()), words):
+        having[names[bisect(ends, start)]].add(word)
+    return {name: known for name, known in having.items() if known}
+
+
+def _heavy(words: Mapping[str, float]) -> dict[str, float]:
+    """Return the words that do not weigh little beside the heaviest."""
+    heaviest = max(words.values(), default=0.0)
+    return {word: weight for word, weight in words.items() if weight >= _LIGHT * heaviest}
 
 
 def _best(found: Sequence[Occurrence], words: Mapping[str, float], width: int) -> tuple[int, int]:

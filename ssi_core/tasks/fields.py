@@ -134,6 +134,15 @@ _ENTRIES = {names.HEADINGS: "\n", names.ANCHORS: "\n", names.URL: "/"}
 """Fields that may repeat a name, and what stands between their entries."""
 
 
+def names_of_task(task: Path) -> pl.DataFrame | None:
+    """Return what the documents of a task are called, less what is held out.
+
+    Columns are those of `reading.names_of`; None where the task reads texts alone.
+    """
+    parts = field_parts(task)
+    return files.read_strings(parts, names.TITLE, names.ANCHORS) if parts else None
+
+
 def field_parts(task: Path) -> list[Path]:
     """Return the files of the short fields of a task; none where it reads texts alone."""
     return files.parts_in(task / FIELDS)

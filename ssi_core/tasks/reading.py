@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from ssi_core import files
 from ssi_core.collection import (
+    ANCHOR,
     ENDS,
     INGEST,
     NAMED,
+    REDIRECT,
     Collection,
     Side,
     has_title,
@@ -118,6 +120,16 @@ def lines_of(names: pl.DataFrame, ids: pl.Series) -> pl.Series:
     lines = repeated.group_by("target", maintain_order=True).agg(pl.col("text").str.join("\n"))
     rows = ids.to_frame("target").join(lines, on="target", how="left", maintain_order="left")
     return rows["text"].fill_null("")
+
+
+def names_of(collection: Collection, ids: pl.Series) -> pl.DataFrame:
+    """Return what some documents are called: ``title`` by redirects, ``anchors`` by links.
+
+    A row for each document, with a name a line (`lines_of`).
+    """
+    named = {"title": REDIRECT, "anchors": ANCHOR}
+    lines = [lines_of(names_in(collection, of), ids).alias(name) for name, of in named.items()]
+    return pl.DataFrame(lines)
 
 
 def documents_in(part: Path) -> pl.Series:

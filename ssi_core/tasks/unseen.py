@@ -19,9 +19,9 @@ import numpy as np
 import polars as pl
 
 from ssi_core import files
-from ssi_core.collection import ANCHOR, INGEST, REDIRECT, Collection, Side
+from ssi_core.collection import INGEST, Collection, Side
 from ssi_core.tasks.labels import read_labels
-from ssi_core.tasks.reading import fields_in, joined, lines_of, names_in, with_redirects
+from ssi_core.tasks.reading import fields_in, joined, names_of, with_redirects
 from ssi_core.types import BadInput, Fitted, Task, Texts, Vectors, View
 from ssi_core.views.rewriting import RewrittenView
 from ssi_core.views.text_view import TextView
@@ -77,13 +77,9 @@ def documents_of(collection: Collection, side: Side = "documents") -> pl.DataFra
     if side == "queries" and collection.has_queries:
         return frame
     short = pl.concat([fields_in(part) for part in parts])
-    anchors, redirects = (
-        lines_of(names_in(collection, name), frame["id"]) for name in (ANCHOR, REDIRECT)
-    )
-    titles = with_redirects(short["title"], redirects)
-    return frame.with_columns(
-        joined(frame["text"], short.with_columns(titles, anchors.alias("anchors")))
-    )
+    names = names_of(collection, frame["id"])
+    titles = with_redirects(short["title"], names["title"])
+    return frame.with_columns(joined(frame["text"], short.with_columns(titles, names["anchors"])))
 
 
 def texts_in_views(texts: pl.DataFrame, views: Mapping[str, View]) -> Texts:

@@ -109,6 +109,31 @@ def test_the_verb_gives_what_the_ten_lines_give(files, call, tmp_path, monkeypat
     assert value["choices"] == [model.fitted_.facts["choice"] if auto else repr(model)]
 
 
+def test_related_documents_are_those_of_the_model_beside(files, tmp_path, capsys):
+    def related(*words):
+        code = run(library, ["related", *map(str, words), "--json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    place = tmp_path / "model"
+    fitted = ssi.fit(files / "texts.jsonl", files / "links.csv", auto=False, budget=BUDGET)
+    index = fitted.save(place)
+    capsys.readouterr()
+    code, found = related(place, "d7", "-k", 4)
+    expected = index.related("d7", k=4)
+    assert (code, [hit["id"] for hit in found["results"]]) == (DONE, [hit.id for hit in expected])
+    assert [hit["score"] for hit in found["results"]] == [hit.score for hit in expected]
+    assert {"fields", "snippet", "url"} <= found["results"][0].keys()
+    # The model that searches answers where it is asked with its index, or is alone.
+    other = related(place, "d7", "-k", 4, "--index", place / "index")[1]
+    assert other != found
+    shutil.rmtree(place / "related")
+    assert related(place, "d7", "-k", 4)[1] == other
+    code, said = related(place, "no-such-document")
+    assert (code, "ssi search MODEL TEXT" in said["error"]["message"]) == (BAD_INPUT, True)
+    assert run(library, ["related", str(place), "d7", "-k", "1"]) == DONE
+    assert other["results"][0]["title"] in capsys.readouterr().out
+
+
 def test_the_same_call_in_python_trains_once(files, monkeypatch):
     given = {"links": files / "links.csv", "auto": False, "budget": BUDGET}
     first = ssi.fit(files / "texts.jsonl", **given)

@@ -18,11 +18,11 @@ MODELS = random_models(0)
 TFIDF, BILINEAR = MODELS[0], MODELS[-1]
 
 
-def write_model(fitted, directory):
-    """A directory with a model and an index of six documents."""
+def write_model(fitted, directory, texts=()):
+    """A directory with a model and an index of six documents, with their texts if there are any."""
     fitted.save(directory / "model")
     own = documents(dict(fitted.document_views))
-    build_index(fitted, own, directory / "index", parents={"model": directory.name})
+    build_index(fitted, own, directory / "index", parents={"model": directory.name}, texts=texts)
     return directory
 
 

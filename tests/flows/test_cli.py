@@ -22,7 +22,7 @@ from tests.flows.project import PAGES, write_dump
 
 pytestmark = pytest.mark.usefixtures("own_root")
 
-RESULT = {"id", "title", "score", "url", "snippet", "marks"}
+RESULT = {"id", "title", "score", "url", "snippet", "marks", "fields"}
 HEAVY = ("prefect", "mlflow", "numba", "polars", "scipy", "numpy")
 
 
@@ -197,7 +197,7 @@ def test_explain_parts_and_rest_are_the_score(ssi, project):
         code, found, _ = ssi("explain", project / "model", "automobile road", document, "-k", 3)
         assert (code, set(found)) == (0, {"score", "parts", "rest", "popularity", "features"})
         assert [set(part) for part in found["parts"]] == [
-            {"query_word", "document_word", "part"}
+            {"query_word", "document_word", "part", "fields"}
         ] * 3
         total = sum(part["part"] for part in found["parts"]) + found["rest"]
         assert total == pytest.approx(found["score"], rel=1e-9)

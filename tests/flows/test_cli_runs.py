@@ -57,6 +57,12 @@ def test_train_compare_export_and_search_a_run(project, tiny, tmp_path, capsys):
 
     found = ssi("search", trained["run_id"], "moon", "-k", 3)
     assert found == ssi("search", project / "tfidf", "moon", "-k", 3)
+    # A run has no model of related documents: it answers itself.
+    first = found["results"][0]["id"]
+    related = ssi("related", trained["run_id"], first, "-k", 3)
+    assert related == ssi("related", project / "tfidf", first, "-k", 3)
+    assert first not in {hit["id"] for hit in related["results"]}
+    assert len(related["results"]) == 3
     measured = ssi("evaluate", trained["run_id"], "--task", project / "task")
     assert measured["metrics"]["test/map"] == pytest.approx(trained["metrics"]["test/map"])
 

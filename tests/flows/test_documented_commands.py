@@ -39,6 +39,7 @@ STORIES = {
         ("docs/own-texts.md", "With one command"),
         ("docs/own-texts.md", "With commands"),
     ],
+    "fields": [("docs/fields.md", "Which field matched")],
     "search engineer": [
         ("docs/search-engineer.md", None),
         ("docs/serving.md", "Documents that change"),

@@ -17,9 +17,11 @@ from flows.serve.guard import Guard
 from flows.serve.run import documents_of
 from flows.serve.service import Service
 from ssi_core.serving.changes import Changes
+from ssi_core.serving.related import related_documents
 from ssi_core.serving.searcher import Searcher, open_searcher
 from ssi_core.types import BadInput, Refused
 from tests.flows.services import BILINEAR, TFIDF, Registry, answering, service, write_model
+from tests.serving.models import TEXTS, write_parts
 
 QUERY = "car moon road"
 
@@ -64,6 +66,69 @@ def test_it_takes_a_score_apart(client):
     assert len(said["parts"]) == 2
     assert said["score"] == pytest.approx(hit["score"], rel=1e-4)
     assert sum(part["part"] for part in said["parts"]) + said["rest"] == pytest.approx(hit["score"])
+
+
+@pytest.fixture(scope="module")
+def relating(tmp_path_factory):
+    """A model with texts that has one of related documents, and one that has none."""
+    place = tmp_path_factory.mktemp("relating")
+    texts = write_parts(place / "texts", TEXTS, [None] * len(TEXTS))
+    both = write_model(TFIDF, place / "both", texts)
+    write_model(BILINEAR, both / "related", texts)
+    return {"both": both, "alone": write_model(TFIDF, place / "alone", texts)}
+
+
+def test_it_relates_documents_those_that_are_added_too(relating, tmp_path):
+    path, registry = tmp_path / "documents.db", Registry(**relating)
+
+    def asked(client, document, model="served"):
+        said = client.get("/related", params={"document": document, "k": 9, "model": model}).json()
+        return {hit["id"]: hit["score"] for hit in said["results"]}
+
+    with answering(service(path, registry, "both", "alone")) as client:
+        for role, searcher in (
+            ("served", open_searcher(relating["both"] / "related")),
+            ("beside", open_searcher(relating["alone"])),
+        ):
+            expected = related_documents(searcher, "d1", 9)
+            assert asked(client, "d1", role) == {hit.id: hit.score for hit in expected.hits}
+            assert asked(client, "Automobile", role) == asked(client, "d1", role)
+        new = {"id": "n", "title": "New", "text": TEXTS[1]}
+        client.post("/documents", json={"documents": [new]}).raise_for_status()
+        client.request("DELETE", "/documents", params={"id": "d0"})
+        for role in ("served", "beside"):
+            assert "n" in asked(client, "d1", role)
+            found = asked(client, "n", role)
+            assert "d1" in found
+            assert not {"d0", "n"} & found.keys()
+        wrong = client.get("/related", params={"document": "automobil"})
+        assert wrong.status_code == 422
+        assert "Titles near it: 'Automobile'" in wrong.json()["detail"][0]["msg"]
+    with answering(service(path, registry, "both")) as client:  # they outlive the service
+        assert "n" in asked(client, "d1")
+        assert client.get("/related", params={"document": "d0"}).status_code == 422
+
+
+def test_a_model_that_takes_over_brings_its_related_documents(relating, tmp_path):
+    registry = Registry(champion=relating["alone"])
+    own = service(tmp_path / "documents.db", registry, "champion")
+    own.put([module.Document("n", "New", TEXTS[1])])
+    assert own.models[0].related is None
+    registry.place["champion"] = relating["both"]
+    own.follow()
+    (served,) = own.models
+    assert (served.problem, served.related.added, served.searcher.added) == (None, 1, 1)
+    assert "n" in {hit.id for hit in related_documents(served.related, "d1", 9).hits}
+
+
+def test_it_names_the_fields_of_results_and_of_explanations(relating, tmp_path):
+    new = {"id": "n", "title": "Moon", "text": "car road", "url": "https://a.b/engine"}
+    with answering(service(tmp_path / "documents.db", Registry(**relating), "alone")) as client:
+        client.post("/documents", json={"documents": [new]}).raise_for_status()
+        found = client.get("/search", params={"q": "car moon engine"}).json()["results"]
+        assert {hit["id"]: hit["fields"] for hit in found}["n"] == ["title", "url", "text"]
+        said = client.get("/explain", params={"q": "car", "document": "n"}).json()
+        assert [part["fields"] for part in said["parts"]] == [{"text": None}]
 
 
 def test_it_relates_words(client):

@@ -25,7 +25,7 @@ from ssi_core.views.tfidf import Weighting
 from ssi_core.views.vocabulary import Vocabulary
 from tests.flows.browser import CHROMIUM, Browser
 from tests.flows.services import BILINEAR, TFIDF, write_model
-from tests.serving.models import documents, write_parts
+from tests.serving.models import TEXTS, documents, write_parts
 
 pytestmark = pytest.mark.slow
 
@@ -242,6 +242,42 @@ def test_a_person_reads_a_summary(browser, address):
     browser.wait("!document.querySelectorAll('.summary').length")
     httpx.delete(f"{address}/documents", params={"id": "s1"})
     assert not browser.errors
+
+
+def test_a_person_sees_related_documents_and_fields_at_a_result(browser, tmp_path):
+    texts = write_parts(tmp_path / "texts", TEXTS, [ADDRESS, JAVASCRIPT, *[None] * 4])
+    served = write_model(TFIDF, tmp_path / "served", texts)
+    write_model(BILINEAR, served / "related", texts)
+    with command(served, root=tmp_path / "root") as (_, place):
+        for width in (1200, 390):
+            browser.size(width, 900)
+            browser.open(f"{place}/?ui=en&q=car engine")
+            browser.wait("document.querySelectorAll('.foot').length")
+            asked = {"q": "car engine"}
+            (first, *_) = httpx.get(f"{place}/search", params=asked).json()["results"]
+            foot = browser.run("document.querySelector('.foot').innerText")
+            assert foot.split("\n") == [
+                "Related documents",
+                "found in " + ", ".join(first["fields"]),
+            ]
+            browser.run("document.querySelector('.foot button').click()")
+            browser.wait("document.querySelector('.related li')")
+            asked = {"document": first["id"], "k": 5}
+            expected = httpx.get(f"{place}/related", params=asked).json()["results"]
+            titles = (
+                "[...document.querySelectorAll('.related li')].map((i) => i.firstChild.textContent)"
+            )
+            assert browser.run(titles) == [hit["title"] for hit in expected]
+            links = "[...document.querySelectorAll('.related a')].map((a) => a.href)"
+            assert len(browser.run(links)) == sum(hit["url"] == ADDRESS for hit in expected)
+            assert browser.run("document.documentElement.scrollWidth") <= width
+            browser.run("document.querySelector('.hit').click()")
+            browser.wait("document.querySelector('.why td small')")
+            assert browser.run("document.querySelector('.why td small').textContent") == "text"
+            browser.run("document.querySelector('.foot button').click()")
+            browser.wait("!document.querySelector('.related')")
+            assert browser.run("!!document.querySelector('.why')")
+        assert not browser.errors
 
 
 def test_texts_of_documents_are_no_markup(browser, address):

@@ -54,8 +54,13 @@ def documents(used: dict[str, View], texts: Sequence[str] = TEXTS) -> Texts:
 
 def write_parts(directory: Path, texts: Sequence[str], urls: Sequence[str | None]) -> list[Path]:
     """Texts and addresses in two files, as a task has them."""
-    schema = dict.fromkeys(("url", "text"), pl.String)
-    frame = pl.DataFrame({"url": list(urls), "text": list(texts)}, schema=schema)
+    columns = {
+        "id": [f"d{row}" for row in range(len(texts))],
+        "title": [*TITLES, *[None] * len(texts)][: len(texts)],
+        "url": list(urls),
+        "text": list(texts),
+    }
+    frame = pl.DataFrame(columns, dict.fromkeys(columns, pl.String))
     directory.mkdir(parents=True)
     places = [directory / f"part-{number:05d}.parquet" for number in range(2)]
     frame[:2].write_parquet(places[0])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ssi_core.serving.index import build_index, open_index
+from ssi_core.serving.searcher import Searcher
 from ssi_core.types import BadInput, Refused
 from tests.serving.models import TITLES, documents, random_models, views
 
@@ -114,11 +115,15 @@ def test_numbers_that_float16_does_not_have_are_refused(tmp_path):
 def test_documents_are_found_by_id_then_by_title(tmp_path):
     fitted = MODELS[0]
     build_index(fitted, documents(fitted.document_views), tmp_path / "i", parents={"task": "t"})
-    index = open_index(tmp_path / "i")
-    assert index.find("d1") == 1
-    assert index.find("Wheels") == 5
-    with pytest.raises(BadInput, match="Automobile"):
-        index.find("automobiles")
+    searcher = Searcher(fitted, open_index(tmp_path / "i"))
+    assert searcher.find("d1") == (0, 1)
+    assert searcher.find("Wheels") == (0, 5)
+    with pytest.raises(BadInput, match=r"Titles near it: 'Automobile'\."):
+        searcher.find("automobiles")
+    with pytest.raises(BadInput, match=r"'rockt'\. Titles near it: 'Rocket car'"):
+        searcher.find("rockt")
+    with pytest.raises(BadInput, match="A search lists titles"):
+        searcher.find("zzz")
 
 
 def test_vocabularies_of_equal_size_are_told_apart(tmp_path):

@@ -110,7 +110,9 @@ def test_an_index_without_texts_finds_the_same(tmp_path):
     assert plain.index.passages is None
     assert not plain.index.artefact.configuration["texts"]
     answers = [one.search(["car moon"], 5)[0].hits for one in (plain, full)]
-    assert answers[0] == tuple(replace(h, url=None, snippet=None, marks=()) for h in answers[1])
+    assert answers[0] == tuple(
+        replace(h, url=None, snippet=None, marks=(), fields=()) for h in answers[1]
+    )
 
 
 def test_texts_of_other_documents_are_refused(tmp_path):

@@ -1,0 +1,81 @@
+"""Documents that were found, as verbs print them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from ssi_core.command.summary import show_summary
+from ssi_core.command.verb import Outcome
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ssi_core.serving.ranked import Hit
+    from ssi_core.serving.searcher import Answer
+    from ssi_core.summary.found import Summary
+
+_BELOW = (0, 0, 0, 4)  # what is below a title begins as it does
+
+
+def outcome_of(
+    answer: Answer, summary: Summary | None = None, recall: float | None = None
+) -> Outcome:
+    """Return an answer as JSON and as text, after its summary if it has one.
+
+    Parameters
+    ----------
+    recall : float or None
+        Of an approximate search, as measured.
+    """
+    value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
+    if summary is not None:
+        value["summary"] = asdict(summary)
+    if recall is not None:
+        value["recall"] = recall
+    if answer.reason is not None:
+        value["reason"] = answer.reason
+
+    def show(console: Console) -> None:
+        from ssi_core.serving.nothing import nothing_found
+
+        if answer.reason is not None:
+            console.print(nothing_found(answer.reason))
+        if summary is not None and answer.hits:
+            show_summary(console, summary)
+            console.print()
+        for place, hit in enumerate(answer.hits, 1):
+            _show_hit(console, place, hit)
+        if answer.hits and all(hit.snippet is None for hit in answer.hits):
+            console.print("The index keeps no texts to show a part of (ssi index --texts).")
+        if recall is not None:
+            console.print(f"approximate, recall {recall:.3f}")
+
+    return Outcome(value, show)
+
+
+def _show_hit(console: Console, place: int, hit: Hit) -> None:
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    from ssi_core.command.text import shown
+
+    head = Table.grid(expand=True, padding=(0, 1))
+    head.add_column(width=3, justify="right")
+    head.add_column(ratio=1)
+    head.add_column(justify="right")
+    head.add_row(str(place), Text(shown(hit.title), "bold"), f"{hit.score:.4f}")
+    console.print(head)
+    if hit.url:
+        console.print(Padding(Text(shown(hit.url), "dim"), _BELOW))
+    if hit.fields:
+        console.print(Padding(Text(f"found in {', '.join(hit.fields)}", "dim"), _BELOW))
+    if hit.snippet:
+        part, last = Text(), 0
+        for start, end in hit.marks:
+            part.append(shown(hit.snippet[last:start]))
+            part.append(shown(hit.snippet[start:end]), "bold yellow")
+            last = end
+        part.append(shown(hit.snippet[last:]))
+        console.print(Padding(part, _BELOW))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ssi_core.text.occurrences import Occurrence, occurrences
+from ssi_core.text.occurrences import Occurrence, Stemmed, occurrences
 from ssi_core.text.tokenizer import UNSPACED_LETTER
 
 WIDTH = 240
@@ -42,8 +42,9 @@ def snippet(text: str, words: Mapping[str, float], width: int = WIDTH) -> Snippe
     Snippet(text='A road. An old CAR drives.', marks=((15, 18),))
     """
     heaviest = max(words.values(), default=0.0)
-    words = {word: weight for word, weight in words.items() if weight >= _LIGHT * heaviest}
+    heavy = {word: weight for word, weight in words.items() if weight >= _LIGHT * heaviest}
     text = " ".join(text.split())
+    words = Stemmed(heavy).words_in(text) if isinstance(words, Stemmed) else heavy
     wide = len(UNSPACED_LETTER.findall(text[:WIDTH])) > len(text[:WIDTH]) // 3
     width = width // 2 if wide else width
     matches = occurrences(text, words)

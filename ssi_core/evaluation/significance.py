@@ -142,8 +142,10 @@ def is_clearly_higher(a: ArrayLike, b: ArrayLike) -> bool:
     a, b : float (queries,)
         Values of the same queries, aligned.
 
-    >>> is_clearly_higher([1.0, 0.5, 1.0], [0.5, 0.5, 0.4]), is_clearly_higher([1.0, 0.0], [0.0, 0.9])
-    (True, False)
+    >>> is_clearly_higher([1.0, 0.5, 1.0], [0.5, 0.5, 0.4])
+    True
+    >>> is_clearly_higher([1.0, 0.0], [0.0, 0.9])
+    False
     """
     gains = np.asarray(a, np.float64) - np.asarray(b, np.float64)
     return bool(gains.mean() > gains.std() / np.sqrt(len(gains)))

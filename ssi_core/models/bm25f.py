@@ -225,8 +225,10 @@ def _weights_and_norms(
 
 def _by_field(counts: TextMatrix, short: TextMatrix) -> Iterator[TextMatrix]:
     """Yield the counts of each field, the text first, without zeros."""
-    parts = {name: of_field(short, name) for name in SHORT}
-    yield _without_zeros(counts - sum(part for name, part in parts.items() if name in OWN))
+    parts, text = {name: of_field(short, name) for name in SHORT}, counts
+    for name in OWN:
+        text = text if name not in parts else text - parts[name]
+    yield _without_zeros(text.copy())
     yield from parts.values()
 
 

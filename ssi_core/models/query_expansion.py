@@ -95,7 +95,7 @@ class QueryExpansion(Model):
 
 
 def top_documents(
-    queries: TextMatrix, collection: TextMatrix, itself: NDArray[Any], count: int
+    queries: TextMatrix, collection: Any, itself: NDArray[Any], count: int
 ) -> TextMatrix:
     """Find the best documents for each query by inner product.
 

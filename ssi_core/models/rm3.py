@@ -35,10 +35,10 @@ class Rm3(Parts):
     """Rank by a first pass, and again with a query that has words of the first documents, too.
 
     The relevance model of a query (Lavrenko and Croft 2001) is estimated from the documents that
-    the first pass has at the top, ``P(w | R) = sum_d P(w | d) P(d | q)`` with ``P(w | d)`` the share
-    of the word in the document. ``P(d | q)`` is proportional to the likelihood ``P(q | d)``, which
-    is ``exp(f_1(q, d))`` of a language model, or to the score ``f_1(q, d)`` of BM25. The most
-    probable words, brought to the sum 1, are added to the words of the query:
+    the first pass has at the top, ``P(w | R) = sum_d P(w | d) P(d | q)`` with ``P(w | d)`` the
+    share of the word in the document. ``P(d | q)`` is proportional to the likelihood ``P(q | d)``,
+    which is ``exp(f_1(q, d))`` of a language model, or to the score ``f_1(q, d)`` of BM25. The most
+    probable words r, brought to the sum 1, are added to the words of the query:
 
     ``f(q, d) = f_1(original q + (1 - original) |q| r, d)``
 
@@ -96,7 +96,7 @@ class Rm3(Parts):
         return super().views() | {COUNTS}
 
     def cost(self, task: Task, threads: int = 1) -> Cost:
-        """Return the cost of a fit: it holds the documents twice, and once while they are sorted."""
+        """Return the cost of a fit: documents twice, and once more while they are sorted."""
         (first,) = self.costs(task, threads)
         return Cost(first.memory + 3 * _ENTRY * task.documents.matrix(COUNTS).nnz, first.disk)
 
@@ -113,7 +113,7 @@ class Rm3(Parts):
         rows = first.embed_documents(task.documents).sparse
         assert rows is not None, "the models of the first pass have words alone"
         # By columns: the postings of a query's words are looked up.
-        arrays = {"known": keys[order], "place": order.astype(np.int32)}
+        arrays: dict[str, Any] = {"known": keys[order], "place": order.astype(np.int32)}
         arrays |= _arrays("ranked", rows.tocsc())
         arrays |= _arrays("share", _shares(task.documents.matrix(COUNTS), self.common))
         every = list(product(self.documents, self.terms, self.original))
@@ -145,7 +145,7 @@ class Rm3(Parts):
         return replace(_with(fit, chosen), facts=fit.facts | facts)
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
-        """Queries with the words of their relevance models; documents as the first pass has them."""
+        """Queries with words of their relevance models; documents as of the first pass."""
         (first,) = fitted_parts(fitted)
         rows = first.model.vectors(first, texts, side)
         original = float(fitted.arrays["settings"][2])
@@ -171,9 +171,7 @@ def _with(fit: FittedModel, settings: tuple[float, ...]) -> FittedModel:
     return replace(fit, arrays={**fit.arrays, "settings": np.array(settings, np.float64)})
 
 
-def _relevance(
-    fitted: FittedModel, first: Model, texts: Texts, queries: TextMatrix
-) -> TextMatrix:
+def _relevance(fitted: FittedModel, first: Model, texts: Texts, queries: TextMatrix) -> TextMatrix:
     """Return the most probable words of the relevance models, CSR float64; rows have the sum 1."""
     documents, terms = (int(number) for number in fitted.arrays["settings"][:2])
     places, known = places_of(texts, fitted.arrays["known"])
@@ -184,10 +182,9 @@ def _relevance(
     share = sparse.csr_array(_parts(fitted, "share"), shape=shape, copy=False)
     top = top_documents(queries, ranked, itself, documents)
     weights = _posterior(top, isinstance(first, LanguageModel))
-    return sparse.vstack(
-        [_most_probable(weights[block] @ share, terms) for block in _blocks(len(texts))],
-        format="csr",
-    )
+    blocks = (weights[block] @ share for block in _blocks(len(texts)))
+    model: TextMatrix = sparse.vstack([_most_probable(one, terms) for one in blocks], format="csr")
+    return model
 
 
 def _posterior(top: TextMatrix, logarithms: bool) -> TextMatrix:

@@ -175,8 +175,8 @@ def _count(
 def _of_stems(where: Path, language: str) -> str:
     if (stems := stemmed(language)) is None:
         raise BadInput(
-            f"{where}: its texts are in {language!r}, and only those in 'en' have stems. Take words "
-            "as they are (without --stems), or name the language as the texts are ingested."
+            f"{where}: its texts are in {language!r}, and only those in 'en' have stems. Take "
+            "words as they are (without --stems), or name the language as texts are ingested."
         )
     return stems
 

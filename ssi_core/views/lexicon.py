@@ -2,8 +2,8 @@
 
 Gives the words of `ssi_core.text.tokenizer.tokenize`. Most of a text is ASCII: a chunk of ASCII
 between separators is a word, unless words are stems. Any other chunk is tokenised in Python the
-first time that it is met, and by its number from then on. Cutting a text into chunks before it is normalised
-loses nothing: NFKC joins no letter or digit with a separator of ASCII.
+first time that it is met, and by its number from then on. Cutting a text into chunks before it is
+normalised loses nothing: NFKC joins no letter or digit with a separator of ASCII.
 """
 
 from __future__ import annotations

@@ -59,7 +59,9 @@ def naive(documents, query, *, k1, b, b_short, b_anchors, title, headings, url, 
     return scores
 
 
-def naive_sum(documents, query, *, k1, b, b_short, b_anchors, title, headings, url, anchors, k3=8.0):
+def naive_sum(
+    documents, query, *, k1, b, b_short, b_anchors, title, headings, url, anchors, k3=8.0
+):
     """The weighted sum of BM25 of each field, every field an index of its own."""
     weights = {"text": 1.0, "title": title, "headings": headings, "url": url, "anchors": anchors}
     scores = [0.0] * len(documents)

@@ -93,7 +93,12 @@ def test_the_expanded_query_is_that_of_the_papers(
         [columns[i] for i, tf in zip(row.indices, row.data, strict=True) for _ in range(int(tf))]
         for row in (counts[[n]] for n in range(len(raw)))
     ]
-    queries = [f"{word(1007)} {word(3)}", f"{word(5)} {word(5)} {word(6)}", f"{word(4011)} see", "xx"]
+    queries = [
+        f"{word(1007)} {word(3)}",
+        f"{word(5)} {word(5)} {word(6)}",
+        f"{word(4011)} see",
+        "xx",
+    ]
     plain = parse(type(model.models()[0]), {k: v for k, v in part.items() if k != "model"})
     plain = plain.fit(task, RNG)
     scorer = Scorer(plain.embed_documents(texts))

@@ -38,6 +38,8 @@ JUDGEMENTS: Mapping[str, Sequence[str]] = {
     "grade": ("grade", "score", "relevance", "label"),
 }
 """Roles of columns -> names by which they are known."""
+_LINES = ("", "tsv")
+"""Kinds of files that may be lines without a header."""
 _SHOWN = 3
 
 
@@ -86,7 +88,7 @@ def ingest_judged(
 
 def _build(building: Building, documents: Collection, queries: Path, qrels: Path) -> None:
     asked, judged = read_queries(queries), read_judgements(qrels)
-    if not kind_of(queries, LogForm()) and _has_topics(queries):
+    if _has_topics(queries):
         numbers = [number_of(name) for name in judged["query"]]
         judged = judged.with_columns(query=pl.Series(numbers, dtype=pl.String))
     ids = pl.concat(list(_ids(documents)))
@@ -153,7 +155,8 @@ def read_queries(path: Path) -> pl.DataFrame:
 
 
 def _has_topics(path: Path) -> bool:
-    return any("<top>" in line.lower() for line in text_lines(path))
+    lines = text_lines(path) if kind_of(path, LogForm()) in _LINES else ()
+    return any("<top>" in line.lower() for line in lines)
 
 
 def _named_texts(path: Path) -> Iterator[tuple[str, str]]:
@@ -203,7 +206,7 @@ def _table(path: Path, roles: Mapping[str, Sequence[str]]) -> pl.DataFrame | Non
     }
     columns = {role: name for role, name in found.items() if name is not None}
     if len(columns) < len(roles):
-        if kind in ("", "tsv"):
+        if kind in _LINES:
             return None
         lacking = next(role for role in roles if role not in columns)
         raise BadInput(

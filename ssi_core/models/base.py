@@ -177,9 +177,9 @@ class Model:
 
         course = Course(start, watch, threads, checkpoint, observe)
         learnt = self.learn(training_part(task), rng, course)
-        # Of the trainings of a choice, which learn without this, nobody need know.
+        # Measures say what a model is worth; why one is worth nothing is for those who look for it.
         if learnt.facts.get("triples") and learnt.facts.get("best_at") == 0:
-            _log.warning(_START_STAYED)
+            _log.debug(_START_STAYED)
         return learnt
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:

@@ -127,7 +127,11 @@ def test_queries_and_documents_that_do_not_meet_are_counted_and_said(docs, tmp_p
 @pytest.mark.parametrize(
     ("queries", "qrels", "named"),
     [
-        (tsv(ASKED), tsv([("07", "1", 1), ("q2", "2", 1)]), r"'1', '2', where .*'a', 'b', 'c/d.md'"),
+        (
+            tsv(ASKED),
+            tsv([("07", "1", 1), ("q2", "2", 1)]),
+            r"'1', '2', where .*'a', 'b', 'c/d.md'",
+        ),
         (tsv(ASKED), tsv([("x", "a", 1)]), r"'x', where q.tsv has '07', 'q2'"),
     ],
 )

@@ -25,7 +25,7 @@ from ssi_core.face.asked import (
     with_judgements,
     with_stems,
 )
-from ssi_core.face.compare import Comparison, compare
+from ssi_core.face.compare import EITHER, Comparison, compare, title_of
 from ssi_core.face.documents import Documents
 from ssi_core.face.estimator import Estimator
 from ssi_core.face.index import Index
@@ -35,7 +35,7 @@ from ssi_core.face.show import WIDTH
 from ssi_core.face.task import LATENT, Task
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.untrained import title
+from ssi_core.models.untrained import learns
 from ssi_core.tasks.pairs import joined
 from ssi_core.tasks.spec import Split
 from ssi_core.threads import limited
@@ -123,6 +123,7 @@ class Fit:
     def verdict(self) -> str:
         """Return in one sentence how the model compares with the strongest that learns nothing."""
         base, measure = self.comparison.baseline, self.comparison.measures[0]
+        learned = any(map(learns, self.label.split(EITHER)))
         if self.label == base:
             return f"Nothing was learned from pairs: the model is {base}."
         test = self.comparison.against(self.label, measure)
@@ -130,8 +131,9 @@ class Fit:
         verb = "is not told apart from"
         if test.p < LEVEL:
             verb = "is better than" if better else "is worse than"
+        told = "" if learned else "Nothing was learned from pairs. "
         return (
-            f"{self.label} {verb} {base}, the strongest model that learns nothing: "
+            f"{told}{self.label} {verb} {base}, the strongest model that learns nothing: "
             f"{TITLES[measure]} {test.difference:+.3f}, 95 % interval {test.low:+.3f} to "
             f"{test.high:+.3f}, p {test.p:.2g}, {test.queries} queries."
         )
@@ -365,7 +367,7 @@ def _fitted(task: Task, source: Documents | Task, how: _How) -> Fit:
     with how.clock.stage("compare"):
         base = fit_once(Ranker("untrained", measure=how.measure), task, threads=how.threads)
         rankers: dict[str, Estimator] = {"BM25F": _bm25f(how.measure).fit(task)}
-        baseline, label = _title(base), _title(model)
+        baseline, label = title_of(base), title_of(model)
         rankers |= {baseline: base, label: base if label == baseline else model}
         measures = tuple(dict.fromkeys((how.measure, *_MEASURES)))
         comparison = compare(
@@ -388,19 +390,13 @@ def _bm25f(measure: str) -> Ranker:
     return Ranker("bm25f", **vars(Bm25F.tuned(measure=measure)))
 
 
-def _title(model: Estimator) -> str:
-    """Return what people call a model; of several folds what most of them are."""
-    names = Counter(title(one.model) for one in model.folds_)
-    return names.most_common(1)[0][0]
-
-
 def search_model(documents: Documents, *, budget: int | None = None) -> tuple[SSI, str]:
     """Return the model that answers what people type, and what it is called."""
     model = SSI(auto=True, measure="mrr")
     if budget is not None:
         model.set_params(budget=budget)
     fit_once(model, search_task(documents))
-    return model, _title(model)
+    return model, title_of(model)
 
 
 class _Clock:

@@ -93,7 +93,7 @@ class Untrained(Model):
         views = views or [view for view in sorted(task.queries.views) if is_shared(task, view)]
         chosen, several = strongest(task, views, halves, rng)
         means = [{"model": title(fit.model), "mean": mean} for fit, mean in several]
-        chosen.facts["untrained"] = {"chosen": title(chosen.model), "means": means}
+        chosen.facts.update(choice=title(chosen.model), untrained=means)
         return chosen
 
 
@@ -115,7 +115,20 @@ def title(model: Model) -> str:
         return "sum of the fields' BM25"
     if isinstance(model, Rm3):
         return f"{title(model.models()[0])} + RM3"
-    return _TITLES.get(model.name, "SSI")
+    return _TITLES.get(model.name, LEARNED)
+
+
+def learns(called: str) -> bool:
+    """Tell by its title whether a model has learned from pairs.
+
+    >>> learns("SSI + BM25F"), learns("LSI + BM25")
+    (True, False)
+    """
+    return LEARNED in called.split(" + ")
+
+
+LEARNED = "SSI"
+"""Title of a model that has learned from pairs."""
 
 
 _TITLES = {

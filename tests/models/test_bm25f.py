@@ -3,8 +3,10 @@
 import math
 
 import numpy as np
+import polars as pl
 import pytest
 
+import ssi_core as ssi
 from ssi_core.collection import open_collection
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.scorer import Scorer
@@ -67,7 +69,7 @@ def naive_sum(
     scores = [0.0] * len(documents)
     for name, weight in weights.items():
         index = [tokenize(split(one)[name]) for one in documents]
-        mean = sum(map(len, index)) / len(index)
+        mean = max(sum(map(len, index)) / len(index), 1e-9)
         share = {"text": b, "anchors": b_anchors}.get(name, b_short)
         for term in sorted(set(tokenize(query))):
             df = sum(term in words for words in index)
@@ -110,6 +112,29 @@ def test_scores_are_those_of_the_papers(place, task, settings, combine, twin):
     got = scored(fit, raw, queries)
     for row, query in enumerate(queries):
         expected = twin(documents, query, **settings_of(fit))
+        np.testing.assert_allclose(got[row], expected, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("combine", "twin"), [("counts", naive), ("scores", naive_sum)])
+def test_words_that_several_fields_share_have_the_idf_of_the_papers(tmp_path, combine, twin):
+    rng = np.random.default_rng(0)
+    words = [word(number) for number in range(12)]
+    drawn = lambda least, most: " ".join(rng.choice(words, rng.integers(least, most)))  # noqa: E731
+    rows = [
+        {"id": f"d{n}", "title": drawn(1, 3), "headings": [drawn(1, 3)], "text": drawn(3, 20)}
+        for n in range(40)
+    ]
+    links = [(f"d{n}", f"d{(n + 7) % 40}", drawn(1, 3)) for n in range(40)]
+    links = pl.DataFrame(links, schema=["source", "target", "anchor"], orient="row")
+    docs = ssi.read(rows, links, language="en", out=tmp_path / "docs")
+    fit = ssi.Ranker("bm25f", combine=combine).fit(
+        ssi.Task.of(docs, "self", queries="words:1", out=tmp_path / "task")
+    )
+    raw = documents_of(open_collection(docs.path))
+    queries = [" ".join(words[:3]), f"{words[5]} {words[5]} {words[6]}"]
+    got = scored(fit.fitted_, raw, queries)
+    for row, query in enumerate(queries):
+        expected = twin(raw["text"].to_list(), query, **settings_of(fit.fitted_))
         np.testing.assert_allclose(got[row], expected, rtol=2e-5, atol=1e-6)
 
 

@@ -131,6 +131,21 @@ def test_all_weight_on_the_query_is_the_first_pass(task):
     assert (plain != same).nnz == 0
 
 
+def test_a_query_whose_documents_have_common_words_alone_stays(task):
+    plain = Bm25F().fit(task, RNG).embed_queries(task.queries).sparse
+    same = Rm3(original=(0.3,), common=1e-3).fit(task, RNG).embed_queries(task.queries).sparse
+    np.testing.assert_allclose(same.toarray(), plain.toarray(), rtol=1e-6)
+
+
+def test_words_of_a_document_are_another_text_than_the_document(task):
+    fit = Rm3(documents=(1,), original=(0.0,)).fit(task, RNG)
+    named = task.queries.take(np.arange(20))
+    assert set(named.ids) <= set(task.documents.ids)
+    other = Texts(named.ids + "!", named.titles, named.matrices, named.views)
+    ours, theirs = (fit.embed_queries(texts).sparse for texts in (named, other))
+    assert (ours != theirs).nnz == 0
+
+
 @pytest.fixture(scope="module")
 def documents_ask(task_dir):
     return open_task(task_dir)
@@ -184,6 +199,29 @@ def test_validation_takes_feedback_where_it_helps(task):
     assert chosen.facts["chosen"] == {"documents": 5, "terms": 30, "original": 0.5}
     assert chosen.facts["val/mrr"] == pytest.approx(1.0)
     assert chosen.facts["val/mrr of the first pass"] < 1
+
+
+def test_feedback_that_is_better_by_less_than_its_error_is_not_taken(task):
+    settings = {"parts": ({"model": "bm25"},), "documents": (5,), "terms": (30,)}
+    ranks = []
+    for original in (1.0, 0.5):
+        fit = Rm3(original=(original,), **settings).fit(task, RNG)
+        scores = Scorer(fit.embed_documents(task.documents)).score(fit.embed_queries(task.queries))
+        ranks.append(np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1))
+    # A query gains 1/2, another one loses 1/6: the mean is higher, and tells nothing.
+    better = np.argwhere((ranks[0] == 1) & (ranks[1] == 0))
+    worse = np.argwhere((ranks[0] == 1) & (ranks[1] == 2))
+    worse = worse[worse[:, 0] != better[0, 0]]
+    two = np.vstack([better[:1], worse[:1]])
+    # Nothing else is known of the two, so that all documents are candidates.
+    train = task.train.take(~np.isin(task.train.rows[:, 0], two[:, 0]))
+    asked = dataclasses.replace(task, train=train, valid=Pairs.of(two))
+    fit = Rm3(original=(0.5, 0.99), **settings).learn(asked, RNG, Course())
+    assert fit.facts["chosen"]["original"] == 1.0
+    validator = Validator(asked, "valid", 10)
+    half = Rm3(original=(0.5,), **settings).fit(task, RNG)
+    mean = MEASURES["mrr"](validator.ranks(half)).mean()
+    assert mean > fit.facts["val/mrr of the first pass"] == fit.facts["val/mrr"]
 
 
 def test_a_saved_model_keeps_what_was_chosen(task, place, tmp_path):

@@ -87,23 +87,23 @@ def ingest_judged(
 
 
 def _build(building: Building, documents: Collection, queries: Path, qrels: Path) -> None:
-    asked, judged = read_queries(queries), read_judgements(qrels)
+    texts, judged = read_queries(queries), read_judgements(qrels)
     if _has_topics(queries):
         numbers = [number_of(name) for name in judged["query"]]
         judged = judged.with_columns(query=pl.Series(numbers, dtype=pl.String))
     ids = pl.concat(list(_ids(documents)))
-    _require_overlap(queries, asked["id"], qrels, judged["query"].unique(maintain_order=True))
+    _require_overlap(queries, texts["id"], qrels, judged["query"].unique(maintain_order=True))
     named = judged["document"].unique(maintain_order=True)
     _require_overlap(documents.path, ids, qrels, named)
     _link(building.path, documents)
     building.counts.update(documents.artefact.counts)
     building.skipped.update(documents.artefact.skipped)
-    write_judgements(building, asked, judged, qrels)
+    write_judgements(building, texts, judged, qrels)
     answered = judged.filter((pl.col("grade") > 0) & pl.col("document").is_in(ids.implode()))
-    idle = asked.filter(~pl.col("id").is_in(answered["query"].implode()))
+    idle = texts.filter(~pl.col("id").is_in(answered["query"].implode()))
     if len(idle):
         building.skipped["query_without_relevant_document"] = len(idle)
-    _say(queries, len(idle), len(asked), "queries have no relevant document", idle["id"])
+    _say(queries, len(idle), len(texts), "queries have no relevant document", idle["id"])
     unknown = named.filter(~named.is_in(ids.implode()))
     _say(qrels, len(unknown), len(named), "judged documents do not exist", unknown)
 
@@ -200,11 +200,11 @@ def _table(path: Path, roles: Mapping[str, Sequence[str]]) -> pl.DataFrame | Non
     kind = kind_of(path, LogForm())
     header = header_of(path) if kind else []
     by_lower = {name.strip().lower(): name for name in header}
-    found = {
+    names_by_role = {
         role: next((by_lower[name] for name in names if name in by_lower), None)
         for role, names in roles.items()
     }
-    columns = {role: name for role, name in found.items() if name is not None}
+    columns = {role: name for role, name in names_by_role.items() if name is not None}
     if len(columns) < len(roles):
         if kind in _LINES:
             return None

@@ -1,4 +1,4 @@
-"""What a fit asks: the tasks of documents, those that have judged queries too."""
+"""Tasks that `fit` makes of documents: for what people type, for links, for judged queries."""
 
 from __future__ import annotations
 

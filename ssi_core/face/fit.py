@@ -123,7 +123,7 @@ class Fit:
     def verdict(self) -> str:
         """Return in one sentence how the model compares with the strongest that learns nothing."""
         base, measure = self.comparison.baseline, self.comparison.measures[0]
-        learned = any(map(learns, self.label.split(EITHER)))
+        has_learned = any(map(learns, self.label.split(EITHER)))
         if self.label == base:
             return f"Nothing was learned from pairs: the model is {base}."
         test = self.comparison.against(self.label, measure)
@@ -131,9 +131,9 @@ class Fit:
         verb = "is not told apart from"
         if test.p < LEVEL:
             verb = "is better than" if better else "is worse than"
-        told = "" if learned else "Nothing was learned from pairs. "
+        before = "" if has_learned else "Nothing was learned from pairs. "
         return (
-            f"{told}{self.label} {verb} {base}, the strongest model that learns nothing: "
+            f"{before}{self.label} {verb} {base}, the strongest model that learns nothing: "
             f"{TITLES[measure]} {test.difference:+.3f}, 95 % interval {test.low:+.3f} to "
             f"{test.high:+.3f}, p {test.p:.2g}, {test.queries} queries."
         )

@@ -29,7 +29,7 @@ from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.neighbours import neighbours
 from ssi_core.serving.popularity import counts_links
 from ssi_core.serving.related import related_documents
-from ssi_core.serving.searcher import Answer
+from ssi_core.serving.searcher import Answer, languages_of
 from ssi_core.summary.concepts import ConceptBase
 from ssi_core.summary.found import MOST_WORDS, Summary, summarised
 from ssi_core.types import BadInput, Refused
@@ -231,8 +231,8 @@ def _state(role: schemas.Which, served: Served) -> schemas.ModelState:
         added=served.searcher.added,
         texts=served.searcher.index.passages is not None,
         recall=served.searcher.recall,
-        query_languages=sorted({view.language for view in fitted.query_views.values()}),
-        document_languages=sorted({view.language for view in fitted.document_views.values()}),
+        query_languages=languages_of(fitted.query_views),
+        document_languages=languages_of(fitted.document_views),
         popularity=counts_links(fitted),
         follows=served.follows,
         since=served.since,

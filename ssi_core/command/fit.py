@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ssi_core.face.fit import Fit
 
 _PATH = click.Path(path_type=Path, exists=True)
+_STEMS: Mapping[str, bool | None] = {"no": False, "yes": True, "auto": None}
 
 
 def _kind(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
@@ -39,6 +40,7 @@ def _kind(context: click.Context, option: click.Parameter, value: str | None) ->
         "ssi fit site/ --out model --export opensearch to-opensearch",
         "ssi fit ubi/ --texts products.jsonl --out model --export opensearch to-opensearch",
         "ssi fit log.csv --source clicks --set columns=map.toml --texts ads.tsv --out model",
+        "ssi fit site/ --queries queries.tsv --qrels qrels.tsv --out model",
         "ssi fit corpus --ask words:3 --beside titles,anchors --measure mrr --out model",
         "ssi fit task --defaults --budget 200000 --out model",
     ),
@@ -55,6 +57,10 @@ def _kind(context: click.Context, option: click.Parameter, value: str | None) ->
 )
 @click.option(
     "--texts", type=_PATH, help="Documents that a log refers to: a table or a collection."
+)
+@click.option("--queries", type=_PATH, help="Judged queries: a table of id and text.")
+@click.option(
+    "--qrels", type=_PATH, help="Their judgements: query, document and grade, or TREC's qrels."
 )
 @click.option("--source", help="How PATH is read: a verb of 'ssi ingest'. By default guessed.")
 @click.option(
@@ -80,6 +86,13 @@ def _kind(context: click.Context, option: click.Parameter, value: str | None) ->
 )
 @click.option(
     "--judged", is_flag=True, help="Of clicks with judgements: test on the judged queries."
+)
+@click.option(
+    "--stems",
+    type=click.Choice(list(_STEMS)),
+    default="no",
+    show_default=True,
+    help="Read stems of English words; auto: if BM25F is clearly better with them on validation.",
 )
 @click.option(
     "--auto/--defaults",
@@ -116,6 +129,7 @@ def fit(
     exports: Sequence[tuple[str, Path]],
     force: bool,
     beside: str | None,
+    stems: str,
     seed: int,
     set_: Mapping[str, Any],
     **fields: Any,
@@ -125,7 +139,8 @@ def fit(
     PATH is a table, a folder of texts, a dump, a log of OpenSearch's UBI, a collection of 'ssi
     ingest' or a task of 'ssi features'. Documents and their links give two models: one for a search
     box, tested on held-out words of links (or on titles, where there are few), and one that finds
-    related documents. Clicks, judgements or --ask give one.
+    related documents. Judged queries (--queries, --qrels) take the place of words of links; they
+    are divided into five folds. Clicks or --ask give one model.
 
     The pairs are divided into three sides: a model learns from the first, the second chooses its
     settings, the third measures it beside the strongest model that learns nothing, such as BM25F.
@@ -138,7 +153,7 @@ def fit(
     from ssi_core.face.fit import fit as fit_and_compare
     from ssi_core.types import BadInput
 
-    if options := set_.keys() & {*inspect.signature(fit_and_compare).parameters}:
+    if options := set_.keys() & ({*inspect.signature(fit_and_compare).parameters} - {"qrels"}):
         raise click.UsageError(f"--set {min(options)}: no setting of a source.")
     given = {name: value for name, value in fields.items() if value is not None}
     kinds = beside.split(",") if beside else ()
@@ -147,6 +162,7 @@ def fit(
             path,
             **given,
             **set_,
+            stems=_STEMS[stems],
             beside=kinds,
             random_state=seed,
             threads=settings().threads or 1,

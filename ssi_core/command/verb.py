@@ -157,7 +157,8 @@ def announce(chosen: Settings) -> None:
     if chosen.root is not None:
         os.environ["SSI_ROOT"] = str(Path(chosen.root).resolve())
     click.echo(shown(f"ssi: root {root()}"), err=True)
-    level = logging.INFO if chosen.verbose or sys.stderr.isatty() else logging.WARNING
+    usual = logging.INFO if sys.stderr.isatty() else logging.WARNING
+    level = logging.DEBUG if chosen.verbose else usual
     handler = TerminalHandler(level)
     for name in ("ssi_core", "flows"):
         logger = logging.getLogger(name)

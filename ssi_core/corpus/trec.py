@@ -125,7 +125,7 @@ def _build(
         orient="row",
     )
     judged = read_qrels(qrels)
-    numbers = pl.Series([_number(name) for name in judged["query"]], dtype=pl.String)
+    numbers = pl.Series([number_of(name) for name in judged["query"]], dtype=pl.String)
     write_judgements(building, queries, judged.with_columns(query=numbers), qrels)
 
 
@@ -154,7 +154,7 @@ def read_documents(path: Path) -> Iterator[tuple[str | None, str, str]]:
     lines: list[str] = []
     inside = any_document = False
     place = 0
-    for place, line in enumerate(_lines(path), 1):
+    for place, line in enumerate(text_lines(path), 1):
         mark = line.strip()[:6].upper()
         if mark.startswith("<DOC>"):
             if inside:
@@ -194,7 +194,7 @@ def read_topics(path: Path, fields: Sequence[str] = ("title",)) -> Iterator[tupl
     BadInput
         The file has no topic, or one without a number.
     """
-    text = "".join(_lines(path))
+    text = "".join(text_lines(path))
     if "<top>" not in text.lower():
         for place, line in enumerate(text.splitlines(), 1):
             number, tab, words = line.partition("\t")
@@ -204,20 +204,20 @@ def read_topics(path: Path, fields: Sequence[str] = ("title",)) -> Iterator[tupl
                     "the words of a query."
                 )
             if tab:
-                yield _number(number.strip()), words.strip()
+                yield number_of(number.strip()), words.strip()
         return
     for place, topic in enumerate(re.split(r"<top>", text, flags=re.IGNORECASE)[1:], 1):
         fields_of = _FIELD.findall(topic)
         values = {name.lower(): " ".join(_plain(words).split()) for name, words in fields_of}
         if not values.get("num"):
             raise BadInput(f"{path}: topic {place} has no <num>. Restore the published file.")
-        yield _number(values["num"]), " ".join(values.get(field, "") for field in fields)
+        yield number_of(values["num"]), " ".join(values.get(field, "") for field in fields)
 
 
-def _number(name: str) -> str:
+def number_of(name: str) -> str:
     """Return the name of a query without the zeros that some files put before it.
 
-    >>> _number("051"), _number("0")
+    >>> number_of("051"), number_of("0")
     ('51', '0')
     """
     return name.lstrip("0") or name
@@ -226,7 +226,7 @@ def _number(name: str) -> str:
 def read_qrels(path: Path) -> pl.DataFrame:
     """Return the judgements of a file: ``query``, ``document`` and ``grade``."""
     rows = []
-    for place, line in enumerate(_lines(path), 1):
+    for place, line in enumerate(text_lines(path), 1):
         columns = line.split()
         if not columns:
             continue
@@ -254,7 +254,7 @@ def read_grade(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _lines(path: Path) -> Iterator[str]:
+def text_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file in UTF-8, or in Latin-1 as the older ones are."""
     for place, (line, _) in enumerate(read_lines(path), 1):
         if line is None:

@@ -132,6 +132,25 @@ def _with_margin(a: ArrayLike, margin: float) -> Float64:
     return np.asarray(a, dtype=np.float64)
 
 
+def is_clearly_higher(a: ArrayLike, b: ArrayLike) -> bool:
+    """Tell whether a mean is higher by more than the standard error of the paired difference.
+
+    The rule by which one setting takes the place of another: few queries choose little.
+
+    Parameters
+    ----------
+    a, b : float (queries,)
+        Values of the same queries, aligned.
+
+    >>> is_clearly_higher([1.0, 0.5, 1.0], [0.5, 0.5, 0.4])
+    True
+    >>> is_clearly_higher([1.0, 0.0], [0.0, 0.9])
+    False
+    """
+    gains = np.asarray(a, np.float64) - np.asarray(b, np.float64)
+    return bool(gains.mean() > gains.std() / np.sqrt(len(gains)))
+
+
 def holm(p_values: ArrayLike) -> Float64:
     """Return p-values adjusted for their number (Holm 1979), in the given order.
 

@@ -26,7 +26,7 @@ from ssi_core.models.projection import Projection
 from ssi_core.models.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.translation_model import TranslationModel
-from ssi_core.text.tokenizer import LANGUAGES
+from ssi_core.text.tokenizer import LANGUAGES, spoken
 from ssi_core.types import BadInput, Float32, View
 from ssi_core.views.text_view import TextView
 from ssi_core.views.tfidf import BM25, LM, WEIGHTINGS
@@ -108,6 +108,8 @@ def _require_encodable(name: str, view: View) -> None:
     known = (*WEIGHTINGS, BM25, LM)
     if not isinstance(view, TextView) or view.weighting.kind not in known:
         raise BadInput(f"view {name!r} is not one of {', '.join(known)} of plain words")
+    if spoken(view.language) != view.language:
+        raise BadInput("the words of a query are stems (--stems), which it does not make")
     if view.language in LANGUAGES and view.language != "en":
         raise BadInput(f"texts in {view.language!r} are not split into words by blanks and signs")
 

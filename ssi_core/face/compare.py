@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,11 +23,15 @@ from ssi_core.face import progress
 from ssi_core.face.estimator import Estimator
 from ssi_core.face.show import WIDTH, html_table, text_table
 from ssi_core.face.task import Task
+from ssi_core.models.auto import Auto
+from ssi_core.models.untrained import Untrained, learns, title
 from ssi_core.threads import limited
 from ssi_core.types import BadInput, Report
 
 MEASURES = ("rank_loss", "map", "p_at_10")
 """Measures that a comparison shows, as tables do."""
+EITHER = " or "
+"""What stands between the titles of the models of several folds."""
 
 Rankers: TypeAlias = (
     Sequence[Estimator] | Mapping[str, Estimator] | Mapping[str, Sequence[Estimator]]
@@ -186,7 +191,8 @@ def compare(
     Parameters
     ----------
     rankers : sequence or mapping
-        Rankers that were fitted on this task. As a mapping: label -> one ranker, or several that
+        Rankers that were fitted on this task. A choice that learned nothing from pairs is called by
+        what was chosen, such as "BM25F". As a mapping: label -> one ranker, or several that
         differ in their seeds; the values of each query are averaged over the seeds.
     task : Task
         Task that the rankers were fitted on.
@@ -243,8 +249,23 @@ def compare(
     return Comparison(reports, tuple(measures), first)
 
 
+def title_of(model: Estimator) -> str:
+    """Return what people call a fitted model; where its folds differ, all that they are."""
+    names = Counter(title(one.model) for one in model.folds_)
+    return EITHER.join(name for name, _ in names.most_common())
+
+
+def _name(model: Estimator) -> str:
+    """Return what an estimator prints as; of a choice that learned nothing, what was chosen."""
+    if isinstance(model.ranker(), Untrained | Auto) and hasattr(model, "folds_"):
+        chosen = title_of(model)
+        if not any(map(learns, chosen.split(EITHER))):
+            return chosen
+    return repr(model).removesuffix("()")
+
+
 def _labelled(rankers: Rankers) -> dict[str, list[Estimator]]:
-    """Return label -> rankers; those of a sequence are named by what they print as."""
+    """Return label -> rankers; those of a sequence are named as `_name` says."""
     if isinstance(rankers, Mapping):
         return {
             label: [one] if isinstance(one, Estimator) else list(one)
@@ -252,7 +273,7 @@ def _labelled(rankers: Rankers) -> dict[str, list[Estimator]]:
         }
     labelled: dict[str, list[Estimator]] = {}
     for ranker in rankers:
-        name = repr(ranker).removesuffix("()")
+        name = _name(ranker)
         count = sum(label == name or label.startswith(f"{name} #") for label in labelled)
         labelled[f"{name} #{count + 1}" if count else name] = [ranker]
     return labelled

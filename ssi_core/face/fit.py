@@ -8,16 +8,25 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ssi_core import store
-from ssi_core.collection import ANCHOR, CLICK, JUDGEMENT, LINK, TRANSLATION, open_collection
+from ssi_core.collection import LINK
 from ssi_core.evaluation.comparison import LEVEL, TITLES
-from ssi_core.face.compare import Comparison, compare
-from ssi_core.face.documents import Documents, read
+from ssi_core.face.asked import (
+    has_related,
+    is_searched,
+    opened,
+    search_task,
+    task_of,
+    with_judgements,
+    with_stems,
+)
+from ssi_core.face.compare import EITHER, Comparison, compare, title_of
+from ssi_core.face.documents import Documents
 from ssi_core.face.estimator import Estimator
 from ssi_core.face.index import Index
 from ssi_core.face.kept import fit_once
@@ -26,18 +35,15 @@ from ssi_core.face.show import WIDTH
 from ssi_core.face.task import LATENT, Task
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.untrained import title
+from ssi_core.models.untrained import learns
 from ssi_core.tasks.pairs import joined
-from ssi_core.tasks.spec import Split, fields_of, only_relevant
+from ssi_core.tasks.spec import Split
 from ssi_core.threads import limited
 from ssi_core.types import BadInput
 
 RELATED = "related"
 """Directory of the model of related documents, below that of the search."""
-_ENOUGH = {"valid": 30, "test": 100}
-"""Wordings of links on a side, without which titles are asked for."""
 _MEASURES = ("map", "ndcg_at_10", "mrr")
-_OF_TASK = "task"
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,7 @@ class Fit:
     def verdict(self) -> str:
         """Return in one sentence how the model compares with the strongest that learns nothing."""
         base, measure = self.comparison.baseline, self.comparison.measures[0]
+        has_learned = any(map(learns, self.label.split(EITHER)))
         if self.label == base:
             return f"Nothing was learned from pairs: the model is {base}."
         test = self.comparison.against(self.label, measure)
@@ -124,8 +131,9 @@ class Fit:
         verb = "is not told apart from"
         if test.p < LEVEL:
             verb = "is better than" if better else "is worse than"
+        before = "" if has_learned else "Nothing was learned from pairs. "
         return (
-            f"{self.label} {verb} {base}, the strongest model that learns nothing: "
+            f"{before}{self.label} {verb} {base}, the strongest model that learns nothing: "
             f"{TITLES[measure]} {test.difference:+.3f}, 95 % interval {test.low:+.3f} to "
             f"{test.high:+.3f}, p {test.p:.2g}, {test.queries} queries."
         )
@@ -213,10 +221,13 @@ def fit(
     links: Any = None,
     *,
     texts: Any = None,
+    queries: Any = None,
+    qrels: Any = None,
     ask: str | None = None,
     beside: Sequence[str] = (),
     split: Split | None = None,
     judged: bool = False,
+    stems: bool | None = False,
     auto: bool = True,
     budget: int | None = None,
     measure: str = "map",
@@ -233,8 +244,9 @@ def fit(
     Documents and their links give two models: one for a search box, whose queries are the words of
     links, where there are enough, and else titles; and one that finds related documents, trained on
     the links. Both are measured beside the strongest model that learns nothing, chosen on
-    validation, on queries that no part of the choice has seen. A log of clicks, judged queries, or
-    ``ask``, give one model.
+    validation, on queries that no part of the choice has seen. Where there are judged queries, the
+    first model is trained and tested on these, in five folds. A log of clicks, and ``ask``, give
+    one model.
 
     Parameters
     ----------
@@ -244,6 +256,10 @@ def fit(
         Links between the documents, as `read` takes them.
     texts : Documents, optional
         Texts of what a log names by ids; see `read`.
+    queries : str, Path, frame or list, optional
+        Judged queries: a file, or rows, of id and text, as ``ssi ingest judged`` reads them.
+    qrels : str, Path, frame or list, optional
+        Their judgements: query, document and grade; a document is named by its id.
     ask : str, optional
         Kind of query that will be asked: "link" (whole documents, answered by what they link to),
         "link:3" (three words of one), "words:3" (three words, answered by the document that has
@@ -256,6 +272,10 @@ def fit(
     judged : bool, optional
         Of clicks that came with judgements: test on the judged queries, each of them on the
         documents that were judged for it.
+    stems : bool, optional
+        Read the stems of English words, see `Task.of`; None: if BM25F is better with them on
+        validation, by more than the standard error. Not with a task that is made, nor with judged
+        queries in folds, which have no validation of their own.
     auto : bool, optional
         Choose on validation whether to learn, and how, as ``SSI(auto=True)`` does; else `SSI` has
         its documented settings.
@@ -294,21 +314,30 @@ def fit(
     clock = _Clock()
     of_task = {"ask": ask, "beside": beside, "split": split, "judged": judged}
     of_texts = {"links": links, "texts": texts, **settings}
+    if queries is None and qrels is not None:
+        of_texts["qrels"] = qrels  # a setting of a source that reads judgements itself
     with clock.stage("read"):
-        source = _opened(data, of_texts)
+        source = opened(data, of_texts)
+        if queries is not None:
+            source = with_judgements(source, queries, qrels)
     how = _How(auto, budget, measure, random_state, threads, clock)
-    if isinstance(source, Task) or any(of_task.values()) or not _is_searched(source):
-        with clock.stage("task"):
-            task = _task(source, of_task)
-        return _fitted(task, source, how)
+
+    def made(given: Mapping[str, Any]) -> Task:
+        return with_stems(lambda stems: task_of(source, given, stems), stems, measure)
+
     with clock.stage("task"):
-        task = search_task(source)
+        if isinstance(source, Task):
+            task = task_of(source, {**of_task, "stems": stems is not False})
+        elif any(of_task.values()) or not is_searched(source):
+            task = made(of_task)
+        else:
+            task = with_stems(partial(search_task, source), stems, measure)
     fitted = _fitted(task, source, how)
-    if LINK not in open_collection(source.path).relevant or not source.counts.get("links"):
+    if isinstance(source, Task) or any(of_task.values()) or not has_related(source):
         return fitted
     try:
         with clock.stage("task"):
-            of_links = _task(source, {**of_task, "ask": LINK})
+            of_links = made({**of_task, "ask": LINK})
     except BadInput:  # too few links for three sides
         return fitted
     return replace(fitted, related=_fitted(of_links, source, how))
@@ -338,7 +367,7 @@ def _fitted(task: Task, source: Documents | Task, how: _How) -> Fit:
     with how.clock.stage("compare"):
         base = fit_once(Ranker("untrained", measure=how.measure), task, threads=how.threads)
         rankers: dict[str, Estimator] = {"BM25F": _bm25f(how.measure).fit(task)}
-        baseline, label = _title(base), _title(model)
+        baseline, label = title_of(base), title_of(model)
         rankers |= {baseline: base, label: base if label == baseline else model}
         measures = tuple(dict.fromkeys((how.measure, *_MEASURES)))
         comparison = compare(
@@ -361,87 +390,13 @@ def _bm25f(measure: str) -> Ranker:
     return Ranker("bm25f", **vars(Bm25F.tuned(measure=measure)))
 
 
-def _title(model: Estimator) -> str:
-    """Return what people call a model; of several folds what most of them are."""
-    names = Counter(title(one.model) for one in model.folds_)
-    return names.most_common(1)[0][0]
-
-
-def _is_searched(source: Documents) -> bool:
-    """Tell whether what people type is to be made up, as there are no clicks and judgements."""
-    relevant = open_collection(source.path).relevant
-    return not {CLICK, JUDGEMENT, TRANSLATION} & set(relevant)
-
-
 def search_model(documents: Documents, *, budget: int | None = None) -> tuple[SSI, str]:
     """Return the model that answers what people type, and what it is called."""
     model = SSI(auto=True, measure="mrr")
     if budget is not None:
         model.set_params(budget=budget)
     fit_once(model, search_task(documents))
-    return model, _title(model)
-
-
-def search_task(documents: Documents) -> Task:
-    """Return a task whose queries are like those that people type.
-
-    They are the words of links, where enough of them are held out, else titles, else three words of
-    a document.
-
-    Raises
-    ------
-    BadInput
-        There are too few documents for three sides.
-    """
-    if ANCHOR in open_collection(documents.path).relevant:
-        try:
-            task = Task.of(documents, "anchor")
-        except BadInput:
-            pass
-        else:
-            queries = task.counts["queries"]
-            if all(queries[side] >= least for side, least in _ENOUGH.items()):
-                return task
-    try:
-        return Task.of(documents, "self")
-    except BadInput:
-        return Task.of(documents, "self", queries="words:3")
-
-
-def _opened(data: Any, given: Mapping[str, Any]) -> Documents | Task:
-    """Return the documents or the task that are meant; files are read."""
-    path = Path(data) if isinstance(data, str | Path) else None
-    if path is not None and (path / store.MANIFEST).is_file():
-        artefact = store.read(path)
-        data = Task(artefact) if artefact.kind == _OF_TASK else data
-    if not isinstance(data, Documents | Task):
-        return read(data, **given)
-    if names := [name for name, value in given.items() if value is not None]:
-        raise BadInput(f"{data.path}: {', '.join(names)} go with files. Leave them out.")
-    return data
-
-
-def _task(source: Documents | Task, given: Mapping[str, Any]) -> Task:
-    """Return the task of documents, or the one that is there."""
-    if isinstance(source, Task):
-        if names := [name for name, value in given.items() if value]:
-            raise BadInput(
-                f"{source.path}: a task is made already, and {', '.join(names)} go with texts. "
-                "Leave them out, or name the texts."
-            )
-        task = source
-    else:
-        kind = given["ask"] or only_relevant(open_collection(source.path))
-        if kind.startswith(TRANSLATION):
-            raise BadInput(
-                f"{source.path}: its queries are in another language than its documents, which "
-                "BM25 cannot compare. 'ssi pipeline sample-mates --corpus DIRECTORY' trains models "
-                "of two vocabularies."
-            )
-        fields: dict[str, Any] = {**fields_of(kind), "split": given["split"]}
-        ranked: Any = "judged" if given["judged"] else "pool"
-        task = Task.of(source, **fields, beside=given["beside"], ranked=ranked)
-    return task
+    return model, title_of(model)
 
 
 class _Clock:

@@ -40,7 +40,7 @@ def write_documents(documents: Any, columns: Mapping[str, str], path: Path) -> l
     if name is None:
         name = "id"
         rows = [{name: number, **row} for number, row in enumerate(rows)]
-    _write_lines(rows, path)
+    write_rows(rows, path)
     return [str(_plain(row.get(name))) for row in rows]
 
 
@@ -81,7 +81,7 @@ def write_links(links: Any, names: Sequence[str] | None, path: Path) -> None:
         pairs: Iterable[Row] = ({"source": names[i], "target": names[j]} for i, j in ends)
     else:
         pairs = rows_of(links, *ENDS)
-    _write_lines(pairs, path)
+    write_rows(pairs, path)
 
 
 def rows_of(data: Any, *names: str) -> Iterator[Row]:
@@ -130,7 +130,8 @@ def _named(row: Any, names: Sequence[str], number: int) -> Row:
     return dict(zip(names, values, strict=True))
 
 
-def _write_lines(rows: Iterable[Row], path: Path) -> None:
+def write_rows(rows: Iterable[Row], path: Path) -> None:
+    """Write rows as JSON lines, without what is missing."""
     with path.open("w", encoding="utf-8") as file:
         for row in rows:
             values = {name: _plain(value) for name, value in row.items()}

@@ -64,6 +64,7 @@ class Task:
         words: int | Literal["all"] = "all",
         views: Sequence[str] = VIEWS,
         fields: Sequence[str] | None = None,
+        stems: bool = False,
         pool: int | None = None,
         split_seed: int = 0,
         beside: Sequence[str] = (),
@@ -99,6 +100,9 @@ class Task:
             What is read of a document: "text", "title", "headings", "url" (the words of its
             address) and "anchors" (the words of links that lead to it, which only BM25F reads). By
             default all of them; of translations the text.
+        stems : bool, optional
+            Read the stems of English words (Porter 1980), of documents and of queries: "links" and
+            "linking" are then one word.
         pool : int, optional
             Documents that are drawn as candidates of every query; 0: all. By default 10,000 for
             links, and all for judgements.
@@ -128,6 +132,7 @@ class Task:
             split=split,
             words=words,
             views=tuple(views),
+            stems=stems,
             pool=pool,
             split_seed=split_seed,
             beside=tuple(beside),

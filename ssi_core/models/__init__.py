@@ -28,6 +28,7 @@ from ssi_core.models.opca import Opca
 from ssi_core.models.pca import Pca
 from ssi_core.models.query_expansion import QueryExpansion
 from ssi_core.models.reranked import Reranked
+from ssi_core.models.rm3 import Rm3
 from ssi_core.models.s2net import S2Net
 from ssi_core.models.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
@@ -45,6 +46,7 @@ MODELS: Mapping[str, type[Model]] = {
         Bm25,  # Robertson and Zaragoza 2009
         Bm25F,  # Robertson, Zaragoza and Taylor 2004
         LanguageModel,  # Zhai and Lafferty 2004
+        Rm3,  # Lavrenko and Croft 2001, Abdul-Jaleel et al. 2004
         InDegree,  # links counted, no text
         # Tuned on links: Bai et al. 2010, section 4.
         QueryExpansion,

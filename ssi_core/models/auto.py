@@ -34,6 +34,7 @@ from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.mixture import Mixture
 from ssi_core.models.multi_task import MultiTask
+from ssi_core.models.rm3 import Rm3
 from ssi_core.models.rounds import JOINED, KINDS, PLAIN, Step, Went
 from ssi_core.models.softmax import Softmax
 from ssi_core.models.star import Factors, Place, Settings, joined, star
@@ -202,7 +203,7 @@ class Auto(Model):
     def kinds(self) -> tuple[type[Model], ...]:
         """Return its own class, and those of all that are tried."""
         learnt = Bilinear, MultiTask, Softmax, Mixture
-        words = Bm25, Bm25F, TfIdf, LanguageModel, InDegree
+        words = Bm25, Bm25F, TfIdf, LanguageModel, Rm3, InDegree
         return type(self), *words, Lsi, LsiMixture, ClLsi, *learnt
 
     def cost(self, task: Task, threads: int = 1) -> Cost:
@@ -244,8 +245,8 @@ class Auto(Model):
         facts["triples"] = sum(one.triples for one in trials.done)
         finalists = []
         if trained:
-            # A sum has no sums among its parts.
-            single = [one for one in unlearned if not isinstance(one[0].model, Mixture)]
+            # A sum has no sums among its parts, and asks for one ranking of a query.
+            single = [one for one in unlearned if not isinstance(one[0].model, Mixture | Rm3)]
             words, _ = max(single, key=lambda one: one[1])
             finalists.append(self._mixed(task, halves, trained, words))
         if self.documented and is_shared(task, LSI_VIEW):
@@ -327,7 +328,7 @@ def label(model: Model) -> str:
     >>> label(TfIdf("sublinear"))
     'tfidf view=sublinear'
     """
-    if isinstance(model, Bm25F):
+    if isinstance(model, Bm25F | Rm3):
         return model.name  # its settings are chosen, and stand in the facts
     if isinstance(model, Mixture):
         return " + ".join(label(part) for part in model.models())

@@ -23,6 +23,7 @@ from ssi_core.resources import Cost
 from ssi_core.strict import check_keys
 from ssi_core.tasks.blind import training_part
 from ssi_core.tasks.cold import without_cold
+from ssi_core.text.tokenizer import spoken
 from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, Vectors, View, Watch
 from ssi_core.views.fields import FIELDS
 from ssi_core.views.hashing import load_view
@@ -176,9 +177,9 @@ class Model:
 
         course = Course(start, watch, threads, checkpoint, observe)
         learnt = self.learn(training_part(task), rng, course)
-        # Of the trainings of a choice, which learn without this, nobody need know.
+        # Measures say what a model is worth; why one is worth nothing is for those who look for it.
         if learnt.facts.get("triples") and learnt.facts.get("best_at") == 0:
-            _log.warning(_START_STAYED)
+            _log.debug(_START_STAYED)
         return learnt
 
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
@@ -262,7 +263,7 @@ class FittedModel:
     def languages(self) -> list[str]:
         """Languages that the views of both sides read, sorted."""
         views = (*self.query_views.values(), *self.document_views.values())
-        return sorted({view.language for view in views})
+        return sorted({spoken(view.language) for view in views})
 
     def embed_queries(self, queries: Texts) -> Vectors:
         """Return queries as `Vectors`; `BadInput` where they were read with other words."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -11,10 +12,11 @@ from scipy import sparse
 from ssi_core.bounds import Count, Share, Values, Weight
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
+from ssi_core.evaluation.significance import is_clearly_higher
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
 from ssi_core.text.fields import ANCHORS, OWN, SHORT, TEXT
-from ssi_core.types import Float64, Task, TextMatrix, Texts, Vectors, View
-from ssi_core.views.bm25 import sums, with_weights
+from ssi_core.types import Float32, Float64, Task, TextMatrix, Texts, Vectors, View
+from ssi_core.views.bm25 import scaled, sums, with_weights
 from ssi_core.views.fields import FIELDS, of_field
 from ssi_core.views.tfidf import COUNTS
 
@@ -40,8 +42,13 @@ class Bm25F(Model):
     ``f(q, d) = sum_i (k3 + 1) q_i / (k3 + q_i) * idf_i (k1 + 1) x_i / (k1 + x_i)`` with
     ``x_i = sum_f w_f tf_fi / B_f`` and ``B_f = 1 - b_f + b_f len_f / mean_f``: counts of the word
     in each field, of the weight ``w_f``, over the length of the field. The text has the weight 1.
-    ``idf_i = ln(1 + (n - df_i + 0.5) / (df_i + 0.5))``, where df is over the union of the fields. A
-    setting of several values has the first, unless another one has a mean on validation that is
+    ``idf_i = ln(1 + (n - df_i + 0.5) / (df_i + 0.5))``, where df is over the union of the fields.
+
+    With ``combine = "scores"`` it is the rival that these papers compare with, the weighted sum of
+    the BM25 of each field, each with document frequencies of its own:
+    ``sum_i (k3 + 1) q_i / (k3 + q_i) * sum_f w_f idf_fi (k1 + 1) tf_fi / (k1 B_f + tf_fi)``.
+
+    A setting of several values has the first, unless another one has a mean on validation that is
     higher by more than the standard error of the difference: few queries choose little. The
     defaults were chosen on validation queries (words of links, titles) of two documentation sites.
 
@@ -59,6 +66,9 @@ class Bm25F(Model):
         Weights of the fields, 0 leaves one out.
     k3 : float
         Saturation of the query's counts; it matters where queries are documents.
+    combine : str
+        "counts": the counts of all fields are added up before they saturate. "scores": the scores
+        of all fields are.
     measure : str
         Mean that chooses.
     validation_queries : int
@@ -75,6 +85,7 @@ class Bm25F(Model):
     url: Values[Weight] = (2.0,)
     anchors: Values[Weight] = (2.0,)
     k3: Weight = 8.0
+    combine: Literal["counts", "scores"] = "counts"
     measure: Literal["map", "mrr", "ndcg_at_10"] = "mrr"
     validation_queries: Count = 1000
 
@@ -95,18 +106,21 @@ class Bm25F(Model):
     def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
         """Count document frequencies and mean lengths; choose the settings, one after the other."""
         counts, short = _counts(task.documents)
-        n, words = counts.shape
-        union = _pattern(counts) + _pattern(of_field(short, ANCHORS))
-        df = np.bincount(union.indices, minlength=words)
         first = [getattr(self, name)[0] for name in _TRIED]
         arrays = {
-            "idf": np.log1p((n - df + 0.5) / (df + 0.5)).astype(np.float32),
+            "idf": self._idf(counts, short),
             "mean_lengths": np.maximum(_lengths(counts, short).mean(axis=0), 1e-9),
             "settings": np.array(first),
         }
         fit = fitted(self, task, arrays)
         several = [place for place, name in enumerate(_TRIED) if len(getattr(self, name)) > 1]
         return self._chosen(task, fit, several, course) if several else fit
+
+    def _idf(self, counts: TextMatrix, short: TextMatrix) -> Float32:
+        """Return idf of the words, float32 (words,); with a row for each field to add scores of."""
+        if self.combine == "counts":
+            return _inverse(_pattern(counts) + _pattern(of_field(short, ANCHORS)))
+        return np.vstack([_inverse(rows) for rows in _by_field(counts, short)])
 
     def _chosen(
         self, task: Task, fit: FittedModel, several: list[int], course: Course
@@ -130,7 +144,7 @@ class Bm25F(Model):
                 rivals = [rival for rival in rivals if rival[place] != settings[place]]
                 reached = [values(rival) for rival in rivals]
                 n = int(np.argmax([one.mean() for one in reached]))
-                if _is_better(reached[n], best):
+                if is_clearly_higher(reached[n], best):
                     best, settings = reached[n], rivals[n]
             if settings is before:
                 break
@@ -145,6 +159,9 @@ class Bm25F(Model):
             counts = texts.matrix(COUNTS)
             data = (self.k3 + 1) * counts.data / (self.k3 + counts.data)
             return Vectors(with_weights(counts, data), None)
+        if self.combine == "scores":
+            scores = _sum_of_scores(fitted, texts)
+            return Vectors(with_weights(scores, scores.data), None)
         k1, x = settings_of(fitted)["k1"], weighed_counts(fitted, texts)
         idf = fitted.arrays["idf"].astype(np.float64)
         weights = idf[x.indices] * (k1 + 1) * x.data / (k1 + x.data)
@@ -155,15 +172,15 @@ class Bm25F(Model):
         return fitted.view(COUNTS, side)
 
     def field_weights(self, fitted: FittedModel, texts: Texts) -> dict[str, TextMatrix]:
-        """Return the summands of ``x``."""
+        """Return the summands of ``x``, or those of the sum of scores."""
         counts, short = _counts(texts)
-        each = _scales(fitted, counts, short)
-        parts = {name: of_field(short, name) for name in SHORT}
-        text = counts
-        for name in OWN[1:]:
-            text = text - parts[name]
-        fields = enumerate({TEXT: text, **parts}.items())
-        return {name: _scaled(part, each[:, place]) for place, (name, part) in fields}
+        if self.combine == "scores":
+            return dict(_scores_by_field(fitted, counts, short))
+        weights, norms = _weights_and_norms(fitted, counts, short)
+        return {
+            name: scaled(rows, weights[place] / norms[:, place])
+            for place, (name, rows) in enumerate(_by_field(counts, short))
+        }
 
 
 def _with(settings: Float64, place: int, value: float) -> Float64:
@@ -171,12 +188,6 @@ def _with(settings: Float64, place: int, value: float) -> Float64:
     other = settings.copy()
     other[place] = value
     return other
-
-
-def _is_better(ours: Float64, theirs: Float64) -> bool:
-    """Tell whether a mean is higher by more than the standard error of the paired difference."""
-    gains = ours - theirs
-    return bool(gains.mean() > gains.std() / np.sqrt(len(gains)))
 
 
 def settings_of(fitted: FittedModel) -> dict[str, float]:
@@ -187,27 +198,72 @@ def settings_of(fitted: FittedModel) -> dict[str, float]:
 def weighed_counts(fitted: FittedModel, texts: Texts) -> TextMatrix:
     """Return ``x`` of some documents, the weighed counts of all fields, CSR float64 (n, words)."""
     counts, short = _counts(texts)
-    each = _scales(fitted, counts, short)
+    weights, norms = _weights_and_norms(fitted, counts, short)
+    each = weights / norms
     # "counts" has the words of the document's own short fields, too.
-    x = _scaled(counts, each[:, 0])
+    x = scaled(counts, each[:, 0])
     for place, name in enumerate(SHORT, 1):
         scale = each[:, place] - each[:, 0] if name in OWN else each[:, place]
-        x = x + _scaled(of_field(short, name), scale)
-    # A word that is only in a field without weight is left with a rounding error.
-    x.data[np.abs(x.data) < _NOTHING] = 0
-    x.eliminate_zeros()
-    x.sort_indices()
-    return x
+        x = x + scaled(of_field(short, name), scale)
+    return _without_zeros(x)
 
 
-def _scales(fitted: FittedModel, counts: TextMatrix, short: TextMatrix) -> Float64:
-    """Return ``w_f / B_f`` of each document and field, float64 (n, fields)."""
+def _sum_of_scores(fitted: FittedModel, texts: Texts) -> TextMatrix:
+    """Return the weighted sum of the BM25 of the fields, CSR float64 (n, words)."""
+    counts, short = _counts(texts)
+    total = sparse.csr_array(counts.shape, dtype=np.float64)
+    for _, rows in _scores_by_field(fitted, counts, short):
+        total = total + rows
+    return _without_zeros(total)
+
+
+def _scores_by_field(
+    fitted: FittedModel, counts: TextMatrix, short: TextMatrix
+) -> Iterator[tuple[str, TextMatrix]]:
+    """Yield each field and its weighted BM25, CSR float64 (n, words)."""
+    weights, norms = _weights_and_norms(fitted, counts, short)
+    k1 = settings_of(fitted)["k1"]
+    for place, (name, rows) in enumerate(_by_field(counts, short)):
+        floor = np.repeat(k1 * norms[:, place], np.diff(rows.indptr))
+        data = (k1 + 1) * rows.data / (floor + rows.data)
+        data *= weights[place] * fitted.arrays["idf"][place, rows.indices].astype(np.float64)
+        yield name, sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _weights_and_norms(
+    fitted: FittedModel, counts: TextMatrix, short: TextMatrix
+) -> tuple[Float64, Float64]:
+    """Return ``w_f``, float64 (fields,), and ``B_f`` of each document, float64 (n, fields)."""
     chosen = settings_of(fitted)
     short_b = {name: chosen["b_short"] for name in SHORT} | {ANCHORS: chosen["b_anchors"]}
     b = np.array([chosen["b"], *short_b.values()])
     weights = np.array([1.0, *(chosen[name] for name in SHORT)])
     lengths = _lengths(counts, short) / fitted.arrays["mean_lengths"]
-    return np.asarray(weights / np.maximum(1 - b + b * lengths, 1e-9), np.float64)
+    return weights, np.maximum(1 - b + b * lengths, 1e-9)
+
+
+def _by_field(counts: TextMatrix, short: TextMatrix) -> Iterator[tuple[str, TextMatrix]]:
+    """Yield each field and its counts, the text first, without zeros."""
+    parts, text = {name: of_field(short, name) for name in SHORT}, counts
+    for name in OWN:
+        text = text if name not in parts else text - parts[name]
+    yield TEXT, _without_zeros(text.copy())
+    yield from parts.items()
+
+
+def _without_zeros(rows: TextMatrix) -> TextMatrix:
+    """Return rows with sorted indices and without what is nothing but a rounding error."""
+    rows.data[np.abs(rows.data) < _NOTHING] = 0
+    rows.eliminate_zeros()
+    rows.sort_indices()
+    return rows
+
+
+def _inverse(rows: TextMatrix) -> Float32:
+    """Return the idf of words, float32 (words,), by the documents that have them."""
+    n, words = rows.shape
+    df = np.bincount(rows.indices, minlength=words)
+    return np.log1p((n - df + 0.5) / (df + 0.5)).astype(np.float32)
 
 
 def _counts(texts: Texts) -> tuple[TextMatrix, TextMatrix]:
@@ -233,9 +289,3 @@ def _lengths(counts: TextMatrix, short: TextMatrix) -> Float64:
     lengths = {name: sums(part, part.data) for name, part in parts.items()}
     text = every - sum(lengths[name] for name in SHORT if name in OWN)
     return np.column_stack([text, *lengths.values()])
-
-
-def _scaled(rows: TextMatrix, scale: Float64) -> TextMatrix:
-    """Return rows times a number each, CSR float64."""
-    data = rows.data * np.repeat(scale, np.diff(rows.indptr))
-    return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)

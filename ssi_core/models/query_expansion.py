@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core.bounds import Count, Tries, Values, Weight
@@ -81,8 +82,9 @@ class QueryExpansion(Model):
         if side == "document" or expansion == 0 or beta == 0:
             return Vectors(queries, None)
         collection = _collection(fitted, queries.shape[1])
-        ids = texts.ids.to_numpy()
-        top = top_documents(queries, collection, ids, fitted.arrays["ids"], expansion)
+        rows = {document: row for row, document in enumerate(fitted.arrays["ids"].tolist())}
+        itself = np.array([rows.get(query, -1) for query in texts.ids.to_list()])
+        top = top_documents(queries, collection, itself, expansion)
         expanded = sparse.csr_array(queries + beta * _mean(top) @ collection, dtype=np.float32)
         expanded.sort_indices()
         return Vectors(expanded, None)
@@ -93,18 +95,22 @@ class QueryExpansion(Model):
 
 
 def top_documents(
-    queries: TextMatrix, collection: TextMatrix, query_ids: object, ids: object, count: int
+    queries: TextMatrix, collection: Any, itself: NDArray[Any], count: int
 ) -> TextMatrix:
     """Find the best documents for each query by inner product.
 
+    Parameters
+    ----------
+    collection : CSR or CSC (documents, words)
+    itself : int array
+        Row of the document that a query is, which is left out; -1: it is none.
+
     Returns
     -------
-    CSR float32 (queries, documents) of scores: at most ``count`` a row, all positive, the query
-    itself left out
+    CSR float32 (queries, documents) of scores: at most ``count`` a row, all positive, the highest
+    first
     """
     scorer = Scorer(Vectors(collection, None))
-    rows = {document: row for row, document in enumerate(np.asarray(ids).tolist())}
-    itself = [rows.get(query, -1) for query in np.asarray(query_ids).tolist()]
     top = np.empty((queries.shape[0], count), np.int32)
     value = np.empty(top.shape, np.float32)
     for low in range(0, queries.shape[0], _BLOCK):

@@ -18,6 +18,7 @@ from ssi_core.models.in_degree import InDegree
 from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.lsi import Lsi, LsiMixture
 from ssi_core.models.mixture import Mixture
+from ssi_core.models.rm3 import Rm3
 from ssi_core.models.svd import leading_vectors
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.resources import Cost
@@ -37,9 +38,9 @@ _ALPHAS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 class Untrained(Model):
     """The best on validation of the models that learn nothing from pairs but their settings.
 
-    Cosines of words, BM25 (of the fields, where documents have them), a language model, LSI with
-    words, and for links the number of links to a document: see `untrained`. What is returned is the
-    model that was chosen.
+    Cosines of words, BM25 (of the fields, where documents have them), a language model, RM3 where
+    queries are no documents, LSI with words, and for links the number of links to a document: see
+    `untrained`. What is returned is the model that was chosen.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ class Untrained(Model):
 
     def kinds(self) -> tuple[type[Model], ...]:
         """Return its own class, and those of all that are tried."""
-        words = Bm25, Bm25F, TfIdf, LanguageModel, InDegree
+        words = Bm25, Bm25F, TfIdf, LanguageModel, Rm3, InDegree
         return type(self), *words, Lsi, LsiMixture, ClLsi, Mixture
 
     def cost(self, task: Task, threads: int = 1) -> Cost:
@@ -92,7 +93,7 @@ class Untrained(Model):
         views = views or [view for view in sorted(task.queries.views) if is_shared(task, view)]
         chosen, several = strongest(task, views, halves, rng)
         means = [{"model": title(fit.model), "mean": mean} for fit, mean in several]
-        chosen.facts["untrained"] = {"chosen": title(chosen.model), "means": means}
+        chosen.facts.update(choice=title(chosen.model), untrained=means)
         return chosen
 
 
@@ -110,7 +111,24 @@ def title(model: Model) -> str:
         return f"LSI + {title(TfIdf(model.tfidf_view or model.view))}"
     if isinstance(model, TfIdf) and model.view.startswith("bm25"):
         return _TITLES[Bm25.name]
-    return _TITLES.get(model.name, "SSI")
+    if isinstance(model, Bm25F) and model.combine == "scores":
+        return "sum of the fields' BM25"
+    if isinstance(model, Rm3):
+        return f"{title(model.models()[0])} + RM3"
+    return _TITLES.get(model.name, LEARNED)
+
+
+def learns(called: str) -> bool:
+    """Tell by its title whether a model has learned from pairs.
+
+    >>> learns("SSI + BM25F"), learns("LSI + BM25")
+    (True, False)
+    """
+    return LEARNED in called.split(" + ")
+
+
+LEARNED = "SSI"
+"""Title of a model that has learned from pairs."""
 
 
 _TITLES = {
@@ -130,11 +148,12 @@ def untrained(
 ) -> Iterator[tuple[FittedModel, float]]:
     """Yield models with their means, by `Halves.mean_unlearned`.
 
-    Of one vocabulary: the cosine of words in each view, BM25, and the mixture of each cosine with
-    LSI, by the weight and the rank that are best. Where documents have fields, BM25 is `Bm25F` with
-    the settings that are best, alone and with LSI, and there are a language model and, where
-    documents are queries, the best cosine with the number of links to a document. Of two: the
-    cosine of words that are translated, and LSI on the training pairs (`ClLsi`).
+    Of one vocabulary: the cosine of words in each view, BM25, a language model, and the mixture of
+    each cosine with LSI, by the weight and the rank that are best. Where documents have fields,
+    BM25 is `Bm25F` with the settings that are best, alone and with LSI. Where documents are
+    queries, the best cosine with the number of links to a document is there; where they are not,
+    the first documents of BM25 give further words to a query (`Rm3`). Of two: the cosine of words
+    that are translated, and LSI on the training pairs (`ClLsi`).
 
     Parameters
     ----------
@@ -149,11 +168,8 @@ def untrained(
     cosines = [fitted(TfIdf(view), task, {}) for view in views]
     for fit in cosines:
         yield fit, halves.mean_unlearned(fit)
-    if FIELDS in task.documents.views:
-        yield from _with_fields(task, cosines, halves, rng)
-    elif is_shared(task, "counts"):
-        fit = Bm25().learn(task, rng, Course())
-        yield fit, halves.mean_unlearned(fit)
+    if is_shared(task, COUNTS) or FIELDS in task.documents.views:
+        yield from _of_words(task, cosines, halves, rng)
     if is_shared(task, LSI_VIEW):
         yield from _with_lsi(task, cosines, halves, rng)
     else:
@@ -168,21 +184,27 @@ def strongest(
     return max(several, key=lambda one: one[1])[0], several
 
 
-def _with_fields(
+def _of_words(
     task: Task, cosines: Iterable[FittedModel], halves: Halves, rng: np.random.Generator
 ) -> Iterator[tuple[FittedModel, float]]:
     course = Course(threads=halves.threads)
-    words = Bm25F.tuned(measure=halves.measure).learn(task, rng, course)
+    with_fields = FIELDS in task.documents.views
+    best_known: Model = Bm25F.tuned(measure=halves.measure) if with_fields else Bm25()
+    words = best_known.learn(task, rng, course)
     yield words, halves.mean_unlearned(words)
     language = LanguageModel(background=_BACKGROUNDS).learn(task, rng, course)
     yield language, halves.mean_unlearned(language)
+    if not task.same:  # a document that asks is long, and its expansion longer
+        first = {"model": words.model.name, **vars(words.model)}
+        feedback = Rm3.tuned(parts=(first,), measure=halves.measure).behind(task, words, course)
+        yield feedback, halves.mean_unlearned(feedback)
     if task.same:
         links = InDegree().learn(task, rng, course)
         best = max(cosines, key=halves.mean_unlearned)
         popular, mean = _sum(task, best, links, _POPULARITY, halves, learned=True)
         # Training queries know these links: what they add is measured on validation alone.
         yield popular, halves.mean_unlearned(best) + mean - halves.mean(best)
-    if is_shared(task, LSI_VIEW):
+    if with_fields and is_shared(task, LSI_VIEW):
         vectors = leading_vectors(task.documents.matrix(LSI_VIEW), DIMENSIONS, rng).vectors
         n = min(DIMENSIONS[0], vectors.shape[1])
         lsi = fitted(Lsi(LSI_VIEW, n), task, {"V": vectors[:, :n].copy()})

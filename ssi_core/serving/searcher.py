@@ -28,7 +28,8 @@ from ssi_core.serving.index import Index, open_index
 from ssi_core.serving.nothing import NO_DOCUMENT, NOTHING_KNOWN, no_document
 from ssi_core.serving.popularity import without
 from ssi_core.serving.ranked import Hit, Ranked, exactly
-from ssi_core.text.tokenizer import tokenize
+from ssi_core.text.occurrences import Stemmed
+from ssi_core.text.tokenizer import spoken, tokenize
 from ssi_core.types import BadInput, Float64, Texts, Vectors, View
 from ssi_core.views.text_view import TextView
 
@@ -157,11 +158,11 @@ class Searcher:
             The model reads no texts in the language.
         """
         known: dict[Side, list[str]] = {
-            "query": sorted({view.language for view in self.fitted.query_views.values()}),
-            "document": sorted({view.language for view in self.fitted.document_views.values()}),
+            "query": languages_of(self.fitted.query_views),
+            "document": languages_of(self.fitted.document_views),
         }
         for side, languages in known.items():
-            if language is None or language in languages:
+            if language is None or spoken(language) in languages:
                 return side
         raise BadInput(
             f"language {language!r}: the model reads queries in {', '.join(known['query'])} and "
@@ -299,6 +300,11 @@ class Searcher:
         return Texts(index.ids[rows], index.titles[rows], matrices, views)
 
 
+def languages_of(views: Mapping[str, View]) -> list[str]:
+    """Return the languages that views read, sorted."""
+    return sorted({spoken(view.language) for view in views.values()})
+
+
 def weights(text: str, view: View) -> dict[str, float]:
     """Return the words of a text with the weights that a view gives them.
 
@@ -306,11 +312,12 @@ def weights(text: str, view: View) -> dict[str, float]:
     one of words all are alike.
     """
     words = tokenize(text, view.language)
+    kind = dict[str, float] if spoken(view.language) == view.language else Stemmed
     if not isinstance(view, TextView) or not words:
-        return dict.fromkeys(words, 1.0)
+        return kind(dict.fromkeys(words, 1.0))
     columns, _ = next(view.in_order([text.encode(errors="replace")]))
     idf = np.where(columns >= 0, view.idf[columns], view.idf.max())
-    return dict(zip(words, idf.tolist(), strict=True))
+    return kind(zip(words, idf.tolist(), strict=True))
 
 
 def known(queries: Texts) -> NDArray[np.bool_]:

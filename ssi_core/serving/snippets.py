@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from ssi_core.text.fields import HEADINGS, SEPARATOR, SHORT, TEXT
-from ssi_core.text.occurrences import Occurrence, occurrences
+from ssi_core.text.occurrences import Occurrence, Stemmed, occurrences
 from ssi_core.text.tokenizer import UNSPACED_LETTER
 
 WIDTH = 240
@@ -44,8 +44,8 @@ def snippet(text: str, words: Mapping[str, float], width: int = WIDTH) -> Snippe
     >>> snippet("A road. An old   CAR drives.", {"car": 2.0, "an": 0.1})
     Snippet(text='A road. An old CAR drives.', marks=((15, 18),))
     """
-    words = _heavy(words)
     text = " ".join(text.split())
+    words = _heavy(words, text)
     wide = len(UNSPACED_LETTER.findall(text[:WIDTH])) > len(text[:WIDTH]) // 3
     width = width // 2 if wide else width
     matches = occurrences(text, words)
@@ -72,7 +72,7 @@ def fielded_snippet(
     words : mapping
         As for `snippet`.
     """
-    words = _heavy(words)
+    words = _heavy(words, "\n".join(fields.values()))
     shown = snippet(fields[TEXT], words)
     having = list(words_by_field({name: fields[name] for name in SHORT}, words))
     if shown.marks:
@@ -99,10 +99,11 @@ def words_by_field(fields: Mapping[str, str], words: Collection[str]) -> dict[st
     return {name: known for name, known in having.items() if known}
 
 
-def _heavy(words: Mapping[str, float]) -> dict[str, float]:
-    """Return the words that do not weigh little beside the heaviest."""
+def _heavy(words: Mapping[str, float], text: str) -> dict[str, float]:
+    """Return the words that do not weigh little beside the heaviest; of stems, those of a text."""
     heaviest = max(words.values(), default=0.0)
-    return {word: weight for word, weight in words.items() if weight >= _LIGHT * heaviest}
+    heavy = {word: weight for word, weight in words.items() if weight >= _LIGHT * heaviest}
+    return Stemmed(heavy).words_in(text) if isinstance(words, Stemmed) else heavy
 
 
 def _best(found: Sequence[Occurrence], words: Mapping[str, float], width: int) -> tuple[int, int]:

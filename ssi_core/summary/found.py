@@ -12,6 +12,7 @@ from ssi_core.serving.searcher import Answer, Searcher, weights
 from ssi_core.serving.snippets import snippet
 from ssi_core.summary.concepts import ConceptBase
 from ssi_core.summary.summariser import Sentence, Summariser, sentences_of
+from ssi_core.text.tokenizer import spoken
 from ssi_core.types import BadInput, Float64
 
 DOCUMENTS = 5
@@ -112,7 +113,7 @@ def summarised(
     if summariser is None:
         summariser = Summariser(similarity="word" if base is None else "matrix")
     hits = answer.hits[:DOCUMENTS]
-    of_documents = next(iter(searcher.fitted.document_views.values())).language
+    of_documents = spoken(next(iter(searcher.fitted.document_views.values())).language)
     texts = searcher.texts_of([hit.id for hit in hits])
     listed = sentences_of(texts, of_documents, summariser.shortest)
     if not listed:

@@ -118,6 +118,11 @@ class TaskSpec(BaseModel):
         description="Fields of a document that are read: text; title; headings; url, the words of "
         "its address; anchors, the words of links that lead to it, which BM25F alone reads",
     )
+    stems: bool = Field(
+        default=False,
+        description="Words are their stems (Porter 1980), so that links and linking are one; of "
+        "texts in English",
+    )
     split_seed: int = Field(default=0, ge=0, description="Seed of the split")
     pool: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
@@ -223,6 +228,8 @@ class TaskSpec(BaseModel):
             raise ValueError("fields: expected 'text' among them")
         if self.has_fields and self.across:
             raise ValueError("fields: of translations texts alone are read")
+        if self.stems and self.across:
+            raise ValueError("stems: of translations words are read as they are")
         self._check_beside()
         return self
 

@@ -21,6 +21,7 @@ from ssi_core.tasks.queries import MATRICES as QUERY_MATRICES
 from ssi_core.tasks.queries import QUERY_VIEW, TEXTS
 from ssi_core.tasks.reading import language_of, texts_of
 from ssi_core.text.fields import FIELDS
+from ssi_core.text.tokenizer import stemmed
 from ssi_core.types import BadInput, TextMatrix
 from ssi_core.views.bags import Batch
 from ssi_core.views.counting import BLOCK, matrix_path, row_blocks, write_counts, write_views
@@ -140,6 +141,8 @@ def _count(
     where = making.collection.path
     languages = [getattr(making, side)["language"] for side in sides]
     language = language_of(where, pl.concat(languages))
+    if making.spec.stems:
+        language = _of_stems(where, language)
     fields = len(FIELDS) if making.spec.has_fields and sides[0] == "documents" else 1
     vocabulary, statistics, facts = write_counts(
         matrices,
@@ -167,6 +170,15 @@ def _count(
     counted = TextView(language, vocabulary, statistics, weighting, fields=tuple(read))
     counted.save(making.path / view)
     return counted, dict(facts)
+
+
+def _of_stems(where: Path, language: str) -> str:
+    if (stems := stemmed(language)) is None:
+        raise BadInput(
+            f"{where}: its texts are in {language!r}, and only those in 'en' have stems. Take "
+            "words as they are (without --stems), or name the language as texts are ingested."
+        )
+    return stems
 
 
 def _texts(

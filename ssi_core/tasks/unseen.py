@@ -22,6 +22,7 @@ from ssi_core import files
 from ssi_core.collection import INGEST, Collection, Side
 from ssi_core.tasks.labels import read_labels
 from ssi_core.tasks.reading import fields_in, joined, names_of, with_redirects
+from ssi_core.text.tokenizer import spoken
 from ssi_core.types import BadInput, Fitted, Task, Texts, Vectors, View
 from ssi_core.views.rewriting import RewrittenView
 from ssi_core.views.text_view import TextView
@@ -146,7 +147,7 @@ def require_known(raw: Raw, fitted: Fitted, where: Path) -> dict[str, float]:
 
 
 def _require_language(languages: pl.Series, read: str, side: str, where: Path) -> None:
-    codes = languages.unique().sort().to_list()
+    codes, read = languages.unique().sort().to_list(), spoken(read)
     if read in _ANY_LANGUAGE or any(code == read or code in _ANY_LANGUAGE for code in codes):
         return
     raise BadInput(

@@ -6,7 +6,8 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator
 
-from ssi_core.text.tokenizer import UNSPACED_LETTER
+from ssi_core.text.porter import root
+from ssi_core.text.tokenizer import UNSPACED_LETTER, tokenize
 
 # A character and the marks that sit on it, those of half-width kana too.
 _CLUSTER = re.compile(r".[\u0300-\u036f\u3099\u309a\uff9e\uff9f]*", re.DOTALL)
@@ -16,6 +17,19 @@ _PIECE = re.compile(r".{1,400}(?=[\s.,;:!?、。])|.{1,400}", re.DOTALL)
 
 Occurrence = tuple[int, int, str]
 """Start, end and word."""
+
+
+class Stemmed(dict[str, float]):
+    """Weights of stems, of which every word of a text has one."""
+
+    def words_in(self, text: str) -> dict[str, float]:
+        """Return the words of a text whose stems are known, with their weights.
+
+        >>> Stemmed(link=2.0).words_in("Linked pages have links.")
+        {'linked': 2.0, 'links': 2.0}
+        """
+        stems = ((word, root(word)) for word in dict.fromkeys(tokenize(text)))
+        return {word: self[stem] for word, stem in stems if stem in self}
 
 
 def occurrences(text: str, words: Collection[str]) -> list[Occurrence]:

@@ -53,6 +53,17 @@ def stem(word: str) -> str:
     return _last(_without(word))
 
 
+@lru_cache(maxsize=1 << 18)
+def root(word: str) -> str:
+    """Return the stem of the stem, and so on until it stays: a root is its own root.
+
+    >>> [(stem(word), root(word)) for word in ("aliases", "alias")]
+    [('alias', 'alia'), ('alia', 'alia')]
+    """
+    shorter = stem(word)
+    return word if shorter == word else root(shorter)
+
+
 def _plural(word: str) -> str:
     """Step 1a: ``sses`` -> ``ss``, ``ies`` -> ``i``, ``s`` -> nothing."""
     if word.endswith(("sses", "ies")):

@@ -1,9 +1,10 @@
 """Tokenizer: NFKC, lower case, and the splitting rule of the language.
 
 Most rules take maximal runs of letters or digits. There is no stemming and no stop list there (Bai
-et al. 2010, section 4). A language is an entry of `LANGUAGES`; any other language is split at all
-that is neither letter nor digit, and runs in a script without blanks between words become pairs of
-letters. A text with a letter or a digit has a word, in every language.
+et al. 2010, section 4); `stemmed` names the rule that has the stems of a language. A language is an
+entry of `LANGUAGES`; any other language is split at all that is neither letter nor digit, and runs
+in a script without blanks between words become pairs of letters. A text with a letter or a digit
+has a word, in every language.
 
 `tokenize` is the definition; `ssi_core.views.lexicon` gives the same words from UTF-8 bytes,
 many times faster where a rule works on chunks.
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ssi_core.text import japanese, runs
+from ssi_core.text.porter import root
 
 VERSION = 1
 """Counted up whenever a text may give other words than before; part of every view's ``space``."""
@@ -34,6 +36,8 @@ class Language:
     by_chunk : bool
         A text has the words of its chunks between separators of ASCII, and a word is its own only
         word.
+    verbatim : bool
+        A chunk of ASCII letters and digits in lower case is a word as it is.
     version : callable
         What the words depend on beside this package, or a number if the rule was changed.
     packages : tuple of str
@@ -44,6 +48,7 @@ class Language:
     by_chunk: bool = True
     version: Callable[[], str] = lambda: ""
     packages: tuple[str, ...] = ()
+    verbatim: bool = True
 
 
 def tokenize(text: str, language: str = "en") -> list[str]:
@@ -71,6 +76,24 @@ def tokenize(text: str, language: str = "en") -> list[str]:
 def language_of(code: str) -> Language:
     """Return the entry of a language, or that of the languages that have none."""
     return LANGUAGES.get(code, ANY)
+
+
+def stemmed(code: str) -> str | None:
+    """Return the code whose words are the stems of those of a language; None where there is none.
+
+    >>> tokenize("Relational links, linking", stemmed("en"))
+    ['relat', 'link', 'link']
+    """
+    return f"{code}{_STEMS}" if f"{code}{_STEMS}" in LANGUAGES else None
+
+
+def spoken(code: str) -> str:
+    """Return the code of a language without that of its stems.
+
+    >>> spoken("en-stems"), spoken("zh-yue")
+    ('en', 'zh-yue')
+    """
+    return code.removesuffix(_STEMS)
 
 
 def identity(language: str) -> str:
@@ -147,6 +170,12 @@ def _any_script(text: str) -> list[str]:
     return words
 
 
+def _english_stems(text: str) -> list[str]:
+    return [root(word) for word in runs.words(text)]
+
+
+_STEMS = "-stems"
+
 ANY = Language(_any_script, version=lambda: "any 2")
 """A language that is not in the table, in whatever script."""
 
@@ -156,6 +185,7 @@ _MARKED = Language(_marked_words, by_chunk=False)
 
 LANGUAGES: dict[str, Language] = {
     "en": Language(runs.words),
+    f"en{_STEMS}": Language(_english_stems, verbatim=False, version=lambda: "porter 1"),
     "ja": Language(japanese.words, False, japanese.version, japanese.PACKAGES),
     **dict.fromkeys(("zh", "zh-classical", "zh-yue", "yue", "wuu", "gan"), _CHINESE),
     **dict.fromkeys(("th", "lo", "km", "my"), _PAIRS),

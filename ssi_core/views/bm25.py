@@ -50,6 +50,12 @@ def sums(rows: TextMatrix, values: Any) -> Float64:
     return total
 
 
+def scaled(rows: TextMatrix, scale: Float64) -> TextMatrix:
+    """Return rows times a number each, CSR float64."""
+    data = rows.data * np.repeat(scale, np.diff(rows.indptr))
+    return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
 def with_weights(rows: TextMatrix, weights: Float64) -> TextMatrix:
     """Return rows with other weights of their words, rounded to float32."""
     data = weights.astype(np.float32)

@@ -1,9 +1,9 @@
 """Bags of words of many texts, counted on their UTF-8 bytes.
 
 Gives the words of `ssi_core.text.tokenizer.tokenize`. Most of a text is ASCII: a chunk of ASCII
-between separators is a word. A chunk with other characters is tokenised in Python the first time
-that it is met, and by its number from then on. Cutting a text into chunks before it is normalised
-loses nothing: NFKC joins no letter or digit with a separator of ASCII.
+between separators is a word, unless words are stems. Any other chunk is tokenised in Python the
+first time that it is met, and by its number from then on. Cutting a text into chunks before it is
+normalised loses nothing: NFKC joins no letter or digit with a separator of ASCII.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class Lexicon:
 
     def __init__(self, language: str, words: Iterable[str] = ()) -> None:
         self.language = language
-        self._by_chunk = language_of(language).by_chunk
+        rule = language_of(language)
+        self._by_chunk, self._verbatim = rule.by_chunk, rule.verbatim
         self._slots = np.zeros((1 << 12, 2), np.uint64)
         self._starts = np.zeros(1 << 12, np.int64)
         self._pool = np.zeros(1 << 14, np.uint8)
@@ -191,7 +192,7 @@ class Lexicon:
             return
         starts = self._starts[known : new + 1]
         largest = np.maximum.reduceat(self._pool[starts[0] : starts[-1]], starts[:-1] - starts[0])
-        chunks = known + np.flatnonzero(largest >= 128)
+        chunks = known + np.flatnonzero((largest >= 128) | (not self._verbatim))
         tokens = [self._split(chunk) for chunk in self.words(chunks)]
         words, ends = self._scan([" ".join(one).encode() for one in tokens])
         lengths = np.diff(ends, prepend=0)

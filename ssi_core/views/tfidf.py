@@ -173,7 +173,7 @@ def weigh(counts: TextMatrix, idf: Float32, weighting: Weighting) -> TextMatrix:
         kept = idf[counts.indices] > 0
         values = TERM_FREQUENCIES[weighting.kind](values) * idf[counts.indices]
     if weighting.cut is not None:
-        kept &= _heaviest(counts.indptr, values, weighting.cut)
+        kept &= heaviest(counts.indptr, values, weighting.cut)
     ends = np.concatenate([[0], np.cumsum(kept)])
     indptr = ends[counts.indptr]
     values = values[kept]
@@ -193,7 +193,7 @@ def _first_columns(rows: TextMatrix, n: int) -> TextMatrix:
     return sparse.csr_array((rows.data[kept], rows.indices[kept], ends[rows.indptr]), shape=shape)
 
 
-def _heaviest(indptr: NDArray[Any], values: Float64, k: int) -> NDArray[np.bool_]:
+def heaviest(indptr: NDArray[Any], values: Float64, k: int) -> NDArray[np.bool_]:
     """Mark the k largest values of each row, the first ones among equals."""
     kept = np.ones(len(values), np.bool_)
     for row in np.flatnonzero(np.diff(indptr) > k).tolist():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import logging
 import shutil
 
 import numpy as np
@@ -314,6 +315,24 @@ def test_the_reason_names_the_choice_of_every_fold(tmp_path):
     for number, choice in enumerate(fitted.choices, 1):
         assert f"fold {number}: {choice}" in fitted.reason
     assert fitted.model.fitted_.facts["choice"] in fitted.reason
+
+
+def test_what_a_training_notes_is_for_those_who_ask_for_it(files, tmp_path, capsys, caplog):
+    """A training that never leaves its start says so with --verbose alone."""
+    texts, links = files / "texts.jsonl", files / "links.csv"
+    task = ssi.Task.of(ssi.read(texts, links), "link")
+    with caplog.at_level(logging.DEBUG, "ssi_core"):
+        ssi.SSI(rate=1e-30, budget=2000, epoch=500).fit(task)
+        assert ssi.fit(texts, links, ask="link", auto=False, budget=300)
+    noted = [one for one in caplog.records if "the start stayed the best" in one.message]
+    assert noted
+    assert {one.levelno for one in noted} == {logging.DEBUG}
+    words = ("fit", texts, "--links", links, "--ask", "link", "--defaults", "--budget", 301)
+    for verbose in ((), ("--verbose",)):
+        assert run(library, [*map(str, words), "--out", str(tmp_path / "model"), *verbose]) == DONE
+        said = "the start stayed the best" in capsys.readouterr().err
+        assert said == bool(verbose)
+        words = (*words[:-1], 302)
 
 
 def test_the_help_has_the_default_of_the_budget():

@@ -108,8 +108,8 @@ def test_query_expansion_chooses_by_training_loss(task):
 
 
 def test_a_document_is_not_among_its_own_top(task):
-    x, ids = task.queries.matrix("raw"), task.queries.ids.to_numpy()
-    top = top_documents(x, x, ids, ids, 4)
+    x = task.queries.matrix("raw")
+    top = top_documents(x, x, np.arange(x.shape[0]), 4)
     assert (np.diff(top.indptr) == 4).all()
     assert not top.diagonal().any()
     plain = cosines(task, "raw")

@@ -3,8 +3,10 @@
 import math
 
 import numpy as np
+import polars as pl
 import pytest
 
+import ssi_core as ssi
 from ssi_core.collection import open_collection
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.scorer import Scorer
@@ -59,6 +61,27 @@ def naive(documents, query, *, k1, b, b_short, b_anchors, title, headings, url, 
     return scores
 
 
+def naive_sum(
+    documents, query, *, k1, b, b_short, b_anchors, title, headings, url, anchors, k3=8.0
+):
+    """The weighted sum of BM25 of each field, every field an index of its own."""
+    weights = {"text": 1.0, "title": title, "headings": headings, "url": url, "anchors": anchors}
+    scores = [0.0] * len(documents)
+    for name, weight in weights.items():
+        index = [tokenize(split(one)[name]) for one in documents]
+        mean = max(sum(map(len, index)) / len(index), 1e-9)
+        share = {"text": b, "anchors": b_anchors}.get(name, b_short)
+        for term in sorted(set(tokenize(query))):
+            df = sum(term in words for words in index)
+            q = tokenize(query).count(term)
+            idf = math.log(1 + (len(index) - df + 0.5) / (df + 0.5))
+            for n, words in enumerate(index):
+                tf, norm = words.count(term), 1 - share + share * len(words) / mean
+                saturated = (k1 + 1) * tf / (k1 * norm + tf)
+                scores[n] += weight * (k3 + 1) * q / (k3 + q) * idf * saturated
+    return scores
+
+
 def scored(fit, raw, queries):
     """Scores of raw documents for raw queries under a fitted model, (queries, documents)."""
     asked = raw.head(len(queries)).with_columns(text=np.array(queries, dtype=object).astype(str))
@@ -76,8 +99,9 @@ def scored(fit, raw, queries):
         {"b": (1.0,), "b_short": (1.0,), "headings": (2.0,)},
     ],
 )
-def test_scores_are_those_of_the_papers(place, task, settings):
-    fit = Bm25F(**settings).fit(task, RNG)
+@pytest.mark.parametrize(("combine", "twin"), [("counts", naive), ("scores", naive_sum)])
+def test_scores_are_those_of_the_papers(place, task, settings, combine, twin):
+    fit = Bm25F(combine=combine, **settings).fit(task, RNG)
     raw = documents_of(open_collection(place))
     documents = raw["text"].to_list()
     common = tokenize(documents[0])[0]
@@ -87,7 +111,30 @@ def test_scores_are_those_of_the_papers(place, task, settings):
     ]  # fmt: skip
     got = scored(fit, raw, queries)
     for row, query in enumerate(queries):
-        expected = naive(documents, query, **settings_of(fit))
+        expected = twin(documents, query, **settings_of(fit))
+        np.testing.assert_allclose(got[row], expected, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("combine", "twin"), [("counts", naive), ("scores", naive_sum)])
+def test_words_that_several_fields_share_have_the_idf_of_the_papers(tmp_path, combine, twin):
+    rng = np.random.default_rng(0)
+    words = [word(number) for number in range(12)]
+    drawn = lambda least, most: " ".join(rng.choice(words, rng.integers(least, most)))  # noqa: E731
+    rows = [
+        {"id": f"d{n}", "title": drawn(1, 3), "headings": [drawn(1, 3)], "text": drawn(3, 20)}
+        for n in range(40)
+    ]
+    links = [(f"d{n}", f"d{(n + 7) % 40}", drawn(1, 3)) for n in range(40)]
+    links = pl.DataFrame(links, schema=["source", "target", "anchor"], orient="row")
+    docs = ssi.read(rows, links, language="en", out=tmp_path / "docs")
+    fit = ssi.Ranker("bm25f", combine=combine).fit(
+        ssi.Task.of(docs, "self", queries="words:1", out=tmp_path / "task")
+    )
+    raw = documents_of(open_collection(docs.path))
+    queries = [" ".join(words[:3]), f"{words[5]} {words[5]} {words[6]}"]
+    got = scored(fit.fitted_, raw, queries)
+    for row, query in enumerate(queries):
+        expected = twin(raw["text"].to_list(), query, **settings_of(fit.fitted_))
         np.testing.assert_allclose(got[row], expected, rtol=2e-5, atol=1e-6)
 
 
@@ -99,10 +146,11 @@ def test_a_word_of_a_field_without_weight_finds_nothing(place, task):
     assert documents.sparse[:, [column]].nnz == 0
 
 
-def test_texts_alone_have_the_scores_of_bm25(place, tmp_path):
+@pytest.mark.parametrize("combine", ["counts", "scores"])
+def test_texts_alone_have_the_scores_of_bm25(place, tmp_path, combine):
     build_task(place, tmp_path / "task", relevant="link", words="all")
     task = open_task(tmp_path / "task")
-    ours, theirs = Bm25F().fit(task, RNG), Bm25(k1=2.0).fit(task, RNG)
+    ours, theirs = Bm25F(combine=combine).fit(task, RNG), Bm25(k1=2.0).fit(task, RNG)
     queries = task.queries.take(np.arange(20))
     scores = [
         Scorer(fit.embed_documents(task.documents)).score(fit.embed_queries(queries))

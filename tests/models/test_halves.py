@@ -86,7 +86,7 @@ def test_of_one_vocabulary_each_view_stands_alone_and_beside_lsi(task, halves):
         (one.model.name, mean)
         for one, mean in untrained(task, ["raw", "sublinear"], halves, np.random.default_rng(0))
     )
-    assert set(fits) == {"tfidf", "bm25", "lsi_mixture"}
+    assert set(fits) == {"tfidf", "bm25", "language_model", "mixture", "lsi_mixture"}
 
 
 def test_the_mixture_that_is_told_is_the_mixture_that_was_measured(task, halves):

@@ -24,6 +24,7 @@ SOURCES: dict[str, str] = {
     "folder": f"{_HERE}.folder:Folder",
     "feeds": f"{_HERE}.feeds:Feeds",
     "trec": f"{_HERE}.judged:Trec",
+    "judged": f"{_HERE}.judged:Judged",
     "ir-datasets": f"{_HERE}.irds:IrDatasets",
     "clicks": f"{_HERE}.clicks:Clicks",
     "wikispeedia-clicks": f"{_HERE}.published:WikispeediaClicks",

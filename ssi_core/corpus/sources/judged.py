@@ -1,4 +1,4 @@
-"""Judged queries in the formats of BEIR and of TREC."""
+"""Judged queries in the formats of BEIR and of TREC, and beside documents that are read."""
 
 from __future__ import annotations
 
@@ -38,3 +38,20 @@ class Trec(Source):
         ("title",), "Fields of a topic that make its query; may be repeated", "--field"
     )
     language: str | None = LANGUAGE
+
+
+class Judged(Source):
+    """Add judged queries to a collection of documents, such as one of 'ssi ingest folder'.
+
+    Queries are a table with the columns id and text (or _id, as BEIR has it), lines of an id, a tab
+    and the query, or topics of TREC. Judgements are a table with the columns query, document and
+    grade (or query-id, corpus-id and score), or qrels of TREC. A judged document has its id in the
+    collection, which of a folder is its path. Links are kept.
+    """
+
+    examples = ("ssi ingest judged corpus --queries queries.tsv --qrels qrels.tsv --out judged",)
+    reader = "ssi_core.corpus.judged_queries:ingest_judged"
+
+    paths: tuple[Path, ...] = directory("Collection of 'ssi ingest'")
+    queries: Path = Field(description="Queries: id and text")
+    qrels: Path = Field(description="Judgements: query, document and grade")

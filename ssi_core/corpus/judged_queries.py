@@ -1,0 +1,239 @@
+"""Judged queries beside documents that are read already: two files, and a collection of all three.
+
+Queries are a table with columns for id and text (that of BEIR, ``_id`` and ``text``, too), lines
+of an id, a tab and the query, or topics of TREC. Judgements are a table of query, document and
+grade (``query-id``, ``corpus-id`` and ``score`` of BEIR, too), or lines without a header: the four
+columns of TREC's qrels, or the three of such a table.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from ssi_core import collection, store
+from ssi_core.collection import Collection, PartWriter, open_collection
+from ssi_core.corpus import inputs
+from ssi_core.corpus.clicks.columns import LogForm
+from ssi_core.corpus.clicks.header import header_of
+from ssi_core.corpus.clicks.log import kind_of, read_log
+from ssi_core.corpus.judgements import write_judgements
+from ssi_core.corpus.trec import number_of, read_grade, read_topics, text_lines
+from ssi_core.store import Artefact, Building
+from ssi_core.types import BadInput, Progress
+
+_log = logging.getLogger(__name__)
+
+QUERIES: Mapping[str, Sequence[str]] = {
+    "id": ("id", "_id", "query_id", "query-id", "qid"),
+    "text": ("text", "query", "title"),
+}
+JUDGEMENTS: Mapping[str, Sequence[str]] = {
+    "query": ("query", "query_id", "query-id", "qid"),
+    "document": ("document", "document_id", "corpus-id", "doc_id", "docid", "docno"),
+    "grade": ("grade", "score", "relevance", "label"),
+}
+"""Roles of columns -> names by which they are known."""
+_LINES = ("", "tsv")
+"""Kinds of files that may be lines without a header."""
+_SHOWN = 3
+
+
+def ingest_judged(
+    directory: Path,
+    out: Path | None = None,
+    *,
+    queries: Path,
+    qrels: Path,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Artefact:
+    """Make a collection of the documents of another one, of queries and of their judgements.
+
+    Links, words of links and labels of the documents are kept.
+
+    Parameters
+    ----------
+    directory : Path
+        A collection without queries.
+    out : Path, optional
+        Directory of the new one; by default one of the store.
+    queries, qrels : Path
+        Queries and judgements, in one of the formats of this file's head.
+
+    Raises
+    ------
+    BadInput
+        A file is missing or damaged, the collection has queries, or no judgement is of one of the
+        queries and one of the documents; the message has ids of both.
+    Refused
+        ``out`` holds something else, or is being written.
+    """
+    documents, queries, qrels = open_collection(directory), Path(queries), Path(qrels)
+    if documents.has_queries:
+        raise BadInput(
+            f"{directory}: it has queries already. Give the documents alone, or leave out the "
+            "queries (--queries, --qrels)."
+        )
+    parents = inputs.digest_inputs([queries, qrels], progress=progress)
+    make = partial(_build, documents=documents, queries=queries, qrels=qrels)
+    parents["collection"] = documents.key
+    settings = {"source": "judged", "queries": queries.name, "qrels": qrels.name}
+    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
+
+
+def _build(building: Building, documents: Collection, queries: Path, qrels: Path) -> None:
+    texts, judged = read_queries(queries), read_judgements(qrels)
+    if _has_topics(queries):
+        numbers = [number_of(name) for name in judged["query"]]
+        judged = judged.with_columns(query=pl.Series(numbers, dtype=pl.String))
+    ids = pl.concat(list(_ids(documents)))
+    _require_overlap(queries, texts["id"], qrels, judged["query"].unique(maintain_order=True))
+    named = judged["document"].unique(maintain_order=True)
+    _require_overlap(documents.path, ids, qrels, named)
+    _link(building.path, documents)
+    building.counts.update(documents.artefact.counts)
+    building.skipped.update(documents.artefact.skipped)
+    write_judgements(building, texts, judged, qrels)
+    answered = judged.filter((pl.col("grade") > 0) & pl.col("document").is_in(ids.implode()))
+    idle = texts.filter(~pl.col("id").is_in(answered["query"].implode()))
+    if len(idle):
+        building.skipped["query_without_relevant_document"] = len(idle)
+    _say(queries, len(idle), len(texts), "queries have no relevant document", idle["id"])
+    unknown = named.filter(~named.is_in(ids.implode()))
+    _say(qrels, len(unknown), len(named), "judged documents do not exist", unknown)
+
+
+def _say(path: Path, some: int, of: int, what: str, names: pl.Series) -> None:
+    if some:
+        _log.warning("%s: %d of %d %s, such as %s", path, some, of, what, _quoted(names))
+
+
+def _quoted(names: pl.Series) -> str:
+    return ", ".join(map(repr, names.head(_SHOWN).to_list()))
+
+
+def _require_overlap(known_in: Path, known: pl.Series, qrels: Path, named: pl.Series) -> None:
+    if not named.is_in(known.implode()).any():
+        raise BadInput(
+            f"{qrels}: it names nothing of {known_in}: {_quoted(named)}, where {known_in.name} has "
+            f"{_quoted(known)}. Name both in the same way."
+        )
+
+
+def _ids(documents: Collection) -> Iterator[pl.Series]:
+    for part in documents.parts("documents"):
+        yield pl.read_parquet(part, columns=["id"], glob=False)["id"]
+
+
+def _link(path: Path, documents: Collection) -> None:
+    """Give the parts of a collection a second name in another."""
+    tables = ["documents", *(collection.relation_at(name) for name in documents.relations)]
+    for table in tables:
+        PartWriter(path / table, {}).link_all(documents.parts(table))
+    if labels := documents.labels("documents"):
+        PartWriter(path / labels[0].parent.name, {}).link_all(labels)
+
+
+def read_queries(path: Path) -> pl.DataFrame:
+    """Read queries: a frame of ``id`` and ``text``.
+
+    Raises
+    ------
+    BadInput
+        The file is missing or damaged, or of no format that is known.
+    """
+    rows = _table(path, QUERIES)
+    if rows is None:
+        named = read_topics(path) if _has_topics(path) else _named_texts(path)
+        rows = pl.DataFrame(list(named), schema=dict.fromkeys(QUERIES, pl.String), orient="row")
+    return rows.select("id", pl.col("text").fill_null(""))
+
+
+def _has_topics(path: Path) -> bool:
+    lines = text_lines(path) if kind_of(path, LogForm()) in _LINES else ()
+    return any("<top>" in line.lower() for line in lines)
+
+
+def _named_texts(path: Path) -> Iterator[tuple[str, str]]:
+    for place, line in enumerate(text_lines(path), 1):
+        name, tab, text = line.strip().partition("\t")
+        if name and not tab:
+            raise BadInput(
+                f"{path}: line {place} is {line.strip()[:60]!r}, expected an id, a tab and a "
+                "query; or a header that names id and text. Repair or remove the line."
+            )
+        if name:
+            yield name.strip(), text.strip()
+
+
+def read_judgements(path: Path) -> pl.DataFrame:
+    """Read judgements: a frame of ``query``, ``document`` and ``grade`` (float32).
+
+    Raises
+    ------
+    BadInput
+        The file is missing or damaged, of no format that is known, or a grade is no number.
+    """
+    rows = _table(path, JUDGEMENTS)
+    if rows is None:
+        schema = {**dict.fromkeys(JUDGEMENTS, pl.String), "line": pl.Int64}
+        rows = pl.DataFrame(list(_lines(path)), schema=schema, orient="row")
+    grades = pl.Series([read_grade(text or "") for text in rows["grade"]], dtype=pl.Float32)
+    wrong = rows.filter(grades.is_null() | rows["query"].is_null() | rows["document"].is_null())
+    if len(wrong):
+        row = wrong.row(0, named=True)
+        raise BadInput(
+            f"{path}: line {row['line']} has {row['query']!r}, {row['document']!r} and "
+            f"{row['grade']!r}, expected a query, a document and a number as the grade. Repair or "
+            "remove the line."
+        )
+    return rows.select("query", "document", grade=grades)
+
+
+def _table(path: Path, roles: Mapping[str, Sequence[str]]) -> pl.DataFrame | None:
+    """Read a table whose header names the roles; None for lines without a header."""
+    kind = kind_of(path, LogForm())
+    header = header_of(path) if kind else []
+    by_lower = {name.strip().lower(): name for name in header}
+    names_by_role = {
+        role: next((by_lower[name] for name in names if name in by_lower), None)
+        for role, names in roles.items()
+    }
+    columns = {role: name for role, name in names_by_role.items() if name is not None}
+    if len(columns) < len(roles):
+        if kind in _LINES:
+            return None
+        lacking = next(role for role in roles if role not in columns)
+        raise BadInput(
+            f"{path}: no column for the {lacking}: it has {', '.join(header)}. Name one "
+            f"{' or '.join(roles[lacking])}."
+        )
+    frames = []
+    for block in read_log(path, list(columns.values()), LogForm()):
+        wrong = block.filter(pl.col("category").is_not_null())
+        if len(wrong):
+            line, problem = wrong.select("line", "problem").row(0)
+            raise BadInput(f"{path}: line {line}: {problem}. Repair or remove the line.")
+        frames.append(block.select("line", **{role: pl.col(n) for role, n in columns.items()}))
+    return pl.concat(frames)
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str, str, int]]:
+    """Yield query, document, grade and place of the lines of judgements without a header."""
+    for place, line in enumerate(text_lines(path), 1):
+        fields = line.rstrip("\r\n").split("\t") if "\t" in line else line.split()
+        fields = [field.strip() for field in fields]
+        if not any(fields):
+            continue
+        if len(fields) not in (3, 4):
+            raise BadInput(
+                f"{path}: line {place} is {line.strip()[:60]!r}, expected a query, an iteration, a "
+                "document and a grade, as TREC has them, or a header that names query, document "
+                "and grade. Repair the file."
+            )
+        yield fields[0], fields[-2], fields[-1], place

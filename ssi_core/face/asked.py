@@ -1,0 +1,147 @@
+"""Tasks that `fit` makes of documents: for what people type, for links, for judged queries."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ssi_core import store
+from ssi_core.collection import ANCHOR, CLICK, JUDGEMENT, LINK, TRANSLATION, open_collection
+from ssi_core.corpus.judged_queries import JUDGEMENTS, QUERIES
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.measures import MEASURES
+from ssi_core.evaluation.significance import is_clearly_higher
+from ssi_core.face import frames
+from ssi_core.face.documents import Documents, read, read_source
+from ssi_core.face.task import Task
+from ssi_core.models.bm25f import Bm25F
+from ssi_core.tasks.spec import fields_of, only_relevant
+from ssi_core.text.tokenizer import stemmed
+from ssi_core.types import BadInput
+from ssi_core.views.tfidf import COUNTS
+
+_ENOUGH = {"valid": 30, "test": 100}
+"""Wordings of links on a side, without which titles are asked for."""
+_OF_TASK = "task"
+
+
+def is_searched(source: Documents) -> bool:
+    """Tell whether what people type is to be made up, as there are no clicks and judgements."""
+    relevant = open_collection(source.path).relevant
+    return not {CLICK, JUDGEMENT, TRANSLATION} & set(relevant)
+
+
+def has_related(source: Documents) -> bool:
+    """Tell whether links say which documents are related, beside what people type."""
+    relevant = open_collection(source.path).relevant
+    return LINK in relevant and not {CLICK, TRANSLATION} & set(relevant)
+
+
+def search_task(documents: Documents, stems: bool = False) -> Task:
+    """Return a task whose queries are like those that people type.
+
+    They are the words of links, where enough of them are held out, else titles, else three words of
+    a document.
+
+    Raises
+    ------
+    BadInput
+        There are too few documents for three sides.
+    """
+    if ANCHOR in open_collection(documents.path).relevant:
+        try:
+            task = Task.of(documents, "anchor", stems=stems)
+        except BadInput:
+            pass
+        else:
+            queries = task.counts["queries"]
+            if all(queries[side] >= least for side, least in _ENOUGH.items()):
+                return task
+    try:
+        return Task.of(documents, "self", stems=stems)
+    except BadInput:
+        return Task.of(documents, "self", queries="words:3", stems=stems)
+
+
+def with_stems(make: Callable[[bool], Task], stems: bool | None, measure: str) -> Task:
+    """Return a task of words or of stems; None: of stems if BM25F is clearly better on validation.
+
+    Judged queries in folds validate in one fold and test in another, so that there is no choice:
+    they are read as they are. So are texts without stems.
+    """
+    if stems is not None:
+        return make(stems)
+    plain = make(False)
+    language = plain.data.documents.views[COUNTS].language
+    if len(plain.divisions) > 1 or stemmed(language) is None:
+        return plain
+    other = make(True)
+    values = []
+    for task in (plain, other):
+        words = Bm25F.tuned(measure=measure)
+        validator = Validator(task.data, "valid", words.validation_queries)
+        fitted = words.fit(task.data, np.random.default_rng(0))
+        values.append(MEASURES[measure](validator.ranks(fitted)))
+    return other if is_clearly_higher(values[1], values[0]) else plain
+
+
+def with_judgements(source: Documents | Task, queries: Any, qrels: Any) -> Documents:
+    """Return documents with judged queries beside them; see `fit`."""
+    if isinstance(source, Task):
+        raise BadInput(f"{source.path}: a task is made already, and queries go with documents.")
+    if qrels is None:
+        raise BadInput("queries without judgements: give both (--queries and --qrels).")
+    with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
+        given = {
+            name: _file(data, Path(folder) / f"{name}.jsonl", roles)
+            for name, data, roles in (("queries", queries, QUERIES), ("qrels", qrels, JUDGEMENTS))
+        }
+        return Documents(read_source("judged", {"paths": source.path, **given}))
+
+
+def _file(data: Any, path: Path, roles: Mapping[str, Any]) -> Path:
+    """Return the file that is meant; what is in memory is written."""
+    if isinstance(data, str | Path):
+        return Path(data)
+    frames.write_rows(frames.rows_of(data, *roles), path)
+    return path
+
+
+def opened(data: Any, given: Mapping[str, Any]) -> Documents | Task:
+    """Return the documents or the task that are meant; files are read."""
+    path = Path(data) if isinstance(data, str | Path) else None
+    if path is not None and (path / store.MANIFEST).is_file():
+        artefact = store.read(path)
+        data = Task(artefact) if artefact.kind == _OF_TASK else data
+    if not isinstance(data, Documents | Task):
+        return read(data, **given)
+    if names := [name for name, value in given.items() if value is not None]:
+        raise BadInput(f"{data.path}: {', '.join(names)} go with files. Leave them out.")
+    return data
+
+
+def task_of(source: Documents | Task, given: Mapping[str, Any], stems: bool = False) -> Task:
+    """Return the task of documents, or the one that is there."""
+    if isinstance(source, Task):
+        if names := [name for name, value in given.items() if value]:
+            raise BadInput(
+                f"{source.path}: a task is made already, and {', '.join(names)} go with texts. "
+                "Leave them out, or name the texts."
+            )
+        task = source
+    else:
+        kind = given["ask"] or only_relevant(open_collection(source.path))
+        if kind.startswith(TRANSLATION):
+            raise BadInput(
+                f"{source.path}: its queries are in another language than its documents, which "
+                "BM25 cannot compare. 'ssi pipeline sample-mates --corpus DIRECTORY' trains models "
+                "of two vocabularies."
+            )
+        fields: dict[str, Any] = {**fields_of(kind), "split": given["split"], "stems": stems}
+        ranked: Any = "judged" if given["judged"] else "pool"
+        task = Task.of(source, **fields, beside=given["beside"], ranked=ranked)
+    return task

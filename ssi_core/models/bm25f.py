@@ -120,7 +120,7 @@ class Bm25F(Model):
         """Return idf of the words, float32 (words,); with a row for each field to add scores of."""
         if self.combine == "counts":
             return _inverse(_pattern(counts) + _pattern(of_field(short, ANCHORS)))
-        return np.vstack([_inverse(rows) for rows in _by_field(counts, short)])
+        return np.vstack([_inverse(rows) for _, rows in _by_field(counts, short)])
 
     def _chosen(
         self, task: Task, fit: FittedModel, several: list[int], course: Course

@@ -32,8 +32,8 @@ from ssi_core.models.base import FittedModel, Side, Words, require_served
 from ssi_core.models.mixture import PRIME
 from ssi_core.serving.popularity import Popularity, popularity_of, without
 from ssi_core.serving.searcher import Searcher
-from ssi_core.serving.snippets import words_by_field
 from ssi_core.text.fields import SHORT, TEXT
+from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float64, Int32, SecondStage, TextMatrix, Texts, Vectors
 
 # Parts that are held at once; a long query against a long document has more than memory.
@@ -166,13 +166,17 @@ def _places(
     """Return the fields that have each of some words, as far as the index keeps them."""
     number, row = searcher.find(document)
     fields: dict[str, dict[str, float | None]] = {word: {} for word in words}
-    of, plain = searcher.ranked[number].fields(row), {word: word.rstrip(PRIME) for word in words}
-    having = words_by_field({name: of[name] for name in (*SHORT, TEXT)}, set(plain.values()))
-    for name, known in having.items():
+    of, language = searcher.ranked[number].fields(row), _language(searcher.fitted)
+    for name in (*SHORT, TEXT):
+        known = set(tokenize(of[name], language))
         for word in words:
-            if plain[word] in known:
+            if word.rstrip(PRIME) in known:
                 fields[word][name] = None
     return fields
+
+
+def _language(fitted: FittedModel) -> str:
+    return next(iter(fitted.document_views.values())).language
 
 
 def explain_pair(

@@ -7,9 +7,7 @@ says of the two (Cleverdon 1967; Fox 1983).
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -186,12 +184,7 @@ def files_in(directory: Path) -> tuple[str, list[Path]] | None:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    open_ = gzip.open if path.suffix == ".gz" else open
-    try:
-        with open_(path, "rt", encoding="utf-8") as file:
-            yield from file
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise BadInput(f"{path}: {error}. Restore the published file.") from None
+    return inputs.text_lines(path, "Restore the published file.")
 
 
 def _build(building: Building, layout: Layout, files: list[Path]) -> None:

@@ -19,7 +19,7 @@ from xml.parsers import expat
 import polars as pl
 from lxml import etree, html
 
-from ssi_core import collection, files, store
+from ssi_core import collection, store
 from ssi_core.corpus import inputs
 from ssi_core.corpus.own import write_own
 from ssi_core.store import Artefact, Building
@@ -104,8 +104,7 @@ def read_feed(path: Path, name: str = "") -> Feed:
     Malformed
         It is no well-formed XML, or no feed.
     """
-    with files.reading(path, "Fetch the feed again."):
-        data = path.read_bytes()
+    data = inputs.read_input(path, "Fetch the feed again.", most=LARGEST)
     _refuse_entities(data, path)
     parsed = _feedparser().parse(BytesIO(data), sanitize_html=False, resolve_relative_uris=False)
     if not parsed.version:

@@ -18,7 +18,8 @@ import numpy as np
 import polars as pl
 
 from ssi_core import files, resources
-from ssi_core.corpus.packed import LARGEST_LINE, read_lines, read_members
+from ssi_core.corpus.archive import read_members
+from ssi_core.corpus.inputs import LARGEST_LINE, read_lines
 from ssi_core.reranking.pairs import LARGEST_GRADE, Fold, PairFeatures
 from ssi_core.types import BadInput, Progress
 

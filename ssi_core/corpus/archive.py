@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ssi_core.corpus import inputs
+from ssi_core.corpus.tree import walk
 from ssi_core.types import BadInput
 
 _RESTORE = "Restore the published archive."
@@ -81,7 +82,7 @@ def read_matching(path: Path, pattern: re.Pattern[str]) -> Iterator[tuple[re.Mat
         The path is missing, or the archive is damaged.
     """
     if path.is_dir():
-        for file in inputs.walk(path, Counter()):
+        for file in walk(path, Counter()):
             name = pattern.fullmatch(file.relative_to(path).as_posix())
             if name:
                 yield name, inputs.read_input(file, inputs.DOWNLOAD, packed=False)

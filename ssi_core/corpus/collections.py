@@ -163,7 +163,7 @@ def ingest_collection(
         known = "; ".join(f"{name}: {', '.join(each.names)}" for name, each in LAYOUTS.items())
         raise BadInput(f"{directory}: no test collection is there. Files of those known: {known}.")
     name, files = collection_files
-    parents = inputs.digest_inputs(files, progress=progress)
+    parents = inputs.digest_inputs(files, out=out, progress=progress)
     make = partial(_build, layout=LAYOUTS[name], files=files)
     artefact = store.open_or_make(
         collection.KIND, {"source": name}, parents, make, out=out, force=force

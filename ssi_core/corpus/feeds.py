@@ -22,6 +22,7 @@ from lxml import etree, html
 from ssi_core import collection, store
 from ssi_core.corpus import inputs
 from ssi_core.corpus.own import write_own
+from ssi_core.corpus.tree import digest_tree, files_below
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -232,7 +233,7 @@ def feeds_in(directory: Path, skipped: Counter[str]) -> list[str]:
     """List the paths of the files in a folder that may be feeds, and count the others."""
     if not directory.is_dir():
         raise BadInput(f"{directory}: there is no such folder. Check the path.")
-    names = inputs.files_below(directory, SUFFIXES, LARGEST, skipped)
+    names = files_below(directory, SUFFIXES, LARGEST, skipped)
     if not names:
         raise BadInput(
             f"{directory}: no feed is in it. Feeds are files that end with {', '.join(SUFFIXES)}."
@@ -273,7 +274,7 @@ def ingest_feeds(
     directory = Path(directory)
     skipped: Counter[str] = Counter()
     names = feeds_in(directory, skipped)
-    parents = {"feeds": inputs.digest_tree(directory, names)}
+    parents = {"feeds": digest_tree(directory, names, out)}
     make = partial(_build, directory=directory, language=language, progress=progress)
     settings = {"source": "feeds", "language": language}
     return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)

@@ -24,6 +24,7 @@ from ssi_core.corpus.front_matter import read_front_matter
 from ssi_core.corpus.own import write_own
 from ssi_core.corpus.since import Earlier, Kept, digest_of, open_earlier, told
 from ssi_core.corpus.site import MALFORMED, NO_PAGE, Site
+from ssi_core.corpus.tree import digest_tree, files_below
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -123,7 +124,7 @@ def ingest_folder(
     if not directory.is_dir():
         raise BadInput(f"{directory}: there is no such folder. Check the path.")
     skipped: Counter[str] = Counter()
-    pages = inputs.files_below(directory, SUFFIXES, LARGEST, skipped)
+    pages = files_below(directory, SUFFIXES, LARGEST, skipped)
     contents = [page for page in pages if PurePosixPath(page).name == _CONTENTS]
     skipped["file_table_of_contents"] += len(contents)
     pages = [page for page in pages if page not in contents]
@@ -133,7 +134,7 @@ def ingest_folder(
         raise BadInput(
             f"{directory}: no page is in it. Pages are files that end with {', '.join(SUFFIXES)}."
         )
-    parents = {"pages": inputs.digest_tree(directory, pages)}
+    parents = {"pages": digest_tree(directory, pages, out)}
     make = partial(
         _build,
         directory=directory,
@@ -262,8 +263,7 @@ def _read(
 ) -> tuple[pl.DataFrame, int]:
     """Return the pages that can be read, in the order of their names, and how many were taken."""
     digests = [
-        digest_of(PurePosixPath(name).name.encode(), (directory / name).read_bytes())
-        for name in names
+        digest_of(PurePosixPath(name).name.encode(), _bytes(directory / name)) for name in names
     ]
     known: dict[int, tuple[str | None, ...]] = {}
     if earlier is not None:
@@ -278,6 +278,10 @@ def _read(
     return pl.DataFrame(entries, schema=_SCHEMA, orient="row"), len(known)
 
 
+def _bytes(path: Path) -> bytes:
+    return inputs.read_input(path, most=LARGEST, packed=False)
+
+
 def _values(path: Path) -> tuple[str | None, ...] | None:
     page = read_page(path)
     if page is None:
@@ -289,7 +293,7 @@ def _values(path: Path) -> tuple[str | None, ...] | None:
 
 def read_page(path: Path) -> Page | None:
     """Read a page; None where it is neither UTF-8 nor says in which encoding it is."""
-    data = path.read_bytes()
+    data = _bytes(path)
     suffix = path.suffix.lower()
     if suffix in HTML:
         return _of_html(data, path.stem)

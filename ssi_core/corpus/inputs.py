@@ -1,21 +1,18 @@
-"""The one door for the files of a user: what is found in folders, and bytes that are bounded.
+"""The one door for the files of a user, whose bytes are bounded after they are unpacked.
 
-A path that the user names may be a link, and a pipe where it is read once. What is found in a
-folder must be a regular file inside of it. Bytes are bounded after they are unpacked: a file of a
-few kilobytes can unpack to more than any disk holds.
+A path that the user names may be a link, and a pipe where it is read once; `corpus.tree` says what
+is taken of a folder. A file of a few kilobytes can unpack to more than any disk holds.
 """
 
 from __future__ import annotations
 
 import bz2
 import gzip
-import hashlib
 import io
 import lzma
 import os
 import stat
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,7 +36,6 @@ LARGEST_RATIO = 200
 RESTORE = "Restore the file."
 DOWNLOAD = "Download it again and compare its checksum."
 _BLOCK = 1 << 20
-_KINDS_OF_FILES = 100
 _OPENERS: dict[str, tuple[tuple[bytes, ...], Callable[[IO[bytes]], Any]]] = {
     ".gz": ((b"\x1f\x8b\x08",), lambda raw: gzip.GzipFile(fileobj=raw)),
     ".bz2": (
@@ -264,9 +260,6 @@ def _size(most: int) -> str:
     return f"{most >> 20:,} MiB" if most >> 20 else f"{most >> 10:,} KiB"
 
 
-# --- parents of artefacts ---
-
-
 def require_file(path: Path) -> None:
     """Refuse a path that is no regular file, such as one that can be read once only."""
     if path.is_file():
@@ -330,16 +323,6 @@ def digest_inputs(
     return digests
 
 
-def digest_tree(directory: Path, names: Sequence[str], out: Path | None = None) -> str:
-    """Return the sha256 of files of a directory, of their names and of their contents."""
-    refuse_output(out, [directory])
-    digest = hashlib.sha256()
-    for name in names:
-        with files.reading(directory / name, RESTORE):
-            digest.update(f"{name}\0{store.digest_file(directory / name)}\n".encode())
-    return digest.hexdigest()
-
-
 def _digest(file: Path, progress: Progress | None) -> str:
     state = file.stat()
     times = f"{state.st_mtime_ns} {state.st_ctime_ns}"
@@ -352,86 +335,3 @@ def _digest(file: Path, progress: Progress | None) -> str:
             digest = store.digest_file(file)
         cache.remember("inputs", name, digest)
     return digest
-
-
-# --- folders ---
-
-
-def files_below(
-    directory: Path, suffixes: Sequence[str], largest: int, skipped: Counter[str]
-) -> list[str]:
-    """List the sorted paths of the files below a folder, with / between their parts.
-
-    Parameters
-    ----------
-    directory : Path
-        Folder to look through.
-    suffixes : sequence of str
-        Suffixes, in small letters, of the files that are wanted.
-    largest : int
-        Bytes of a file at most.
-    skipped : Counter
-        Told of the other files, by reason.
-    """
-    paths = []
-    for file in walk(directory, skipped):
-        suffix = file.suffix.lower()
-        if suffix not in suffixes:
-            kind = f"file_{suffix.removeprefix('.') or 'without_suffix'}"
-            skipped[kind if len(skipped) < _KINDS_OF_FILES else "file_of_other_kinds"] += 1
-        elif file.stat().st_size > largest:
-            skipped["file_too_large"] += 1
-        else:
-            paths.append(file.relative_to(directory).as_posix())
-    return sorted(paths)
-
-
-def walk(directory: Path, skipped: Counter[str]) -> Iterator[Path]:
-    """Yield the files below a folder, in the order of their paths, without hidden ones.
-
-    Only regular files that lie in the folder are taken: a link that leads out of it, a pipe or a
-    device is left out and counted.
-    """
-    with files.reading(directory, "Check the path."):
-        root = directory.resolve(strict=True)
-        left = _shown(directory, skipped)
-    while left:
-        place = left.pop()
-        try:
-            state = place.lstat()
-            if stat.S_ISDIR(state.st_mode):
-                left += _shown(place, skipped)
-                continue
-        except OSError:  # no right to it, or a path that is too long
-            skipped["folder_unreadable"] += 1
-            continue
-        if (reason := unfit(place, root)) is None:
-            yield place
-        else:
-            skipped[reason] += 1
-
-
-def _shown(place: Path, skipped: Counter[str]) -> list[Path]:
-    """Return what a folder has, the last by name first, without what is hidden."""
-    names = sorted(os.listdir(place), reverse=True)  # noqa: PTH208
-    shown = [place / name for name in names if not name.startswith(".")]
-    if hidden := len(names) - len(shown):
-        skipped["hidden"] += hidden
-    return shown
-
-
-def unfit(file: Path, root: Path) -> str | None:
-    """Return why a file that was found in a folder is not read; None where it is."""
-    try:
-        file.name.encode()
-        target = file.resolve(strict=True)
-        state = target.stat()
-    except UnicodeEncodeError:
-        return "file_name_not_utf8"
-    except (OSError, RuntimeError):  # a link to nothing, or to itself
-        return "file_link_to_nothing"
-    if not target.is_relative_to(root):
-        return "file_outside_of_the_folder"
-    if stat.S_ISDIR(state.st_mode):
-        return "folder_that_is_a_link"
-    return None if stat.S_ISREG(state.st_mode) else "file_not_regular"

@@ -246,7 +246,9 @@ def ingest_kyoto(
         raise BadInput(
             f"{directory}: no category {unknown[0]!r}; there are: {', '.join(CATEGORIES.values())}."
         )
-    raw = inputs.digest_inputs([directory / ARTICLES, directory / LEXICON], progress=progress)
+    raw = inputs.digest_inputs(
+        [directory / ARTICLES, directory / LEXICON], out=out, progress=progress
+    )
     settings: dict[str, Any] = {"source": "kyoto", "title_characters": LEAST_TITLE}
     settings |= {"categories": sorted(set(categories))} if categories else {}
     make = partial(_build, directory=directory, categories=categories, progress=progress)

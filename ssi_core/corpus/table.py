@@ -96,7 +96,7 @@ def ingest_table(
     if not documents:
         raise ValueError("documents=() is empty; expected at least one file")
     paths, ends = [Path(path) for path in documents], [Path(path) for path in links]
-    parents = inputs.digest_inputs([*paths, *ends], progress=progress)
+    parents = inputs.digest_inputs([*paths, *ends], out=out, progress=progress)
     settings = {
         "source": "table",
         "documents": [path.name for path in paths],

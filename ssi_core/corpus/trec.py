@@ -81,7 +81,7 @@ def ingest_trec(
         raise ValueError(f"fields: {unknown[0]!r}; expected some of {', '.join(FIELDS)}")
     paths = [Path(path) for path in documents]
     topics, qrels = Path(topics), Path(qrels)
-    parents = inputs.digest_inputs([*paths, topics, qrels], progress=progress)
+    parents = inputs.digest_inputs([*paths, topics, qrels], out=out, progress=progress)
     make = partial(
         _build,
         documents=paths,

@@ -197,7 +197,7 @@ def ingest_wikispeedia(
     directory = Path(directory)
     files = [directory / name for name in (TEXTS, ARTICLES, LINKS)]
     files += [path for path in (directory / CATEGORIES,) if path.exists()]
-    parents = inputs.digest_inputs(files, progress=progress)
+    parents = inputs.digest_inputs(files, out=out, progress=progress)
     make = partial(write_articles, directory=directory, progress=progress)
     artefact = store.open_or_make(
         collection.KIND, {"source": "wikispeedia"}, parents, make, out=out, force=force

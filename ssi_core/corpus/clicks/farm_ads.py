@@ -75,7 +75,7 @@ def ingest_farm_ads(
         ``out`` holds something else, or is being written.
     """
     path = Path(directory) / WORDS
-    parents = inputs.digest_inputs([path], progress=progress)
+    parents = inputs.digest_inputs([path], out=out, progress=progress)
     settings = {"source": "farm-ads", "clicks": "all"}
     make = partial(_build, path=path)
     return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)

@@ -56,7 +56,7 @@ def ingest_wikiqa(
         ``out`` holds something else, or is being written.
     """
     paths = [Path(directory) / name for name in (TRAIN, DEV)]
-    parents = inputs.digest_inputs(paths, progress=progress)
+    parents = inputs.digest_inputs(paths, out=out, progress=progress)
     make = partial(_build, train=paths[0], dev=paths[1])
     settings = {"source": "wikiqa"}
     return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)

@@ -60,7 +60,7 @@ def ingest_zzquerylog(
         ``out`` holds something else, or is being written.
     """
     path = Path(directory) / QUERIES
-    parents = inputs.digest_inputs([path], progress=progress)
+    parents = inputs.digest_inputs([path], out=out, progress=progress)
     settings = {"source": "zzquerylog"}
     make = partial(_build, path=path)
     return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ssi_core.corpus import inputs
 from ssi_core.corpus.tree import walk
+from ssi_core.strict import cut
 from ssi_core.types import BadInput
 
 _RESTORE = "Restore the published archive."
@@ -42,10 +43,10 @@ def _members(path: Path, remedy: str) -> Iterator[tuple[tarfile.TarFile, tarfile
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> bytes:
-    if member.size > inputs.LARGEST_WHOLE:
+    if member.size > (most := inputs.LARGEST_WHOLE):
         raise BadInput(
-            f"{path}: the member {member.name!r} has more than {inputs.LARGEST_WHOLE >> 20} MiB. "
-            "Unpack the archive, and name the folder."
+            f"{path}: the member {cut(member.name)!r} has more than {most >> 20} MiB. Unpack the "
+            "archive, and name the folder."
         )
     file = archive.extractfile(member)
     return b"" if file is None else file.read()
@@ -66,7 +67,7 @@ def read_members(path: Path, pattern: re.Pattern[str], kind: str) -> Iterator[tu
             continue
         name = pattern.fullmatch(member.name)
         if name is None or not member.isfile():
-            raise BadInput(f"{path}: the member {member.name!r} isn't {kind}. {_RESTORE}")
+            raise BadInput(f"{path}: the member {cut(member.name)!r} isn't {kind}. {_RESTORE}")
         yield name[1], _content(archive, member, path)
 
 

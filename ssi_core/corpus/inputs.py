@@ -272,30 +272,6 @@ def require_file(path: Path) -> None:
     raise BadInput(f"{path}: there is no such file. Check the path.")
 
 
-def refuse_output(out: Path | None, sources: Sequence[Path], *, is_artefact: bool = True) -> None:
-    """Refuse an output that is an input or lies in one, and an artefact that would hold one.
-
-    Raises
-    ------
-    BadInput
-        It does; nothing but another place is a remedy.
-    """
-    if out is None:
-        return
-    place = out.resolve()
-    for source in sources:
-        given = source.resolve()
-        if place == given:
-            relation = "is"
-        elif place.is_relative_to(given):
-            relation = "lies in"
-        elif is_artefact and given.is_relative_to(place):
-            relation = "holds"
-        else:
-            continue
-        raise BadInput(f"{out}: the output {relation} the input {source}. Give another --out.")
-
-
 def digest_inputs(
     paths: Sequence[Path], *, out: Path | None = None, progress: Progress | None = None
 ) -> dict[str, str]:
@@ -313,7 +289,7 @@ def digest_inputs(
     BadInput
         A file is missing, two files have one name, or the artefact would take the place of one.
     """
-    refuse_output(out, paths)
+    files.refuse_output(out, paths)
     digests: dict[str, str] = {}
     for file in paths:
         require_file(file)

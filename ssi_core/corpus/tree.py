@@ -105,7 +105,7 @@ def unfit(file: Path, root: Path) -> str | None:
 
 def digest_tree(directory: Path, names: Sequence[str], out: Path | None = None) -> str:
     """Return the sha256 of files of a directory, of their names and of their contents."""
-    inputs.refuse_output(out, [directory])
+    files.refuse_output(out, [directory])
     digest = hashlib.sha256()
     for name in names:
         with files.reading(directory / name, inputs.RESTORE):

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core import collection, store
+from ssi_core import collection, files, store
 from ssi_core.collection import KIND
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.check import QUARANTINE, time
@@ -86,6 +86,7 @@ def ingest_ubi(
         ``out`` holds something else, or is being written.
     """
     rules = (rules or Rules("all")).of(_FORM)
+    files.refuse_output(out, paths)
     skipped: Counter[str] = Counter()
     exports = [file for path in paths for file in _files(Path(path), skipped)]
     listed = None

@@ -33,13 +33,16 @@ class _Member(tarfile.TarInfo):
 
 def _members(path: Path, remedy: str) -> Iterator[tuple[tarfile.TarFile, tarfile.TarInfo]]:
     inputs.require_file(path)
-    with (
-        inputs.open_input(path, remedy) as stream,
-        tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member) as archive,
-    ):
-        while (member := archive.next()) is not None:
-            archive.members.clear()  # type: ignore[attr-defined]
-            yield archive, member
+    try:
+        with (
+            inputs.open_input(path, remedy) as stream,
+            tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member) as archive,
+        ):
+            while (member := archive.next()) is not None:
+                archive.members.clear()  # type: ignore[attr-defined]
+                yield archive, member
+    except tarfile.TarError as error:
+        raise BadInput(f"{path}: {error}. {remedy}") from None
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> bytes:

@@ -103,10 +103,10 @@ def _received(process: subprocess.Popen[bytes], path: Path, most: int) -> Iterat
         if kind == _END:
             return
         if kind == _ERROR:
-            said = json.loads(content)
-            if said is None:
+            reason = json.loads(content)
+            if reason is None:
                 raise inputs.too_large(str(path), most, "write it as JSON lines")
-            raise BadInput(f"{path}: {said}. {inputs.RESTORE}")
+            raise BadInput(f"{path}: {reason}. {inputs.RESTORE}")
         if len(content) == size:
             yield content
     code = process.wait()

@@ -96,10 +96,10 @@ def unfit(file: Path, root: Path) -> str | None:
         return "file_name_not_utf8"
     except (OSError, RuntimeError):  # a link to nothing, or to itself
         return "file_link_to_nothing"
-    if not target.is_relative_to(root):
-        return "file_outside_of_the_folder"
     if stat.S_ISDIR(state.st_mode):
         return "folder_that_is_a_link"
+    if not target.is_relative_to(root):
+        return "file_outside_of_the_folder"
     return None if stat.S_ISREG(state.st_mode) else "file_not_regular"
 
 

@@ -106,7 +106,7 @@ def test_a_file_that_declares_entities_is_left_out_and_counted(tmp_path, data, c
     artefact = ingest_feeds(tmp_path, tmp_path.parent / f"{tmp_path.name}-out")
     assert (artefact.counts["feeds"], artefact.skipped["file_with_entities"]) == (1, 1)
     (tmp_path / "good.atom").unlink()
-    with pytest.raises(BadInput, match="none of its 1 files is a feed.*declares the entity"):
+    with pytest.raises(BadInput, match=r"none of its 1 files is a feed.*declares the entity"):
         list(read_feeds(tmp_path, Counter()))
 
 

@@ -56,7 +56,7 @@ kills: .venv/.stamp
 # Properties on more examples, and damaged files.
 fuzz: .venv/.stamp
 	SSI_EXAMPLES=1000 $(BIN)/pytest -q -n 2 -m hypothesis --ignore=tests/robust
-	SSI_FUZZ_EXAMPLES=2000 SSI_FLIPS=500 $(BIN)/pytest -q -s tests/robust/test_fuzz.py tests/robust/test_flips.py
+	SSI_FUZZ_EXAMPLES=2000 SSI_FLIPS=500 $(BIN)/pytest -q -s tests/robust/test_fuzz.py tests/robust/test_flips.py tests/corpus/test_hostile.py
 
 bench: .venv/.stamp
 	$(BIN)/python -m benchmarks

@@ -92,6 +92,34 @@ def read_strings(parts: Sequence[Path], *columns: str, remedy: str = MAKE_AGAIN)
     return pl.concat(frames, rechunk=False)
 
 
+def refuse_output(out: Path | None, sources: Sequence[Path], *, is_artefact: bool = True) -> None:
+    """Refuse an output that is an input or lies in one, and an artefact that would hold one.
+
+    Raises
+    ------
+    BadInput
+        It does. Another place is the only remedy.
+    """
+    if out is None:
+        return
+    place = out.resolve()
+    for source in sources:
+        if not os.path.lexists(source):  # of a word, such as a query
+            continue
+        given = source.resolve()
+        if place == given:
+            relation = "is"
+        elif place.is_relative_to(given):
+            relation = "lies in"
+        elif is_artefact and given.is_relative_to(place):
+            relation = "holds"
+        else:
+            continue
+        raise BadInput(
+            f"{out}: the output {relation} the input {source}. Name a place apart from it."
+        )
+
+
 @contextmanager
 def writing(directory: Path) -> Iterator[None]:
     """Turn a full disk and a missing permission into `Refused` with the directory and a remedy."""

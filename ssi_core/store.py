@@ -178,6 +178,8 @@ def open_or_make(
     code = {} if data else code_of(make)
     key = key_of(kind, configuration, parents, code.get("digest", ""))
     place = place_of(kind, key, out)
+    if (place / MANIFEST).is_file() and read(place).key in parents.values():
+        raise BadInput(f"{place}: the output is an input. Name a place apart from it.")
     artefact = up_to_date(place, kind, key, force=force)
     if artefact is None:
         written = {**configuration, **(facts or {})}

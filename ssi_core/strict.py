@@ -89,21 +89,32 @@ def instead(name: str, known: Iterable[str]) -> str:
     """Say what was meant: ``'tfdif'. Did you mean 'tfidf'? Known: bm25, tfidf.``."""
     known = list(known)
     close = difflib.get_close_matches(name, known, 1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    return f"{name!r}.{hint} Known: {', '.join(known) or 'none'}."
+    hint = f" Did you mean {cut(close[0])!r}?" if close else ""
+    return f"{cut(name)!r}.{hint} Known: {listed(known) or 'none'}."
+
+
+def cut(text: str, most: int = 80) -> str:
+    """Return the beginning of a text that a message quotes."""
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def listed(names: Sequence[str], most: int = 50) -> str:
+    """Return names with commas between them, each cut; of many the first, and how many follow."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(cut(name) for name in names[:most]) + more
 
 
 def mapping(value: Any, where: str) -> dict[str, Any]:
     """Return keys with values as a dict; anything else is an error."""
     if not isinstance(value, Mapping):
-        raise BadInput(f"{where}: {value!r} is no table. Write keys with values under it.")
+        raise BadInput(f"{where}: {cut(repr(value))} is no table. Write keys with values under it.")
     return dict(value)
 
 
 def tables(value: Any, where: str) -> list[dict[str, Any]]:
     """Return a list of tables as dicts; anything else is an error."""
     if not isinstance(value, list | tuple):
-        raise BadInput(f"{where}: {value!r} is no list of tables.")
+        raise BadInput(f"{where}: {cut(repr(value))} is no list of tables.")
     return [mapping(one, where) for one in value]
 
 

@@ -35,8 +35,22 @@ Weights: TypeAlias = Literal["clicks", "relevance", "shown"]
 """Meanings of the weights of pairs, see `Pairs`."""
 
 
+LONGEST_MESSAGE = 1500
+"""Letters of a message; of a longer one the middle is left out."""
+
+
 class BadInput(ValueError):
-    """The input is wrong; the message names the file, the place and the remedy (exit code 3)."""
+    """The input is wrong; the message names the file, the place and the remedy (exit code 3).
+
+    What a message quotes of a file may be of any length: its beginning, which names the file, and
+    its end, which has the remedy, are kept.
+    """
+
+    def __init__(self, message: object = "") -> None:
+        text = str(message)
+        if len(text) > LONGEST_MESSAGE:
+            text = f"{text[: LONGEST_MESSAGE - 500]} ... {text[-490:]}"
+        super().__init__(text)
 
 
 class Inapplicable(BadInput):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ssi_core.codes.labelled import LabelledText, LabelledTexts, collect
-from ssi_core.corpus.packed import read_lines
+from ssi_core.corpus.inputs import read_lines
 from ssi_core.types import BadInput, Progress
 
 _FORM = 'Expected: {"text": "...", "label": "...", "side": "train"}, or "test"; "id" if you like.'

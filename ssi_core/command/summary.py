@@ -97,14 +97,11 @@ def of_files(
     A FILE is plain text in UTF-8; an empty line ends a sentence. The sentences come in the order of
     the files.
     """
-    from ssi_core import files as reader
+    from ssi_core.corpus.inputs import LARGEST_LINE, read_text
     from ssi_core.summary.concepts import ConceptBase
     from ssi_core.summary.summariser import Summariser, sentences_of
 
-    texts = []
-    for file in files:
-        with reader.reading(file, "Give plain text in UTF-8."):
-            texts.append(file.read_text(encoding="utf-8"))
+    texts = [read_text(file, "Give plain text in UTF-8.", most=LARGEST_LINE) for file in files]
     base = None if concepts is None else ConceptBase.load(concepts)
     similarity = "word" if base is None else "matrix"
     summariser = Summariser(weighting, similarity)  # type: ignore[arg-type]

@@ -131,6 +131,7 @@ class Verb(_Teaching):
         """Run the verb and print what it found; logs and foreign prints go to standard error."""
         chosen = ctx.ensure_object(Settings)
         announce(chosen)
+        _refuse_outputs(self, ctx)
         with _kept_stdout(chosen.json) as stdout:
             with ExitStack() as stack:
                 for held in AROUND:
@@ -140,6 +141,34 @@ class Verb(_Teaching):
             if isinstance(outcome, Outcome):
                 _print(outcome, chosen, stdout)
         return DONE
+
+
+OUTPUTS = ("out", "save", "scores", "exports")
+"""Names of the parameters that say where a verb writes."""
+
+
+def _refuse_outputs(command: click.Command, ctx: click.Context) -> None:
+    """Refuse to write to what the verb reads, whatever --force says."""
+    outputs: list[Path] = []
+    sources: list[Path] = []
+    for param in command.params:
+        value = ctx.params.get(param.name or "")
+        if param.name in OUTPUTS:
+            outputs += (path for path in _flat(value) if isinstance(path, Path))
+        elif isinstance(param, click.Argument) or isinstance(param.type, click.Path):
+            sources += (Path(path) for path in _flat(value) if isinstance(path, str | Path))
+    if outputs:
+        from ssi_core.files import refuse_output
+
+        for out in outputs:
+            refuse_output(out, sources, is_artefact=False)
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, tuple | list):
+        yield from (inner for one in value for inner in _flat(one))
+    else:
+        yield value
 
 
 class Verbs(_Teaching, click.Group):

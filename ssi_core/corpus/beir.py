@@ -71,7 +71,9 @@ def ingest_beir(
         raise BadInput(
             f"{directory}: no judgements: qrels/ has none of {', '.join(SPLITS)} (.tsv)."
         )
-    parents = inputs.digest_inputs([documents, queries, *judged.values()], progress=progress)
+    parents = inputs.digest_inputs(
+        [documents, queries, *judged.values()], out=out, progress=progress
+    )
     make = partial(_build, documents=documents, queries=queries, judged=judged, language=language)
     settings = {"source": "beir", "language": language, "given": sorted(judged)}
     return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)

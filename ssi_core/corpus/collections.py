@@ -7,9 +7,7 @@ says of the two (Cleverdon 1967; Fox 1983).
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -165,7 +163,7 @@ def ingest_collection(
         known = "; ".join(f"{name}: {', '.join(each.names)}" for name, each in LAYOUTS.items())
         raise BadInput(f"{directory}: no test collection is there. Files of those known: {known}.")
     name, files = collection_files
-    parents = inputs.digest_inputs(files, progress=progress)
+    parents = inputs.digest_inputs(files, out=out, progress=progress)
     make = partial(_build, layout=LAYOUTS[name], files=files)
     artefact = store.open_or_make(
         collection.KIND, {"source": name}, parents, make, out=out, force=force
@@ -186,12 +184,7 @@ def files_in(directory: Path) -> tuple[str, list[Path]] | None:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    open_ = gzip.open if path.suffix == ".gz" else open
-    try:
-        with open_(path, "rt", encoding="utf-8") as file:
-            yield from file
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise BadInput(f"{path}: {error}. Restore the published file.") from None
+    return inputs.text_lines(path, "Restore the published file.")
 
 
 def _build(building: Building, layout: Layout, files: list[Path]) -> None:

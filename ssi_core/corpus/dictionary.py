@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from ssi_core.collection import ENDS
-from ssi_core.corpus import packed
+from ssi_core.corpus import inputs
 from ssi_core.types import BadInput
 
 
@@ -34,7 +34,7 @@ def read_dictionary(path: Path, skipped: Counter[str]) -> pl.DataFrame:
         translated.
     """
     entries: dict[tuple[str, str], None] = {}
-    for number, (line, _) in enumerate(packed.read_lines(path), 1):
+    for number, (line, _) in enumerate(inputs.read_lines(path), 1):
         if line is None:
             skipped["entry_too_long"] += 1
             continue

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from lxml import etree
 
+from ssi_core.corpus import inputs
 from ssi_core.corpus.stream import (
     CUT_OFF,
     END,
@@ -132,7 +133,7 @@ def _offsets(path: Path, index: Path) -> list[int]:
                 f"{index}: a line isn't 'offset:id:title'. Download it again, or remove it."
             )
         ) from None
-    with path.open("rb") as file:
+    with inputs.open_raw(path) as file:
         for before, offset in zip([0, *offsets], offsets, strict=False):
             file.seek(offset)
             if offset <= before or file.read(3) != b"BZh":

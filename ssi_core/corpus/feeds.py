@@ -19,10 +19,12 @@ from xml.parsers import expat
 import polars as pl
 from lxml import etree, html
 
-from ssi_core import collection, files, store
+from ssi_core import collection, store
 from ssi_core.corpus import inputs
 from ssi_core.corpus.own import write_own
+from ssi_core.corpus.tree import digest_tree, files_below
 from ssi_core.store import Artefact, Building
+from ssi_core.strict import cut
 from ssi_core.types import BadInput, Progress
 
 SUFFIXES = (".xml", ".atom", ".rss")
@@ -36,6 +38,10 @@ _log = logging.getLogger(__name__)
 
 class Malformed(BadInput):
     """A file is no well-formed XML, or no feed."""
+
+
+class DeclaresEntity(BadInput):
+    """A file declares an entity."""
 
 
 @dataclass(frozen=True)
@@ -100,14 +106,19 @@ def read_feed(path: Path, name: str = "") -> Feed:
     Raises
     ------
     BadInput
-        feedparser is not installed, or the file declares entities.
+        feedparser is not installed, or the file is too large.
+    DeclaresEntity
+        It declares an entity.
     Malformed
         It is no well-formed XML, or no feed.
     """
-    with files.reading(path, "Fetch the feed again."):
-        data = path.read_bytes()
+    data = inputs.read_input(path, "Fetch the feed again.", most=LARGEST)
     _refuse_entities(data, path)
-    parsed = _feedparser().parse(BytesIO(data), sanitize_html=False, resolve_relative_uris=False)
+    parse = _feedparser().parse
+    try:
+        parsed = parse(BytesIO(data), sanitize_html=False, resolve_relative_uris=False)
+    except Exception as error:
+        raise Malformed(f"{path}: {type(error).__name__}: {error}. Fetch it again.") from error
     if not parsed.version:
         raise Malformed(f"{path}: it is neither Atom nor RSS. Give files of feeds.")
     head, plain = parsed.feed, parsed.version.startswith("atom")
@@ -137,9 +148,9 @@ def _refuse_entities(data: bytes, path: Path) -> None:
     parser = expat.ParserCreate()
 
     def declared(name: str, *rest: object) -> None:
-        raise BadInput(
-            f"{path}: line {parser.CurrentLineNumber}: it declares the entity {name!r}, which a "
-            "feed does not need and an attack does. Remove the file, or the declaration."
+        raise DeclaresEntity(
+            f"{path}: line {parser.CurrentLineNumber}: it declares the entity {cut(name)!r}, which "
+            "a feed does not need and an attack does. Remove the file, or the declaration."
         )
 
     parser.EntityDeclHandler = declared
@@ -205,35 +216,42 @@ def read_feeds(
 ) -> Iterator[Feed]:
     """Yield the feeds of a folder and of the folders in it, by their paths.
 
-    A file that is no feed is left out, named in the log, and counted in ``skipped``.
+    A file that is no feed, or declares entities, is left out, named in the log, and counted in
+    ``skipped``.
 
     Raises
     ------
     BadInput
-        There is no such folder or no feed in it, or a file declares entities.
+        There is no such folder, or no feed in it.
     """
     names = feeds_in(directory, skipped)
     read = 0
+    first: BadInput | None = None
     for place, name in enumerate(names):
         if progress is not None and place % 20 == 0:
             progress(place / len(names), f"{place:,} of {len(names):,} feeds")
         try:
             feed = read_feed(directory / name, name)
-        except Malformed as error:
-            skipped["file_no_feed"] += 1
+        except (Malformed, DeclaresEntity) as error:
+            entity = isinstance(error, DeclaresEntity)
+            skipped["file_with_entities" if entity else "file_no_feed"] += 1
             _log.warning("left out: %s", error)
+            first = first or error
             continue
         read += 1
         yield feed
     if not read:
-        raise BadInput(f"{directory}: none of its {len(names)} files is a feed in Atom or RSS.")
+        raise BadInput(
+            f"{directory}: none of its {len(names)} files is a feed in Atom or RSS. The first: "
+            f"{first}"
+        )
 
 
 def feeds_in(directory: Path, skipped: Counter[str]) -> list[str]:
     """List the paths of the files in a folder that may be feeds, and count the others."""
     if not directory.is_dir():
         raise BadInput(f"{directory}: there is no such folder. Check the path.")
-    names = inputs.files_below(directory, SUFFIXES, LARGEST, skipped)
+    names = files_below(directory, SUFFIXES, LARGEST, skipped)
     if not names:
         raise BadInput(
             f"{directory}: no feed is in it. Feeds are files that end with {', '.join(SUFFIXES)}."
@@ -267,14 +285,14 @@ def ingest_feeds(
     Raises
     ------
     BadInput
-        There is no such folder, no feed in it, no entry with a text, or a file declares entities.
+        There is no such folder, no feed in it, or no entry with a text.
     Refused
         ``out`` holds something else, or is being written.
     """
     directory = Path(directory)
     skipped: Counter[str] = Counter()
     names = feeds_in(directory, skipped)
-    parents = {"feeds": inputs.digest_tree(directory, names)}
+    parents = {"feeds": digest_tree(directory, names, out)}
     make = partial(_build, directory=directory, language=language, progress=progress)
     settings = {"source": "feeds", "language": language}
     return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)

@@ -7,7 +7,6 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -16,14 +15,15 @@ from urllib.parse import quote
 import cmarkgfm
 import polars as pl
 from cmarkgfm.cmark import Options
-from lxml import etree, html
 
 from ssi_core import collection, store
 from ssi_core.corpus import inputs
 from ssi_core.corpus.front_matter import read_front_matter
+from ssi_core.corpus.html_page import Page, read_html
 from ssi_core.corpus.own import write_own
 from ssi_core.corpus.since import Earlier, Kept, digest_of, open_earlier, told
 from ssi_core.corpus.site import MALFORMED, NO_PAGE, Site
+from ssi_core.corpus.tree import digest_tree, files_below
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -32,8 +32,8 @@ HTML = (".html", ".htm", ".xhtml")
 PLAIN = (".txt",)
 SUFFIXES = (*MARKDOWN, *HTML, *PLAIN)
 """Files that are pages; all others are left out and counted by their suffix."""
-LARGEST = 32 << 20
-"""Bytes of a page; a larger one is left out and counted."""
+LARGEST = 8 << 20
+"""Bytes of a page; a larger one is left out and counted. Parsed it takes up to 200 times that."""
 
 _UNREAD = (".rst", ".adoc", ".asciidoc")
 """Suffixes of pages in other markup, which are counted as unread."""
@@ -42,43 +42,11 @@ _CONTENTS = "SUMMARY.md"
 _TOO_MANY_LOST = 0.05
 """Share of links within the site that lead to no page, above which a warning names targets."""
 _SHOWN = 3
-_NO_TEXT = ("script", "style", "template", "noscript", "nav", "header", "footer", "aside", "form")
-_BLOCKS = frozenset({
-    "address", "article", "blockquote", "br", "dd", "div", "dl", "dt", "figcaption", "figure", "h1",
-    "h2", "h3", "h4", "h5", "h6", "hr", "li", "main", "ol", "p", "pre", "section", "table", "td",
-    "th", "tr", "ul",
-})  # fmt: skip
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _WIKI_LINK = re.compile(r"(?<!!)\[\[([^\[\]|#\n]+)(?:#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
-_REF = re.compile(r"\{\{[<%]\s*(?:rel)?ref\s+\"?([^\"\s>%}]+)\"?[^}\n]*[>%]\}\}")
+_REF = re.compile(r"\{\{[<%]\s*(?:rel)?ref\s+\"?([^\"\s>%}]+)\"?[^{}\n]*[>%]\}\}")
 _MODULE = re.compile(r"^(?:import|export)\s[^\n]*\n", re.MULTILINE)
 _FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _ROWS = 500
-
-
-@dataclass(frozen=True)
-class Page:
-    """A page: its title, its words, and the target and the words of its links as written.
-
-    Attributes
-    ----------
-    headings : str
-        Those of its parts, a line each, without the one that is the title.
-    aliases : tuple of str
-        Further paths that lead to it, and after them its name for ``xref:``, if it has one, behind
-        that scheme.
-    dropped : int
-        Keys of the front matter that were not read.
-    """
-
-    title: str
-    text: str
-    links: tuple[tuple[str, str], ...]
-    timestamp: str = ""
-    url: str = ""
-    headings: str = ""
-    aliases: tuple[str, ...] = ()
-    dropped: int = 0
 
 
 def ingest_folder(
@@ -123,7 +91,7 @@ def ingest_folder(
     if not directory.is_dir():
         raise BadInput(f"{directory}: there is no such folder. Check the path.")
     skipped: Counter[str] = Counter()
-    pages = inputs.files_below(directory, SUFFIXES, LARGEST, skipped)
+    pages = files_below(directory, SUFFIXES, LARGEST, skipped)
     contents = [page for page in pages if PurePosixPath(page).name == _CONTENTS]
     skipped["file_table_of_contents"] += len(contents)
     pages = [page for page in pages if page not in contents]
@@ -133,7 +101,7 @@ def ingest_folder(
         raise BadInput(
             f"{directory}: no page is in it. Pages are files that end with {', '.join(SUFFIXES)}."
         )
-    parents = {"pages": inputs.digest_tree(directory, pages)}
+    parents = {"pages": digest_tree(directory, pages, out)}
     make = partial(
         _build,
         directory=directory,
@@ -262,8 +230,7 @@ def _read(
 ) -> tuple[pl.DataFrame, int]:
     """Return the pages that can be read, in the order of their names, and how many were taken."""
     digests = [
-        digest_of(PurePosixPath(name).name.encode(), (directory / name).read_bytes())
-        for name in names
+        digest_of(PurePosixPath(name).name.encode(), _bytes(directory / name)) for name in names
     ]
     known: dict[int, tuple[str | None, ...]] = {}
     if earlier is not None:
@@ -278,6 +245,10 @@ def _read(
     return pl.DataFrame(entries, schema=_SCHEMA, orient="row"), len(known)
 
 
+def _bytes(path: Path) -> bytes:
+    return inputs.read_input(path, most=LARGEST, packed=False)
+
+
 def _values(path: Path) -> tuple[str | None, ...] | None:
     page = read_page(path)
     if page is None:
@@ -289,10 +260,10 @@ def _values(path: Path) -> tuple[str | None, ...] | None:
 
 def read_page(path: Path) -> Page | None:
     """Read a page; None where it is neither UTF-8 nor says in which encoding it is."""
-    data = path.read_bytes()
+    data = _bytes(path)
     suffix = path.suffix.lower()
     if suffix in HTML:
-        return _of_html(data, path.stem)
+        return read_html(data, path.stem)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -311,7 +282,7 @@ def _of_markdown(text: str, name: str, *, mdx: bool = False) -> Page:
     rendered = cmarkgfm.markdown_to_html_with_extensions(
         text, options=Options.CMARK_OPT_UNSAFE, extensions=["table"]
     )
-    page = _of_html(rendered.encode(), name, encoding="utf-8", title=title)
+    page = read_html(rendered.encode(), name, encoding="utf-8", title=title)
     aliases = [*front.values.get("aliases", ()), *front.values.get("redirect_from", ())]
     return Page(
         page.title,
@@ -332,51 +303,3 @@ def _without_modules(text: str) -> str:
         parts += [_MODULE.sub("", text[last : fenced.start()]), fenced[0]]
         last = fenced.end()
     return "".join([*parts, _MODULE.sub("", text[last:])])
-
-
-def _of_html(data: bytes, name: str, encoding: str | None = None, title: str = "") -> Page:
-    parser = html.HTMLParser(encoding=encoding or _encoding(data), remove_comments=True)
-    try:
-        root = html.document_fromstring(data, parser=parser)
-    except (etree.ParserError, etree.XMLSyntaxError, ValueError):
-        return Page(name, "", ())
-    heading = next(iter(root.xpath("//h1")), None)
-    named = " ".join(title.split())
-    declared = root.findtext(".//title") or ""
-    url = next(iter(root.xpath("//link[@rel='canonical']/@href")), "").strip()
-    body = next(iter(root.xpath("//main | //article")), None)
-    body = root if body is None else body
-    for element in body.xpath("|".join(f".//{tag}" for tag in ("head", *_NO_TEXT))):
-        element.drop_tree()
-    links = tuple((link.get("href"), _words(link)) for link in body.xpath(".//a[@href]"))
-    links = tuple((href, words) for href, words in links if href.strip())
-    headings = [(one, " ".join(_words(one).split())) for one in body.iter(*_HEADINGS)]
-    if not named:
-        shown = _words(heading) if heading is not None else declared
-        named = " ".join(shown.split()) or " ".join(declared.split()) or name
-    parts = (words for one, words in headings if words and words != named)
-    return Page(named, _words(body), links, url=url, headings="\n".join(parts))
-
-
-def _encoding(data: bytes) -> str | None:
-    """Return UTF-8 where the bytes are that; else the parser takes what the page declares."""
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-    return "utf-8"
-
-
-def _words(element: html.HtmlElement) -> str:
-    """Return the text of an element, a line for each block in it."""
-    parts: list[str] = []
-    for event, inner in etree.iterwalk(element, events=("start", "end")):
-        block = inner.tag in _BLOCKS
-        if block:
-            parts.append("\n")
-        if event == "start":
-            parts.append(inner.text or "")
-        elif inner is not element:
-            parts.append(inner.tail or "")
-    lines = (" ".join(line.split()) for line in "".join(parts).split("\n"))
-    return "\n".join(line for line in lines if line)

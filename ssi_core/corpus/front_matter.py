@@ -23,6 +23,10 @@ _ENDS = {
     mark: re.compile(rf"^{re.escape(mark)}[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
     for mark in ("---", "+++")
 }
+_DEEPEST = 100
+"""Levels of YAML; its parser takes a time that grows with their square."""
+_PARTS = 32
+"""Parts of a dotted key of TOML; its parser looks at each again for each key in the table."""
 _NULL = ("", "~", "null", "Null", "NULL")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -87,10 +91,8 @@ def _of_yaml(block: str) -> tuple[Values, int]:
 
 def _entries(events: Iterator[Any]) -> Iterator[tuple[str | None, list[str] | None]]:
     """Yield keys of the outermost mapping with their scalars; None for what is not read."""
-    for event in events:
-        if isinstance(event, yaml.MappingStartEvent):
-            break
-    else:
+    start = next((event for event in events if isinstance(event, yaml.NodeEvent)), None)
+    if not isinstance(start, yaml.MappingStartEvent):
         return
     for event in events:
         if isinstance(event, yaml.MappingEndEvent):
@@ -114,6 +116,8 @@ def _whole(event: Any, events: Iterator[Any]) -> list[str] | None:
         inner = next(events)
         if isinstance(inner, yaml.CollectionStartEvent):
             depth, flat = depth + 1, False
+            if depth > _DEEPEST:
+                raise yaml.YAMLError("nested too deep")
         elif isinstance(inner, yaml.CollectionEndEvent):
             depth -= 1
         elif flat:
@@ -131,6 +135,8 @@ def _scalar(event: Any) -> list[str] | None:
 
 
 def _of_toml(block: str) -> tuple[Values, int]:
+    if any(line.partition("=")[0].count(".") >= _PARTS for line in block.splitlines()):
+        return {}, 1
     try:
         table: Mapping[str, object] = tomllib.loads(block)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core import files
+from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.clicks.log import PACKED, kind_of, read_log
 from ssi_core.corpus.trec import read_grade, read_qrels
@@ -115,7 +115,7 @@ def _discernatron(queries: Path, scores: Path, pages: Path) -> pl.DataFrame:
 
 def _rows(path: Path, *columns: str) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the rows of a TSV file with quotes and a header, and their lines."""
-    with files.reading(path, _RESTORE), path.open(encoding="utf-8", newline="") as file:
+    with inputs.open_text(path, _RESTORE, newline="") as file:
         reader = csv.DictReader(file, delimiter="\t", strict=True)
         try:
             missing = [name for name in columns if name not in (reader.fieldnames or ())]

@@ -10,10 +10,8 @@ Japanese text.
 from __future__ import annotations
 
 import csv
-import gzip
 import logging
 import re
-import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import partial
@@ -25,7 +23,7 @@ from lxml import etree
 
 from ssi_core import collection, store
 from ssi_core.corpus import inputs
-from ssi_core.corpus.packed import read_members
+from ssi_core.corpus.archive import read_members
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -188,7 +186,7 @@ def read_lexicon(path: Path, skipped: Counter[str]) -> pl.DataFrame:
     """
     entries: dict[tuple[str, str], None] = {}
     try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        with inputs.open_text(path, newline="") as file:
             rows = csv.reader(file, strict=True)
             next(rows, None)  # the header
             for row in rows:
@@ -206,7 +204,7 @@ def read_lexicon(path: Path, skipped: Counter[str]) -> pl.DataFrame:
                     skipped["entry_duplicate"] += 1
                 else:
                     entries[entry] = None
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error, csv.Error) as error:
+    except csv.Error as error:
         raise BadInput(f"{path}: {error}. Restore the published file.") from None
     return pl.DataFrame(list(entries), schema=dict(collection.ENDS), orient="row")
 
@@ -248,7 +246,9 @@ def ingest_kyoto(
         raise BadInput(
             f"{directory}: no category {unknown[0]!r}; there are: {', '.join(CATEGORIES.values())}."
         )
-    raw = inputs.digest_inputs([directory / ARTICLES, directory / LEXICON], progress=progress)
+    raw = inputs.digest_inputs(
+        [directory / ARTICLES, directory / LEXICON], out=out, progress=progress
+    )
     settings: dict[str, Any] = {"source": "kyoto", "title_characters": LEAST_TITLE}
     settings |= {"categories": sorted(set(categories))} if categories else {}
     make = partial(_build, directory=directory, categories=categories, progress=progress)

@@ -20,7 +20,7 @@ import polars as pl
 from ssi_core.collection import SIDES
 from ssi_core.corpus import sqldump
 from ssi_core.corpus.dump import Chunk, read_pieces, read_site
-from ssi_core.corpus.packed import read_lines
+from ssi_core.corpus.inputs import read_lines
 from ssi_core.corpus.pages import read_pages
 from ssi_core.corpus.titles import MAIN, Site, clean_title
 from ssi_core.parts import Stage, run_parts

@@ -276,7 +276,7 @@ def ingest_wikipedia(
         out, since = (path and path.absolute() for path in (out, since))
     tell: Callable[[float, str], None] = progress or (lambda fraction, message: None)
     site = one_site(dumps, language)
-    parents = inputs.digest_inputs(dumps, progress=progress)
+    parents = inputs.digest_inputs(dumps, out=out, progress=progress)
     configuration = {"source": "wikipedia", "language": site.language, "part_bytes": part_bytes}
     make = partial(
         _build,

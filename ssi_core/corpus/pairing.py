@@ -73,7 +73,7 @@ def ingest_mates(
             "languages."
         )
     given = [path] if dictionary is None else [path, Path(dictionary)]
-    parents = inputs.digest_inputs(given, progress=progress)
+    parents = inputs.digest_inputs(given, out=out, progress=progress)
     parents |= {side: corpus.artefact.key for side, corpus in zip(SIDES, corpora, strict=True)}
     configuration = {"source": source, "languages": list(languages)}
     workers = processes or len(os.sched_getaffinity(0))

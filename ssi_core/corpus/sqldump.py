@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ssi_core.corpus.packed import read_blocks
+from ssi_core.corpus.inputs import read_blocks
 from ssi_core.types import BadInput
 
 _LARGEST_ROW = 1 << 20

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ssi_core.corpus import inputs
 from ssi_core.types import BadInput
 
 LARGEST_PAGE = 32 << 20
@@ -27,7 +28,7 @@ _DECLARATION = re.compile(rb"\s*<\?xml[^<>]*\?>")
 
 def read_file(path: Path, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
     """Yield blocks of at most 1 MiB of a file, from one byte to another."""
-    with path.open("rb") as file:
+    with inputs.open_raw(path) as file:
         file.seek(start)
         left = path.stat().st_size - start if stop is None else stop - start
         while left > 0 and (block := file.read(min(_BLOCK, left))):
@@ -43,6 +44,7 @@ def decompress(
     place = start
     decompressor = bz2.BZ2Decompressor()
     begun = False
+    limit = left = inputs.unpacked_limit(path.stat().st_size)
     for block in blocks:
         raw = block
         while raw or not (decompressor.needs_input or decompressor.eof):
@@ -57,6 +59,9 @@ def decompress(
                 ) from None
             begun = True
             raw = decompressor.unused_data
+            left -= len(xml)
+            if left < 0:
+                raise inputs.too_large(str(path), limit)
             if xml:
                 yield xml
         place += len(block)

@@ -23,6 +23,7 @@ from ssi_core.corpus.clicks.log import kind_of, read_log
 from ssi_core.corpus.own import write_own
 from ssi_core.corpus.since import TABLE, Earlier, Kept, digest_of, open_earlier, told
 from ssi_core.store import Artefact, Building
+from ssi_core.strict import listed
 from ssi_core.types import BadInput, Progress
 
 ROLES: Mapping[str, Sequence[str]] = {
@@ -96,7 +97,7 @@ def ingest_table(
     if not documents:
         raise ValueError("documents=() is empty; expected at least one file")
     paths, ends = [Path(path) for path in documents], [Path(path) for path in links]
-    parents = inputs.digest_inputs([*paths, *ends], progress=progress)
+    parents = inputs.digest_inputs([*paths, *ends], out=out, progress=progress)
     settings = {
         "source": "table",
         "documents": [path.name for path in paths],
@@ -169,7 +170,7 @@ def roles_of(
             if declared[role] not in header:
                 raise BadInput(
                     f"{path}: there is no column {declared[role]!r} for {role!r}. Its columns are: "
-                    f"{', '.join(header)}."
+                    f"{listed(header)}."
                 )
             roles[role] = declared[role]
         elif guess := next((by_lower[name] for name in names if name in by_lower), None):
@@ -177,7 +178,7 @@ def roles_of(
     for role in needed:
         if role not in roles:
             raise BadInput(
-                f"{path}: which column is the {role}? Its columns are: {', '.join(header)}. Say "
+                f"{path}: which column is the {role}? Its columns are: {listed(header)}. Say "
                 f"so: --column {role}=NAME"
             )
     return roles
@@ -194,7 +195,7 @@ def _roles_of_links(path: Path, declared: Mapping[str, str]) -> dict[str, str]:
     if ends and len(left) != len(ends):
         raise BadInput(
             f"{path}: which columns are the two ends of a link? Its columns are: "
-            f"{', '.join(header)}. Say so: --column source=NAME --column target=NAME"
+            f"{listed(header)}. Say so: --column source=NAME --column target=NAME"
         )
     return {**roles, **dict(zip(ends, left, strict=False))}
 

@@ -18,9 +18,9 @@ import polars as pl
 
 from ssi_core import collection, store
 from ssi_core.corpus import inputs
+from ssi_core.corpus.inputs import LARGEST_LINE, read_lines
 from ssi_core.corpus.judgements import write_judgements
 from ssi_core.corpus.own import write_own
-from ssi_core.corpus.packed import LARGEST_LINE, read_lines
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -81,7 +81,7 @@ def ingest_trec(
         raise ValueError(f"fields: {unknown[0]!r}; expected some of {', '.join(FIELDS)}")
     paths = [Path(path) for path in documents]
     topics, qrels = Path(topics), Path(qrels)
-    parents = inputs.digest_inputs([*paths, topics, qrels], progress=progress)
+    parents = inputs.digest_inputs([*paths, topics, qrels], out=out, progress=progress)
     make = partial(
         _build,
         documents=paths,

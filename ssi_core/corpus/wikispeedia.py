@@ -6,10 +6,8 @@ concepts. Files as published by SNAP: plain texts in a tar archive, articles and
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -20,8 +18,8 @@ import polars as pl
 
 from ssi_core import collection, store
 from ssi_core.corpus import inputs
+from ssi_core.corpus.archive import read_members
 from ssi_core.corpus.links import DOCUMENT, resolve_links, settle_pages
-from ssi_core.corpus.packed import read_members
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -34,22 +32,20 @@ _NOTICE = re.compile(r"\s*#copyright\s*\n")
 _SUBJECTS = re.compile(r"^2007 Schools Wikipedia Selection\..*(?:\n.*\S.*)*", re.MULTILINE)
 
 
+_RESTORE = "Restore the published file."
+
+
 def rows_of(path: Path, columns: int) -> Iterator[list[str]]:
     """Rows of a TSV file; lines that begin with # are comments."""
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                row = line.rstrip("\r\n").split("\t")
-                if not line.strip() or line.startswith("#"):
-                    continue
-                if len(row) != columns:
-                    raise BadInput(
-                        f"{path}: line {number} has {len(row)} columns, expected {columns}. "
-                        "Restore the published file."
-                    )
-                yield row
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise BadInput(f"{path}: {error}. Restore the published file.") from None
+    for number, line in enumerate(inputs.text_lines(path, _RESTORE), 1):
+        row = line.rstrip("\r\n").split("\t")
+        if not line.strip() or line.startswith("#"):
+            continue
+        if len(row) != columns:
+            raise BadInput(
+                f"{path}: line {number} has {len(row)} columns, expected {columns}. {_RESTORE}"
+            )
+        yield row
 
 
 def _texts(path: Path) -> Iterator[tuple[str, str]]:
@@ -201,7 +197,7 @@ def ingest_wikispeedia(
     directory = Path(directory)
     files = [directory / name for name in (TEXTS, ARTICLES, LINKS)]
     files += [path for path in (directory / CATEGORIES,) if path.exists()]
-    parents = inputs.digest_inputs(files, progress=progress)
+    parents = inputs.digest_inputs(files, out=out, progress=progress)
     make = partial(write_articles, directory=directory, progress=progress)
     artefact = store.open_or_make(
         collection.KIND, {"source": "wikispeedia"}, parents, make, out=out, force=force

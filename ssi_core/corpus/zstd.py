@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
+from typing import IO
 
 import zstandard
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 12
+"""Bytes that are unpacked at once: no more than 128 MiB can come of them."""
 
 
-def open_zstd(path: str | Path, mode: str = "rb") -> io.BufferedReader:
-    """Open a file for reading its unpacked bytes; frames may follow each other.
+class Unzstd(io.RawIOBase):
+    """The unpacked bytes of a stream, from its beginning to its end; frames may follow each other.
 
-    Reading raises ``EOFError`` where the file is cut off, and ``OSError`` where it is damaged.
+    Reading raises ``EOFError`` where the stream is cut off, and ``OSError`` where it is damaged.
     """
-    if mode != "rb":
-        raise ValueError(f"mode={mode!r}: expected 'rb'")
-    return io.BufferedReader(_Unpacked(Path(path)), _BLOCK)
 
-
-class _Unpacked(io.RawIOBase):
-    """The unpacked bytes of a file, from its beginning to its end."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("rb")
+    def __init__(self, packed: IO[bytes]) -> None:
+        self._packed = packed
         self._frame = zstandard.ZstdDecompressor().decompressobj()
         self._begun = False
         self._ready = memoryview(b"")
 
-    def readable(self) -> bool:
+    def readable(self) -> bool:  # noqa: D102
         return True
 
-    def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]
+    def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]  # noqa: D102
         while not self._ready:
-            packed = self._frame.unused_data or self._file.read(_BLOCK)
+            packed = self._frame.unused_data or self._packed.read(_BLOCK)
             if not packed:
                 if self._begun:
                     raise EOFError("the zstd data end within a frame")
@@ -50,7 +44,3 @@ class _Unpacked(io.RawIOBase):
         buffer[:n] = self._ready[:n]
         self._ready = self._ready[n:]
         return n
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()

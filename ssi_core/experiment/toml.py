@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ssi_core import files
+from ssi_core.corpus import inputs
 from ssi_core.evaluation.measures import MEASURES, OF_ALL_QUERIES
 from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.experiment.claimed import read_claims, without
@@ -55,8 +56,9 @@ def _find(name_or_path: str | Path, packaged: Path | None) -> Path:
 
 
 def _extended(path: Path, packaged: Path | None, seen: tuple[Path, ...]) -> dict[str, Any]:
+    text = inputs.read_text(path, most=inputs.LARGEST_SETTINGS)
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = tomllib.loads(text)
     except ValueError as error:
         raise BadInput(f"{path}: not TOML: {error}. Repair it there.") from None
     except RecursionError:

@@ -9,9 +9,7 @@ feeds, and the content of the collection.
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -24,6 +22,7 @@ import numpy as np
 
 from ssi_core import files
 from ssi_core.collection import INGEST, LINK, Collection
+from ssi_core.corpus import inputs
 from ssi_core.corpus.feeds import Entry, Feed
 from ssi_core.types import BadInput, Progress, Refused
 
@@ -69,24 +68,17 @@ def read_topics(path: Path, known: frozenset[str]) -> tuple[dict[str, list[str]]
     """
     topics: dict[str, dict[str, None]] = {}
     unknown = 0
-    packed = path.suffix == ".gz"
-    try:
-        with (
-            gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8") as f
-        ):
-            for number, line in enumerate(f, 1):
-                if not line.strip() or line.startswith("#"):
-                    continue
-                parts = line.rstrip("\r\n").split("\t")
-                if len(parts) != 2:
-                    raise BadInput(f"{path}: line {number} has {len(parts)} columns. {_ROW}")
-                topic = parts[1].rsplit(".", 1)[-1].replace("_", " ").strip()
-                if parts[0] in known and topic:
-                    topics.setdefault(topic, {})[parts[0]] = None
-                else:
-                    unknown += 1
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise BadInput(f"{path}: {error}. Check the file.") from None
+    for number, line in enumerate(inputs.text_lines(path, "Check the file."), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        parts = line.rstrip("\r\n").split("\t")
+        if len(parts) != 2:
+            raise BadInput(f"{path}: line {number} has {len(parts)} columns. {_ROW}")
+        topic = parts[1].rsplit(".", 1)[-1].replace("_", " ").strip()
+        if parts[0] in known and topic:
+            topics.setdefault(topic, {})[parts[0]] = None
+        else:
+            unknown += 1
     return {topic: list(ids) for topic, ids in sorted(topics.items())}, unknown
 
 

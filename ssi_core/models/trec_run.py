@@ -15,6 +15,7 @@ from scipy import sparse
 
 from ssi_core import files
 from ssi_core.bounds import Values
+from ssi_core.corpus import inputs
 from ssi_core.evaluation.trec import escape
 from ssi_core.models.base import Arrays, Columns, Course, FittedModel, Model, Side, fitted
 from ssi_core.store import digest_file
@@ -132,10 +133,10 @@ class TrecRun(Model):
 
 def _read(path: Path) -> pl.DataFrame:
     """Read the lines of a file: query, document, score, and where they stand."""
-    with files.reading(path, "Name a run of TREC."):
-        lines = pl.read_lines(
-            path, name="text", row_index_name="line", row_index_offset=1, glob=False
-        )
+    remedy = "Name a run of TREC."
+    content = inputs.read_input(path, remedy, most=inputs.LARGEST_SHARE)
+    with files.reading(path, remedy):
+        lines = pl.read_lines(content, name="text", row_index_name="line", row_index_offset=1)
     lines = lines.filter(pl.col("text").str.strip_chars() != "")
     fields = lines["text"].str.extract_groups(_LINE).struct.unnest()
     read = lines.hstack(fields).with_columns(

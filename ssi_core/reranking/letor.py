@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +19,9 @@ import numpy as np
 import polars as pl
 
 from ssi_core import files, resources
-from ssi_core.corpus.packed import LARGEST_LINE, read_lines, read_members
+from ssi_core.corpus.archive import read_members
+from ssi_core.corpus.inputs import LARGEST_LINE, read_lines
+from ssi_core.corpus.tree import walk
 from ssi_core.reranking.pairs import LARGEST_GRADE, Fold, PairFeatures
 from ssi_core.types import BadInput, Progress
 
@@ -120,8 +123,10 @@ _FOLDS = "Expected: folders with train.txt, vali.txt and test.txt, as LETOR's Fo
 
 def _sides_of(path: Path, progress: Progress | None) -> Iterator[tuple[str, PairFeatures]]:
     if path.is_dir():
-        places = [file for side in SIDES for file in path.glob(f"*/{side}.txt")]
-        for number, file in enumerate(sorted(places)):
+        names = {f"{side}.txt" for side in SIDES}
+        places = [file for file in walk(path, Counter()) if file.name in names]
+        places = [file for file in places if file.parent.parent == path]
+        for number, file in enumerate(places):
             if progress is not None:
                 progress(number / len(places), str(file.relative_to(path)))
             yield f"{file.parent.name}/{file.name}", read_letor(file)

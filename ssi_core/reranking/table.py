@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from ssi_core import files
+from ssi_core.corpus import inputs
 from ssi_core.reranking.base import Reranker
 from ssi_core.reranking.measures import measure_named
 from ssi_core.reranking.rankers import reranker_named
@@ -114,8 +113,7 @@ def read_table(name: str) -> Table:
     path = shipped.get(name, Path(name))
     if not path.is_file():
         raise BadInput(f"no table {instead(name, shipped)} Or name the TOML file of one.")
-    with files.reading(path, "Correct it."), path.open("rb") as file:
-        values = tomllib.load(file)
+    values = inputs.read_toml(path, "Correct it.")
     rows = []
     for number, one in enumerate(tables(values.pop("rows", ()), f"{path}: [[rows]]"), 1):
         where = f"{path}: row {one.get('label', number)!r}"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ssi_core import files
 from ssi_core.corpus.archive import read_matching
+from ssi_core.corpus.inputs import unpack
 from ssi_core.types import BadInput, Progress
 
 QMSUM = re.compile(r"(?:[^/]+/)*(train|val|test)/([^/]+)\.json")
@@ -108,11 +108,10 @@ def _meetings(path: Path, progress: Progress | None) -> Iterator[Question]:
 def _lines(path: Path) -> Iterator[Question]:
     parts: dict[str, dict[str, list[str]]] = {}
     for name, content in read_matching(path, DEBATEPEDIA):
-        try:
-            raw = gzip.decompress(content) if name[3] else content
+        where, remedy = f"{path}: {name[0]}", "Restore the published file."
+        raw = unpack(content, where, remedy)
+        with files.reading(Path(where), remedy):
             lines = raw.decode("utf-8").splitlines()
-        except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-            raise BadInput(f"{path}: {name[0]}: {error}. Restore the published file.") from None
         plain = [" ".join(_EDGE.sub(" ", line).split()) for line in lines]
         parts.setdefault(name[1], {})[name[2]] = plain
     documents: dict[str, int] = {}

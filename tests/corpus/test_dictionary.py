@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from ssi_core.corpus import packed
+from ssi_core.corpus import inputs
 from ssi_core.corpus.dictionary import read_dictionary
 from ssi_core.types import BadInput
 
@@ -23,7 +23,7 @@ def test_entries_are_distinct_and_in_order(tmp_path):
 @pytest.mark.parametrize("length", [51, 52, 101, 102, 103, 500])
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_a_line_that_is_too_long_is_left_out_and_counted(tmp_path, monkeypatch, length, suffix):
-    monkeypatch.setattr(packed, "LARGEST_LINE", 50)
+    monkeypatch.setattr(inputs, "LARGEST_LINE", 50)
     path, skipped = tmp_path / f"d.tsv{suffix}", Counter()
     text = b"a\tb\n" + b"x" * length + b"\nc\td\n" + b"y" * length
     path.write_bytes(gzip.compress(text) if suffix else text)

@@ -85,7 +85,7 @@ def test_site_links_of_wikidata(tmp_path, pack):
 
 
 def test_an_entity_that_is_too_long_is_left_out_and_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr("ssi_core.corpus.packed.LARGEST_LINE", 300)
+    monkeypatch.setattr("ssi_core.corpus.inputs.LARGEST_LINE", 300)
     path = tmp_path / "all.json"
     path.write_bytes(items(item(enwiki="Car", jawiki="車"), {"id": "x" * 900}))
     found = read_sitelinks(source(path))

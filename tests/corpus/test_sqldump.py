@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssi_core.corpus import packed, sqldump
+from ssi_core.corpus import inputs, sqldump
 from ssi_core.sample.dumps import LanglinksWriter
 from ssi_core.types import BadInput
 from tests.corpus.dumps import real_data
@@ -67,7 +67,7 @@ def test_what_mysqldump_writes_is_read_in_blocks_of_any_size(tmp_path_factory, t
     writer.close()
     path = write(tmp_path_factory.mktemp("sql") / "a.sql", buffer.getvalue())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packed, "_BLOCK", block)
+        patch.setattr(inputs, "_BLOCK", block)
         assert [text for _, _, text in rows(path)] == ["first", *texts]
 
 

@@ -94,14 +94,20 @@ def test_a_written_feed_comes_back(tmp_path, write):
 
 
 @pytest.mark.parametrize("data", [BOMB, FILE, BOMB.decode().encode("utf-16")])
-def test_a_file_that_declares_entities_is_refused_with_all_it_is_in(tmp_path, data):
+def test_a_file_that_declares_entities_is_left_out_and_counted(tmp_path, data, caplog):
     (tmp_path / "good.atom").write_bytes(EXAMPLE)
     (tmp_path / "hostile.rss").write_bytes(data.replace(b'<?xml version="1.0"?>', b""))
     with pytest.raises(BadInput, match=r"hostile.rss: line \d: it declares the entity 'a'"):
+        read_feed(tmp_path / "hostile.rss")
+    skipped = Counter()
+    assert [feed.name for feed in read_feeds(tmp_path, skipped)] == ["good.atom"]
+    assert skipped == {"file_with_entities": 1}
+    assert "it declares the entity 'a'" in caplog.text
+    artefact = ingest_feeds(tmp_path, tmp_path.parent / f"{tmp_path.name}-out")
+    assert (artefact.counts["feeds"], artefact.skipped["file_with_entities"]) == (1, 1)
+    (tmp_path / "good.atom").unlink()
+    with pytest.raises(BadInput, match=r"none of its 1 files is a feed.*declares the entity"):
         list(read_feeds(tmp_path, Counter()))
-    with pytest.raises(BadInput, match="declares the entity"):
-        ingest_feeds(tmp_path, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
 def test_what_is_no_feed_is_left_out_and_counted(tmp_path, monkeypatch, caplog):

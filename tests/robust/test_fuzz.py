@@ -25,10 +25,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ssi_core import files, store
+from ssi_core import store
 from ssi_core.arrays import load_array
 from ssi_core.corpus.dump import read_pieces, read_site
 from ssi_core.corpus.pages import read_pages
+from ssi_core.corpus.parquet import parquet_batches
 from ssi_core.corpus.titles import read_target
 from ssi_core.experiment import load_table, parse_table
 from ssi_core.models import load_model
@@ -317,7 +318,7 @@ READERS = (
     ("model", load_model),
     ("model/index", open_index),
     ("corpus", store.read),
-    ("corpus/documents", lambda d: files.read_strings(sorted(d.glob("*")), "id", "title", "text")),
+    ("corpus/documents", lambda d: [list(parquet_batches(path)) for path in sorted(d.glob("*"))]),
 )
 
 
@@ -351,7 +352,7 @@ def test_damaged_parquet(tmp_path_factory, data):
     path = _scratch(tmp_path_factory) / "table.parquet"
     pl.DataFrame({"word": [f"word{i}" for i in range(50)]}).write_parquet(path)
     path.write_bytes(data.draw(damaged(path.read_bytes(), (b"PAR1", b"\xff" * 4))))
-    files.read_strings([path], "word")
+    list(parquet_batches(path, ["word"]))
 
 
 def _scratch(factory: pytest.TempPathFactory) -> Path:

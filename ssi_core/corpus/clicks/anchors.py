@@ -82,7 +82,7 @@ def ingest_anchors(
     dumps = [Path(path) for path in dumps]
     site = one_site(dumps, language)
     read = [*dumps, *(judgement_files(Path(judgements)) if judgements else [])]
-    parents = inputs.digest_inputs(read, progress=progress)
+    parents = inputs.digest_inputs(read, out=out, progress=progress)
     settings = {
         "source": "anchors", "language": site.language, "part_bytes": part_bytes, "equal": equal
     }  # fmt: skip

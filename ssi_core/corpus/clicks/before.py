@@ -22,6 +22,7 @@ import polars as pl
 
 from ssi_core import files, store
 from ssi_core.collection import KIND, PartWriter
+from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.clicks.lines import Place
 from ssi_core.corpus.clicks.log import PACKED, has_quotes, text_bytes
@@ -150,10 +151,10 @@ def _new_lines(
 
 def _grown(path: Path, log: Log, form: LogForm) -> Place | str:
     """Return the place behind the lines that were read, or why there is none."""
-    if path.suffix in PACKED:
+    if path.suffix in PACKED or inputs.packing_of(path):
         return f"{log.name} is packed, and not what it was"
     digest, left, lines, tail = hashlib.sha256(), log.size, 0, b""
-    with path.open("rb") as file:
+    with inputs.open_raw(path) as file:
         while block := file.read(min(_TAIL, left)):
             digest.update(block)
             lines += block.count(b"\n")

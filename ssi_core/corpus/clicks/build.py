@@ -115,7 +115,7 @@ def ingest_clicks(
     _check_texts(form, set(listed))
     read = [*logs, *(one.path for one in listed.values() if one.path.is_file())]
     read += judgement_files(Path(judgements)) if judgements else []
-    parents = inputs.digest_inputs(read, progress=progress)
+    parents = inputs.digest_inputs(read, out=out, progress=progress)
     parents |= {
         f"{side} texts": key for side, one in listed.items() for key in one.parents.values()
     }

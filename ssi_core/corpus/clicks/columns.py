@@ -43,7 +43,6 @@ A row is a showing, as above, or it tells of a pair, whenever it was shown:
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -51,7 +50,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
-from ssi_core import files
+from ssi_core.corpus import inputs
 from ssi_core.strict import instead, mapping, read
 from ssi_core.types import BadInput
 
@@ -192,9 +191,8 @@ class LogMap:
 def load_map(path: Path) -> LogMap:
     """Read a map; `BadInput` names the key that is unknown, missing or of a wrong kind."""
     path = Path(path)
-    with files.reading(path, "Write the map as 'ssi ingest clicks --help' shows it."):
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    return parse_map(values, str(path))
+    remedy = "Write the map as 'ssi ingest clicks --help' shows it."
+    return parse_map(inputs.read_toml(path, remedy), str(path))
 
 
 def parse_map(said: Mapping[str, Any], where: str = "map") -> LogMap:

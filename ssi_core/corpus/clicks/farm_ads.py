@@ -8,8 +8,6 @@ answer; prefixes are taken off, so that one vocabulary serves both.
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -27,6 +25,9 @@ from ssi_core.types import BadInput, Progress
 
 WORDS = "farm_ads_words.txt.gz"
 _OF_PAGE = ("title-", "header-")
+
+
+_RESTORE = "Restore the published file."
 
 
 def sides_of(words: str) -> tuple[str, str]:
@@ -74,25 +75,20 @@ def ingest_farm_ads(
         ``out`` holds something else, or is being written.
     """
     path = Path(directory) / WORDS
-    parents = inputs.digest_inputs([path], progress=progress)
+    parents = inputs.digest_inputs([path], out=out, progress=progress)
     settings = {"source": "farm-ads", "clicks": "all"}
     make = partial(_build, path=path)
     return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
 
 
 def _lines(path: Path) -> Iterator[str]:
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                label, _, words = line.strip().partition(" ")
-                if label not in ("1", "-1"):
-                    raise BadInput(
-                        f"{path}: line {number} begins with {label[:20]!r}, expected 1 or -1. "
-                        "Restore the published file."
-                    )
-                yield words
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise BadInput(f"{path}: {error}. Restore the published file.") from None
+    for number, line in enumerate(inputs.text_lines(path, _RESTORE), 1):
+        label, _, words = line.strip().partition(" ")
+        if label not in ("1", "-1"):
+            raise BadInput(
+                f"{path}: line {number} begins with {label[:20]!r}, expected 1 or -1. {_RESTORE}"
+            )
+        yield words
 
 
 def _build(building: Building, path: Path) -> None:

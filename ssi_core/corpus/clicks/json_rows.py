@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
+from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.clicks.lines import (
-    OPENERS,
     PROBLEMS,
     Place,
     decoded_lines,
@@ -64,22 +64,30 @@ def json_rows(
 
 def is_array(path: Path) -> bool:
     """Tell whether a file is one array, not an object on each line."""
-    with OPENERS.get(path.suffix, open)(path, "rb") as file:
-        beginning: bytes = file.read(_BEGINNING)
+    with inputs.open_input(path) as file:
+        beginning = file.read(_BEGINNING)
     return beginning.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+
+
+def read_array(path: Path, encoding: str) -> list[Any]:
+    """Read an array at once; `BadInput` where it is none, or has more bytes than it may."""
+    with inputs.open_input(path) as file:
+        data = file.read(LARGEST_ARRAY + 1)
+    if len(data) > LARGEST_ARRAY:
+        raise BadInput(
+            f"{path}: an array of more than {LARGEST_ARRAY >> 20} MiB. Write an object on each "
+            f"line instead: jq -c '.[]' {path.name}"
+        )
+    try:
+        objects = json.loads(data.decode(encoding).removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{path}: no JSON: {error}. Repair the file.") from None
+    return objects if isinstance(objects, list) else []
 
 
 def _array(path: Path, form: LogForm) -> Iterator[tuple[int, list[Any], dict[int, str]]]:
     """Yield objects of an array by blocks, as `decoded_lines` does lines."""
-    with OPENERS.get(path.suffix, open)(path, "rb") as file:
-        data: bytes = file.read(LARGEST_ARRAY + 1)
-    lines = f"Write an object on each line instead: jq -c '.[]' {path.name}"
-    if len(data) > LARGEST_ARRAY:
-        raise BadInput(f"{path}: an array of more than {LARGEST_ARRAY >> 20} MiB. {lines}")
-    try:
-        objects = json.loads(data.decode(form.encoding).removeprefix("\ufeff"))
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{path}: no JSON: {error}. Repair the file.") from None
+    objects = read_array(path, form.encoding)
     if not objects:
         raise BadInput(f"{path}: the file is empty. Give a log with a row.")
     for begin in range(0, len(objects), _OBJECTS):

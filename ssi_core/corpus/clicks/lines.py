@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,24 +10,13 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.zstd import open_zstd
+from ssi_core.corpus.inputs import LARGEST_LINE, open_input
 from ssi_core.types import BadInput
 
 BLOCK_BYTES = 1 << 23
 """Bytes of text that are worked on at a time."""
-LARGEST_LINE = 16 << 20
-"""Bytes of a line; of a longer one only the beginning is kept, and it is counted as no row.
-
-The texts of a page and of an ad stand in a line at most, and a page of MediaWiki has 2 MiB. A line
-takes about ten times its length while it is read.
-"""
 _KEPT_OF_LINE = 200
-OPENERS: dict[str, Callable[..., Any]] = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
-    ".zst": open_zstd,
-}
+"""Bytes that are kept of a line that is longer than `LARGEST_LINE`, which is counted as no row."""
 
 PROBLEMS = {
     "encoding": "bytes that are no {encoding}; if the whole log is of another encoding, say so "
@@ -58,8 +44,7 @@ def decoded_lines(
 
     A line that can't be decoded or is longer than `LARGEST_LINE` is none.
     """
-    opened: BinaryIO = OPENERS.get(path.suffix, open)(path, "rb")
-    with opened as file:
+    with open_input(path) as file:
         if after.bytes:
             file.seek(after.bytes)
         number = after.lines + 1

@@ -12,15 +12,16 @@ from pathlib import Path
 import polars as pl
 
 from ssi_core import files
+from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import FORMATS, LogForm
 from ssi_core.corpus.clicks.json_rows import read_json
-from ssi_core.corpus.clicks.lines import OPENERS, Place, row_schema
+from ssi_core.corpus.clicks.lines import Place, row_schema
 from ssi_core.corpus.clicks.separated import check_header, read_separated
+from ssi_core.corpus.parquet import parquet_batches, parquet_columns
 from ssi_core.types import BadInput
 
-PACKED = (*OPENERS, ".parquet")
+PACKED = (*inputs.PACKINGS, ".parquet")
 """Endings of files that are not plain text."""
-_ROWS = 100_000
 _UNPACKED = 8  # bytes of text of a byte of a packed file
 _FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
             ".json": "jsonl", ".parquet": "parquet"}  # fmt: skip
@@ -53,8 +54,7 @@ def read_log(
     BadInput
         The file is missing, damaged, of no known format, empty, or lacks a column.
     """
-    if not path.is_file():
-        raise BadInput(f"{path}: there is no such file. Check the path.")
+    inputs.require_file(path)
     kind = kind_of(path, form)
     if not kind:
         raise BadInput(
@@ -86,7 +86,7 @@ def kind_of(path: Path, form: LogForm) -> str:
 
 
 def _stem(path: Path) -> Path:
-    return path.with_suffix("") if path.suffix in OPENERS else path
+    return path.with_suffix("") if path.suffix in inputs.PACKINGS else path
 
 
 def _text(name: str, kind: pl.DataType) -> pl.Expr:
@@ -98,19 +98,12 @@ def _text(name: str, kind: pl.DataType) -> pl.Expr:
 
 
 def _parquet(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    with files.reading(path, _DAMAGED):
-        lazy = pl.scan_parquet(path, glob=False)
-        header = lazy.collect_schema().names()
-    check_header(path, header, columns)
+    check_header(path, parquet_columns(path), columns)
     first = 1
     with files.reading(path, _DAMAGED):
-        schema = lazy.collect_schema()
-        batches = lazy.select(_text(name, schema[name]) for name in columns).collect_batches(
-            chunk_size=_ROWS, maintain_order=True
-        )
-        for batch in batches:
+        for batch in parquet_batches(path, columns):
             nothing = pl.lit(None, pl.String)
-            frame = batch.with_columns(
+            frame = batch.select(_text(name, batch.schema[name]) for name in columns).with_columns(
                 line=pl.int_range(first, first + len(batch), dtype=pl.Int64),
                 category=nothing,
                 problem=nothing,

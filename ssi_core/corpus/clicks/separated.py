@@ -12,13 +12,13 @@ import polars as pl
 
 from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.clicks.lines import (
-    LARGEST_LINE,
     PROBLEMS,
     Place,
     decoded_lines,
     row_schema,
     with_problems,
 )
+from ssi_core.corpus.inputs import LARGEST_LINE
 from ssi_core.strict import instead
 from ssi_core.types import BadInput
 

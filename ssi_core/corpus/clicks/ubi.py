@@ -11,13 +11,14 @@ sets (`ubi_judged`) may be among the files; their queries are those of the same 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from ssi_core import collection, store
+from ssi_core import collection, files, store
 from ssi_core.collection import KIND
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.check import QUARANTINE, time
@@ -31,6 +32,7 @@ from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import PLACEHOLDER, Listed, id_of, write_texts
 from ssi_core.corpus.clicks.ubi_lines import CLICK, IMPRESSION, ROW, UbiLines, documents_of
+from ssi_core.corpus.tree import walk
 from ssi_core.resources import require
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
@@ -84,12 +86,14 @@ def ingest_ubi(
         ``out`` holds something else, or is being written.
     """
     rules = (rules or Rules("all")).of(_FORM)
-    exports = [file for path in paths for file in _files(Path(path))]
+    files.refuse_output(out, paths)
+    skipped: Counter[str] = Counter()
+    exports = [file for path in paths for file in _files(Path(path), skipped)]
     listed = None
     if documents is not None:
         listed = Listed(Path(documents), TextForm(language=language or ""), LogForm())
     tables = [listed.path] if listed is not None and not listed.parents else []
-    parents = inputs.digest_inputs([*exports, *tables], progress=progress)
+    parents = inputs.digest_inputs([*exports, *tables], out=out, progress=progress)
     if listed is not None:
         parents |= {f"documents {name}": key for name, key in listed.parents.items()}
     settings = {
@@ -103,6 +107,7 @@ def ingest_ubi(
     make = partial(
         _build,
         paths=exports,
+        skipped=skipped,
         listed=listed,
         kinds=kinds,
         language=language,
@@ -112,11 +117,11 @@ def ingest_ubi(
     return store.open_or_make(KIND, settings, parents, make, out=out, force=force)
 
 
-def _files(path: Path) -> list[Path]:
+def _files(path: Path, skipped: Counter[str]) -> list[Path]:
     """Return a file, or the files of a directory that are of a known format."""
     if not path.is_dir():
         return [path]
-    exports = sorted(one for one in path.iterdir() if one.is_file() and kind_of(one, LogForm()))
+    exports = [file for file in walk(path, skipped, deep=False) if kind_of(file, LogForm())]
     if not exports:
         raise BadInput(f"{path}: no file there is .ndjson, .jsonl, .csv, .tsv or .parquet.")
     return exports
@@ -125,6 +130,7 @@ def _files(path: Path) -> list[Path]:
 def _build(
     building: Building,
     paths: Sequence[Path],
+    skipped: Mapping[str, int],
     listed: Listed | None,
     kinds: Mapping[str, str],
     language: str | None,
@@ -184,7 +190,7 @@ def _build(
         shown_by_response=reading.totals["by_response"],
         position_repeated=reading.totals["position_repeated"],
     )
-    building.skipped.update(sorted(reading.skipped.items()))
+    building.skipped.update(sorted({**skipped, **reading.skipped}.items()))
     building.skipped["event_of_other_action"] = dict(sorted(reading.others.items()))
     broken_rows = sorted(quarantine.broken.items())
     building.skipped.update({f"row_{name}": n for name, n in broken_rows})

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import lzma
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,11 +13,13 @@ from typing import Any, TypeVar
 import polars as pl
 
 from ssi_core import files
+from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.clicks.header import header_of
-from ssi_core.corpus.clicks.lines import OPENERS, PROBLEMS, Place, decoded_lines
+from ssi_core.corpus.clicks.lines import PROBLEMS, Place, decoded_lines
 from ssi_core.corpus.clicks.log import kind_of, read_log
 from ssi_core.corpus.clicks.ubi_judged import UbiJudged, one_line
+from ssi_core.corpus.parquet import parquet_batches, parquet_columns
 from ssi_core.types import BadInput
 
 CLICK, IMPRESSION = "click", "impression"
@@ -165,14 +165,14 @@ def is_ubi(path: Path) -> bool:
     try:
         kind = kind_of(path, LogForm())
         if kind == "jsonl":
-            with OPENERS.get(path.suffix, open)(path, "rb") as file:
+            with inputs.open_input(path) as file:
                 lines = [_object(file.readline(_LONGEST).decode()) for _ in range(_FIRST)]
                 names = {name for one in lines if one for name in one.get(_WRAPPED, one)}
         elif kind == "parquet":
-            names = {*pl.scan_parquet(path, glob=False).collect_schema()}
+            names = {*parquet_columns(path)}
         else:
             names = {*header_of(path)} if kind else set()
-    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, pl.exceptions.PolarsError):
+    except (OSError, ValueError):
         return False  # what reads the file says what is wrong with it
     return "query_id" in names and bool(names & {"user_query", "action_name"})
 
@@ -204,7 +204,7 @@ _Block = tuple[list[T], list[_Broken]]
 
 def _of_parquet(path: Path, take: Callable[[int, Mapping[str, Any]], T]) -> Iterator[_Block[T]]:
     line = 1
-    for batch in pl.scan_parquet(path, glob=False).collect_batches(maintain_order=True):
+    for batch in parquet_batches(path):
         yield [take(n, one) for n, one in enumerate(batch.iter_rows(named=True), line)], []
         line += len(batch)
 
@@ -226,7 +226,8 @@ def _of_json(path: Path, take: Callable[[int, Mapping[str, Any]], T]) -> Iterato
     for first, lines, wrong in blocks:
         if first == 1 and lines[0].strip() == "{":
             rest = (line for _, more, _ in blocks for line in more)
-            yield [take(1, one) for one in _of_object(path, "\n".join(chain(lines, rest)))], []
+            text = "\n".join(inputs.bounded(chain(lines, rest), str(path)))
+            yield [take(1, one) for one in _of_object(path, text)], []
             return
         taken, broken = [], []
         for line, text in enumerate(lines, first):

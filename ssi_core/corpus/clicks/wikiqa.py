@@ -11,13 +11,12 @@ development part are its judged list.
 
 from __future__ import annotations
 
-import gzip
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from ssi_core import collection, files, store
+from ssi_core import collection, store
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.query_log import QueryLog, write_query_log
 from ssi_core.store import Artefact, Building
@@ -57,7 +56,7 @@ def ingest_wikiqa(
         ``out`` holds something else, or is being written.
     """
     paths = [Path(directory) / name for name in (TRAIN, DEV)]
-    parents = inputs.digest_inputs(paths, progress=progress)
+    parents = inputs.digest_inputs(paths, out=out, progress=progress)
     make = partial(_build, train=paths[0], dev=paths[1])
     settings = {"source": "wikiqa"}
     return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
@@ -66,17 +65,16 @@ def ingest_wikiqa(
 def read_rows(path: Path) -> pl.DataFrame:
     """Return ``question``, ``text``, ``document`` (SentenceID), ``title`` and ``label``."""
     rows = []
-    with files.reading(path, _RESTORE), gzip.open(path, "rt", encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            fields = line.rstrip("\r\n").split("\t")
-            whole = len(fields) == len(_HEADER) and fields[-1] in ("0", "1")
-            if fields != _HEADER if number == 1 else not whole:
-                raise BadInput(
-                    f"{path}: line {number} is {line[:60]!r}, expected the columns "
-                    f"{', '.join(_HEADER)}, the label 0 or 1. {_RESTORE}"
-                )
-            if number > 1:
-                rows.append((fields[0], fields[1], fields[4], fields[5], float(fields[6])))
+    for number, line in enumerate(inputs.text_lines(path, _RESTORE), 1):
+        fields = line.rstrip("\r\n").split("\t")
+        whole = len(fields) == len(_HEADER) and fields[-1] in ("0", "1")
+        if fields != _HEADER if number == 1 else not whole:
+            raise BadInput(
+                f"{path}: line {number} is {line[:60]!r}, expected the columns "
+                f"{', '.join(_HEADER)}, the label 0 or 1. {_RESTORE}"
+            )
+        if number > 1:
+            rows.append((fields[0], fields[1], fields[4], fields[5], float(fields[6])))
     names = ["question", "text", "document", "title", "label"]
     return pl.DataFrame(rows, schema=names, orient="row", schema_overrides={"label": pl.Float32})
 

@@ -81,7 +81,7 @@ def ingest_wikispeedia_clicks(
     directory = Path(directory)
     names = [TEXTS, ARTICLES, LINKS, FINISHED, UNFINISHED]
     names += [CATEGORIES] if (directory / CATEGORIES).exists() else []
-    parents = inputs.digest_inputs([directory / name for name in names], progress=progress)
+    parents = inputs.digest_inputs([directory / name for name in names], out=out, progress=progress)
     settings = {"source": "wikispeedia", "clicks": "all"}
     make = partial(_build, directory=directory, progress=progress)
     return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)

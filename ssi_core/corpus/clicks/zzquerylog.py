@@ -13,7 +13,6 @@ quarter, else 0. Every result of the log has a click, so that 0 means a few of m
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 from collections.abc import Iterator
@@ -61,7 +60,7 @@ def ingest_zzquerylog(
         ``out`` holds something else, or is being written.
     """
     path = Path(directory) / QUERIES
-    parents = inputs.digest_inputs([path], progress=progress)
+    parents = inputs.digest_inputs([path], out=out, progress=progress)
     settings = {"source": "zzquerylog"}
     make = partial(_build, path=path)
     return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
@@ -84,8 +83,9 @@ def is_judged(wording: str) -> bool:
 
 def _rows(path: Path) -> Iterator[tuple[str, str, int]]:
     """Yield query, label and clicks of every result."""
-    with files.reading(path, _RESTORE), gzip.open(path, "rt", encoding="utf-8") as file:
-        queries = json.load(file)
+    text = inputs.read_text(path, _RESTORE)
+    with files.reading(path, _RESTORE):
+        queries = json.loads(text)
     if not isinstance(queries, list):
         raise BadInput(f"{path}: expected a JSON list of queries. {_RESTORE}")
     for place, query in enumerate(queries, 1):

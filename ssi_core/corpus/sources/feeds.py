@@ -12,7 +12,8 @@ class Feeds(Source):
 
     An entry is a document, with its title and description. The title of its feed and the first
     category of the feed are labels. Links of a description that name the address of another entry
-    are links. No address is fetched; a file that declares entities is refused.
+    are links. No address is fetched; a file that declares entities is left
+    out, and counted.
     """
 
     examples = ("ssi ingest feeds my-feeds/ --out corpus",)

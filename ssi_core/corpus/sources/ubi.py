@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
@@ -67,9 +68,11 @@ class Ubi(Source):
     def looks_like(cls, path: Path) -> bool:
         """Tell whether a file, or one in a directory, has the fields of queries or events."""
         from ssi_core.corpus.clicks.ubi_lines import is_ubi
+        from ssi_core.corpus.tree import walk
 
-        files = sorted(path.iterdir()) if path.is_dir() else [path]
-        return any(is_ubi(file) for file in files if file.is_file())
+        if path.is_dir():
+            return any(map(is_ubi, walk(path, Counter(), deep=False)))
+        return path.is_file() and is_ubi(path)
 
     def read(self, **place: Unpack[Place]) -> Artefact:
         """Make the collection."""

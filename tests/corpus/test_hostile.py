@@ -1,0 +1,367 @@
+"""Files and folders of a stranger: refused or left out, counted, and at no more than their size."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import random
+import signal
+import subprocess
+import tarfile
+import threading
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import polars as pl
+import pytest
+import zstandard
+
+from flows.cli import cli
+from ssi_core.collection import open_collection
+from ssi_core.command.verb import run
+from ssi_core.corpus import archive, inputs
+from ssi_core.corpus.clicks.header import header_of
+from ssi_core.corpus.clicks.json_rows import is_array
+from ssi_core.corpus.folder import ingest_folder, read_page
+from ssi_core.corpus.front_matter import read_front_matter
+from ssi_core.corpus.parquet import parquet_batches, parquet_columns
+from ssi_core.corpus.stream import read_xml
+from ssi_core.corpus.table import ingest_table
+from ssi_core.corpus.tree import files_below, walk
+from ssi_core.types import LONGEST_MESSAGE, BadInput
+
+pytestmark = pytest.mark.hostile
+SECONDS = 60
+MIB = 1 << 20
+ZEROS = b"0" * (2 * MIB)
+
+
+@pytest.fixture(autouse=True)
+def _alarm():
+    """A test that never ends is ended."""
+    before = signal.signal(signal.SIGALRM, lambda number, frame: pytest.fail("it does not end"))
+    signal.alarm(SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def _small(monkeypatch):
+    monkeypatch.setattr(inputs, "LARGEST_SHARE", MIB)
+    monkeypatch.setattr(inputs, "LARGEST_LINE", MIB)
+
+
+PACKERS = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+}
+
+
+# --- bombs ---
+
+
+READERS = {
+    "blocks": lambda path: list(inputs.read_blocks(path)),
+    "lines": lambda path: list(inputs.read_lines(path)),
+    "text": lambda path: inputs.read_text(path),
+    "table": lambda path: ingest_table([path], path.parent / "out"),
+}
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("ending", PACKERS)
+@pytest.mark.parametrize("reader", READERS)
+def test_a_bomb_ends_at_the_limit_with_the_file_and_a_remedy(tmp_path, ending, reader):
+    path = tmp_path / f"a.jsonl{ending}"
+    path.write_bytes(PACKERS[ending](b'{"id": "1", "text": "x"}\n' * 20_000 + ZEROS))
+    with pytest.raises(BadInput, match=r"a\.jsonl\.\w+: it unpacks to more than 1 MiB.*unpack it"):
+        READERS[reader](path)
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("ending", PACKERS)
+def test_text_that_packs_as_text_does_is_read_whatever_its_size(tmp_path, ending):
+    random.seed(1)
+    text = " ".join(f"word{random.randrange(9999)}" for _ in range(150_000)).encode()
+    path = tmp_path / f"a.txt{ending}"
+    path.write_bytes(PACKERS[ending](text))
+    assert b"".join(block for block, _ in inputs.read_blocks(path)) == text
+    # By its content, too, whatever it is named.
+    assert inputs.read_input(path.rename(tmp_path / "plain")) == text
+
+
+@pytest.mark.usefixtures("_small")
+def test_a_dump_that_is_a_bomb_ends_at_the_limit(tmp_path):
+    path = tmp_path / "enwiki.xml.bz2"
+    path.write_bytes(bz2.compress(ZEROS))
+    with pytest.raises(BadInput, match="unpacks to more than 1 MiB"):
+        Counter(len(block) for block, _ in read_xml(path))
+
+
+def test_a_zstd_bomb_is_unpacked_by_little_pieces(tmp_path):
+    bomb = zstandard.ZstdCompressor(level=19).compress(bytes(512 * MIB))
+    path = tmp_path / "a.zst"
+    path.write_bytes(bomb)
+    with inputs.open_input(path) as file:
+        file.read(10)
+        assert len(file.raw._stream._ready) < 160 * MIB
+
+
+def test_one_line_does_not_fill_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(inputs, "LARGEST_LINE", 1000)
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"id,text\n" + b"x" * 5000)
+    assert [line is None for line, _ in inputs.read_lines(path)] == [False, True]
+    with pytest.raises(BadInput, match="a line has more than"):
+        list(inputs.text_lines(path))
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, '{"id": "1"}\n' + "[" * 9999])
+def test_deep_json_is_a_message(tmp_path, text):
+    path = tmp_path / "a.jsonl"
+    path.write_text(text)
+    assert is_array(path) == text.startswith("[")
+    if text.startswith('{"id'):
+        assert header_of(path) == ["id"]
+    else:
+        with pytest.raises(BadInput, match=r"a\.jsonl: "):
+            header_of(path)
+
+
+# --- archives ---
+
+
+def tar(path, *members):
+    with tarfile.open(path, "w:gz") as out:
+        for name, size, change in members:
+            member = tarfile.TarInfo(name)
+            member.size = size
+            for key, value in change.items():
+                setattr(member, key, value)
+            out.addfile(member, io.BytesIO(bytes(size)) if member.isreg() else None)
+    return path
+
+
+def test_members_are_bounded_and_regular(tmp_path, monkeypatch):
+    monkeypatch.setattr(inputs, "LARGEST_WHOLE", MIB)
+    links = ("a/key", 0, {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"})
+    pipe = ("a/pipe", 0, {"type": tarfile.FIFOTYPE})
+    path = tar(tmp_path / "a.tar.gz", links, pipe, ("a/x", 10, {}))
+    pattern = archive.re.compile(r"a/\w+")
+    assert [name[0] for name, _ in archive.read_matching(path, pattern)] == ["a/x"]
+    tar(path, ("a/big", 2 * MIB, {}))
+    with pytest.raises(BadInput, match=r"a\.tar\.gz: the member 'a/big' has more than 1 MiB"):
+        list(archive.read_matching(path, pattern))
+
+
+def test_a_name_of_megabytes_is_refused_unread(tmp_path):
+    path = tar(tmp_path / "a.tar.gz", ("n" * (2 * MIB), 1, {}))
+    with pytest.raises(BadInput, match="a name of more than 1 MiB"):
+        list(archive.read_matching(path, archive.re.compile(".*")))
+
+
+# --- folders ---
+
+
+def test_links_of_folders_hidden_files_and_foreign_names_are_counted(tmp_path):
+    place = tmp_path / "site"
+    (place / "in").mkdir(parents=True)
+    (place / "in" / "a.md").write_text("a")
+    (place / ".git").mkdir()
+    (place / "again").symlink_to(place / "in")
+    (place / "etc").symlink_to("/etc")
+    (place / "key.md").symlink_to("/etc/passwd")
+    (place / os.fsdecode(b"\xff.md")).touch()
+    os.mkfifo(place / "pipe.md")
+    skipped = Counter()
+    assert files_below(place, (".md",), MIB, skipped) == ["in/a.md"]
+    assert skipped == {
+        "hidden": 1, "folder_that_is_a_link": 2, "file_outside_of_the_folder": 1,
+        "file_name_not_utf8": 1, "file_not_regular": 1,
+    }  # fmt: skip
+
+
+def test_a_folder_of_any_depth_and_many_suffixes_is_walked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2500):
+        Path("d").mkdir()
+        os.chdir("d")
+    monkeypatch.chdir(tmp_path)
+    for number in range(300):
+        (tmp_path / f"x.s{number}").touch()
+    (tmp_path / "a.md").write_text("a")
+    skipped = Counter()
+    assert files_below(tmp_path, (".md",), MIB, skipped) == ["a.md"]
+    subprocess.run(["rm", "-rf", tmp_path / "d"], check=True)  # too deep for what tidies up
+    assert skipped["folder_unreadable"] == 1
+    assert skipped["file_of_other_kinds"] >= 200
+
+
+def test_a_pipe_that_is_named_is_read_once_and_refused_where_it_is_read_again(tmp_path):
+    pipe = tmp_path / "map.toml"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("a = 1\n",))
+    writer.start()
+    assert inputs.read_toml(pipe, "Write it.") == {"a": 1}
+    writer.join()
+    with pytest.raises(BadInput, match="no regular file, and is read more than once"):
+        inputs.digest_inputs([pipe])
+    with pytest.raises(BadInput, match="it has more than 1 MiB"):
+        inputs.read_toml(Path("/dev/zero"), "Write it.")
+
+
+# --- pages ---
+
+N = MIB
+TOML = "+++\n[" + ".".join("a" * 15_000) + "]\n" + "".join(f"k{i}=1\n" for i in range(4500))
+PAGES = {
+    "shortcodes.md": "{{<ref x " * (N // 9),
+    "attributes.html": "<a " + " ".join(f"a{i}=b" for i in range(N // 8)) + ">",
+    "scripts.html": "<script>x</script>a" * (N // 19),
+    "headings.html": "".join(f"<h{1 + i % 6}><div>" for i in range(120)) + "word " * (N // 5),
+    "images.md": "![[]()" * (N // 6),
+    "quotes.md": "> " * (N // 2),
+    "sequence.md": "---\n" + "[" * 65_000 + "\n---\n",
+    "mapping.md": "---\n" + "{" * 65_000 + "\n---\n",
+    "header.md": f"{TOML}+++\n",
+    "dotted.md": "+++\n" + ".".join("a" * 32_000) + "=1\n+++\n",
+    "nested.md": "+++\nx=" + "[" * 65_000 + "\n+++\n",
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_costs_no_more_than_its_size(tmp_path, name):
+    (tmp_path / name).write_text(PAGES[name])
+    assert read_page(tmp_path / name) is not None
+
+
+def test_keys_around_a_deep_value_stay():
+    deep = "deep: " + "[" * 90 + "]" * 90
+    read = read_front_matter(f"---\ntitle: Car\n{deep}\nkind: page\n---\nText")
+    assert (read.values, read.dropped) == ({"title": ["Car"], "kind": ["page"]}, 1)
+
+
+def test_a_tag_of_many_attributes_is_told_from_many_tags(tmp_path):
+    (tmp_path / "a.html").write_text('<p class="x" id=y>word ' * 9000)
+    assert read_page(tmp_path / "a.html").text.startswith("word\nword")
+    quoted = "<a " + " ".join(f"a{i}='<b >'" for i in range(9000)) + ">text"
+    (tmp_path / "b.html").write_text(quoted)
+    assert read_page(tmp_path / "b.html").text == ""
+
+
+# --- parquet ---
+
+
+def test_parquet_gives_what_was_written(tmp_path):
+    path = tmp_path / "a.parquet"
+    frame = pl.DataFrame({"id": [1, 2, 3], "text": ["a", None, "c"], "tags": [["x"], [], None]})
+    frame.write_parquet(path)
+    assert parquet_columns(path) == ["id", "text", "tags"]
+    assert pl.concat(parquet_batches(path)).equals(frame)
+    assert pl.concat(parquet_batches(path, ["text"])).equals(frame.select("text"))
+
+
+def test_a_reader_that_dies_is_a_message(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    pl.select(n=pl.repeat(7, 30_000_000, dtype=pl.Int64)).write_parquet(
+        path, row_group_size=1 << 30
+    )
+    monkeypatch.setattr("ssi_core.resources.memory_available", lambda: 300 * MIB)
+    with pytest.raises(BadInput, match=r"a\.parquet: it is damaged, or its rows do not fit"):
+        list(parquet_batches(path))
+
+
+@pytest.mark.usefixtures("_small")
+def test_parquet_of_one_long_value_is_bounded(tmp_path):
+    path = tmp_path / "a.parquet"
+    value = pl.Series("text", ["x" * 1_000_000]).new_from_index(0, 20)
+    pl.DataFrame({"text": value}).write_parquet(path)
+    assert path.stat().st_size < 10_000
+    with pytest.raises(BadInput, match=r"unpacks to more than 1 MiB.*write it as JSON lines"):
+        list(parquet_batches(path))
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("SSI_FLIPS", "12"))))
+def test_damaged_parquet_ends_no_process_but_its_reader(tmp_path, seed):
+    path = tmp_path / "a.parquet"
+    names = [f"word{number}" for number in range(200)]
+    pl.DataFrame({"id": names, "tags": [[name] for name in names]}).write_parquet(path)
+    data, rng = bytearray(path.read_bytes()), random.Random(seed)
+    for _ in range(rng.choice((1, 1, 3, 10))):
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    path.write_bytes(data)
+    with suppress(BadInput):
+        list(parquet_batches(path))
+
+
+# --- messages and outputs ---
+
+
+def test_messages_cut_what_they_quote(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(",".join(f"column{n}{'x' * 500}" for n in range(5000)) + "\n1\n")
+    with pytest.raises(BadInput, match=r"--column text=NAME$") as refused:
+        ingest_table([path], tmp_path / "out")
+    assert str(path) in str(refused.value)
+    assert len(str(refused.value)) <= LONGEST_MESSAGE
+    assert len(str(BadInput("x" * 10**6))) <= LONGEST_MESSAGE
+
+
+def lines(path):
+    path.write_text('{"id": "1", "text": "one"}\n{"id": "2", "text": "two"}\n')
+    return path
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+@pytest.mark.parametrize(
+    ("source", "out", "said"),
+    [
+        ("data/a.jsonl", "data/a.jsonl", "is the input"),
+        ("data/a.jsonl", "data", "holds the input"),
+        ("data", "data", "is the input"),
+        ("data", "data/corpus", "lies in the input"),
+        ("data", "data/../linked/corpus", "lies in the input"),
+    ],
+)
+def test_an_output_that_is_an_input_is_refused_and_force_is_no_remedy(
+    tmp_path, monkeypatch, capsys, force, source, out, said
+):
+    (tmp_path / "data").mkdir()
+    kept = lines(tmp_path / "data" / "a.jsonl").read_text()
+    (tmp_path / "data" / "a.md").write_text("a")
+    (tmp_path / "linked").symlink_to(tmp_path / "data")
+    monkeypatch.chdir(tmp_path)
+    verb = "table" if source.endswith("jsonl") else "folder"
+    code = run(cli, ["--root", "root", "ingest", verb, source, "--out", out, *force])
+    message = capsys.readouterr().err
+    assert (code, said in message, "--force" in message) in ((3, True, False), (2, False, False))
+    if code == 3:
+        assert "Name a place apart from it" in message
+    assert (tmp_path / "data" / "a.jsonl").read_text() == kept
+    assert not (tmp_path / "data" / "corpus").exists()
+
+
+def test_an_artefact_is_not_replaced_by_what_is_made_of_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines(tmp_path / "a.jsonl")
+    corpus = ingest_table([tmp_path / "a.jsonl"], tmp_path / "corpus")
+    given = ["--root", "root", "summary", "concepts", "corpus", "--out", "corpus"]
+    assert run(cli, given) == 3
+    assert "corpus: the output is the input corpus" in capsys.readouterr().err
+    assert len(open_collection(corpus.path).documents.collect()) == 2
+
+
+def test_a_folder_with_an_entry_of_each_kind_is_ingested(tmp_path):
+    place = tmp_path / "site"
+    place.mkdir()
+    for name, text in PAGES.items():
+        (place / name).write_text(text[:60_000])
+    (place / "good.md").write_text("---\ntitle: Good\n---\nwords")
+    artefact = ingest_folder(place, tmp_path / "out")
+    assert "Good" in open_collection(artefact.path).documents.collect()["title"].to_list()
+    assert list(walk(place, Counter()))

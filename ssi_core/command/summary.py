@@ -237,8 +237,8 @@ def _show_table(console: Console, result: Mapping[str, Any]) -> None:
     if result["left_out"]:
         console.print(f"left out without --concepts: {'; '.join(result['left_out'])}", style="dim")
     if any("tests_default" in row for row in result["rows"]):
-        found = [(name, result["default_beaten_by"][name]) for name in _SHOWN]
-        beaten = [f"{', '.join(rows)} in {TITLES[name]}" for name, rows in found if rows]
+        beaters = [(name, result["default_beaten_by"][name]) for name in _SHOWN]
+        beaten = [f"{', '.join(rows)} in {TITLES[name]}" for name, rows in beaters if rows]
         console.print(
             f"{result['default']}, the default, is significantly below "
             f"{'; '.join(beaten) or 'no row'} (p < .05, corrected by Holm)"

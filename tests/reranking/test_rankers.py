@@ -30,7 +30,7 @@ NAMES = [
         ),
     )
     for name in RERANKERS
-    if name != "feature"
+    if name not in ("feature", "best_feature")
 ]
 
 

@@ -1,4 +1,4 @@
-"""Rankers that hardly learn, and that no other should be below: one feature, and a fusion of all."""
+"""Rankers that hardly learn and that no other should be below: a feature, and a fusion of all."""
 
 from __future__ import annotations
 

@@ -205,13 +205,13 @@ def _of_above(above: Above) -> str:
     """Return a sentence on the assumption of all estimates."""
     if not above.showings:
         return "Whether clicks depend on the documents above is not tested: the order never varies."
-    found = f"z = {above.z:.1f}, {above.showings:,} showings"
+    counted = f"z = {above.z:.1f}, {above.showings:,} showings"
     if not above.dependent:
-        return f"No sign that clicks depend on the documents above ({found})."
+        return f"No sign that clicks depend on the documents above ({counted})."
     if above.z > 0:
-        return f"Clicks depend on the documents above ({found}), which no estimate allows for."
+        return f"Clicks depend on the documents above ({counted}), which no estimate allows for."
     return (
-        f"Clicks depend on the documents above ({found}): visitors stop where they have found "
+        f"Clicks depend on the documents above ({counted}): visitors stop where they have found "
         "something. All estimates and intervals are too high for an order that is clicked earlier. "
         "Compare orders by them, and try the best one on a share of the visits."
     )

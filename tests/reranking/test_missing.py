@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from ssi_core.models.reranked import Reranked
 from ssi_core.reranking.base import Linear
 from ssi_core.reranking.compare import compare
 from ssi_core.reranking.letor import read_letor, write_letor
@@ -222,3 +223,9 @@ def test_a_ranker_without_what_fills_in_refuses_missing_values(sides):
     assert len(fitted.score(as_zero(sides[2])))
     with pytest.raises(BadInput, match=r"test\.txt: it has missing values"):
         fitted.score(sides[2], "test.txt")
+
+
+def test_a_fusion_of_features_is_no_second_stage():
+    with pytest.raises(ValueError, match="its scores depend on the whole list"):
+        Reranked(parts=({"model": "bm25"},), ranker="fusion")
+    assert Reranked(parts=({"model": "bm25"},), ranker="best_feature").reranker().name

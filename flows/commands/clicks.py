@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ssi_core.evaluation.bootstrap import Estimate
+    from ssi_core.evaluation.documents_above import Above
     from ssi_core.serving.live import Document
 
 
@@ -123,6 +124,8 @@ _TABLE = click.Path(path_type=Path, exists=True, dir_okay=False)
               "the clicks were ingested with, estimated anew in each resample.")  # fmt: skip
 @click.option("--most-unseen", type=click.FloatRange(0, 1), default=0.0, show_default=True,
               help="Share of the model's places that the log may say nothing of.")  # fmt: skip
+@click.option("--least-visits", type=click.FloatRange(0), default=10.0, show_default=True,
+              help="Effective visits that an estimator needs.")  # fmt: skip
 @click.option("--rounds", type=click.IntRange(min=2), default=1000, show_default=True,
               help="Resamples of the sessions.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the resamples.")
@@ -133,6 +136,7 @@ def estimate(
     policy: Path | None,
     propensities: Path | None,
     most_unseen: float,
+    least_visits: float,
     rounds: int,
     seed: int,
 ) -> Outcome:
@@ -140,8 +144,9 @@ def estimate(
     from flows.tracking import evaluation_run
     from ssi_core.command.text import plain_table
     from ssi_core.corpus.clicks.visits import read_policy, read_propensities, read_visits
-    from ssi_core.evaluation.bootstrap import estimate_clicks
+    from ssi_core.evaluation.bootstrap import estimate_clicks, lacking
     from ssi_core.evaluation.click_log import read_log
+    from ssi_core.evaluation.documents_above import documents_above
     from ssi_core.evaluation.off_policy import OffPolicy
     from ssi_core.evaluation.rankings import ranking_of
     from ssi_core.models import load_model
@@ -154,7 +159,8 @@ def estimate(
     threads = settings().threads or 1
     ranking = ranking_of(fitted, clicks, log.cells, among=candidates, threads=threads)  # type: ignore[arg-type]
     options = {"candidates": candidates, "rounds": rounds, "seed": seed, "most_unseen": most_unseen}
-    options |= {"policy": policy, "propensities": propensities}
+    options |= {"policy": policy, "propensities": propensities, "least_visits": least_visits}
+    needs = {"most_unseen": most_unseen, "least_visits": least_visits}
     with evaluation_run("estimate", model, clicks, options) as run:
         try:
             problem = OffPolicy(
@@ -164,15 +170,19 @@ def estimate(
                 policy=None if policy is None else read_policy(policy),
                 known_propensities=propensities is not None,
             )
-            result = estimate_clicks(problem, rounds=rounds, seed=seed, most_unseen=most_unseen)
+            result = estimate_clicks(problem, rounds=rounds, seed=seed, **needs)
         except BadInput as error:
             raise BadInput(f"{policy or clicks}: {error}") from error
         estimates = {name: one and asdict(one) for name, one in result.items()}
+        above, support = documents_above(log), problem.facts(log.count())
+        run.measured({"documents_above/z": above.z, "documents_above/showings": above.showings})
         for name, numbers in estimates.items():
             run.measured({f"{name}/{of}": number for of, number in (numbers or {}).items()})
     value: dict[str, object] = {"model": model, "clicks": str(clicks), "sessions": log.sessions}
     value |= {"candidates": candidates, "rounds": rounds, "seed": seed, "run_id": run.run_id}
-    value["estimates"] = estimates
+    value |= {"estimates": estimates, "documents_above": asdict(above)}
+    left_out = {name: lacking(support[name], **needs) for name, one in result.items() if not one}
+    value["left_out"] = left_out
 
     def show(console: Console) -> None:
         head = ["estimator", "clicks a visit", "95 %", "gain, 95 %", "visits", "never shown"]
@@ -183,9 +193,28 @@ def estimate(
                           "log is short.")  # fmt: skip
         if min(one.visits for one in supported) < _FEW:
             console.print(f"Intervals by fewer than {_FEW} effective visits are too narrow.")
+        for name, why in left_out.items():
+            console.print(f"{name} is left out: {why}")
+        console.print(_of_above(above))
         console.print(f"run {run.run_id} of evaluations", style="dim")
 
     return Outcome(value, show)
+
+
+def _of_above(above: Above) -> str:
+    """Return a sentence on the assumption of all estimates."""
+    if not above.showings:
+        return "Whether clicks depend on the documents above is not tested: the order never varies."
+    counted = f"z = {above.z:.1f}, {above.showings:,} showings"
+    if not above.dependent:
+        return f"No sign that clicks depend on the documents above ({counted})."
+    if above.z > 0:
+        return f"Clicks depend on the documents above ({counted}), which no estimate allows for."
+    return (
+        f"Clicks depend on the documents above ({counted}): visitors stop where they have found "
+        "something. All estimates and intervals are too high for an order that is clicked earlier. "
+        "Compare orders by them, and try the best one on a share of the visits."
+    )
 
 
 def _warn_of_own_log(model: str, clicks: Path) -> None:
@@ -211,7 +240,7 @@ def _warn_of_own_log(model: str, clicks: Path) -> None:
 
 def _cells(name: str, one: Estimate | None) -> list[str]:
     if one is None:
-        return [name, "no support", *[""] * 4]
+        return [name, "left out", *[""] * 4]
     return [
         name,
         f"{one.value:.4f}",

@@ -12,6 +12,7 @@ import click
 
 from ssi_core.command.fields import pairs_of, values_of
 from ssi_core.command.models import experiment_run
+from ssi_core.command.rankers import show_rankers
 from ssi_core.command.results import write_result
 from ssi_core.command.verb import Outcome, Verb, Verbs, progress, settings
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from ssi_core.reranking.table import Row
 
 _PATH = click.Path(path_type=Path)
+SCALE = click.option(
+    "--scale", is_flag=True, help="Scale each feature to 0..1 over the documents of a query."
+)
 
 
 @click.group(
@@ -39,9 +43,10 @@ def rerank() -> None:
     """Learn to rank from features of (query, document) pairs, as in LETOR.
 
     A file has a line for each pair: GRADE qid:QUERY 1:VALUE 2:VALUE ... # docid = DOCUMENT, in the
-    form of SVMlight; it may be packed. All values are measures of LETOR 4.0, which are not those of
-    'ssi evaluate': ranks 1 and 2 have no discount, and a query without a relevant document counts
-    with 0.
+    form of SVMlight; it may be packed. A feature that a line leaves out is 0; one with the VALUE
+    NULL, NaN or nothing is missing, and counts as worse than all others of its query. All measures
+    are those of LETOR 4.0, and not those of 'ssi evaluate': ranks 1 and 2 have no discount, and a
+    query without a relevant document counts with 0.
     """
 
 
@@ -82,6 +87,7 @@ def rerank() -> None:
     callback=pairs_of,
     help="A hyper-parameter of the ranker; a list with commas.",
 )
+@SCALE
 @click.option("--out", type=_PATH, required=True, help="Directory of the model to write.")
 def fit(
     train: Path,
@@ -89,6 +95,7 @@ def fit(
     models: str | None,
     ranker: str,
     settings_: dict[str, str],
+    scale: bool,
     out: Path,
     **of_task: int | None,
 ) -> Outcome:
@@ -105,10 +112,13 @@ def fit(
     if models is not None:
         if valid is not None:
             raise click.UsageError("--valid goes with a file: a task has its validation queries.")
+        if scale:
+            raise click.UsageError("--scale goes with a file: features of models are scaled.")
         return _fit_on_task(train, models.split(","), ranker, values_of(settings_), out, given)
     if given:
         raise click.UsageError(f"--{min(given)} goes with --models, on a task.")
-    return _fit_on_pairs(train, valid, ranker, values_of(settings_), out)
+    values = values_of(settings_) | ({"scale": True} if scale else {})
+    return _fit_on_pairs(train, valid, ranker, values, out)
 
 
 def _fit_on_pairs(
@@ -134,6 +144,9 @@ def _fit_on_pairs(
 
     def show(console: Console) -> None:
         console.print(f"reranker {out} ({ranker}, {len(fitted.names)} features)")
+        if sides[0].missing:
+            share = sides[0].missing / sides[0].values.size
+            console.print(f"  missing values {sides[0].missing:,} of the training ({share:.1%})")
         _show_facts(console, fitted.facts)
         _show_measures(console, value.get("measures", {}))
 
@@ -232,13 +245,15 @@ def score(model: Path, pairs: Path, out: Path | None, scores: Path | None) -> Ou
 @click.argument("folds", type=_PATH)
 @click.option("--table", default="mq2008", show_default=True, help="A shipped table, or a file.")
 @click.option("--rows", metavar="A,B", help="Labels of rows; else all.")
+@SCALE
 @click.option("--save", type=_PATH, metavar="FILE", help="Write the result as JSON.")
-def compare(folds: Path, table: str, rows: str | None, save: Path | None) -> Outcome:
-    """Compute a table of rankers on given folds, beside what a paper prints.
+def compare(folds: Path, table: str, rows: str | None, scale: bool, save: Path | None) -> Outcome:
+    """Compute a table of rankers on given folds, beside what a paper prints of the same folds.
 
     FOLDS is a folder, or an archive (tar.xz), of Fold1/train.txt, vali.txt, test.txt and so on.
     Settings and rounds are chosen on vali.txt. Each ranker is tested against the baseline over the
-    test queries of all folds. With the workflow, each row is a run of the MLflow experiment
+    test queries of all folds, and compared with the best feature alone and with the fusion of the
+    ranks of all features. With the workflow, each row is a run of the MLflow experiment
     "reranking". A row whose package is not installed is left out.
     """
     from ssi_core.reranking.compare import compare as computed
@@ -252,16 +267,17 @@ def compare(folds: Path, table: str, rows: str | None, save: Path | None) -> Out
         given = read_folds(folds, tell)
 
     def recorded(row: Row, ranker: Reranker) -> AbstractContextManager[RowRecorder | None]:
-        parameters = {"table": chosen.name, "ranker": ranker.name, **asdict(ranker)}
+        parameters = {"table": table, "ranker": ranker.name, **asdict(ranker)}
         return experiment_run("reranking", row.label, folds, parameters)
 
     with progress("rerank") as tell:
-        result = computed(given, chosen, recorded=recorded, progress=tell)
+        how: dict[str, Any] = {"name": folds.name or str(folds), "scale": scale}
+        result = computed(given, chosen, **how, recorded=recorded, progress=tell)
     if save is not None:
         write_result(save, result)
 
     def show(console: Console) -> None:
-        _show_table(console, result)
+        show_rankers(console, result)
 
     return Outcome(result, show)
 
@@ -336,46 +352,3 @@ def _show_measures(console: Console, measures: Mapping[str, float]) -> None:
 
     for name, value in measures.items():
         console.print(f"  {title_of(name):9} {value:.4f}")
-
-
-def _show_table(console: Console, result: Mapping[str, Any]) -> None:
-    """Print a table for each measure: each fold, the mean, the printed mean, and p."""
-    from ssi_core.command.text import plain_table
-    from ssi_core.reranking.measures import title_of
-
-    console.print(result["title"], style="bold")
-    for measure in result["measures"]:
-        shown = any(measure in row.get("printed", {}) for row in result["rows"])
-        head = [f"LETOR {title_of(measure)}", *result["folds"], "mean"]
-        head += ["printed", "p"] if shown else ["p"]
-        lines = []
-        for row in result["rows"]:
-            printed = row.get("printed", {}).get(measure)
-            ours = [f"{fold['measures'][measure]:.4f}" for fold in row.get("folds", ())]
-            mean = f"{row['means'][measure]:.4f}" if "means" in row else ""
-            test = row.get("tests", {}).get(measure)
-            lines.append(
-                [
-                    row["label"],
-                    *(ours or [""] * len(result["folds"])),
-                    mean,
-                    *(["" if printed is None else f"{printed['mean']:.4f}"] if shown else []),
-                    "" if test is None else f"{test['p_holm']:.3f}",
-                ]
-            )
-        console.print()
-        console.print(plain_table(head, lines))
-    console.print(
-        f"p: paired randomisation over {result['queries']:,} test queries against "
-        f"{result['baseline']}, corrected by Holm over the tests of a measure",
-        style="dim",
-    )
-    for row in result["rows"]:
-        if (other := row.get("against", result["baseline"])) != result["baseline"]:
-            console.print(f"{row['label']}: p is against {other}", style="dim")
-        for other, tests in row.get("further_tests", {}).items():
-            each = (f"{title_of(name)} {test['p_holm']:.3f}" for name, test in tests.items())
-            console.print(f"{row['label']}: p against {other}: {', '.join(each)}", style="dim")
-    for row in result["rows"]:
-        if "left_out" in row:
-            console.print(f"{row['label']}: {row['left_out']}", style="dim")

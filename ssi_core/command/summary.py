@@ -26,6 +26,9 @@ CONCEPTS = click.option(
     "--concepts", type=_PATH, metavar="DIR", help="What 'ssi summary concepts' has written."
 )
 
+_SHOWN = ("rouge1", "rougel", "rougesu")
+"""Measures of the paper."""
+
 
 @click.group(
     cls=Verbs,
@@ -82,14 +85,18 @@ def concepts(collection: Path, out: Path) -> Outcome:
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_PATH)
 @click.option("--words", type=click.IntRange(min=1), default=100, show_default=True)
 @click.option("--lang", default="en", show_default=True, help="Language of the texts.")
-@click.option("--weighting", type=click.Choice(["graph", "tfidf"]), default="graph")
+@click.option(
+    "--weighting",
+    type=click.Choice(["bm25", "tfidf", "graph"]),
+    help="Score of a sentence. [default: bm25; graph with --concepts]",
+)
 @CONCEPTS
 def of_files(
     query: str,
     files: tuple[Path, ...],
     words: int,
     lang: str,
-    weighting: str,
+    weighting: str | None,
     concepts: Path | None,
 ) -> Outcome:
     """Summarise text files for a QUERY.
@@ -99,12 +106,13 @@ def of_files(
     """
     from ssi_core.corpus.inputs import LARGEST_LINE, read_text
     from ssi_core.summary.concepts import ConceptBase
-    from ssi_core.summary.summariser import Summariser, sentences_of
+    from ssi_core.summary.summariser import sentences_of, summariser_for
 
     texts = [read_text(file, "Give plain text in UTF-8.", most=LARGEST_LINE) for file in files]
     base = None if concepts is None else ConceptBase.load(concepts)
-    similarity = "word" if base is None else "matrix"
-    summariser = Summariser(weighting, similarity)  # type: ignore[arg-type]
+    if weighting == "bm25" and base is not None:
+        raise click.UsageError("--weighting bm25 has no concepts: leave out one of the two.")
+    summariser = summariser_for(base, **({} if weighting is None else {"weighting": weighting}))
     listed = sentences_of(texts, lang, summariser.shortest)
     chosen, _ = summariser.answer(listed, query, words, lang, base)
     sentences = [
@@ -123,42 +131,39 @@ def of_files(
 @summary.command(
     cls=Verb,
     examples=(
+        "ssi summary compare debatepedia --words 12",
         "ssi summary compare QMSum_train_val.tar.gz --concepts concepts --save qmsum.json",
-        "ssi summary compare debatepedia --concepts concepts --words 12",
     ),
 )
 @click.argument("data", type=_PATH)
-@click.option(
-    "--concepts",
-    type=_PATH,
-    required=True,
-    metavar="DIR",
-    help="What 'ssi summary concepts' has written.",
-)
+@CONCEPTS
 @click.option("--words", type=click.IntRange(min=1), default=250, show_default=True)
 @click.option("--rows", metavar="LABEL;LABEL", help="Labels of rows, with ; between; else all.")
 @click.option("--save", type=_PATH, metavar="FILE", help="Write the result as JSON.")
-def compare(data: Path, concepts: Path, words: int, rows: str | None, save: Path | None) -> Outcome:
+def compare(
+    data: Path, concepts: Path | None, words: int, rows: str | None, save: Path | None
+) -> Outcome:
     """Measure summaries by ROUGE, beside what a paper prints for other data.
 
     DATA is QMSum (its archive or folder: train chooses settings, val is measured) or the folder of
     Debatepedia (every second document chooses). Values are recall of the first --words words, with
-    stems. Intervals and tests are over texts; each row is tested against TF-IDF of words. With the
-    workflow, each row is a run of the MLflow experiment "summaries".
+    stems. Intervals and tests are over texts; each row is tested against TF-IDF of words and
+    against the default, BM25. Rows of concepts need --concepts. With the workflow, each row is a
+    run of the MLflow experiment "summaries".
     """
     from ssi_core.summary.compare import compare as computed
     from ssi_core.summary.compare import rows_named
     from ssi_core.summary.concepts import ConceptBase
     from ssi_core.summary.questions import read_questions
 
-    chosen = rows_named(None if rows is None else tuple(rows.split(";")))
-    base = ConceptBase.load(concepts)
+    chosen = None if rows is None else rows_named(tuple(rows.split(";")))
+    base = None if concepts is None else ConceptBase.load(concepts)
     with progress("read") as tell:
         questions = read_questions(data, tell)
 
     def recorded(row: Row) -> AbstractContextManager[RowRecorder | None]:
         settings = {} if row.summariser is None else asdict(row.summariser)
-        parameters = {**settings, "words": words, "concepts": str(concepts.resolve())}
+        parameters = {**settings, "words": words, "concepts": str(concepts and concepts.resolve())}
         return experiment_run("summaries", row.label, data, parameters)
 
     with progress("summaries") as tell:
@@ -198,7 +203,7 @@ def _show_table(console: Console, result: Mapping[str, Any]) -> None:
     from ssi_core.command.text import plain_table
     from ssi_core.summary.rouge import TITLES
 
-    for measure in ("rouge1", "rougel", "rougesu"):
+    for measure in _SHOWN:
         head = [TITLES[measure], "", "95 %", "no stems", "difference", "p", "printed", "CPU ms"]
         lines = []
         for row in result["rows"]:
@@ -226,3 +231,12 @@ def _show_table(console: Console, result: Mapping[str, Any]) -> None:
         "Holm; printed: another data set (DUC 2005)",
         style="dim",
     )
+    if result["left_out"]:
+        console.print(f"left out without --concepts: {'; '.join(result['left_out'])}", style="dim")
+    if any("tests_default" in row for row in result["rows"]):
+        beaters = [(name, result["default_beaten_by"][name]) for name in _SHOWN]
+        beaten = [f"{', '.join(rows)} in {TITLES[name]}" for name, rows in beaters if rows]
+        console.print(
+            f"{result['default']}, the default, is significantly below "
+            f"{'; '.join(beaten) or 'no row'} (p < .05, corrected by Holm)"
+        )

@@ -16,6 +16,8 @@ from ssi_core.evaluation.off_policy import ESTIMATORS, OffPolicy, Support
 from ssi_core.types import BadInput
 
 _NORMAL = 1.959964
+LEAST_VISITS = 10.0
+"""Effective visits below which an interval covers the truth far too seldom to be shown."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,12 @@ def bootstrap(problem: OffPolicy, *, rounds: int = 1000, seed: int = 0) -> pl.Da
 
 
 def estimate_clicks(
-    problem: OffPolicy, *, rounds: int = 1000, seed: int = 0, most_unseen: float = 0.0
+    problem: OffPolicy,
+    *,
+    rounds: int = 1000,
+    seed: int = 0,
+    most_unseen: float = 0.0,
+    least_visits: float = LEAST_VISITS,
 ) -> dict[str, Estimate | None]:
     """Return what each estimator says; None where the log lacks support for it.
 
@@ -77,6 +84,8 @@ def estimate_clicks(
     most_unseen : float
         Largest share of the ranker's places that the log may say nothing of. Such places count
         no click, and the upper end of the interval is raised as if each were clicked.
+    least_visits : float
+        Effective visits that an estimator needs.
 
     Returns
     -------
@@ -90,9 +99,11 @@ def estimate_clicks(
     """
     counts = problem.log.count()
     facts = problem.facts(counts)
-    supported = [name for name in ESTIMATORS if facts[name].never_shown <= most_unseen]
+    lacks = {name: lacking(facts[name], most_unseen, least_visits) for name in ESTIMATORS}
+    supported = [name for name in ESTIMATORS if lacks[name] is None]
     if not supported:
-        raise BadInput(_without_support(facts))
+        seen = [name for name in ESTIMATORS if facts[name].never_shown <= most_unseen]
+        raise BadInput(_too_few(facts, seen, least_visits) if seen else _without_support(facts))
     value, resamples = problem.estimate(counts), bootstrap(problem, rounds=rounds, seed=seed)
     length = counts.shown.sum() / counts.visits.sum()
     estimates: dict[str, Estimate | None] = dict.fromkeys(("logged", *ESTIMATORS))
@@ -104,6 +115,24 @@ def estimate_clicks(
         support = facts[name].visits, facts[name].never_shown, facts[name].mean_weight
         estimates[name] = Estimate(*support, *clicks, *gain)
     return estimates
+
+
+def lacking(support: Support, most_unseen: float, least_visits: float) -> str | None:
+    """Return what an estimator lacks, in words; None where it is supported."""
+    if support.never_shown > most_unseen:
+        return f"{support.never_shown:.1%} of the places never shown"
+    if support.visits < least_visits:
+        return f"{support.visits:.1f} effective visits, fewer than {least_visits:g}"
+    return None
+
+
+def _too_few(facts: Mapping[str, Support], seen: list[str], least: float) -> str:
+    most = max(facts[name].visits for name in seen)
+    return (
+        f"the log is worth {most:.1f} effective visits to an order like that of the ranker, fewer "
+        f"than {least:g}: any interval would be too narrow. Take a longer log, or one in which "
+        "more of the visits saw a random order, or allow for fewer (--least-visits)."
+    )
 
 
 def _interval(value: float, resamples: pl.Series, unseen: float) -> tuple[float, float, float]:

@@ -12,7 +12,7 @@ from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
 from ssi_core.summary.concepts import ConceptBase
 from ssi_core.summary.relatedness import relatedness
-from ssi_core.summary.summariser import Summariser, sentences_of
+from ssi_core.summary.summariser import Summariser, sentences_of, summariser_for
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput
 
@@ -122,9 +122,9 @@ class Concepts:
 
 
 def summariser_of(concepts: Concepts | None, settings: dict[str, Any]) -> Summariser:
-    """Return the summariser of some settings; with concepts it takes related ones by default."""
+    """Return the summariser of some settings; see `summariser_for`."""
     try:
-        return Summariser(**{"similarity": "word" if concepts is None else "matrix"} | settings)
+        return summariser_for(None if concepts is None else concepts.base, **settings)
     except TypeError as error:
         raise BadInput(f"{error}. The settings are the fields of Summariser.") from None
 
@@ -153,8 +153,9 @@ def summarise(
     language : str, optional
         Code of the language of the texts.
     **settings
-        ``weighting`` ("graph" or "tfidf"), ``similarity`` ("word", "concept" or "matrix"),
-        ``alpha``, ``bias``, ``redundancy``, ``confidence``, ``keyphrase``, ``shortest``.
+        ``weighting`` ("bm25", "tfidf" or "graph"), ``similarity`` ("word", "concept" or "matrix"),
+        ``k1``, ``b``, ``alpha``, ``bias``, ``redundancy``, ``confidence``, ``keyphrase``,
+        ``shortest``.
 
     Raises
     ------

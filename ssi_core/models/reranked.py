@@ -80,7 +80,11 @@ class Reranked(Parts):
             raise ValueError("parts: no model; the first one ranks")
         settings = {n: tuple(v) if isinstance(v, list) else v for n, v in self.settings.items()}
         object.__setattr__(self, "settings", settings)
-        self.reranker()
+        if self.reranker().lists:
+            raise ValueError(
+                f"ranker={self.ranker!r}: its scores depend on the whole list. The model 'fusion' "
+                "adds up ranks of models."
+            )
 
     def reranker(self) -> Reranker:
         """Build the ranker of pairs; ValueError names the known ones."""

@@ -15,6 +15,7 @@ from ssi_core import bounds, files, integrity
 from ssi_core.arrays import load_array
 from ssi_core.reranking.letor import pad
 from ssi_core.reranking.measures import Grades, measure_named
+from ssi_core.reranking.missing import filled, learn_missing, scaled
 from ssi_core.reranking.pairs import PairFeatures
 from ssi_core.strict import converted
 from ssi_core.types import BadInput, Float64
@@ -27,6 +28,8 @@ Seed: TypeAlias = Annotated[int, Field(ge=0, le=2**63 - 1)]
 T = TypeVar("T")
 
 FORMAT = 1
+MISSING = "missing"
+"""Name of the array of `missing.learn_missing`."""
 _MANIFEST = "reranker.json"
 
 
@@ -39,10 +42,17 @@ class Reranker:
     measure : str
         Measure on the validation queries that chooses between settings or rounds; see
         `measures.measure_named`.
+    scale : bool
+        Scale each feature to 0..1 over the documents of a query.
     """
 
     name: ClassVar[str]
+    lists: ClassVar[bool] = False
+    """Scores depend on the other documents of the list, scaling and missing values apart."""
+    reads_missing: ClassVar[bool] = False
+    """Missing values of the training are left as NaN; else they are filled in."""
     measure: str = "letor_map"
+    scale: bool = False
 
     def __post_init__(self) -> None:
         """Refuse values outside of the bounds of their fields."""
@@ -72,8 +82,25 @@ class Reranker:
                 "no training query has documents of different grades, so that there is no order to "
                 "learn. Use more queries, or more documents for each."
             )
-        arrays, facts = self.learn(train, valid)
-        return FittedReranker(self, arrays, train.names, facts)
+        scaled_train = scaled(train) if self.scale else train
+        learnt = learn_missing(scaled_train)
+        if self.reads_missing:
+            learnt[0, np.isnan(train.values).any(axis=0)] = 0
+        kept = {MISSING: learnt}
+        arrays, facts = self.learn(
+            self.inputs(scaled_train, kept), None if valid is None else self.read(valid, kept)
+        )
+        if train.missing:
+            facts = {**facts, "missing_values": train.missing}
+        return FittedReranker(self, {**arrays, **kept}, train.names, facts)
+
+    def read(self, features: PairFeatures, arrays: Arrays) -> PairFeatures:
+        """Return pairs as the ranker reads them: scaled where it scales, and filled in."""
+        return self.inputs(scaled(features) if self.scale else features, arrays)
+
+    def inputs(self, features: PairFeatures, arrays: Arrays) -> PairFeatures:
+        """Return scaled pairs with something in the place of each missing value."""
+        return filled(features, arrays[MISSING])
 
     def unavailable(self) -> str | None:
         """Return why the ranker cannot be trained here, as a sentence; None where it can."""
@@ -122,15 +149,22 @@ class FittedReranker:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def score(self, features: PairFeatures, where: str = "features") -> Float64:
-        """Return a score for each pair, float64 (pairs,); a missing feature is 0.
+        """Return a score for each pair, float64 (pairs,); a feature that no pair has is 0.
 
         Raises
         ------
         BadInput
-            The pairs have a feature that the ranker does not know; the message begins with
-            ``where``.
+            The pairs have a feature that the ranker does not know, or missing values that it has
+            not learnt to fill in; the message begins with ``where``.
         """
         padded = pad(features, self.names, where)
+        if MISSING in self.arrays:
+            padded = self.ranker.read(padded, self.arrays)
+        elif padded.missing:
+            raise BadInput(
+                f"{where}: it has missing values, and an older version of ssi, which knew none, "
+                "has trained the ranker. Train it again by 'ssi rerank fit'."
+            )
         return np.ascontiguousarray(self.ranker.scores(self.arrays, padded.values))
 
     def save(self, directory: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,15 @@ from ssi_core.evaluation.significance import holm, paired_randomisation, rounds_
 from ssi_core.recorder import RowRecorder
 from ssi_core.reranking.base import FittedReranker, Reranker
 from ssi_core.reranking.measures import means, per_query
-from ssi_core.reranking.pairs import Fold
+from ssi_core.reranking.pairs import Fold, digest
 from ssi_core.reranking.table import Row, Table
 from ssi_core.types import Float64, Progress, Refused
 
+REFERENCES = (
+    Row("best feature", "best_feature", note="feature and direction: chosen on training queries"),
+    Row("rank fusion", "fusion", note="reciprocal ranks of all features; directions of training"),
+)
+"""Rows that every table has: what no ranker should be below."""
 Recorded = Callable[[Row, Reranker], AbstractContextManager[RowRecorder | None]]
 """``recorded(row, ranker)``: opens the run of a row."""
 
@@ -84,13 +89,17 @@ def compare(
     folds: Sequence[Fold],
     table: Table,
     *,
+    name: str = "these folds",
+    scale: bool = False,
     recorded: Recorded | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Compute a table: each row on each fold, beside print, tested against the baseline.
 
     A row that names others is tested against these instead. The test is a paired randomisation over
-    the test queries of all folds, corrected by Holm over all tests of a measure.
+    the test queries of all folds, corrected by Holm over all tests of a measure. `REFERENCES` are
+    computed, too, and each ranker is tested against both, in a family of its own. On other folds
+    than a table is of nothing printed is repeated (`Table.on`).
 
     Parameters
     ----------
@@ -98,6 +107,10 @@ def compare(
         Given divisions.
     table : Table
         Rows to compute.
+    name : str
+        What the folds are called, where the table is of others.
+    scale : bool
+        Scale features to 0..1 over each query, in every row.
     recorded : Recorded, optional
         Opens a run for each row.
     progress : Progress, optional
@@ -106,14 +119,19 @@ def compare(
     Returns
     -------
     dict
-        JSON values: the table, folds, and for each row measures, facts, printed values and tests.
+        JSON values: the table, folds, and for each row measures, facts, printed values and tests;
+        ``references``, what `_references` says.
     """
-    rows = [row for row in table.rows if row.ranker]
+    table = table.on(digest(folds), name)
+    labels = {row.label for row in table.rows}
+    references = [row for row in REFERENCES if row.label not in labels]
+    rows = [*(row for row in table.rows if row.ranker), *references]
     trained: dict[str, Trained] = {}
     runs: dict[str, str] = {}
     left_out: dict[str, str] = {}
     for number, row in enumerate(rows):
         ranker = row.reranker(f"table {table.name!r}")
+        ranker = replace(ranker, scale=True) if scale else ranker
 
         def tell(done: int, label: str = row.label, before: int = number) -> None:
             if progress is not None:
@@ -132,10 +150,15 @@ def compare(
     if table.baseline not in trained:
         raise Refused(f"{table.baseline}: {left_out[table.baseline]} Name another baseline.")
     tests = _tests(trained, table)
+    sides = [fold.test for fold in folds]
     return {
         "table": table.name,
         "title": table.title,
         "source": table.source,
+        "note": table.note,
+        "scaled": scale,
+        "missing_values": sum(side.missing for side in sides),
+        "values": sum(side.values.size for side in sides),
         "folds": [fold.name for fold in folds],
         "queries": sum(len(fold.test.queries) for fold in folds),
         "baseline": table.baseline,
@@ -143,9 +166,32 @@ def compare(
         "rows": [
             _row(row, folds, trained.get(row.label), tests.get(row.label), runs.get(row.label))
             | ({"left_out": left_out[row.label]} if row.label in left_out else {})
-            for row in table.rows
+            for row in (*table.rows, *references)
         ],
+        "references": _references(trained, table.measures[0]),
     }
+
+
+def _references(trained: Mapping[str, Trained], measure: str) -> dict[str, Any]:
+    """Return each reference -> ranker -> difference of a measure and p, corrected over all.
+
+    ``below`` lists the rankers whose mean is below that of the reference.
+    """
+    names = [row.label for row in REFERENCES if row.label in trained]
+    pairs = [(one, other) for other in names for one in trained if one not in names]
+    values = {label: one.values[measure] for label, one in trained.items()}
+    rounds = rounds_of(len(pairs))
+    p = [paired_randomisation(values[one], values[other], rounds=rounds) for one, other in pairs]
+    against: dict[str, Any] = {
+        name: {"mean": trained[name].means[measure], "below": [], "tests": {}} for name in names
+    }
+    for (one, other), alone, corrected in zip(pairs, p, holm(p) if p else (), strict=True):
+        difference = trained[one].means[measure] - trained[other].means[measure]
+        test = {"difference": difference, "p": alone, "p_holm": float(corrected)}
+        against[other]["tests"][one] = test
+        if difference < 0:
+            against[other]["below"].append(one)
+    return {"measure": measure, "rows": against}
 
 
 def _metrics(trained: Trained) -> dict[str, float]:

@@ -34,7 +34,8 @@ class LambdaMart(Reranker):
     """A sum of regression trees, each fitted to gradients that weigh pairs by their NDCG.
 
     The number of trees is the one that is best on the validation queries; without them ``rounds``.
-    One thread, so that the same call gives the same trees.
+    One thread, so that the same call gives the same trees. A split sends missing values to the side
+    where they fit best.
 
     Parameters
     ----------
@@ -51,6 +52,7 @@ class LambdaMart(Reranker):
     """
 
     name: ClassVar[str] = "lambdamart"
+    reads_missing: ClassVar[bool] = True
     rounds: Rounds = 300
     leaves: Annotated[int, Field(ge=2, le=100_000)] = 15
     rate: Rate = 0.05

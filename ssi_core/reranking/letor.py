@@ -1,12 +1,14 @@
 r"""Files of LETOR and SVMlight: a line for each pair of a query and a document.
 
 ``2 qid:10032 1:0.056537 2:0.000000 ... 46:0.076923 #docid = GX029-35-5894638 inc = 1``: the grade,
-the query, features by ascending number, a comment. Features that a line leaves out are 0. Lines of
-a query stand together. A comment line ``# feature 3 = bm25`` gives a feature a name.
+the query, features by ascending number, a comment. Features that a line leaves out are 0; the value
+``NULL``, ``NaN`` or none at all (``3:``) says that a feature is missing. Lines of a query stand
+together. A comment line ``# feature 3 = bm25`` gives a feature a name.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
 from collections import Counter
@@ -206,10 +208,10 @@ def _parse(lines: Iterable[bytes | None], where: str) -> PairFeatures:
         if parts[::2] != known:
             known, known_columns = parts[::2], _columns(parts[::2], at)
         try:
-            values.extend(map(float, parts[1::2]))
+            numbers_of_line = list(map(float, parts[1::2]))
         except ValueError:
-            wrong = next(part for part in parts[1::2] if not _is_number(part))
-            raise BadInput(f"{at}: the value {_shown(wrong)} is no number. {_FORM}") from None
+            numbers_of_line = [_number(part, at) for part in parts[1::2]]
+        values.extend(numbers_of_line)
         columns.extend(known_columns)
         ends.append(len(columns))
         grades.append(int(grade[1]))
@@ -221,12 +223,12 @@ def _parse(lines: Iterable[bytes | None], where: str) -> PairFeatures:
         raise BadInput(f"{where}: it has no line of a pair. {_FORM}")
     flat, place = np.frombuffer(values), np.frombuffer(columns, np.int32)
     bounds = np.frombuffer(ends, np.int64)
-    if not np.isfinite(flat).all():
-        entry = int(np.flatnonzero(~np.isfinite(flat))[0])
+    if np.isinf(flat).any():
+        entry = int(np.flatnonzero(np.isinf(flat))[0])
         line_number = numbers[int(np.searchsorted(bounds, entry, "right")) - 1]
         raise BadInput(
             f"{where}, line {line_number}: feature {place[entry]} is {flat[entry]}. Write a finite "
-            "number, or leave the feature out, which means 0."
+            "number, NULL where it is missing, or leave the feature out, which means 0."
         )
     width = max(int(place.max(initial=1)), max(names, default=1))
     resources.require(
@@ -265,12 +267,16 @@ def _columns(parts: list[bytes], at: str) -> list[int]:
     return columns
 
 
-def _is_number(part: bytes) -> bool:
+def _number(part: bytes, at: str) -> float:
+    """Return a value; NaN where it is missing."""
+    if part.upper() in (b"", b"NULL"):
+        return float("nan")
     try:
-        float(part)
+        return float(part)
     except ValueError:
-        return False
-    return True
+        raise BadInput(
+            f"{at}: the value {_shown(part)} is no number. Write NULL where it is missing. {_FORM}"
+        ) from None
 
 
 def _shown(part: bytes) -> str:
@@ -330,7 +336,10 @@ def _lines(features: PairFeatures) -> Iterator[str]:
         name = _one_word(query)
         for row in range(rows.start, rows.stop):
             numbers = enumerate(features.values[row].tolist(), 1)
-            written = " ".join(f"{number}:{value!r}" for number, value in numbers)
+            written = " ".join(
+                f"{number}:{'NULL' if math.isnan(value) else repr(value)}"
+                for number, value in numbers
+            )
             comment = f" #docid = {_one_word(documents[row])}" if documents[row] else ""
             yield f"{grades[row]} qid:{name} {written}{comment}\n"
 

@@ -5,7 +5,8 @@ A task (`types.Task`) has a row for each text; learning to rank has one for each
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +25,8 @@ class PairFeatures:
     Attributes
     ----------
     values : float64 (pairs, features)
-        C order, finite; a row for each pair, the rows of a query together.
+        C order, a row for each pair, the rows of a query together; finite, or NaN where a value is
+        missing.
     grade : int32 (pairs,)
         0 is not relevant.
     queries : polars Series of str
@@ -39,7 +41,7 @@ class PairFeatures:
     Raises
     ------
     ValueError
-        Lengths do not fit together, a query has no row, or a value is not finite.
+        Lengths do not fit together, a query has no row, or a value is infinite.
     """
 
     values: Float64
@@ -64,8 +66,8 @@ class PairFeatures:
             raise ValueError("start: expected an ascending list from 0, with a row for each query")
         if len(set(self.names)) != len(self.names) or self.queries.n_unique() != len(self.queries):
             raise ValueError("names, queries: expected each once")
-        if not np.isfinite(self.values).all():
-            raise ValueError("values: expected finite numbers")
+        if np.isinf(self.values).any():
+            raise ValueError("values: expected finite numbers, or NaN where one is missing")
         if rows and (self.grade.min() < 0 or self.grade.max() > LARGEST_GRADE):
             raise ValueError(f"grade: expected 0 to {LARGEST_GRADE}")
 
@@ -76,6 +78,11 @@ class PairFeatures:
     def sizes(self) -> Int64:
         """Rows of each query, int64 (n,)."""
         return np.diff(self.start)
+
+    @property
+    def missing(self) -> int:
+        """Number of missing values."""
+        return int(np.isnan(self.values).sum())
 
     @property
     def owner(self) -> Int64:
@@ -131,3 +138,15 @@ class Fold:
     train: PairFeatures
     valid: PairFeatures
     test: PairFeatures
+
+
+def digest(folds: Iterable[Fold]) -> str:
+    """Return 16 hexadecimal digits of all values, grades and queries of folds."""
+    whole = hashlib.sha256()
+    for fold in folds:
+        for side in (fold.train, fold.valid, fold.test):
+            whole.update("\n".join((fold.name, *side.names, *side.queries, "")).encode())
+            # + 0.0: a zero has one sign.
+            for array in (side.values + 0.0, side.grade, side.start):
+                whole.update(np.ascontiguousarray(array).data)
+    return whole.hexdigest()[:16]

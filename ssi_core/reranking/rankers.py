@@ -17,6 +17,7 @@ from ssi_core.reranking.lambdamart import LambdaMart
 from ssi_core.reranking.rankboost import RankBoost
 from ssi_core.reranking.ranknet import RankNet
 from ssi_core.reranking.rankrls import GreedyRankRls, RankRls
+from ssi_core.reranking.references import BestFeature, ReciprocalRanks
 from ssi_core.reranking.selected import BestFirstSelection
 from ssi_core.reranking.single_feature import SingleFeature
 from ssi_core.strict import read_named
@@ -25,6 +26,8 @@ RERANKERS: Mapping[str, type[Reranker]] = {
     ranker.name: ranker
     for ranker in (
         SingleFeature,  # nothing learnt
+        BestFeature,  # one feature and its direction
+        ReciprocalRanks,  # Cormack et al. 2009
         RankRls,  # Pahikkala et al. 2009
         GreedyRankRls,  # Pahikkala et al. 2010
         RankNet,  # Burges et al. 2005

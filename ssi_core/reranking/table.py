@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -73,6 +73,9 @@ class Table:
         Citation of the paper.
     note : str
         What a reader must know about the table.
+    data : str
+        Digest of the folds that title, notes and printed values are of (`pairs.digest`); empty:
+        whatever is given.
     """
 
     name: str
@@ -87,6 +90,21 @@ class Table:
     )
     source: str = ""
     note: str = ""
+    data: str = ""
+
+    def on(self, digest: str, name: str) -> Table:
+        """Return the table for the folds of a digest, which are called by a name.
+
+        Where they are not those of ``data``, the rankers of the table remain, and nothing that is
+        printed of other data.
+        """
+        if self.data in ("", digest):
+            return self
+        rows = tuple(replace(row, printed={}, note="") for row in self.rows if row.ranker)
+        return Table(
+            "rankers", f"Rankers on {name}", rows, self.baseline, self.measures,
+            note=f"Rankers of the table {self.name}; its printed values are of other data.",
+        )  # fmt: skip
 
     def select(self, labels: tuple[str, ...]) -> Table:
         """Return the table with some of its rows; `BadInput` names the rows there are."""
@@ -98,7 +116,7 @@ class Table:
         if not _first(rows):
             raise BadInput(f"table {self.name!r}: no row with a ranker is selected. Name one.")
         baseline = self.baseline if self.baseline in labels else _first(rows)
-        return Table(self.name, self.title, rows, baseline, self.measures, self.source, self.note)
+        return replace(self, rows=rows, baseline=baseline)
 
 
 def read_table(name: str) -> Table:
@@ -145,9 +163,7 @@ def read_table(name: str) -> Table:
             measure_named(measure)
     except ValueError as error:
         raise BadInput(f"{path}: {error}") from error
-    return Table(
-        table.name, table.title, tuple(rows), baseline, table.measures, table.source, table.note
-    )
+    return replace(table, rows=tuple(rows), baseline=baseline)
 
 
 def _first(rows: tuple[Row, ...]) -> str:

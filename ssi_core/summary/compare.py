@@ -1,8 +1,8 @@
-"""Summaries of the six rows of Miao and Li's table, and of two plain ones, by ROUGE.
+"""Summaries of the six rows of Miao and Li's table, of BM25 and of two plain ones, by ROUGE.
 
 The length is fixed, so that recall is compared, as in the paper. What a row chooses it chooses by
-the mean recall of ROUGE-1 on questions that are not measured: first alpha, then, for related
-concepts, the confidence.
+the mean recall of ROUGE-1 on questions that are not measured: k1 and b of BM25; or first alpha,
+then, for related concepts, the confidence.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ssi_core.evaluation.significance import holm, paired_randomisation, rounds_
 from ssi_core.recorder import RowRecorder
 from ssi_core.serving.snippets import snippet
 from ssi_core.strict import instead
+from ssi_core.summary.bm25 import Bm25Space
 from ssi_core.summary.concepts import ConceptBase
 from ssi_core.summary.intervals import groups_of, interval, totals
 from ssi_core.summary.questions import Question
@@ -29,9 +31,13 @@ from ssi_core.summary.vectors import Space, WordSpace
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float64, Progress
 
-ALPHAS = (0.1, 0.2, 0.5, 1.0, 2.0)
-CONFIDENCES = (0.0, 0.2, 0.4, 0.6, 0.8)
+ALPHAS = {"alpha": (0.1, 0.2, 0.5, 1.0, 2.0)}
+CONFIDENCES = {"confidence": (0.0, 0.2, 0.4, 0.6, 0.8)}
+SATURATIONS = {"k1": (0.4, 0.8, 1.2, 2.0), "b": (0.0, 0.25, 0.5, 0.75, 1.0)}
 BASELINE = "TF-IDF, Word"
+LEVEL = 0.05
+DEFAULT = "BM25 of sentences"
+"""Row of the default of `Summariser`, which is tested against each other row, too."""
 LANGUAGE = "en"
 _CHARACTERS = 6
 """Characters of a snippet for each word of a summary."""
@@ -55,11 +61,27 @@ class Row:
     summariser: Summariser | None
     printed: Mapping[str, float]
 
+    @property
+    def concepts(self) -> bool:
+        """Tell whether the row needs concepts."""
+        return self.summariser is not None and self.summariser.similarity != "word"
+
+    @property
+    def grids(self) -> tuple[Mapping[str, Sequence[float]], ...]:
+        """Values of settings to choose from, one grid after another."""
+        if self.summariser is None:
+            return ()
+        if self.summariser.weighting == "bm25":
+            return (SATURATIONS,)
+        alone: dict[str, tuple[Mapping[str, Sequence[float]], ...]]
+        alone = {"word": (), "concept": (ALPHAS,), "matrix": (ALPHAS, CONFIDENCES)}
+        return alone[self.summariser.similarity]
+
 
 Recorded = Callable[[Row], AbstractContextManager[RowRecorder | None]]
 """``recorded(row)``: opens the run of a row."""
 
-LEAD, SNIPPET = "first sentences", "snippet"
+LEAD, SNIPPET = "lead", "snippet"
 
 
 def _printed(*values: float) -> dict[str, float]:
@@ -69,6 +91,7 @@ def _printed(*values: float) -> dict[str, float]:
 ROWS = (
     Row(LEAD, None, {}),
     Row(SNIPPET, None, {}),
+    Row(DEFAULT, Summariser(), {}),
     Row(BASELINE, Summariser("tfidf", "word"), _printed(0.34974, 0.31813, 0.11782)),
     Row("TF-IDF, + Concept", Summariser("tfidf", "concept"), _printed(0.35597, 0.32350, 0.12190)),
     Row("TF-IDF, + Matrix", Summariser("tfidf", "matrix"), _printed(0.35870, 0.32623, 0.12076)),
@@ -76,7 +99,7 @@ ROWS = (
     Row("Graph, + Concept", Summariser("graph", "concept"), _printed(0.36916, 0.33972, 0.12664)),
     Row("Graph, + Matrix", Summariser("graph", "matrix"), _printed(0.37124, 0.34005, 0.12780)),
 )
-"""Rows in printed order, behind two that summarise plainly."""
+"""Rows in printed order, behind the first sentences, a snippet and BM25."""
 
 
 def rows_named(labels: tuple[str, ...] | None) -> tuple[Row, ...]:
@@ -101,7 +124,7 @@ class Prepared:
         self._base = base
         self._texts: tuple[str, ...] | None = None
         self._listed: dict[int, list[Sentence]] = {}
-        self._spaces: dict[tuple[object, ...], Space] = {}
+        self._spaces: dict[Summariser, Space | Bm25Space] = {}
 
     def summary(self, summariser: Summariser, question: Question, words: int) -> list[str]:
         """Return the sentences of a summary until so many words are reached."""
@@ -112,10 +135,9 @@ class Prepared:
         if shortest not in self._listed:
             self._listed[shortest] = sentences_of(question.texts, LANGUAGE, shortest)
         listed = self._listed[shortest]
-        key = tuple(value for name, value in asdict(summariser).items() if name != "weighting")
-        if key not in self._spaces:
-            self._spaces[key] = summariser.space(listed, LANGUAGE, self._base)
-        space = self._spaces[key]
+        if summariser not in self._spaces:
+            self._spaces[summariser] = summariser.space(listed, LANGUAGE, self._base)
+        space = self._spaces[summariser]
         scores = summariser.scores(space, question.query)
         chosen = summariser.choose(listed, space, scores, words, fitting=False)
         return [listed[place].text for place in chosen]
@@ -136,28 +158,28 @@ def plainly(label: str, question: Question, words: int) -> list[str]:
 
 def compare(
     questions: Sequence[Question],
-    base: ConceptBase,
+    base: ConceptBase | None = None,
     *,
     words: int = 250,
-    rows: Sequence[Row] = ROWS,
+    rows: Sequence[Row] | None = None,
     recorded: Recorded | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Compute the table, with intervals, and test each row against `BASELINE`.
+    """Compute the table, with intervals, and test each row against `BASELINE` and `DEFAULT`.
 
     Intervals and tests are over groups of questions on the same texts: a bootstrap, and a paired
-    randomisation, which is corrected by Holm over the rows of a measure.
+    randomisation, which is corrected by Holm over the rows of a measure, for each of the two.
 
     Parameters
     ----------
     questions : sequence of Question
         Some that choose, and some that are measured.
-    base : ConceptBase
+    base : ConceptBase, optional
         Concepts.
     words : int
         Words of a summary that count.
-    rows : sequence of Row
-        Rows to compute.
+    rows : sequence of Row, optional
+        Rows to compute; by default all, without concepts all that need none.
     recorded : Recorded, optional
         Opens a run for each row.
     progress : Progress, optional
@@ -166,13 +188,14 @@ def compare(
     Returns
     -------
     dict
-        JSON values: settings, and for each row what it chose, means, intervals, tests and printed
-        values.
+        JSON values: settings, rows that were left out, by measure the rows that beat `DEFAULT`, and
+        for each row what it chose, means, intervals, tests and printed values.
 
     Raises
     ------
     BadInput
-        No question chooses, none is measured, or the rows lack the baseline.
+        No question chooses, none is measured, the rows lack the baseline, or a row needs concepts
+        that are not given.
     """
     choosing = [one for one in questions if one.chooses]
     tested = [one for one in questions if not one.chooses]
@@ -181,6 +204,15 @@ def compare(
             f"{len(choosing)} questions to choose settings by and {len(tested)} to measure: both "
             "are needed. Give the data set with its training part."
         )
+    left_out: list[str] = []
+    if base is None:
+        left_out = [row.label for row in rows or ROWS if row.concepts]
+        if rows and left_out:
+            raise BadInput(
+                f"row {left_out[0]!r} needs concepts. Add --concepts DIR, which 'ssi summary "
+                "concepts' makes of a collection with links."
+            )
+    rows = rows or [row for row in ROWS if row.label not in left_out]
     if all(row.label != BASELINE for row in rows):
         raise BadInput(f"no row {BASELINE!r}, which the others are tested against. Add it.")
     groups = groups_of([one.group for one in tested])
@@ -211,10 +243,16 @@ def compare(
                 run.measured({"usage/cpu_ms_per_query": value["cpu_ms"]})
                 run.facts({name: value[name] for name in ("parameters", "tried") if name in value})
             shown.append(value)
-    for label, tests in _tests(values, groups).items():
-        next(one for one in shown if one["label"] == label)["tests"] = tests
+    for name, against in (("tests", BASELINE), ("tests_default", DEFAULT)):
+        for label, tests in _tests(values, groups, against).items():
+            next(one for one in shown if one["label"] == label)[name] = tests
     return {
         "baseline": BASELINE,
+        "default": DEFAULT,
+        "default_beaten_by": {
+            name: [row["label"] for row in shown if _beats(row, name)] for name in TITLES
+        },
+        "left_out": left_out,
         "words": words,
         "measures": [*TITLES],
         "queries_with_concepts": _with_concepts(tested, base),
@@ -224,8 +262,16 @@ def compare(
     }
 
 
-def _with_concepts(questions: Sequence[Question], base: ConceptBase) -> float:
+def _beats(row: Mapping[str, Any], measure: str) -> bool:
+    """Tell whether a row is above `DEFAULT`, and the difference is significant."""
+    test = row.get("tests_default", {}).get(measure, {"difference": 0.0, "p_holm": 1.0})
+    return bool(test["difference"] > 0 and test["p_holm"] < LEVEL)
+
+
+def _with_concepts(questions: Sequence[Question], base: ConceptBase | None) -> float | None:
     """Return the share of the queries that name a concept."""
+    if base is None:
+        return None
     least = Summariser.keyphrase
     return float(
         np.mean([bool(base.wikify(tokenize(one.query, LANGUAGE), least)) for one in questions])
@@ -233,7 +279,11 @@ def _with_concepts(questions: Sequence[Question], base: ConceptBase) -> float:
 
 
 def _summary(
-    row: Row, summariser: Summariser | None, question: Question, base: ConceptBase, words: int
+    row: Row,
+    summariser: Summariser | None,
+    question: Question,
+    base: ConceptBase | None,
+    words: int,
 ) -> list[str]:
     if summariser is None:
         return plainly(row.label, question, words)
@@ -243,34 +293,34 @@ def _summary(
 def _chosen(
     row: Row,
     questions: Sequence[Question],
-    base: ConceptBase,
+    base: ConceptBase | None,
     words: int,
     tell: Callable[[float, str], None],
 ) -> tuple[Summariser | None, list[dict[str, float]]]:
     """Return the summariser of a row with what the questions choose, and all that was tried."""
-    summariser = row.summariser
-    if summariser is None or summariser.similarity == "word":
-        return summariser, []
+    chosen = row.summariser
     tried: list[dict[str, float]] = []
-
-    def best(some: Sequence[Summariser]) -> Summariser:
+    names = [name for grid in row.grids for name in grid]
+    for number, grid in enumerate(row.grids):
+        tell(number / len(row.grids), " and ".join(grid))
+        settings: list[dict[str, Any]] = [
+            dict(zip(grid, values, strict=True)) for values in product(*grid.values())
+        ]
+        some = [replace(chosen, **one) for one in settings if chosen is not None]
         recalls = _first_recall(some, questions, base, words)
-        tried.extend(
-            {"alpha": one.alpha, "confidence": one.confidence, "rouge1": recall}
+        tried += [
+            {name: getattr(one, name) for name in names} | {"rouge1": recall}
             for one, recall in zip(some, recalls, strict=True)
-        )
-        return some[int(np.argmax(recalls))]
-
-    tell(0.0, "alpha")
-    chosen = best([replace(summariser, alpha=alpha) for alpha in ALPHAS])
-    if summariser.similarity == "matrix":
-        tell(0.5, "confidence")
-        chosen = best([replace(chosen, confidence=confidence) for confidence in CONFIDENCES])
+        ]
+        chosen = some[int(np.argmax(recalls))]
     return chosen, tried
 
 
 def _first_recall(
-    summarisers: Sequence[Summariser], questions: Sequence[Question], base: ConceptBase, words: int
+    summarisers: Sequence[Summariser],
+    questions: Sequence[Question],
+    base: ConceptBase | None,
+    words: int,
 ) -> list[float]:
     """Return the mean recall of ROUGE-1 of each summariser; each text is read once."""
     prepared = Prepared(base)
@@ -304,14 +354,16 @@ def _measured(
 
 
 def _tests(
-    values: Mapping[str, Mapping[str, Float64]], groups: np.ndarray[Any, np.dtype[np.int64]]
+    values: Mapping[str, Mapping[str, Float64]],
+    groups: np.ndarray[Any, np.dtype[np.int64]],
+    against: str,
 ) -> dict[str, dict[str, Any]]:
-    """Return row -> measure -> difference from the baseline, its interval, and p."""
-    others = [label for label in values if label != BASELINE]
+    """Return row -> measure -> difference from a row, its interval, and p."""
+    others = [label for label in values if label != against]
     tests: dict[str, dict[str, Any]] = {label: {} for label in others}
-    if not others:
-        return tests
-    for name, base in values[BASELINE].items():
+    if not others or against not in values:
+        return {}
+    for name, base in values[against].items():
         rounds = rounds_of(len(others))
         before = totals(base, groups)
         p = [

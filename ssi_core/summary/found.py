@@ -11,7 +11,7 @@ from ssi_core.serving.ranked import Hit
 from ssi_core.serving.searcher import Answer, Searcher, weights
 from ssi_core.serving.snippets import snippet
 from ssi_core.summary.concepts import ConceptBase
-from ssi_core.summary.summariser import Sentence, Summariser, sentences_of
+from ssi_core.summary.summariser import Sentence, Summariser, sentences_of, summariser_for
 from ssi_core.text.tokenizer import spoken
 from ssi_core.types import BadInput, Float64
 
@@ -96,7 +96,7 @@ def summarised(
     words : int
         Words of the summary, from 1 to `MOST_WORDS`.
     summariser : Summariser, optional
-        How sentences are chosen; by default a walk over words, and over related concepts where
+        How sentences are chosen; by default by BM25, and by a walk over related concepts where
         there are any.
     base : ConceptBase, optional
         Concepts.
@@ -111,7 +111,7 @@ def summarised(
     if not 1 <= words <= MOST_WORDS:
         raise BadInput(f"a summary of {words} words: ask for 1 to {MOST_WORDS}.")
     if summariser is None:
-        summariser = Summariser(similarity="word" if base is None else "matrix")
+        summariser = summariser_for(base)
     hits = answer.hits[:DOCUMENTS]
     of_documents = spoken(next(iter(searcher.fitted.document_views.values())).language)
     texts = searcher.texts_of([hit.id for hit in hits])

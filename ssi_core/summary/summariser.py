@@ -15,13 +15,14 @@ from pydantic import Field
 
 from ssi_core import bounds
 from ssi_core.kernels.walk import choose_apart, walk
+from ssi_core.summary.bm25 import Bm25Space
 from ssi_core.summary.concepts import ConceptBase
 from ssi_core.summary.sentences import sentences
 from ssi_core.summary.vectors import ConceptSpace, Space, WordSpace
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float64, Int64
 
-Weighting: TypeAlias = Literal["tfidf", "graph"]
+Weighting: TypeAlias = Literal["bm25", "tfidf", "graph"]
 Similarity: TypeAlias = Literal["word", "concept", "matrix"]
 _MOST_ITERATIONS = 1000
 
@@ -73,11 +74,13 @@ class Summariser:
 
     Parameters
     ----------
-    weighting : "graph" or "tfidf"
-        Score of a sentence: a random walk over sentences alike that the query biases (equation 1),
-        or its similarity with the query alone.
+    weighting : "bm25", "tfidf" or "graph"
+        Score of a sentence: BM25 for the query, the default; its cosine with
+        the query; or a random walk over sentences alike that the query biases (equation 1).
     similarity : "word", "concept" or "matrix"
         Words (equation 2); with concepts that are the same (4); or with related ones (5, 6).
+    k1, b : float
+        Saturation and length normalisation of BM25.
     alpha : float
         Weight of the concepts beside the words (7).
     bias : float
@@ -94,8 +97,10 @@ class Summariser:
         The walk ends when no score changes by more.
     """
 
-    weighting: Weighting = "graph"
+    weighting: Weighting = "bm25"
     similarity: Similarity = "word"
+    k1: bounds.Positive = 1.2
+    b: bounds.Share = 0.75
     alpha: Annotated[float, Field(ge=0, le=1e3, allow_inf_nan=False)] = 0.5
     bias: bounds.Mixed = 0.3
     redundancy: Annotated[float, Field(gt=0, le=2, allow_inf_nan=False)] = 0.3
@@ -107,11 +112,16 @@ class Summariser:
     def __post_init__(self) -> None:
         """Refuse values outside of the bounds of their fields."""
         bounds.check(self)
+        if self.weighting == "bm25" and self.similarity != "word":
+            raise ValueError(
+                f"similarity={self.similarity!r}: weighting='bm25' counts words alone. Take "
+                "weighting='tfidf' or 'graph' with concepts."
+            )
 
     def space(
         self, listed: Sequence[Sentence], language: str, base: ConceptBase | None = None
-    ) -> Space:
-        """Put sentences into the space of the similarity.
+    ) -> Space | Bm25Space:
+        """Put sentences into the space of the weighting and of the similarity.
 
         Raises
         ------
@@ -120,6 +130,8 @@ class Summariser:
             language.
         """
         words = [one.words for one in listed]
+        if self.weighting == "bm25":
+            return Bm25Space(words, language, self.k1, self.b)
         concepts = None
         if self.similarity != "word":
             if base is None:
@@ -136,13 +148,13 @@ class Summariser:
             concepts = ConceptSpace.of(base, self.keyphrase, words, confidence)
         return Space.of(WordSpace.of(words, language), concepts, self.alpha, words)
 
-    def scores(self, space: Space, query: str) -> Float64:
+    def scores(self, space: Space | Bm25Space, query: str) -> Float64:
         """Return a score for each sentence of a space, float64 (n,).
 
         A query that shares nothing with any sentence gives all the same bias.
         """
         similarity = space.query(query)
-        if self.weighting == "tfidf":
+        if isinstance(space, Bm25Space) or self.weighting == "tfidf":
             return similarity
         n, total = len(similarity), similarity.sum()
         bias = similarity / total if total > 0 else np.full(n, 1 / max(n, 1))
@@ -183,16 +195,14 @@ class Summariser:
             return [], np.zeros(0)
         space = self.space(listed, language, base)
         scores = self.scores(space, query)
-        shares = space.query(query) > 0
-        # -inf is behind all others, and is cut off below.
+        shares = (scores if self.weighting != "graph" else space.query(query)) > 0
         wanted = np.where(shares, scores, -np.inf) if shares.any() else scores
-        chosen = self.choose(listed, space, wanted, words)
-        return sorted(place for place in chosen if np.isfinite(wanted[place])), scores
+        return sorted(self.choose(listed, space, wanted, words)), scores
 
     def choose(
         self,
         listed: Sequence[Sentence],
-        space: Space,
+        space: Space | Bm25Space,
         scores: Float64,
         words: int,
         *,
@@ -204,10 +214,11 @@ class Summariser:
         ----------
         listed : sequence of Sentence
             All sentences.
-        space : Space
+        space : Space or Bm25Space
             Their rows.
         scores : float64 (n,)
-            Their scores; of those that are equal but for rounding the first counts.
+            Their scores; of those that are equal but for rounding the first counts, and none of
+            ``-inf`` is chosen.
         words : int
             Length of the summary.
         fitting : bool
@@ -216,12 +227,27 @@ class Summariser:
         """
         largest = np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
         order: Int64 = np.argsort(-np.round(scores / (largest or 1.0), 9), kind="stable")
+        order = order[np.isfinite(scores[order])]
         lengths = np.array([len(one.words) for one in listed], np.int64)
         chosen = np.empty(len(order), np.int64)
-        plain: Any = space.plain
+        plain: Any = space.compared(scores)
         count = choose_apart(
             plain.indptr, plain.indices, plain.data, order, lengths, words, self.redundancy,
             fitting, chosen,
         )  # fmt: skip
         best: list[int] = (chosen[:count] if count else order[:1]).tolist()
         return best
+
+
+def summariser_for(base: ConceptBase | None, **settings: Any) -> Summariser:
+    """Return a summariser that takes related concepts by default, where there are concepts.
+
+    Parameters
+    ----------
+    base : ConceptBase or None
+        Concepts; their default is a random walk, since BM25 has none.
+    **settings
+        Fields of `Summariser`.
+    """
+    default = {} if base is None else {"weighting": "graph", "similarity": "matrix"}
+    return Summariser(**default | settings)

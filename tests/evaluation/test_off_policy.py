@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.evaluation.bootstrap import bootstrap, estimate_clicks
+from ssi_core.evaluation.bootstrap import LEAST_VISITS, bootstrap, estimate_clicks, lacking
 from ssi_core.evaluation.click_log import read_log
 from ssi_core.evaluation.off_policy import ESTIMATORS, OffPolicy
 from ssi_core.types import BadInput
@@ -216,8 +216,23 @@ def test_a_log_that_always_shows_the_same_is_refused():
 def test_what_was_shown_elsewhere_is_enough_for_the_model_only():
     visits = [(n, "p", order, (1, 0)) for n, order in enumerate(["ab", "ac", "ba"] * 5)]
     joined = problem(visits, known=False, ranking={("p", "c", 1): 1.0, ("p", "a", 2): 1.0})
-    found = estimate_clicks(joined, rounds=5)
+    found = estimate_clicks(joined, rounds=5, least_visits=0)
     assert [name for name, one in found.items() if one is None] == ["ips", "snips"]
+
+
+def test_an_estimator_of_few_effective_visits_is_left_out():
+    joined = problem(sessions(200))
+    facts = joined.facts(joined.log.count())
+    assert facts["ips"].visits < facts["pbm"].visits
+    between = (facts["ips"].visits + facts["pbm"].visits) / 2
+    found = estimate_clicks(joined, rounds=3, least_visits=between)
+    assert [name for name, one in found.items() if one is None] == ["ips", "snips", "dr"]
+    assert lacking(facts["pbm"], 0.0, between) is None
+    assert lacking(facts["ips"], 0.0, between).endswith(f"fewer than {between:g}")
+    assert lacking(facts["ips"], -1.0, between) == "0.0% of the places never shown"
+    with pytest.raises(BadInput, match=rf"worth {facts['pbm'].visits:.1f} effective visits"):
+        estimate_clicks(joined, rounds=3, least_visits=1e6)
+    assert LEAST_VISITS == 10
 
 
 def test_a_position_of_unknown_propensity_counts_for_weights_alone():

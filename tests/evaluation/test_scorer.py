@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from ssi_core.evaluation.scorer import Scorer, length, score_pairs, take
-from ssi_core.types import Vectors
+from ssi_core.evaluation.scorer import Scorer, length, refuse_nan, score_pairs, take
+from ssi_core.types import BadInput, Vectors
 from tests.evaluation.toy import csr
 
 
@@ -96,3 +98,18 @@ def test_vectors_that_do_not_fit_are_refused():
         Scorer(Vectors(vectors.sparse, vectors.dense[:2]))
     with pytest.raises(ValueError, match="expected one number of rows"):
         Scorer(Vectors(None, None))
+
+
+@pytest.mark.parametrize("part", ["sparse", "dense", "topics"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_vectors_with_a_nan_are_refused_also_in_one_part_of_a_sum(part, value):
+    rng = np.random.default_rng(5)
+    good, bad = (random_vectors(rng, 4, ("sparse", "dense")) for _ in range(2))
+    bad = replace(bad, topics=np.ones((30, 5), np.float32))
+    array = bad.sparse.data if part == "sparse" else getattr(bad, part)
+    assert refuse_nan(bad, "queries") is bad
+    assert refuse_nan(Vectors(None, None, fused=(good, bad)), "queries").fused == (good, bad)
+    array.flat[-1] = value
+    for vectors in (bad, Vectors(None, None, fused=(good, bad))):
+        with pytest.raises(BadInput, match="queries: the model gives vectors that hold NaN"):
+            refuse_nan(vectors, "queries")

@@ -176,8 +176,21 @@ def test_a_model_is_estimated_from_a_log(ssi, place, tmp_path, capsys):
     assert run(cli, [*map(str, call), "--candidates", "shown"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].split()[0] == "estimator"
-    shown = {line.split()[0]: line.split()[1] for line in printed[-6:-1]}
-    assert shown == {name: f"{one['value']:.4f}" for name, one in estimates.items()}
+    shown = {line.split()[0]: line.split()[1] for line in printed[:7] if line[:1].isalpha()}
+    values = {name: f"{one['value']:.4f}" for name, one in estimates.items()}
+    assert shown.items() >= values.items()
+    above = found["documents_above"]
+    assert abs(above["z"]) < 3
+    assert f"documents above (z = {above['z']:.1f}," in " ".join(printed)
+    assert found["left_out"] == {}
+    code, few, _ = ssi(*call, "--candidates", "shown", "--least-visits", "1e6")
+    assert code == 3
+    assert "or allow for fewer (--least-visits)" in few["error"]["message"]
+    most = estimates["pbm"]["visits"] - 1
+    code, few, _ = ssi(*call, "--candidates", "shown", "--least-visits", most)
+    assert (code, few["estimates"]["ips"]) == (0, None)
+    assert f"effective visits, fewer than {most:g}" in few["left_out"]["ips"]
+    assert few["estimates"]["pbm"] == estimates["pbm"]
 
     run_of = tracking.client().get_run(found["run_id"])
     parameters = {"model": trained["run_id"], "collection": str(tmp_path / "tuesday")}

@@ -1,6 +1,7 @@
 """`ssi rerank`: files and folds of pairs, models without pickle, runs of MLflow."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from ssi_core.reranking.letor import read_folds, read_letor, write_letor
 from ssi_core.tasks.task import build_task
 from tests.corpora import write_collection
 from tests.reranking import made
+from tests.reranking.test_missing import ranks_of_systems
 
 pytestmark = pytest.mark.usefixtures("own_root")
 
@@ -82,12 +84,13 @@ def test_a_table_is_computed_and_each_row_is_a_run(data, tmp_path, ssi):
         "rerank", "compare", data / "folds", "--table", data / "table.toml", "--save", saved
     )
     assert code == 0
-    first, second = result["rows"]
+    _, second, *references = result["rows"]
+    assert [row["label"] for row in references] == ["best feature", "rank fusion"]
     assert second["printed"]["letor_map"]["folds"] == [0.5, 0.7]
     assert {"difference", "p", "p_holm"} == set(second["tests"]["letor_map"])
     experiment = tracking.client().get_experiment_by_name("reranking").experiment_id
     runs = {one.info.run_id: one for one in search(experiment, "")}
-    assert set(runs) == {first["run_id"], second["run_id"]}
+    assert set(runs) == {row["run_id"] for row in result["rows"]}
     kept = runs[second["run_id"]]
     assert kept.data.params["most"] == "1"
     assert kept.data.params["ranker"] == "greedy_rankrls"
@@ -127,6 +130,41 @@ def test_a_person_sees_a_table_for_each_measure(data, capsys):
     assert all(f"LETOR {name}" in out for name in ("MAP", "P@10", "MeanNDCG", "NDCG@10"))
     assert "0.6000" in out
     assert "against least squares" in out
+    printed = " ".join(out.split())
+    assert re.search(r"best feature \(1, higher is better\), MAP 0\.\d{4}: no ranker is", printed)
+    assert re.search(r"rank fusion, MAP 0\.\d{4}: below it: one feature \(0\.\d{4}, p 0", printed)
+    assert "missing values" not in printed
+
+
+def test_other_folds_are_not_titled_as_those_of_a_paper(data, capsys):
+    arguments = ["rerank", "compare", str(data / "folds"), "--rows", "RankRLS,greedy RankRLS"]
+    assert run(cli, arguments) == 0
+    out = capsys.readouterr().out
+    assert "Rankers on folds" in out
+    assert "LETOR 4.0" not in out
+    assert "printed " not in out.replace("its printed values are of other data", "")
+
+
+def test_missing_values_are_counted_and_scaled(tmp_path, ssi, capsys):
+    folds = tmp_path / "folds"
+    for seed, side in enumerate(("train", "vali", "test")):
+        write_letor(ranks_of_systems(20, seed), folds / "Fold1" / f"{side}.txt")
+    arguments = ["rerank", "compare", str(folds), "--rows", "RankRLS", "--scale"]
+    assert run(cli, arguments) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"missing values of the test queries: [\d,]+ \(\d\d\.\d%\)", out)
+    assert "best feature (system%207, lower is better), MAP 0." in out
+    fold = folds / "Fold1"
+    code, fitted, _ = ssi("rerank", "fit", fold, "--scale", "--out", tmp_path / "model")
+    assert code == 0
+    assert fitted["facts"]["missing_values"] == ranks_of_systems(20, 0).missing
+    code, scored, _ = ssi("rerank", "score", tmp_path / "model", fold / "test.txt")
+    assert scored["measures"] == fitted["measures"]
+    code, plain, _ = ssi("rerank", "fit", fold, "--out", tmp_path / "plain")
+    assert plain["measures"] != fitted["measures"]
+    code, wrong, _ = ssi("rerank", "fit", fold, "--models", "bm25", "--scale", "--out", "m")
+    assert code == 2
+    assert "--scale goes with a file" in wrong["error"]["message"]
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,9 @@ def test_text_files_are_summarised(concepts, tmp_path, ssi):
     code, related, _ = ssi("summary", "of", "fossil fuel", *files, "--words", 30, *arguments)
     assert code == 0
     assert first in related["sentences"]
+    code, refused, _ = ssi("summary", "of", "a", *files, *arguments, "--weighting", "bm25")
+    assert code == 2
+    assert "--weighting bm25 has no concepts" in refused["error"]["message"]
     code, refused, _ = ssi("summary", "of", "a", tmp_path / "none.txt")
     assert code == 3
     assert "none.txt" in refused["error"]["message"]
@@ -79,6 +82,20 @@ def test_a_person_sees_a_table(concepts, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "ROUGE-SU4" in printed
     assert ".1178" in printed
+
+
+def test_a_table_without_concepts_says_what_is_left_out_and_what_beats_the_default(
+    tmp_path, ssi, capsys
+):
+    one = meeting(*made.TEXTS)
+    data = write_meetings(tmp_path / "QMSum", train={"a": one}, val={"b": one})
+    assert run(cli, ["summary", "compare", str(data)]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "left out without --concepts: TF-IDF, + Concept; TF-IDF, + Matrix; Graph, +" in printed
+    assert "BM25 of sentences, the default, is significantly below no row" in printed
+    code, refused, _ = ssi("summary", "compare", data, "--rows", "TF-IDF, Word;Graph, + Matrix")
+    assert code == 3
+    assert "Add --concepts DIR" in refused["error"]["message"]
 
 
 @pytest.fixture

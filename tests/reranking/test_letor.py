@@ -71,8 +71,8 @@ def test_what_is_written_reads_back_as_the_same_values(tmp_path):
         ("1 qid:1 2:1 1:2", "feature 1 stands after 2"),
         ("1 qid:1 2:1 2:2", "feature 2 stands after 2"),
         ("1 qid:1 1:one", "the value 'one' is no number"),
-        ("1 qid:1 1:nan", "feature 1 is nan"),
-        ("1 qid:1 1:0 2:inf", "feature 2 is inf"),
+        ("1 qid:1 1:nul", "the value 'nul' is no number. Write NULL where it is missing"),
+        ("1 qid:1 1:0 2:inf", "feature 2 is inf. Write a finite number, NULL where"),
         ("1 qid:7 1:1", "query 7 comes again"),
     ],
 )

@@ -80,3 +80,20 @@ def choose(scores, similarity, lengths, words, threshold, fitting):
             chosen.append(place)
             taken += lengths[place]
     return chosen
+
+
+def bm25(sentences, query, k1, b):
+    """BM25 of each sentence, word by word."""
+    n = len(sentences)
+    mean = sum(map(len, sentences)) / n
+    scores = []
+    for sentence in sentences:
+        score = 0.0
+        for word in query:
+            tf, df = sentence.count(word), sum(word in one for one in sentences)
+            if tf:
+                idf = math.log(1 + (n - df + 0.5) / (df + 0.5))
+                floor = k1 * (1 - b + b * len(sentence) / mean)
+                score += idf * (k1 + 1) * tf / (floor + tf)
+        scores.append(score)
+    return scores

@@ -5,7 +5,16 @@ import pytest
 
 from ssi_core.evaluation.significance import holm, paired_randomisation, rounds_of
 from ssi_core.summary import compare as module
-from ssi_core.summary.compare import BASELINE, LEAD, ROWS, SNIPPET, compare, plainly, rows_named
+from ssi_core.summary.compare import (
+    BASELINE,
+    DEFAULT,
+    LEAD,
+    ROWS,
+    SNIPPET,
+    compare,
+    plainly,
+    rows_named,
+)
 from ssi_core.summary.concepts import ConceptBase
 from ssi_core.summary.intervals import groups_of, interval, totals
 from ssi_core.summary.questions import Question
@@ -43,7 +52,7 @@ def test_the_table_is_computed(base):
     by_label = {row["label"]: row for row in result["rows"]}
     assert "tests" not in by_label[BASELINE]
     assert by_label["Graph, + Matrix"]["printed"]["rouge1"] == 0.37124
-    assert [len(row.get("tried", ())) for row in result["rows"]] == [0, 0, 0, 5, 10, 0, 5, 10]
+    assert [len(row.get("tried", ())) for row in result["rows"]] == [0, 0, 20, 0, 5, 10, 0, 5, 10]
     # A row of words, by hand.
     summariser, tested = Summariser("tfidf", "word"), [q for q in questions() if not q.chooses]
     values = []
@@ -61,6 +70,13 @@ def test_what_a_row_chose_is_the_best_that_it_tried(base):
     result = compare(questions(), base, words=12)
     for row in result["rows"]:
         tried = row.get("tried", [])
+        if "k1" in (row.get("tried") or [{}])[0]:
+            best = max(tried, key=lambda one: one["rouge1"])
+            assert {name: row["parameters"][name] for name in ("k1", "b")} == {
+                name: best[name] for name in ("k1", "b")
+            }
+            assert len({(one["k1"], one["b"]) for one in tried}) == 20
+            continue
         alphas, confidences = tried[:5], tried[5:]
         if alphas:
             best = max(alphas, key=lambda one: one["rouge1"])
@@ -96,6 +112,27 @@ def test_tests_are_over_texts_and_corrected(base):
         assert low <= test["difference"] <= high
 
 
+def test_the_default_is_tested_and_the_rows_that_beat_it_are_named(monkeypatch):
+    result = compare(questions(), words=12)
+    rows = {row["label"]: row for row in result["rows"]}
+    assert list(rows) == [row.label for row in ROWS if not row.concepts]
+    assert result["left_out"] == [row.label for row in ROWS if row.concepts]
+    assert len(result["left_out"]) == 4
+    assert result["queries_with_concepts"] is None
+    assert "tests_default" not in rows[DEFAULT]
+    assert rows[DEFAULT]["parameters"]["weighting"] == Summariser().weighting == "bm25"
+    test = rows[BASELINE]["tests_default"]["rouge1"]
+    assert test["difference"] == pytest.approx(-rows[DEFAULT]["tests"]["rouge1"]["difference"])
+    assert set(result["default_beaten_by"]) == set(TITLES)
+    assert not any(result["default_beaten_by"].values())
+    # 3 texts decide nothing; a row that is above in 40 of them does.
+    better = {"difference": 0.1, "p_holm": 0.04}
+    assert module._beats({"tests_default": {"rouge1": better}}, "rouge1")
+    for other in ({"difference": -0.1}, {"p_holm": 0.06}):
+        assert not module._beats({"tests_default": {"rouge1": better | other}}, "rouge1")
+    assert not module._beats(rows[DEFAULT], "rouge1")
+
+
 def test_an_interval_draws_groups():
     groups = groups_of(["a", "a", "b", "b"])
     assert groups.tolist() == [0, 0, 1, 1]
@@ -120,6 +157,8 @@ def test_plain_summaries():
 def test_what_cannot_be_compared_is_refused(base):
     with pytest.raises(BadInput, match="0 questions to choose"):
         compare([q for q in questions() if not q.chooses], base)
+    with pytest.raises(BadInput, match=r"row 'Graph, \+ Matrix' needs concepts. Add --concepts"):
+        compare(questions(), rows=rows_named((BASELINE, "Graph, + Matrix")))
     with pytest.raises(BadInput, match="no row 'TF-IDF, Word'"):
         compare(questions(), base, rows=rows_named((LEAD,)))
     with pytest.raises(BadInput, match=f"Did you mean '{BASELINE}'"):

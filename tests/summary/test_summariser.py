@@ -120,15 +120,52 @@ def test_one_sentence_that_is_too_long_is_a_summary():
     assert summariser.choose(listed, space, scores, 3) == [0]
 
 
+@pytest.mark.parametrize("weighting", ["bm25", "tfidf", "graph"])
+def test_a_summary_of_any_length_has_a_sentence_that_shares_a_word(weighting):
+    text = (
+        "The captain of the old ship did not see the ice before the ship went down in the night. "
+        "Nobody has seen the cook since then. Bread was cheap in those days."
+    )
+    listed = sentences_of([text], "en", 5)
+    for words in range(1, 60):
+        places, _ = Summariser(weighting).answer(listed, "why did the ship go down", words, "en")
+        assert places == [0]
+    # Where nothing is shared, the best of all are taken.
+    places, _ = Summariser(weighting).answer(listed, "xyz", 14, "en")
+    assert [listed[n].text for n in places] != []
+
+
+def test_bm25_is_its_definition():
+    texts = ["Old red boats. Red red sails here.", "Ship, ship, the red ships. The end of it."]
+    listed = sentences_of(texts, "en", 1)
+    query = "the red ship with sails, red?"
+    for k1, b in ((1.2, 0.75), (0.4, 0.0), (2.0, 1.0)):
+        summariser = Summariser(k1=k1, b=b)
+        scores = summariser.scores(summariser.space(listed, "en"), query)
+        split = [list(one.words) for one in listed]
+        assert scores == pytest.approx(naive.bm25(split, ["red", "ship", "sails"], k1, b))
+    assert scores.max() > 0
+
+
+def test_a_repetition_is_left_out_by_bm25_as_by_the_others():
+    text = "The old ship sank in a storm. The old ship sank in the storm. The ship had a red sail."
+    listed = sentences_of([text], "en", 1)
+    assert Summariser().answer(listed, "old ship storm", 100, "en")[0] == [0, 2]
+    every = Summariser(redundancy=2.0).answer(listed, "old ship storm", 100, "en")[0]
+    assert every == [0, 1, 2]
+
+
 def test_settings_out_of_bounds_and_concepts_that_are_not_there_are_refused(base):
     for wrong in ({"bias": 1.0}, {"alpha": -1.0}, {"weighting": "pagerank"}, {"shortest": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             Summariser(**wrong)
     listed = sentences_of(made.TEXTS, "en", 1)
+    with pytest.raises(ValueError, match="weighting='bm25' counts words alone"):
+        Summariser(similarity="matrix")
     with pytest.raises(BadInput, match="ssi summary concepts"):
-        Summariser(similarity="matrix").space(listed, "en")
+        Summariser("graph", "matrix").space(listed, "en")
     with pytest.raises(BadInput, match="'en' and the texts 'ja'"):
-        Summariser(similarity="matrix").space(listed, "ja", base)
+        Summariser("graph", "matrix").space(listed, "ja", base)
 
 
 @pytest.mark.parametrize(

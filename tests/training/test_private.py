@@ -5,6 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from ssi_core.kernels.sparse import aligned_empty
+from ssi_core.kernels.structs import Parameters
 from ssi_core.kernels.sweep import Group as Kernels
 from ssi_core.models import Bilinear
 from ssi_core.tasks.task import open_task
@@ -31,6 +33,33 @@ def test_threads_with_rows_of_their_own_learn_as_well(task_dir, monkeypatch, tie
     two = model.fit(task, np.random.default_rng(0), threads=2)
     assert began == [0, 1]
     assert abs(two.facts["validation_rank_loss"] - one.facts["validation_rank_loss"]) < 0.05
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_what_each_thread_changes_in_its_rows_reaches_the_others_whole(monkeypatch, tied):
+    monkeypatch.setattr(private, "_WORDS", 5)
+    U, V = aligned_empty(9, 16), aligned_empty(9, 16)
+    U[:], V[:] = 1, 2
+    shared = Parameters(V if tied else U, V, *[None] * (len(Parameters._fields) - 2))
+    rows = private.PrivateRows(shared, 2)
+
+    def step(thread):
+        def taken(steps):
+            mine = rows.parameters[thread].private
+            np.testing.assert_array_equal(mine.V.rows, V[:5])
+            mine.V.rows[:] += steps
+            if not tied:
+                np.testing.assert_array_equal(mine.U.rows, U[:5])
+                mine.U.rows[:] -= steps
+
+        return rows.exchanging(thread, taken)
+
+    for thread, steps in ((0, 3), (1, 5), (0, 7)):
+        step(thread)(steps)
+    assert (V[:5] == 2 + 3 + 5 + 7).all()
+    assert (V[5:] == 2).all()
+    assert (U[:5] == (1 if tied else 1 - 3 - 5 - 7)).all()
+    assert (U[5:] == 1).all()
 
 
 def test_one_thread_shares_nothing_and_few_pairs_would_be_stale(task_dir):

@@ -60,12 +60,16 @@ def test_names():
 
 def test_saved_and_loaded_it_reads_alike(mates_task_dirs, tmp_path):
     task = open_task(mates_task_dirs["link"])
-    texts = ["ĵthe ĵboats1 ĵstars3 titulo5x", ""]
+    views = task.queries.views
+    word = views["untitled.raw"].words[0]
+    (title, *_) = views["untitled.raw"].rewriter.phrases
+    texts = ["ĵthe ĵboats1 ĵstars3 titulo5x", f"{title} {word}", f"{word}{title}", ""]
     for name in ("dictionary.raw", "untitled.raw"):
-        view = task.queries.views[name]
+        view = views[name]
         view.save(tmp_path / name)
         loaded = load_view(tmp_path / name)
         assert (loaded.name, loaded.space) == (name, view.space)
+        assert loaded.rewritten(texts) == view.rewritten(texts) != texts
         assert (loaded.transform(texts) != view.transform(texts)).nnz == 0
         (tmp_path / name / "rewriting.json").write_text('{"name": "dictionary"}')
         with pytest.raises(BadInput, match=r"rewriting\.json"):

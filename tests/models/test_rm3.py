@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import ssi_core as ssi
 from ssi_core.collection import open_collection
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
@@ -238,3 +239,17 @@ def test_a_saved_model_keeps_what_was_chosen(task, place, tmp_path):
 def test_other_first_passes_are_refused(parts):
     with pytest.raises(ValueError, match="expected one model, of bm25f, bm25, language_model"):
         Rm3(parts=parts)
+
+
+def test_a_search_and_an_explanation_have_the_words_that_were_added(tmp_path):
+    rows = [{"id": f"d{n}", "text": f"{word(n // 4)} {word(100 + n // 4)} {n}"} for n in range(60)]
+    rows.append({"id": "only", "text": f"{word(100)} alone"})
+    docs = ssi.read(rows, language="en", out=tmp_path / "docs")
+    task = ssi.Task.of(docs, "self", queries="words:2", out=tmp_path / "task")
+    index = ssi.Ranker("rm3").fit(task).index(docs, out=tmp_path / "index")
+    scores = {hit.id: hit.score for hit in index.search(word(0), k=10)}
+    # It has no word of the query, but one of the documents that have it.
+    assert "only" in scores
+    why = index.explain(word(0), "only")
+    assert [(one.query_word, one.document_word) for one in why.parts] == [(word(100), word(100))]
+    assert why.score == pytest.approx(scores["only"], rel=1e-5)

@@ -238,16 +238,19 @@ def _check_values(spec: ArraySpec, array: NDArray[Any], sizes: dict[str, int]) -
         falls = np.less if spec.order == "ascending" else np.less_equal
         if np.any(falls(array[1:], array[:-1])):
             return "its values do not ascend"
-    kind = array.dtype if array.dtype.kind == "f" else None
-    least, most = np.asarray(spec.least, kind), np.asarray(spec.most, kind)
+    least, most = spec.least, spec.most
     if spec.index is not None:
-        least, most = np.asarray(0), np.asarray(_length(spec.index, sizes) - 1)
-    if not (np.isneginf(least).all() and np.isposinf(most).all()):
-        # Of one bound for all values two numbers are compared; NaN is in no bounds.
-        low, high = (array, array) if least.ndim or most.ndim else (array.min(), array.max())
-        if not (np.all(low >= least) and np.all(high <= most)):
-            return f"values from {array.min():g} to {array.max():g}, expected {least} to {most}"
-    return None
+        least, most = 0, _length(spec.index, sizes) - 1
+    if least == -np.inf and most == np.inf:
+        return None
+    # Of one bound for all values two numbers are compared; NaN is in no bounds.
+    each = isinstance(least, tuple) or isinstance(most, tuple)
+    low, high = (array, array) if each else (array.min(), array.max())
+    kind = array.dtype if array.dtype.kind == "f" else None
+    if np.all(low >= np.asarray(least, kind)) and np.all(high <= np.asarray(most, kind)):
+        return None
+    expected = f"{least} to {most}" if most != np.inf else f"at least {least}"
+    return f"values from {array.min():g} to {array.max():g}, expected {expected}"
 
 
 def _length(size: Size, sizes: Mapping[str, int]) -> int:

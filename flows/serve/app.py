@@ -24,6 +24,7 @@ from flows.serve.guard import Guard, Heads, problem
 from flows.serve.metrics import CONTENT_TYPE, Measured, Metrics
 from flows.serve.service import Served, Service
 from flows.serve.work import Work
+from ssi_core.serving.changes import DamagedDocuments
 from ssi_core.serving.explain import explain
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.neighbours import neighbours
@@ -54,6 +55,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
         413: "Too large",
         422: "Wrong request",
         429: "Too many requests at a time",
+        500: "The file of added documents is damaged",
         503: "Too many large requests at a time",
     }.items()
 }
@@ -155,7 +157,7 @@ def _add_documents(app: FastAPI, service: Service, work: Work) -> None:
         limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
     ) -> schemas.Documents:
         """List what was added and removed since the index was made, by ascending id."""
-        added, gone = await work(lambda: (service.added(), service.gone()))
+        added, gone = await work(service.changes)
         return schemas.Documents(
             added=[schemas.Added(id=each.id, title=each.title) for each in added[:limit]],
             added_count=len(added),
@@ -263,6 +265,10 @@ def _add_problems(app: FastAPI) -> None:
     @app.exception_handler(BadInput)
     async def bad(request: Request, error: BadInput) -> Response:
         return problem(422, "bad_input", str(error), "request")
+
+    @app.exception_handler(DamagedDocuments)
+    async def damaged(request: Request, error: DamagedDocuments) -> Response:
+        return problem(500, "damaged", str(error), "documents")
 
     @app.exception_handler(Refused)
     async def full(request: Request, error: Refused) -> Response:

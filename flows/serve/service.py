@@ -17,7 +17,7 @@ from ssi_core.serving.changes import Changes
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.searcher import Searcher, open_searcher
 from ssi_core.serving.trial import try_model
-from ssi_core.types import BadInput
+from ssi_core.types import BadInput, Refused
 
 MOST_DOCUMENTS = 100_000
 """Documents that can be added; more belong into an index."""
@@ -124,13 +124,16 @@ class Service:
             self.problems += 1
         with self._turn:
             # Documents may have come while the model was opened.
-            old = self.models[place]
+            new = replace(self.models[place], problem=problem)
             if fresh is not None:
-                new = self._served(served.asked, directory, title, fresh)
-                self.swaps += 1
-                _log.info("%s is now %s", title, directory)
-            else:
-                new = replace(old, problem=problem)
+                try:
+                    new = self._served(served.asked, directory, title, fresh)
+                    self.swaps += 1
+                    _log.info("%s is now %s", title, directory)
+                except (BadInput, Refused) as error:
+                    _log.warning("%s stays as it was: %s", served.asked, error)
+                    new = replace(new, problem=str(error))
+                    self.problems += 1
             self.models = (*self.models[:place], new, *self.models[place + 1 :])
 
     def put(self, documents: Sequence[Document]) -> None:
@@ -160,13 +163,9 @@ class Service:
             self._take(searchers)
             return known
 
-    def added(self) -> list[Document]:
-        """Return the documents that were added."""
-        return self._changes.added()
-
-    def gone(self) -> list[str]:
-        """Return the ids that were removed."""
-        return self._changes.gone()
+    def changes(self) -> tuple[list[Document], list[str]]:
+        """Return the documents that were added, and the ids that were removed."""
+        return self._changes.read()
 
     def _take(self, searchers: Sequence[LiveSearcher]) -> None:
         self.models = tuple(
@@ -175,7 +174,8 @@ class Service:
         )
 
     def _served(self, asked: str, directory: Path, title: str, searcher: LiveSearcher) -> Served:
-        live = searcher.put(self._changes.added()).drop(self._changes.gone())
+        added, gone = self._changes.read()
+        live = searcher.put(added).drop(gone)
         return Served(asked, directory, title, live, datetime.now(UTC))
 
     def _opened(self, directory: Path, index: Path | None) -> LiveSearcher:

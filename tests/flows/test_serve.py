@@ -244,7 +244,7 @@ def test_too_many_documents_are_refused(models, tmp_path, monkeypatch):
     own.put([module.Document("a", "", "car")])
     with pytest.raises(BadInput, match="more than 1 added"):
         own.put([module.Document("b", "", "car")])
-    assert [document.id for document in own.added()] == ["a"]
+    assert [document.id for document in own.changes()[0]] == ["a"]
 
 
 def test_a_full_disk_changes_nothing(models, tmp_path, monkeypatch):

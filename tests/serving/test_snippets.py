@@ -142,7 +142,7 @@ def test_a_document_that_was_added_shows_its_own(tmp_path):
     changes = Changes(tmp_path / "documents.db")
     changes.put(added)
     live = LiveSearcher(searcher(tmp_path, texts=write_parts(tmp_path / "texts", TEXTS, URLS))).put(
-        changes.added()
+        changes.read()[0]
     )
     live = live.put([Document("m", "More", "moon")]).drop(["m"])
     hits = {hit.id: hit for hit in live.search(["car"], 9)[0].hits}

@@ -22,6 +22,8 @@ from ssi_core import files, integrity, store
 from ssi_core.serving.live import Document
 from ssi_core.types import BadInput, Refused
 
+FILE = "documents.db"
+"""Name of the file of a service, unless it is given another."""
 _VERSION = 3
 _WITHOUT_DIGESTS = 2
 """An earlier version, whose rows have no digests and no headings."""

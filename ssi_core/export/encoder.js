@@ -102,7 +102,7 @@ function sha256(bytes) {
   for (let n = 2; primes.length < 64; n++) if (primes.every((p) => n % p)) primes.push(n);
   const fraction = (x) => ((x - Math.floor(x)) * 2 ** 32) | 0;
   const K = Int32Array.from(primes, (p) => fraction(Math.cbrt(p)));
-  const H = primes.slice(0, 8).map((p) => fraction(Math.sqrt(p)));
+  const H = Int32Array.from(primes.slice(0, 8), (p) => fraction(Math.sqrt(p)));
   const padded = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64);
   padded.set(bytes);
   padded[bytes.length] = 0x80;
@@ -120,7 +120,7 @@ function sha256(bytes) {
       const s1 = turned(y, 17) ^ turned(y, 19) ^ (y >>> 10);
       W[i] = W[i - 16] + s0 + W[i - 7] + s1;
     }
-    let [a, b, c, d, e, f, g, h] = H;
+    let a = H[0], b = H[1], c = H[2], d = H[3], e = H[4], f = H[5], g = H[6], h = H[7];
     for (let i = 0; i < 64; i++) {
       const s1 = turned(e, 6) ^ turned(e, 11) ^ turned(e, 25);
       const one = (h + s1 + ((e & f) ^ (~e & g)) + K[i] + W[i]) | 0;
@@ -129,9 +129,9 @@ function sha256(bytes) {
       h = g; g = f; f = e; e = (d + one) | 0;
       d = c; c = b; b = a; a = (one + two) | 0;
     }
-    [a, b, c, d, e, f, g, h].forEach((x, i) => (H[i] = (H[i] + x) | 0));
+    H[0] += a; H[1] += b; H[2] += c; H[3] += d; H[4] += e; H[5] += f; H[6] += g; H[7] += h;
   }
-  return H.map((x) => (x >>> 0).toString(16).padStart(8, "0")).join("");
+  return Array.from(H, (x) => (x >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
 // Runs of letters and digits, in lower case.

@@ -270,7 +270,7 @@ def test_a_body_that_does_not_come_is_not_waited_for():
         said.append(message)
 
     asked = {"type": "http", "method": "POST", "path": "/match", "scheme": "http", "headers": []}
-    guard = Guard(None, most=10, together=10, patience=0.05)
+    guard = Guard(None, limits={("POST", "/match"): 10}, together=10, patience=0.05)
     asyncio.run(guard(asked, receive, send))
     assert said[0]["status"] == 408
 

@@ -14,8 +14,8 @@ HEAD_SECONDS = 10.0
 """Seconds in which the head of a request must be whole, be it sent byte by byte."""
 
 
-READ_SECONDS = 30.0
-"""Seconds in which a client must have read what waits to be sent, about 64 kB."""
+READ_SECONDS, READ_BYTES = 30.0, 64 << 10
+"""Seconds in which a client must read so many bytes of an answer that waits to be sent."""
 
 
 class PatientProtocol(H11Protocol):
@@ -59,7 +59,7 @@ class PatientProtocol(H11Protocol):
     def pause_writing(self) -> None:
         """Begin to wait for the client to read."""
         super().pause_writing()
-        self._unread = self.loop.call_later(self.reading, self.transport.abort)
+        self._expect(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
         """Go on writing, now that the client has read."""
@@ -67,6 +67,16 @@ class PatientProtocol(H11Protocol):
         if self._unread is not None:
             self._unread.cancel()
             self._unread = None
+
+    def _expect(self, unread: int) -> None:
+        self._unread = self.loop.call_later(self.reading, self._look, unread)
+
+    def _look(self, unread: int) -> None:
+        left = self.transport.get_write_buffer_size()
+        if left > unread - READ_BYTES:
+            self.transport.abort()
+        else:
+            self._expect(left)
 
     def timeout_keep_alive_handler(self) -> None:
         """Close an idle connection, also one that has not read its last answer."""

@@ -118,6 +118,8 @@ def test_an_answer_that_is_read_may_take_longer_than_that():
     async def large(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": bytes(64 << 20), "more_body": True})
+        # It is sent when all before it has been.
+        await send({"type": "http.response.body", "body": b"x", "more_body": True})
         await asyncio.sleep(1)
         await send({"type": "http.response.body", "body": bytes(1 << 20)})
 

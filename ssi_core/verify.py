@@ -97,15 +97,15 @@ def _problem_of(path: Path, check: Callable[[Path], object] | None) -> str | Non
         if check is not None:
             check(path)
         with closing(sqlite3.connect(path, timeout=_PATIENCE)) as connection:
-            [said] = next(connection.execute("PRAGMA integrity_check(1)"))
+            [answer] = next(connection.execute("PRAGMA integrity_check(1)"))
     except BadInput as error:
         return str(error)
     except sqlite3.Error as error:
-        said = str(error)
-    if said == "ok":
+        answer = str(error)
+    if answer == "ok":
         return None
     return (
-        f"{path}: {' '.join(said.split())}. Restore a backup (ssi restore), or move the file away: "
+        f"{path}: {' '.join(answer.split())}. Restore a backup (ssi restore), or move the file away: "
         "a new one is made."
     )
 

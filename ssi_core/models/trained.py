@@ -222,10 +222,9 @@ class Trained(Model):
 
     def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
         """Declare the diagonal, where one is learnt."""
-        if self.diagonal not in ("alpha", "learned"):
-            return {}
-        size = 1 if self.diagonal == "alpha" else query[self.diagonals_view]
-        return {"diagonal": ArraySpec("float32", (size,))}
+        sizes = {"alpha": 1, "learned": query.get(self.diagonals_view, 0)}
+        size = sizes.get(self.diagonal)
+        return {} if size is None else {"diagonal": ArraySpec("float32", (size,))}
 
     def diagonal_rows(self, fitted: FittedModel, texts: Texts, side: Side) -> TextMatrix | None:
         """Rows of the diagonal's view, its weights on the query's side; None without a diagonal."""

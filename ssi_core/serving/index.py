@@ -97,13 +97,13 @@ class Index:
         rows = {name: view.transform([""]) for name, view in views.items()}
         vectors = fitted.embed_documents(Texts(nothing, nothing, rows, views))
         wanted = {name: part.shape[1] for name, part in _parts_of(vectors).items()}
-        found = {name: part.shape[1] for name, part in _parts_of(self.vectors).items()}
+        kept = {name: part.shape[1] for name, part in _parts_of(self.vectors).items()}
         if self.artefact.configuration["words"]:
             wanted |= {_words_of(name): matrix.shape[1] for name, matrix in rows.items()}
-        found |= {_words_of(name): matrix.shape[1] for name, matrix in self.words.items()}
-        if found != wanted:
+        kept |= {_words_of(name): matrix.shape[1] for name, matrix in self.words.items()}
+        if kept != wanted:
             raise BadInput(
-                f"{self.path}: its vectors have other widths ({_listed(found)}) than this model's "
+                f"{self.path}: its vectors have other widths ({_listed(kept)}) than this model's "
                 f"({_listed(wanted)}). Build the index with this model."
             )
 

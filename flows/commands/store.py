@@ -36,28 +36,63 @@ def store() -> None:
     type=click.Path(path_type=Path, exists=True, file_okay=False),
 )
 def verify(places: tuple[Path, ...]) -> Outcome:
-    """Read every file of every artefact and model, and compare it with what was written.
+    """Read every artefact, model and database, and compare it with what was written.
 
     Without a DIRECTORY all that lies in the root is checked. A file that was changed, damaged,
-    removed or added is named, and the exit code is 3.
+    removed or added is named, and the exit code is 3. Databases (added documents of services, runs
+    of MLflow and of Prefect) are checked by SQLite; each row of added documents has a digest.
     """
+    from ssi_core.serving.changes import FILE, Changes
     from ssi_core.types import BadInput
     from ssi_core.verify import verify as check
 
     wanted = places or (environment.home(), environment.root() / "mlruns")
     with progress("verify") as tell:
-        results = check(wanted, tell)
+        results = check(wanted, tell, {FILE: lambda path: Changes(path).read()})
     problems = [result.problem for result in results if result.problem is not None]
     if problems:
         more = len(problems) - _MOST_SHOWN
         shown = " | ".join(problems[:_MOST_SHOWN]) + (f" | and {more} more" if more > 0 else "")
-        raise BadInput(f"{len(problems)} of {len(results)} directories are damaged: {shown}")
-    size = sum(result.size for result in results)
+        what = "directories and databases"
+        raise BadInput(f"{len(problems)} of {len(results)} {what} are damaged: {shown}")
+    size, files = (sum(getattr(one, of) for one in results) for of in ("size", "database"))
+    value = {"directories": len(results) - files, "databases": files, "bytes": size, "damaged": 0}
 
     def show(console: Console) -> None:
-        console.print(f"{len(results)} directories are whole ({size / 1e6:,.1f} MB)")
+        console.print(
+            f"{value['directories']} directories and {files} databases are whole "
+            f"({size / 1e6:,.1f} MB)"
+        )
 
-    return Outcome({"directories": len(results), "bytes": size, "damaged": 0}, show)
+    return Outcome(value, show)
+
+
+@store.command(
+    cls=Verb,
+    examples=("ssi store repair '.ssi/serve/models-ssi@champion/documents.db'",),
+)
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def repair(file: Path) -> Outcome:
+    """Leave out of a FILE of added documents the rows that were changed since they were written.
+
+    The other rows are kept, and the ids of those that are left out are listed: add these documents
+    again. The damaged file stays beside the new one, as FILE.damaged. Stop the service first.
+    """
+    from ssi_core.serving.changes import Changes
+    from ssi_core.store import locked
+
+    with locked(file):
+        done = Changes.repair(file)
+
+    def show(console: Console) -> None:
+        console.print(f"{done.kept} rows are kept; the file as it was: {done.before}")
+        for id in done.damaged:
+            console.print(f"left out: {id}")
+        if done.lost:
+            console.print(f"{done.lost} rows are lost; nothing of them can be read")
+
+    value = {"kept": done.kept, "lost": done.lost, "left_out": done.damaged}
+    return Outcome({**value, "before": str(done.before)}, show)
 
 
 @store.command("list", cls=Verb, examples=("ssi store list", "ssi store list --unused --json"))

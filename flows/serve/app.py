@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from importlib import resources
@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
@@ -23,7 +24,8 @@ from flows.serve import schemas
 from flows.serve.guard import Guard, Heads, problem
 from flows.serve.metrics import CONTENT_TYPE, Measured, Metrics
 from flows.serve.service import Served, Service
-from flows.serve.work import Work
+from flows.serve.work import Work, parsed_by
+from ssi_core.serving.changes import DamagedDocuments
 from ssi_core.serving.explain import explain
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.neighbours import neighbours
@@ -35,6 +37,7 @@ from ssi_core.summary.found import MOST_WORDS, Summary, summarised
 from ssi_core.types import BadInput, Refused
 
 _BODY = 16 << 20
+_PROBLEMS = 100
 _BODIES = 64 << 20  # of all requests that are being answered
 ROLES: tuple[schemas.Which, ...] = ("served", "beside")
 
@@ -56,6 +59,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
         413: "Too large",
         422: "Wrong request",
         429: "Too many requests at a time",
+        500: "The file of added documents is damaged",
         503: "Too many large requests at a time",
     }.items()
 }
@@ -80,15 +84,43 @@ def make_app(
         title="ssi", version=version("ssi"), lifespan=lifespan, docs_url=None, redoc_url=None,
         responses=_REFUSALS,
     )  # fmt: skip
+    app.router.route_class = _route_of(work)
     _add_questions(app, service, work, concepts)
     _add_documents(app, service, work)
     _add_state(app, service, metrics)
     _add_problems(app)
     app.add_middleware(Heads)
-    app.add_middleware(Guard, most=_BODY, together=_BODIES)
+    app.add_middleware(Guard, limits=_limits(app), together=_BODIES)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
     app.add_middleware(Measured, metrics=metrics)
     return app
+
+
+def _route_of(work: Work) -> type[APIRoute]:
+    """Return routes whose bodies are parsed beside the event loop."""
+    parsed = parsed_by(work)
+
+    class Route(APIRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            handler = super().get_route_handler()
+
+            async def handle(request: Request) -> Response:
+                return await handler(parsed(request.scope, request.receive))
+
+            return handle
+
+    return Route
+
+
+def _limits(app: FastAPI) -> dict[tuple[str, str], int]:
+    """Return the bytes of a body, of each method and path that takes one."""
+    limits: dict[tuple[str, str], int] = {}
+    for route in app.routes:
+        if isinstance(route, APIRoute) and route.body_field is not None:
+            request: Any = route.body_field.field_info.annotation
+            most = min(_BODY, schemas.largest(request))
+            limits |= {(method, route.path): most for method in route.methods or ()}
+    return limits
 
 
 def _add_questions(
@@ -167,7 +199,7 @@ def _add_documents(app: FastAPI, service: Service, work: Work) -> None:
         limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
     ) -> schemas.Documents:
         """List what was added and removed since the index was made, by ascending id."""
-        added, gone = await work(lambda: (service.added(), service.gone()))
+        added, gone = await work(service.changes)
         return schemas.Documents(
             added=[schemas.Added(id=each.id, title=each.title) for each in added[:limit]],
             added_count=len(added),
@@ -261,7 +293,7 @@ def _add_problems(app: FastAPI) -> None:
         # Without what was sent, which may be no JSON that can be sent back.
         detail = [
             schemas.Problem(loc=each["loc"], msg=each["msg"], type=each["type"])
-            for each in error.errors()
+            for each in error.errors()[:_PROBLEMS]
         ]
         text = schemas.Problems(detail=detail).model_dump_json().encode(errors="replace")
         return Response(text, 422, media_type="application/json")
@@ -275,6 +307,10 @@ def _add_problems(app: FastAPI) -> None:
     @app.exception_handler(BadInput)
     async def bad(request: Request, error: BadInput) -> Response:
         return problem(422, "bad_input", str(error), "request")
+
+    @app.exception_handler(DamagedDocuments)
+    async def damaged(request: Request, error: DamagedDocuments) -> Response:
+        return problem(500, "damaged", str(error), "documents")
 
     @app.exception_handler(Refused)
     async def full(request: Request, error: Refused) -> Response:

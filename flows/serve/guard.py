@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
@@ -45,16 +46,23 @@ class Guard:
 
     Parameters
     ----------
-    most : int
-        Bytes of a body.
+    limits : mapping
+        Method and path -> bytes of a body; of any other request there is none.
     together : int
         Bytes of the bodies of all requests that are not answered yet.
     patience : float
         Seconds in which a body must be here.
     """
 
-    def __init__(self, app: ASGIApp, most: int, together: int, patience: float = 30.0) -> None:
-        self._app, self._most, self._together, self._patience = app, most, together, patience
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: Mapping[tuple[str, str], int],
+        together: int,
+        patience: float = 30.0,
+    ) -> None:
+        self._app, self._limits = app, limits
+        self._together, self._patience = together, patience
         self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -73,7 +81,8 @@ class Guard:
                 return
         body = _Body()
         try:
-            refusal = await self._read(body, receive)
+            most = self._limits.get((scope["method"], scope["path"]), 0)
+            refusal = await self._read(body, receive, most, headers.get("content-length", ""))
             if refusal is not None:
                 body.parts.clear()
                 await refusal(scope, receive, send)
@@ -82,9 +91,13 @@ class Guard:
         finally:
             self._held -= body.size
 
-    async def _read(self, body: _Body, receive: Receive) -> JSONResponse | None:
-        """Read a body, or return why it is not read."""
+    async def _read(
+        self, body: _Body, receive: Receive, most: int, length: str
+    ) -> JSONResponse | None:
+        """Read a body of so many bytes at most, or return why it is not read to its end."""
         more = True
+        if length.isdecimal() and int(length) > most:
+            return _too_large(most)
         try:
             async with asyncio.timeout(self._patience):
                 while more:
@@ -95,16 +108,18 @@ class Guard:
                     body.parts.append(part)
                     body.size += len(part)
                     self._held += len(part)
-                    if body.size > self._most:
-                        return problem(
-                            413, "too_large", f"the body has more than {self._most} bytes"
-                        )
+                    if body.size > most:
+                        return _too_large(most)
                     if self._held > self._together:
                         return _busy()
                     more = message.get("more_body", False)
         except TimeoutError:
             return problem(408, "slow", f"no whole body in {self._patience:g} s")
         return None
+
+
+def _too_large(most: int) -> JSONResponse:
+    return problem(413, "too_large", f"the body has more than the {most} bytes of this request")
 
 
 def _busy() -> JSONResponse:

@@ -1,4 +1,4 @@
-"""HTTP of uvicorn, with a time limit on what it waits for without one: heads, and unread bodies."""
+"""HTTP of uvicorn, with a time limit on what it waits for without one: heads, and readers."""
 
 from __future__ import annotations
 
@@ -14,19 +14,25 @@ HEAD_SECONDS = 10.0
 """Seconds in which the head of a request must be whole, be it sent byte by byte."""
 
 
+READ_SECONDS, READ_BYTES = 30.0, 64 << 10
+"""Seconds in which a client must read so many bytes of an answer that waits to be sent."""
+
+
 class PatientProtocol(H11Protocol):
     """Close a connection that does not finish the head of a request, or a body that was refused.
 
     uvicorn closes a connection that is idle after an answer, and no other: one that sends a byte
-    of a head from time to time would be kept for ever. A body that is wanted is the concern of
-    `guard.Guard`.
+    of a head from time to time would be kept for ever, and so would one that does not read its
+    answer. A body that is wanted is the concern of `guard.Guard`.
     """
 
     patience = HEAD_SECONDS
+    reading = READ_SECONDS
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self._limit: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a head."""
@@ -47,7 +53,35 @@ class PatientProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self._stop()
+        self.resume_writing()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Begin to wait for the client to read."""
+        super().pause_writing()
+        self._expect(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        """Go on writing, now that the client has read."""
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    def _expect(self, unread: int) -> None:
+        self._unread = self.loop.call_later(self.reading, self._look, unread)
+
+    def _look(self, unread: int) -> None:
+        left = self.transport.get_write_buffer_size()
+        if left > unread - READ_BYTES:
+            self.transport.abort()
+        else:
+            self._expect(left)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close an idle connection, also one that has not read its last answer."""
+        super().timeout_keep_alive_handler()
+        self.loop.call_later(self.reading, self.transport.abort)
 
     def _watch(self) -> None:
         if self.conn.their_state is not h11.IDLE and self.conn.our_state is not h11.DONE:
@@ -69,8 +103,10 @@ class PatientProtocol(H11Protocol):
             fields = "".join(f"{name}: {value}\r\n" for name, value in answer.headers.items())
             self.transport.write(f"{head}{fields}\r\n".encode() + bytes(answer.body))
         self.transport.close()
+        self.loop.call_later(self.reading, self.transport.abort)
 
 
-def with_patience(seconds: float) -> type[PatientProtocol]:
-    """Return the protocol with another time limit."""
-    return type("PatientProtocol", (PatientProtocol,), {"patience": seconds})
+def with_patience(seconds: float, reading: float = READ_SECONDS) -> type[PatientProtocol]:
+    """Return the protocol with other time limits."""
+    limits = {"patience": seconds, "reading": reading}
+    return type("PatientProtocol", (PatientProtocol,), limits)

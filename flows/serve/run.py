@@ -19,7 +19,7 @@ from flows.serve.protocol import PatientProtocol
 from flows.serve.service import Follower, Service
 from flows.server import check_port
 from ssi_core import store
-from ssi_core.serving.changes import Changes
+from ssi_core.serving.changes import FILE, Changes
 from ssi_core.serving.searcher import Searcher
 from ssi_core.summary.concepts import ConceptBase
 
@@ -96,7 +96,7 @@ def serve(
 def documents_of(model: str) -> Path:
     """Return the file that keeps the documents of the service of a model."""
     name = re.sub(r"[^\w.@-]+", "-", model).strip("-.")
-    return environment.home() / "serve" / name / "documents.db"
+    return environment.home() / "serve" / name / FILE
 
 
 class _Server(uvicorn.Server):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -43,6 +44,40 @@ class NewDocuments(_Asked):
     """Documents to be added; one that bears the id of another takes its place."""
 
     documents: Annotated[list[NewDocument], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+def largest(request: type[BaseModel]) -> int:
+    """Return the bytes that a request of a kind has at most, every character of it escaped.
+
+    >>> largest(Page) < 13 * MOST_TEXT
+    True
+    """
+    schema = request.model_json_schema()
+    return _largest(schema, schema.get("$defs", {}))
+
+
+_ESCAPED, _AROUND = len(r"\ud83d\ude00"), 64
+"""Bytes of one character, and of what stands around a value: marks, blanks, line breaks."""
+
+
+def _largest(schema: Mapping[str, Any], named: Mapping[str, Any]) -> int:
+    if "$ref" in schema:
+        return _largest(named[schema["$ref"].rpartition("/")[2]], named)
+    if "anyOf" in schema:
+        return max(_largest(one, named) for one in schema["anyOf"])
+    if "enum" in schema:
+        return _AROUND + _ESCAPED * max(map(len, schema["enum"]))
+    match schema["type"]:
+        case "string":
+            return _AROUND + _ESCAPED * int(schema["maxLength"])
+        case "array":
+            return _AROUND + int(schema["maxItems"]) * _largest(schema["items"], named)
+        case "object":
+            fields = schema["properties"].items()
+            sizes = (_ESCAPED * len(name) + _largest(one, named) for name, one in fields)
+            return _AROUND + sum(sizes)
+        case _:
+            return _AROUND
 
 
 class Found(BaseModel):

@@ -18,7 +18,7 @@ from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.related import related_in
 from ssi_core.serving.searcher import Searcher, open_searcher
 from ssi_core.serving.trial import try_model
-from ssi_core.types import BadInput
+from ssi_core.types import BadInput, Refused
 
 MOST_DOCUMENTS = 100_000
 """Documents that can be added; more belong into an index."""
@@ -133,13 +133,16 @@ class Service:
             self.problems += 1
         with self._turn:
             # Documents may have come while the model was opened.
-            old = self.models[place]
+            new = replace(self.models[place], problem=problem)
             if fresh is not None:
-                new = self._current(fresh)
-                self.swaps += 1
-                _log.info("%s is now %s", new.title, directory)
-            else:
-                new = replace(old, problem=problem)
+                try:
+                    new = self._current(fresh)
+                    self.swaps += 1
+                    _log.info("%s is now %s", new.title, directory)
+                except (BadInput, Refused) as error:
+                    _log.warning("%s stays as it was: %s", new.asked, error)
+                    new = replace(new, problem=str(error))
+                    self.problems += 1
             self.models = (*self.models[:place], new, *self.models[place + 1 :])
 
     def put(self, documents: Sequence[Document]) -> None:
@@ -169,17 +172,13 @@ class Service:
             self.models = tuple(models)
             return known
 
-    def added(self) -> list[Document]:
-        """Return the documents that were added."""
-        return self._changes.added()
-
-    def gone(self) -> list[str]:
-        """Return the ids that were removed."""
-        return self._changes.gone()
+    def changes(self) -> tuple[list[Document], list[str]]:
+        """Return the documents that were added, and the ids that were removed."""
+        return self._changes.read()
 
     def _current(self, served: Served) -> Served:
         """Return a model with the documents that were added, and without those that went."""
-        added, gone = self._changes.added(), self._changes.gone()
+        added, gone = self._changes.read()
         return replace(served.changed(lambda one: one.put(added).drop(gone)), since=_now())
 
     def _opened(self, asked: str, directory: Path, index: Path | None) -> Served:

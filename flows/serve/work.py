@@ -8,18 +8,23 @@ finds one free is answered at once, alone.
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from fastapi import HTTPException
+from fastapi import HTTPException, Request
 
 from ssi_core.serving.searcher import Answer, Searcher
 
 _WAITING = 256
 _TOGETHER = 64
+_LARGE = 64 << 10
+"""Bytes of a body that takes as long to parse as a search takes."""
+_KEYS = 8
+"""Keys of an object: each unknown one would be an error of its own."""
 
 _T = TypeVar("_T")
 
@@ -49,6 +54,8 @@ class Work:
 
     def __init__(self, threads: int) -> None:
         self._threads = ThreadPoolExecutor(threads, "serve")
+        # One alone: the event loop has its turn after each object.
+        self._parser = ThreadPoolExecutor(1, "parse")
         self._pieces = 0
         self._turn = threading.Lock()
         self._questions: dict[_Alike, list[_Question]] = {}
@@ -63,6 +70,18 @@ class Work:
         """
         with self._counted():
             return await asyncio.get_running_loop().run_in_executor(self._threads, function)
+
+    async def parse(self, body: bytes) -> Any:
+        """Return what JSON says; a large body is parsed in a thread, one at a time.
+
+        Raises
+        ------
+        HTTPException
+            422: an object has more keys than any request.
+        """
+        if len(body) < _LARGE:
+            return _parsed(body)
+        return await asyncio.get_running_loop().run_in_executor(self._parser, _parsed, body)
 
     async def search(
         self,
@@ -90,6 +109,7 @@ class Work:
     def end(self) -> None:
         """Wait for all that has begun."""
         self._threads.shutdown()
+        self._parser.shutdown()
 
     @contextmanager
     def _counted(self) -> Iterator[None]:
@@ -109,6 +129,26 @@ class Work:
         if some := waiting[:_TOGETHER]:
             answers = _answers(alike, [question.text for question in some])
             loop.call_soon_threadsafe(_tell, some, answers)
+
+
+def parsed_by(work: Work) -> type[Request]:
+    """Return requests whose JSON a `Work` parses."""
+
+    class Parsed(Request):
+        async def json(self) -> Any:
+            return await work.parse(await self.body())
+
+    return Parsed
+
+
+def _parsed(body: bytes) -> Any:
+    return json.loads(body, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > _KEYS:
+        raise HTTPException(422, f"an object has {len(pairs)} keys, and at most {_KEYS} are read")
+    return dict(pairs)
 
 
 def _answers(alike: _Alike, texts: Sequence[str]) -> list[Answer | Exception]:

@@ -12,6 +12,7 @@ from pydantic import Field
 from scipy import sparse
 
 from ssi_core import bounds
+from ssi_core.arrays import ArraySpecs
 from ssi_core.codes.packed import Bits, Codes, pack, unpack
 from ssi_core.types import BadInput, Float64, Int32
 
@@ -78,6 +79,10 @@ class Hasher:
     ) -> tuple[Arrays, Bits, dict[str, Any]]:
         """Return the arrays of the hash function, the bits of the rows, and facts."""
         raise TypeError(f"{type(self).__name__} does not learn")
+
+    def array_specs(self, texts: int, words: int) -> ArraySpecs:
+        """Declare the arrays of the hash function, by the numbers of texts and of words."""
+        raise TypeError(f"{type(self).__name__} does not say which arrays it has")
 
     def decide(self, arrays: Arrays, rows: sparse.csr_array) -> Float64:
         """Return a value for each bit of each row; the bit is on where it is above 0."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ssi_core import files, integrity
-from ssi_core.arrays import load_array
+from ssi_core.arrays import ArraySpec, check_arrays, load_array
 from ssi_core.codes.base import FittedHasher, Hasher
 from ssi_core.codes.hashers import HASHERS
 from ssi_core.codes.packed import BallIndex, Codes
@@ -118,10 +118,16 @@ class CodeModel:
         kind = HASHERS[manifest["hasher"]]
         with files.reading(directory / _MANIFEST, _AGAIN):
             hasher = kind(**converted(kind, manifest["parameters"]))
-        place = directory / "arrays"
-        arrays = {name: load_array(place / f"{name}.npy") for name in manifest["arrays"]}
-        strings = files.read_object(directory / "strings.json", _AGAIN)
-        words = Words(tuple(strings["stems"]), load_array(place / "idf.npy"))
-        codes = load_array(place / "codes.npy")
+            strings = files.read_object(directory / "strings.json", _AGAIN)
+            stems, ids = (tuple(map(str, strings[name])) for name in ("stems", "ids"))
+            place, names = directory / "arrays", {*manifest["arrays"], "codes", "idf"}
+            arrays = {name: load_array(place / f"{name}.npy") for name in names}
+            specs = {
+                **hasher.array_specs(len(ids), len(stems)),
+                "codes": ArraySpec("uint64", (len(ids), -(-hasher.bits // 64))),
+                "idf": ArraySpec("float64", (len(stems),), least=0),
+            }
+            check_arrays(specs, arrays, place, _AGAIN)
+        codes, idf = arrays.pop("codes"), arrays.pop("idf")
         fitted = FittedHasher(hasher, arrays, codes, manifest["facts"])
-        return cls(words, fitted, tuple(strings["ids"]))
+        return cls(Words(stems, idf), fitted, ids)

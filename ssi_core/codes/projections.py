@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, svds
 
+from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.codes.base import Arrays, Hasher
 from ssi_core.codes.packed import Bits
 from ssi_core.types import BadInput, Float64, Int32
@@ -45,6 +46,13 @@ class Thresholded(Hasher):
         """Return ``x . w``."""
         product: Float64 = rows @ arrays["weights"]
         return product
+
+    def array_specs(self, texts: int, words: int) -> ArraySpecs:
+        """Declare the projection and the medians."""
+        return {
+            "weights": ArraySpec("float64", (words, self.bits)),
+            "thresholds": ArraySpec("float64", (self.bits,)),
+        }
 
     def decide(self, arrays: Arrays, rows: sparse.csr_array) -> Float64:
         """Return how far each projection is above its threshold."""
@@ -119,6 +127,10 @@ class RandomPlanes(Hasher):
         bits = self.decide(arrays, rows) > 0
         return arrays, bits, {"balance": [float(share) for share in bits.mean(axis=0)]}
 
+    def array_specs(self, texts: int, words: int) -> ArraySpecs:
+        """Declare the planes."""
+        return {"weights": ArraySpec("float64", (words, self.bits))}
+
     def decide(self, arrays: Arrays, rows: sparse.csr_array) -> Float64:
         """Return ``x . w``."""
         product: Float64 = rows @ arrays["weights"]
@@ -174,6 +186,15 @@ class SpectralHashing(Hasher):
             "components": len(set(component.tolist())),
         }
         return arrays, bits, facts
+
+    def array_specs(self, texts: int, words: int) -> ArraySpecs:
+        """Declare the components and the waves along them."""
+        return {
+            "vectors": ArraySpec("float64", (words, "components")),
+            "low": ArraySpec("float64", ("components",)),
+            "component": ArraySpec("int64", (self.bits,), index="components"),
+            "frequency": ArraySpec("float64", (self.bits,)),
+        }
 
     def decide(self, arrays: Arrays, rows: sparse.csr_array) -> Float64:
         """Return the height of each wave."""

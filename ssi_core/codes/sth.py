@@ -22,6 +22,7 @@ from pydantic import Field
 from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
+from ssi_core.arrays import ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Positive
 from ssi_core.codes.base import Arrays, Hasher, Neighbours
 from ssi_core.codes.eigenmap import eigenmap
@@ -92,6 +93,10 @@ class SelfTaught(Hasher):
                 weights[:, bit] = machine.fit(rows, bits[:, bit]).coef_[0]
         return {"weights": weights}
 
+    def array_specs(self, texts: int, words: int) -> ArraySpecs:
+        """Declare the weights of each bit."""
+        return {"weights": ArraySpec("float64", (words, self.bits))}
+
     def decide(self, arrays: Arrays, rows: sparse.csr_array) -> Float64:
         """Return ``x . w`` of each bit."""
         product: Float64 = rows @ arrays["weights"]
@@ -137,6 +142,15 @@ class KernelSelfTaught(SelfTaught):
             "row_indices": rows.indices,
             "row_indptr": rows.indptr,
             "columns": np.array([rows.shape[1]]),
+        }
+
+    def array_specs(self, texts: int, words: int) -> ArraySpecs:
+        """Declare the weights and the bias of each bit, and the rows that they are of."""
+        return {
+            "weights": ArraySpec("float64", (texts, self.bits)),
+            "biases": ArraySpec("float64", (self.bits,)),
+            "columns": ArraySpec("int64", (1,), least=words, most=words),
+            **csr_specs(texts, words, ("row_indptr", "row_indices", "row_data"), "float64"),
         }
 
     def decide(self, arrays: Arrays, rows: sparse.csr_array) -> Float64:

@@ -58,7 +58,7 @@ class Documents:
 
 def of_index(fitted: FittedModel, index: Index) -> Documents:
     """Return the documents of an index; `BadInput` where it was made with another model's words."""
-    index.check(fitted.document_views)
+    index.check(fitted)
 
     parts = Vectors(index.vectors.sparse, index.vectors.dense)
 

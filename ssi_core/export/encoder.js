@@ -2,12 +2,14 @@
 //
 //     node encoder.js encoder.json "old automobile" 10
 //
-// It needs no package, and of node only the reading of files: in a browser, pass the parsed
-// encoder.json to `new Encoder(model)`. encoder.py is the same in Python.
+// It needs no package, and of node only the reading of files: in a browser, pass the text of
+// encoder.json to `new Encoder(text)`, as `await response.text()` has it. It throws where the file
+// is not as it was written. encoder.py is the same in Python.
 "use strict";
 
 class Encoder {
-  constructor(model) {
+  constructor(text) {
+    const model = JSON.parse(checked(text));
     this.model = model;
     this.columns = new Map(model.words.map((word, column) => [word, column]));
     this.names = [];
@@ -81,6 +83,57 @@ class Encoder {
   }
 }
 
+// The text of encoder.json, whose first line has the SHA-256 of all others.
+function checked(text) {
+  const end = text.indexOf("\n") + 1;
+  const digest = sha256(new TextEncoder().encode(text.slice(end)));
+  if (text.slice(0, end) !== `{"sha256": "${digest}",\n`) {
+    throw new Error(
+      "encoder.json: it was changed after it was written. Copy it from the export again, or " +
+        "export the model anew (ssi export)."
+    );
+  }
+  return text;
+}
+
+// FIPS 180-4; what node and browsers have of it is in no common place, and waits.
+function sha256(bytes) {
+  const primes = [];
+  for (let n = 2; primes.length < 64; n++) if (primes.every((p) => n % p)) primes.push(n);
+  const fraction = (x) => ((x - Math.floor(x)) * 2 ** 32) | 0;
+  const K = Int32Array.from(primes, (p) => fraction(Math.cbrt(p)));
+  const H = Int32Array.from(primes.slice(0, 8), (p) => fraction(Math.sqrt(p)));
+  const padded = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64);
+  padded.set(bytes);
+  padded[bytes.length] = 0x80;
+  const view = new DataView(padded.buffer);
+  view.setUint32(padded.length - 8, Math.floor(bytes.length / 2 ** 29));
+  view.setUint32(padded.length - 4, bytes.length << 3);
+  const W = new Int32Array(64);
+  const turned = (x, n) => (x >>> n) | (x << (32 - n));
+  for (let start = 0; start < padded.length; start += 64) {
+    for (let i = 0; i < 16; i++) W[i] = view.getInt32(start + 4 * i);
+    for (let i = 16; i < 64; i++) {
+      const x = W[i - 15];
+      const y = W[i - 2];
+      const s0 = turned(x, 7) ^ turned(x, 18) ^ (x >>> 3);
+      const s1 = turned(y, 17) ^ turned(y, 19) ^ (y >>> 10);
+      W[i] = W[i - 16] + s0 + W[i - 7] + s1;
+    }
+    let a = H[0], b = H[1], c = H[2], d = H[3], e = H[4], f = H[5], g = H[6], h = H[7];
+    for (let i = 0; i < 64; i++) {
+      const s1 = turned(e, 6) ^ turned(e, 11) ^ turned(e, 25);
+      const one = (h + s1 + ((e & f) ^ (~e & g)) + K[i] + W[i]) | 0;
+      const s0 = turned(a, 2) ^ turned(a, 13) ^ turned(a, 22);
+      const two = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+      h = g; g = f; f = e; e = (d + one) | 0;
+      d = c; c = b; b = a; a = (one + two) | 0;
+    }
+    H[0] += a; H[1] += b; H[2] += c; H[3] += d; H[4] += e; H[5] += f; H[6] += g; H[7] += h;
+  }
+  return Array.from(H, (x) => (x >>> 0).toString(16).padStart(8, "0")).join("");
+}
+
 // Runs of letters and digits, in lower case.
 function tokenize(text) {
   const runs = (one) => one.match(/[\p{L}\p{N}]+/gu) || [];
@@ -147,10 +200,10 @@ function numbers(value) {
 }
 
 if (typeof module !== "undefined") {
-  module.exports = { Encoder, tokenize, weigh };
+  module.exports = { Encoder, sha256, tokenize, weigh };
   if (require.main === module) {
     const [file, text, k] = process.argv.slice(2);
-    const model = JSON.parse(require("fs").readFileSync(file, "utf8"));
-    console.log(JSON.stringify(new Encoder(model).query(text, Number(k || 10))));
+    const encoder = new Encoder(require("fs").readFileSync(file, "utf8"));
+    console.log(JSON.stringify(encoder.query(text, Number(k || 10))));
   }
 }

@@ -7,6 +7,7 @@ It needs no package, so that this file and ``encoder.json`` can be copied into a
 """
 
 import base64
+import hashlib
 import json
 import math
 import re
@@ -28,10 +29,15 @@ class Encoder:
     ----------
     path : str or Path
         The file ``encoder.json`` of an export.
+
+    Raises
+    ------
+    ValueError
+        The file is not as it was written.
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.model = json.loads(Path(path).read_text(encoding="utf-8"), object_hook=_numbers)
+        self.model = json.loads(checked(path), object_hook=_numbers)
         self.columns = {word: column for column, word in enumerate(self.model["words"])}
         self.names: list[str] = []
         for part in self.model["parts"]:
@@ -90,6 +96,28 @@ class Encoder:
             return [part["name"]]
         words = self.model["words"][: self.model["views"][part["view"]]["words"]]
         return [part["before"] + word + part["after"] for word in words]
+
+
+def sealed(model: Mapping[str, Any]) -> bytes:
+    """Return the bytes of ``encoder.json``: its first line has the SHA-256 of all others."""
+    rest = (json.dumps(model, indent=1, ensure_ascii=False)[2:] + "\n").encode()
+    return _first_line(rest) + rest
+
+
+def checked(path: str | Path) -> bytes:
+    """Read what `sealed` returned."""
+    content = Path(path).read_bytes()
+    first, line_end, rest = content.partition(b"\n")
+    if first + line_end != _first_line(rest):
+        raise ValueError(
+            f"{path}: it was changed after it was written. Copy it from the export again, or "
+            "export the model anew (ssi export)."
+        )
+    return content
+
+
+def _first_line(rest: bytes) -> bytes:
+    return f'{{"sha256": "{hashlib.sha256(rest).hexdigest()}",\n'.encode()
 
 
 def tokenize(text: str) -> Iterator[str]:
@@ -162,6 +190,9 @@ def _numbers(value: dict[str, Any]) -> Any:
 
 
 if __name__ == "__main__":
-    encoder = Encoder(sys.argv[1])
+    try:
+        encoder = Encoder(sys.argv[1])
+    except ValueError as error:
+        sys.exit(str(error))
     wanted = encoder.query(sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 10)
     print(json.dumps(wanted, ensure_ascii=False))

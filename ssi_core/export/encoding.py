@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ssi_core import store
-from ssi_core.export.encoder import Encoder
+from ssi_core.export.encoder import Encoder, sealed
 from ssi_core.export.parts import Constant, Latent, Part, Words
 from ssi_core.export.terms import Layout
 from ssi_core.export.writing import program
@@ -50,15 +49,13 @@ def write_encoder(
     if len(vocabularies) > 1:
         raise BadInput(f"views {', '.join(read)} have different words")
     words = [word for vocabulary in vocabularies.values() for word in vocabulary]
-    store.write_json(
-        place / FILE,
-        {
-            "words": words,
-            "views": {name: _view(view) for name, view in views.items()},
-            "parts": [_part(part) for part in parts],
-            "bodies": dict(bodies),
-        },
-    )
+    model = {
+        "words": words,
+        "views": {name: _view(view) for name, view in views.items()},
+        "parts": [_part(part) for part in parts],
+        "bodies": dict(bodies),
+    }
+    (place / FILE).write_bytes(sealed(model))
     for name in ("encoder.py", "encoder.js"):
         program(name, place / name)
 

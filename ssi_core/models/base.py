@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ssi_core import bounds, files, integrity
-from ssi_core.arrays import load_array
+from ssi_core.arrays import ArraySpecs, check_arrays, load_array
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.resources import Cost
 from ssi_core.strict import check_keys
@@ -33,6 +33,7 @@ _START_STAYED = "the start stayed the best: the rate may be too large, or the bu
 
 Side: TypeAlias = Literal["query", "document"]
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
+Widths: TypeAlias = Mapping[str, int]
 
 FORMAT = 2
 _MANIFEST = "model.json"
@@ -106,7 +107,8 @@ class Model:
     """Base of the hyper-parameter dataclasses.
 
     A subclass states the bounds of its fields beside them (`bounds`). It gives ``learn``,
-    ``views``, and ``vectors`` (texts to `Vectors`, a pure function of the arrays); it overrides
+    ``views``, ``array_specs`` (its arrays, as `load` checks them), and ``vectors`` (texts to
+    `Vectors`, a pure function of the arrays); it overrides
     ``cost`` where a fit takes memory of its own, and ``dense_words`` and ``sparse_view`` as far as
     its score can be explained by words.
     """
@@ -195,6 +197,16 @@ class Model:
             How the training goes.
         """
         raise TypeError(f"{type(self).__name__} cannot be fitted")
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the arrays of the fitted model; none where nothing is learnt.
+
+        Parameters
+        ----------
+        query, document : mapping
+            View name -> number of its words, on either side.
+        """
+        return {}
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Texts of one side as vectors whose inner products are the scores."""
@@ -351,7 +363,7 @@ def load(directory: Path, models: Mapping[str, type[Model]]) -> FittedModel:
     Raises
     ------
     BadInput
-        The directory holds no model, one of a later format, or one of an unknown kind.
+        The directory holds no model that is known here, or other arrays than the model declares.
     """
     file, again = directory / _MANIFEST, "Train the model again."
     manifest = integrity.open_sealed(directory, _MANIFEST, "model", again)
@@ -372,10 +384,13 @@ def load(directory: Path, models: Mapping[str, type[Model]]) -> FittedModel:
         documents = queries
         if (names := manifest["document_views"]) is not None:
             documents = {n: load_view(_view_path(directory, "document", n)) for n in names}
+        sides = _no_word(queries), _no_word(documents)
+        widths = [{name: side.width(name) for name in side.views} for side in sides]
+        check_arrays(model.array_specs(*widths), arrays, directory / "arrays", again)
         model_read = FittedModel(model, arrays, queries, documents, manifest["facts"])
-        # Arrays of another making show at once, and not with the first query.
-        model_read.embed_queries(_no_word(queries))
-        model_read.embed_documents(_no_word(documents))
+        # What facts say of the arrays shows at once, and not with the first query.
+        model_read.embed_queries(sides[0])
+        model_read.embed_documents(sides[1])
         return model_read
 
 

@@ -12,14 +12,15 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Dimensions, Positive, Spread, Times, Tries, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.kernels.adagrad import first_squares
 from ssi_core.kernels.sparse import aligned_empty, floats, halved, padded
 from ssi_core.kernels.structs import Parameters, Squares
 from ssi_core.kernels.vectors import converts_float16
-from ssi_core.models.base import Course, DenseWords, FittedModel, Side, UnfitStart, fitted
-from ssi_core.models.lengths import brought, brought_words, with_one_length
+from ssi_core.models.base import Course, DenseWords, FittedModel, Side, UnfitStart, Widths, fitted
+from ssi_core.models.lengths import LENGTH, brought, brought_words, with_one_length
 from ssi_core.models.terms import Groups, Objective, Term, flat, rows_of_maps
 from ssi_core.models.trained import KERNELS, Trained, Training, same_space
 from ssi_core.resources import Cost
@@ -274,6 +275,18 @@ class Bilinear(Trained):
                 maps = {n: np.ascontiguousarray(m[:, : self.dimensions]) for n, m in maps.items()}
             arrays |= maps
         return arrays
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the maps, the diagonal, and the one length of documents."""
+        specs = dict(super().array_specs(query, document))
+        if self.form == "low_rank":
+            for name, words in {"U": query, "V": document}.items():
+                if name == "U" or not self.tied:
+                    shape = (words[self.view], self.dimensions)
+                    specs[name] = ArraySpec(self.storage, shape)
+        if self.length is not None:
+            specs[LENGTH] = ArraySpec("float32", (1,), least=0)
+        return specs
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """``U q`` and ``V d`` as the dense part; the diagonal's rows as the sparse part.

@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Share, Weight
-from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
+from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
 from ssi_core.types import Task, Texts, Vectors, View
 
 
@@ -51,6 +52,13 @@ class Bm25(Model):
             "mean_length": np.array([max(1.0, counts.data.sum(dtype=np.float64) / max(1, n))]),
         }
         return fitted(self, task, arrays)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the idf of each word, and the mean length."""
+        return {
+            "idf": ArraySpec("float32", (document["counts"],), least=0),
+            "mean_length": ArraySpec("float64", (1,), least=1),
+        }
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Saturated counts on both sides; idf on the document's."""

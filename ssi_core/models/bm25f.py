@@ -9,11 +9,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
+from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Share, Values, Weight
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import is_clearly_higher
-from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
+from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
 from ssi_core.text.fields import ANCHORS, OWN, SHORT, TEXT
 from ssi_core.types import Float32, Float64, Task, TextMatrix, Texts, Vectors, View
 from ssi_core.views.bm25 import scaled, sums, with_weights
@@ -152,6 +153,15 @@ class Bm25F(Model):
         facts = {"chosen": chosen, "tried": tried, "validation_queries": len(validator)}
         facts[f"val/{self.measure}"] = float(best.mean())
         return replace(fit, arrays={**fit.arrays, "settings": settings}, facts=facts)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the idf of each word, the mean lengths of the fields, and the settings."""
+        fields = (1 + len(SHORT),) if self.combine == "scores" else ()
+        return {
+            "idf": ArraySpec("float32", (*fields, document[COUNTS]), least=0),
+            "mean_lengths": ArraySpec("float64", (1 + len(SHORT),), least=1e-9),
+            "settings": ArraySpec("float64", (len(_TRIED),), least=0),
+        }
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Saturated counts on both sides; idf on the document's."""

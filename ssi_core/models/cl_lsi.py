@@ -13,9 +13,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
+from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Dimensions, Values
 from ssi_core.evaluation.evaluate import Validator
-from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, fitted
+from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, Widths, fitted
 from ssi_core.models.lsi import grid, tuning_memory
 from ssi_core.models.projection import cosine_words, unit
 from ssi_core.models.svd import Factors, leading_vectors, memory_of
@@ -97,6 +98,13 @@ class ClLsi(Model):
             "training_rank_loss": {str(n): loss for n, loss in losses.items()},
         }
         return fitted(self, task, fits[chosen].arrays, facts)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the map of either side."""
+        return {
+            "U": ArraySpec("float32", (query[self.view], "dimensions")),
+            "V": ArraySpec("float32", (document[self.view], "dimensions")),
+        }
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Texts folded in by the words of their side, of unit length for the cosine."""

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from ssi_core.arrays import POSITIVE, ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Positive, Values
 from ssi_core.evaluation.evaluate import Validator
-from ssi_core.models.base import Course, FittedModel, Side, UnfitStart, fitted
+from ssi_core.models.base import Course, FittedModel, Side, UnfitStart, Widths, fitted
 from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
 from ssi_core.types import Task, Texts, Vectors
@@ -91,6 +92,11 @@ class Fusion(Parts):
         if not isinstance(start.model, Fusion) or len(start.model.parts) != len(self.parts):
             raise UnfitStart(f"start={start.model}; expected a fusion of {len(self.parts)} models")
         return fitted_parts(start)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the arrays of all parts, and the constant of the ranks."""
+        k = ArraySpec("float64", (1,), least=POSITIVE)
+        return {**super().array_specs(query, document), "k": k}
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Vectors of all parts, whose scores are ranked."""

@@ -14,9 +14,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ssi_core import resources
+from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Rate, Triples, Values, Weight
 from ssi_core.kernels.structs import Parameters
-from ssi_core.models.base import Columns, Course, DenseWords, FittedModel, Side
+from ssi_core.models.base import Columns, Course, DenseWords, FittedModel, Side, Widths
 from ssi_core.models.bilinear import Before, Bilinear
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.models.terms import Groups, Objective
@@ -126,6 +127,14 @@ class HalfTransductive(Bilinear):
             return {**maps, "v": v, "known": keys[order]}
 
         return arrays
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the vectors of known documents, too, by their fingerprints."""
+        return {
+            **super().array_specs(query, document),
+            "v": ArraySpec("float32", ("known", self.dimensions)),
+            "known": ArraySpec("uint64", ("known",), order="ascending"),
+        }
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Return vectors as `Bilinear` does, but ``v_i`` for a document that is known."""

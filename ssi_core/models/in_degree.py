@@ -13,7 +13,8 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from ssi_core.models.base import Arrays, Columns, Course, FittedModel, Model, Side, fitted
+from ssi_core.arrays import ArraySpec, ArraySpecs
+from ssi_core.models.base import Arrays, Columns, Course, FittedModel, Model, Side, Widths, fitted
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.types import Task, Texts, Vectors
 
@@ -50,6 +51,13 @@ class InDegree(Model):
         arrays: Arrays = {"known": keys[order], "links": links[linked][order].astype(np.int32)}
         facts = {"linked": len(linked), "most_links": int(links.max(initial=0))}
         return fitted(self, task, arrays, facts)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the fingerprints of the linked documents, and their links."""
+        return {
+            "known": ArraySpec("uint64", ("known",), order="ascending"),
+            "links": ArraySpec("int32", ("known",), least=1),
+        }
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Return one column: 1 for a query, ``ln(1 + n_d)`` for a document."""

@@ -10,9 +10,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from ssi_core.arrays import POSITIVE, ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Mixed, Values
 from ssi_core.evaluation.evaluate import Validator
-from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
+from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
 from ssi_core.types import Float64, Task, TextMatrix, Texts, Vectors, View
 from ssi_core.views.statistics import share_of
 
@@ -62,6 +63,13 @@ class LanguageModel(Model):
             arrays = {**fitted.arrays, "background": np.array([weight])}
             yield replace(fitted, arrays=arrays, facts={"background": weight})
 
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the share of each word, and the weight that was chosen."""
+        return {
+            "share": share_spec(document["counts"]),
+            "background": ArraySpec("float64", (1,), least=POSITIVE, most=1),
+        }
+
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Counts of the query; logarithms of the document."""
         counts = texts.matrix("counts")
@@ -87,6 +95,15 @@ class LanguageModel(Model):
 def shares(counts: TextMatrix) -> Float64:
     """Return the share of each word in all texts; a word in no text counts once."""
     return share_of(np.bincount(counts.indices, counts.data, minlength=counts.shape[1]))
+
+
+def share_spec(words: int) -> ArraySpec:
+    """Declare what `shares` returns."""
+    return ArraySpec("float64", (words,), least=POSITIVE, most=1)
+
+
+WEIGHTS = ArraySpec("float64", (2,), least=(POSITIVE, 0), most=1)
+"""Declaration of the weights of `weighed`."""
 
 
 def weighed(

@@ -13,10 +13,11 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Dimensions, Share, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
-from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, fitted
+from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, Widths, fitted
 from ssi_core.models.projection import Projection, cosine_words, unit
 from ssi_core.models.svd import leading_vectors, memory_of
 from ssi_core.models.tfidf import TfIdf
@@ -121,6 +122,13 @@ class LsiMixture(Model):
         }
         arrays = {"V": vectors[:, :n].copy(), "alpha": np.array([alpha], np.float32)}
         return fitted(self, task, arrays, facts)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare V, and alpha."""
+        return {
+            "V": ArraySpec("float32", (document[self.view], "dimensions")),
+            "alpha": ArraySpec("float32", (1,)),
+        }
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Both parts, the weights on the query's side."""

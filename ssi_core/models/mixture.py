@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
+from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Values, Weight
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import (
@@ -22,6 +23,7 @@ from ssi_core.models.base import (
     FittedModel,
     Side,
     UnfitStart,
+    Widths,
     Words,
     fitted,
 )
@@ -107,6 +109,11 @@ class Mixture(Parts):
             "parts": [fit.facts for fit in fits],
         }
         return fitted(self, task, arrays, facts)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the arrays of both parts, and the weight of the second."""
+        beta = ArraySpec("float32", (1,), least=0)
+        return {**super().array_specs(query, document), "beta": beta}
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Vectors of both side by side, those of the second times the root of beta."""

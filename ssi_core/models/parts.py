@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.models.base import Course, FittedModel, Model, UnfitStart, parse
+from ssi_core.arrays import ArraySpec, ArraySpecs, prefixed
+from ssi_core.models.base import Course, FittedModel, Model, UnfitStart, Widths, parse
 from ssi_core.resources import Cost
 from ssi_core.types import Task, Watch
 
@@ -78,6 +79,13 @@ class Parts(Model):
     def unserved(self) -> str | None:
         """Return why a part ranks no typed text."""
         return next(filter(None, (model.unserved() for model in self.models())), None)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the arrays of all parts, under names of their own."""
+        specs: dict[str, ArraySpec] = {}
+        for number, model in enumerate(self.models()):
+            specs |= prefixed(model.array_specs(query, document), _prefix(number))
+        return specs
 
     def costs(self, task: Task, threads: int) -> list[Cost]:
         """Return what fitting each part takes."""

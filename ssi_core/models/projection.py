@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ssi_core.models.base import DenseWords, FittedModel, Model, Side, Words
+from ssi_core.arrays import ArraySpec, ArraySpecs
+from ssi_core.models.base import DenseWords, FittedModel, Model, Side, Widths, Words
 from ssi_core.types import Float32, TextMatrix, Texts, Vectors
 
 
@@ -36,6 +37,10 @@ class Projection(Model):
     def views(self) -> set[str]:
         """Return the one view that the model reads."""
         return {self.view}
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare V."""
+        return {"V": ArraySpec("float32", (document[self.view], "dimensions"))}
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Unit rows of ``x V``."""

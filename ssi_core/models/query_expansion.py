@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ssi_core.arrays import ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Tries, Values, Weight
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.kernels.topk import top_k
-from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
+from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
 from ssi_core.types import Task, TextMatrix, Texts, Vectors, View
 
 _BLOCK = 128  # queries scored against the whole collection at a time
@@ -74,6 +75,15 @@ class QueryExpansion(Model):
             "training_rank_loss": losses[expansion, beta],
         }
         return replace(_with(self, task, arrays, expansion, beta), facts=facts)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the collection, its ids, and what was chosen."""
+        return {
+            **csr_specs("documents", document[self.view], ("indptr", "indices", "data"), "float32"),
+            "ids": ArraySpec("str", ("documents",)),
+            "expansion": ArraySpec("int64", (1,), least=0, most=max(self.expansions)),
+            "beta": ArraySpec("float32", (1,), least=0, most=max(self.betas)),
+        }
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Queries with the mean of their top documents added; documents as they are."""

@@ -12,8 +12,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from ssi_core.arrays import ArraySpecs, prefixed
 from ssi_core.bounds import Count
-from ssi_core.models.base import Course, FittedModel, Side, UnfitStart, fitted
+from ssi_core.models.base import Course, FittedModel, Side, UnfitStart, Widths, fitted
 from ssi_core.models.first_stage import feature_names, parts_of, sides_to_learn
 from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.reranking.base import Arrays, Reranker
@@ -137,6 +138,12 @@ class Reranked(Parts):
         if not isinstance(start.model, Reranked) or len(start.model.parts) != len(self.parts):
             raise UnfitStart(f"start={start.model}; expected {len(self.parts)} reranked models")
         return fitted_parts(start)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the arrays of all parts and of the ranker."""
+        features = len(feature_names(self.models()))
+        ranker = self.reranker().array_specs(features)
+        return {**super().array_specs(query, document), **prefixed(ranker, _RANKER)}
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Vectors of all parts and of the other features; queries have the second stage."""

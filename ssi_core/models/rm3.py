@@ -10,11 +10,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
+from ssi_core.arrays import CSR_PARTS, ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Part, Share, Tries, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import is_clearly_higher
-from ssi_core.models.base import Course, FittedModel, Model, Side, Words, fitted
+from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, Words, fitted
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.parts import Parts, arrays_of, fitted_parts
@@ -143,6 +144,19 @@ class Rm3(Parts):
             f"val/{self.measure} of the first pass": float(plain.mean()),
         }
         return replace(_with(fit, chosen), facts=fit.facts | facts)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the first pass, the documents by words and by rows, and the settings."""
+        words, tried = document[COUNTS], (max(self.documents), max(self.terms), 1)
+        ranked, share = ([f"{name}_{part}" for part in CSR_PARTS] for name in ("ranked", "share"))
+        return {
+            **super().array_specs(query, document),
+            "known": ArraySpec("uint64", ("known documents",), order="ascending"),
+            "place": ArraySpec("int32", ("known documents",), index="documents"),
+            **csr_specs("documents", words, share, "float64"),
+            **csr_specs(words, "documents", ranked, "float32"),
+            "settings": ArraySpec("float64", (3,), least=(1, 1, 0), most=tried),
+        }
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Queries with words of their relevance models; documents as of the first pass."""

@@ -20,11 +20,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Batch, Count, Dimensions, Positive, Rate, Triples, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.adam import adam_step
-from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, fitted
+from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, Widths, fitted
 from ssi_core.models.cl_lsi import factored, factoring_memory
 from ssi_core.models.projection import cosine_words, unit
 from ssi_core.resources import Cost
@@ -108,6 +109,13 @@ class Softmax(Model):
         )
         facts["threads"] = course.threads
         return fitted(self, task, trained.fitted().arrays, facts)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the map of either side."""
+        return {
+            "U": ArraySpec("float32", (query[self.view], "dimensions")),
+            "V": ArraySpec("float32", (document[self.view], "dimensions")),
+        }
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Unit rows of the side's map."""

@@ -13,6 +13,7 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy as np
 from scipy import sparse
 
+from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import (
     Count,
     Part,
@@ -31,7 +32,7 @@ from ssi_core.kernels.sparse import padded
 from ssi_core.kernels.structs import Data, Parameters, Settings, read_only
 from ssi_core.kernels.sweep import Group as Kernels
 from ssi_core.kernels.sweep import draw_negative, draw_shown, draw_weighted
-from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
+from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
 from ssi_core.resources import Cost
 from ssi_core.tasks.share import share_of_pairs
 from ssi_core.training.embedding import shared_words
@@ -218,6 +219,12 @@ class Trained(Model):
     def keeper(self, task: Task, *, live: bool = False) -> Callable[[Parameters], dict[str, Any]]:
         """Return what takes the arrays that a model of this task keeps from the parameters."""
         return partial(self.arrays, live=live)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the diagonal, where one is learnt."""
+        sizes = {"alpha": 1, "learned": query.get(self.diagonals_view, 0)}
+        size = sizes.get(self.diagonal)
+        return {} if size is None else {"diagonal": ArraySpec("float32", (size,))}
 
     def diagonal_rows(self, fitted: FittedModel, texts: Texts, side: Side) -> TextMatrix | None:
         """Rows of the diagonal's view, its weights on the query's side; None without a diagonal."""

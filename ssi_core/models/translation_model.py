@@ -23,13 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ssi_core.arrays import ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Mixed, Share, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.sparse import csr
 from ssi_core.kernels.translation import likelihoods, translate
-from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
-from ssi_core.models.language_model import shares, weighed
+from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.language_model import WEIGHTS, share_spec, shares, weighed
 from ssi_core.models.passes import go_over
 from ssi_core.models.trained import same_space
 from ssi_core.resources import Cost
@@ -98,6 +99,15 @@ class TranslationModel(Model):
     def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:
         """Yield the model with each choice of the weights of the mixture."""
         return weighed(fitted, self.background, self.unigram)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the table of translations, the shares and the weights."""
+        words = document[_VIEW]
+        return {
+            **csr_specs(words, words, ("starts", "words", "chances"), "float32|float64"),
+            "share": share_spec(words),
+            "weights": WEIGHTS,
+        }
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Counts of the query; logarithms of the chances of words of the document."""

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core import files
+from ssi_core.arrays import ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Values
 from ssi_core.corpus import inputs
 from ssi_core.evaluation.trec import escape
-from ssi_core.models.base import Arrays, Columns, Course, FittedModel, Model, Side, fitted
+from ssi_core.models.base import Arrays, Columns, Course, FittedModel, Model, Side, Widths, fitted
 from ssi_core.store import digest_file
 from ssi_core.tasks.layout import DOCUMENTS
 from ssi_core.types import BadInput, Float32, Task, Texts, Vectors
@@ -94,6 +95,14 @@ class TrecRun(Model):
             "digests": {run: digest_file(Path(run)) for run in self.runs},
         }
         return fitted(self, task, arrays, facts)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare the digests of queries and documents, and the scores."""
+        return {
+            "queries": ArraySpec("uint64", ("queries",), order="ascending"),
+            "documents": ArraySpec("uint64", ("documents",), order="ascending"),
+            **csr_specs("documents", "queries", ("start", "query", "score"), "float32"),
+        }
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Return a column for each query: 1 for the query itself, the scores of a document.

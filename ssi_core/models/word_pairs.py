@@ -14,10 +14,20 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
+from ssi_core.arrays import ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Triples
 from ssi_core.kernels.sparse import Csr, aligned_empty, padded
 from ssi_core.kernels.structs import Parameters
-from ssi_core.models.base import Columns, Course, FittedModel, Side, UnfitStart, Words, fitted
+from ssi_core.models.base import (
+    Columns,
+    Course,
+    FittedModel,
+    Side,
+    UnfitStart,
+    Widths,
+    Words,
+    fitted,
+)
 from ssi_core.models.pair_weights import (
     PairWeights,
     carried_over,
@@ -152,6 +162,15 @@ class WordPairs(Trained):
     def arrays(self, parameters: Parameters, *, live: bool = False) -> dict[str, Any]:
         """Arrays that are kept of the parameters."""
         return super().arrays(parameters, live=live) | kept(parameters.W)
+
+    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+        """Declare W, in whatever form, and the diagonal."""
+        rows, columns = query[self.view], document[self.view]
+        specs = dict(super().array_specs(query, document))
+        if self.form == "sparse":
+            return specs | csr_specs(rows, columns, ("W_indptr", "W_indices", "W_data"), "float32")
+        shape = (self.buckets,) if self.form == "hashed" else (rows, columns)
+        return specs | {"W": ArraySpec("float32", shape)}
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Rows of the diagonal's view and of W's side by side; queries go through `PairWeights`."""

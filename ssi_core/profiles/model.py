@@ -12,7 +12,7 @@ import polars as pl
 from scipy import sparse
 
 from ssi_core import files, integrity
-from ssi_core.arrays import load_array
+from ssi_core.arrays import ArraySpec, ArraySpecs, check_arrays, csr_specs, load_array
 from ssi_core.profiles.events import Events
 from ssi_core.profiles.profiler import FittedProfiler, Profiler
 from ssi_core.profiles.sides import counts_of
@@ -150,9 +150,22 @@ class ProfileModel:
             raise BadInput(f"{directory}: another version of ssi has written it. {_AGAIN}")
         with files.reading(directory / _MANIFEST, _AGAIN):
             profiler = Profiler(**converted(Profiler, manifest["parameters"]))
-        place = directory / "arrays"
-        names = files.read_object(directory / "strings.json", _AGAIN)
-        tokens, users = tuple(names["tokens"]), tuple(names["users"])
-        fitted = FittedProfiler.of(profiler, *(load_array(place / f"{n}.npy") for n in _ARRAYS))
-        parts = tuple(load_array(place / f"{name}.npy") for name in _COUNTS)
+            names = files.read_object(directory / "strings.json", _AGAIN)
+            tokens, users = (tuple(map(str, names[name])) for name in ("tokens", "users"))
+            place = directory / "arrays"
+            arrays = {n: load_array(place / f"{n}.npy") for n in (*_ARRAYS, *_COUNTS)}
+            check_arrays(_array_specs(profiler, len(users), len(tokens)), arrays, place, _AGAIN)
+        fitted = FittedProfiler.of(profiler, *(arrays[name] for name in _ARRAYS))
+        parts = tuple(arrays[name] for name in _COUNTS)
         return cls(tokens, users, fitted, sparse.csr_array(parts, shape=(len(users), len(tokens))))
+
+
+def _array_specs(profiler: Profiler, users: int, tokens: int) -> ArraySpecs:
+    """Declare the distributions and the counts."""
+    data, indices, indptr = _COUNTS
+    return {
+        "common": ArraySpec("float64", (tokens,), least=0, most=1),
+        "theta": ArraySpec("float64", (profiler.clusters, tokens), least=0, most=1),
+        "share": ArraySpec("float64", (profiler.clusters,), least=0, most=1),
+        **csr_specs(users, tokens, (indptr, indices, data), "float64"),
+    }

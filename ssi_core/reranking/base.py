@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from ssi_core import bounds, files, integrity
-from ssi_core.arrays import load_array
+from ssi_core.arrays import ArraySpec, ArraySpecs, Size, check_arrays, load_array
 from ssi_core.reranking.letor import pad
 from ssi_core.reranking.measures import Grades, measure_named
 from ssi_core.reranking.missing import filled, learn_missing, scaled
@@ -35,7 +35,9 @@ _MANIFEST = "reranker.json"
 
 @dataclass(frozen=True)
 class Reranker:
-    """Base of the hyper-parameter dataclasses; a subclass gives ``fit`` and ``scores``.
+    """Base of the hyper-parameter dataclasses.
+
+    A subclass gives ``learn``, ``array_specs`` and ``scores``.
 
     Parameters
     ----------
@@ -112,6 +114,10 @@ class Reranker:
         """Return the arrays of the ranker, and what the training chose and measured."""
         raise TypeError(f"{type(self).__name__} cannot be fitted")
 
+    def array_specs(self, features: Size) -> ArraySpecs:
+        """Declare the arrays of the ranker of so many features, which may be a name."""
+        raise TypeError(f"{type(self).__name__} does not say which arrays it has")
+
     def scores(self, arrays: Arrays, values: Float64) -> Float64:
         """Return the scores of rows of features, a pure function of the arrays."""
         raise TypeError(f"{type(self).__name__} does not score")
@@ -120,6 +126,10 @@ class Reranker:
 @dataclass(frozen=True)
 class Linear(Reranker):
     """Base of rankers with the score ``w . x``; the array ``weights`` is float64 (features,)."""
+
+    def array_specs(self, features: Size) -> ArraySpecs:
+        """Declare w."""
+        return {"weights": ArraySpec("float64", (features,))}
 
     def scores(self, arrays: Arrays, values: Float64) -> Float64:
         """Return ``x . w`` of each row."""
@@ -211,8 +221,10 @@ def load(directory: Path, rankers: Mapping[str, type[Reranker]]) -> FittedRerank
     with files.reading(directory / _MANIFEST, again):
         values = converted(rankers[manifest["ranker"]], manifest["parameters"])
         ranker = rankers[manifest["ranker"]](**values)
-    arrays = {name: load_array(directory / "arrays" / f"{name}.npy") for name in manifest["arrays"]}
-    return FittedReranker(ranker, arrays, tuple(manifest["names"]), manifest["facts"])
+        place, names = directory / "arrays", tuple(map(str, manifest["names"]))
+        arrays = {name: load_array(place / f"{name}.npy") for name in manifest["arrays"]}
+        check_arrays(ranker.array_specs(len(names)), arrays, place, again)
+        return FittedReranker(ranker, arrays, names, manifest["facts"])
 
 
 class Choice:

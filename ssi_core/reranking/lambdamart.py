@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from ssi_core.arrays import ArraySpec, ArraySpecs, Size
 from ssi_core.bounds import Rate
 from ssi_core.reranking.base import Arrays, Choice, Reranker, Rounds, Seed
 from ssi_core.reranking.pairs import PairFeatures
@@ -91,6 +92,10 @@ class LambdaMart(Reranker):
             rounds, facts = choice.best + 1, {"chosen_value": choice.value}
         text = trees.model_to_string(num_iteration=rounds)
         return {"trees": np.frombuffer(text.encode(), np.uint8)}, {"trees": rounds, **facts}
+
+    def array_specs(self, features: Size) -> ArraySpecs:
+        """Declare the text of the trees."""
+        return {"trees": ArraySpec("uint8", ("bytes",))}
 
     def scores(self, arrays: Arrays, values: Float64) -> Float64:
         """Return the sum of the leaves of each row."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ssi_core.arrays import ArraySpec, ArraySpecs, Size
 from ssi_core.kernels.rankboost import best_threshold, potentials, reweigh
 from ssi_core.reranking.base import Arrays, Choice, Preferences, Reranker, Rounds
 from ssi_core.reranking.pairs import PairFeatures
@@ -73,6 +74,14 @@ class RankBoost(Reranker):
             "threshold": np.array([one[1] for one in kept]),
             "alpha": np.array([one[2] for one in kept]),
         }, facts
+
+    def array_specs(self, features: Size) -> ArraySpecs:
+        """Declare the weak rankers and their weights."""
+        return {
+            "feature": ArraySpec("int64", ("rounds",), index=features),
+            "threshold": ArraySpec("float64", ("rounds",)),
+            "alpha": ArraySpec("float64", ("rounds",)),
+        }
 
     def scores(self, arrays: Arrays, values: Float64) -> Float64:
         """Return the sum of the weights of the weak rankers that say yes."""

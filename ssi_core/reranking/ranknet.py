@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from ssi_core.arrays import ArraySpec, ArraySpecs, Size
 from ssi_core.bounds import Rate
 from ssi_core.kernels.ranknet import ranknet_round
 from ssi_core.reranking.base import Arrays, Choice, Preferences, Reranker, Rounds, Seed
@@ -75,6 +76,14 @@ class RankNet(Reranker):
         if choice is not None:
             facts |= {"round": choice.best + 1, "chosen_value": choice.value}
         return best, facts
+
+    def array_specs(self, features: Size) -> ArraySpecs:
+        """Declare the weights of both layers."""
+        return {
+            "weights": ArraySpec("float64", (self.units, features)),
+            "shift": ArraySpec("float64", (self.units,)),
+            "output": ArraySpec("float64", (self.units,)),
+        }
 
     def scores(self, arrays: Arrays, values: Float64) -> Float64:
         """Return what the net puts out for each row."""

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ssi_core.arrays import ArraySpec, ArraySpecs, Size, prefixed
 from ssi_core.reranking.base import Arrays, Choice, Reranker, Seed
 from ssi_core.reranking.best_first import Subset, best_alone, combination, partition
 from ssi_core.reranking.pairs import PairFeatures
@@ -21,6 +22,8 @@ from ssi_core.types import BadInput, Float64
 
 _INNER = "ranker_"
 """Beginning of the names of the inner ranker's arrays."""
+_SUBSETS = "subsets"
+"""Number of subsets that were taken, which the arrays alone know."""
 _SEARCHED: OrderedDict[str, list[Subset]] = OrderedDict()
 """Subsets by digest of training pairs and settings: rankers of the same pairs share a search."""
 _MOST_SEARCHED = 32
@@ -148,6 +151,14 @@ class BestFirstSelection(Reranker):
         while len(_SEARCHED) > _MOST_SEARCHED:
             _SEARCHED.popitem(last=False)
         return _SEARCHED[key]
+
+    def array_specs(self, features: Size) -> ArraySpecs:
+        """Declare the weights of features in subsets, and the arrays of the ranker of these."""
+        inner = self.inner_ranker().array_specs(_SUBSETS)
+        return {
+            "combination": ArraySpec("float64", (features, f"{_INNER}{_SUBSETS}")),
+            **prefixed(inner, _INNER),
+        }
 
     def scores(self, arrays: Arrays, values: Float64) -> Float64:
         """Return the scores of the ranker on the new features."""

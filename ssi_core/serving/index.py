@@ -25,11 +25,11 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from ssi_core import files, store
-from ssi_core.arrays import load_array, load_csr
+from ssi_core.arrays import CSR_PARTS, ArraySpec, check_arrays, csr_specs, load_array, load_csr
 from ssi_core.evaluation.scorer import refuse_nan
 from ssi_core.models.base import FittedModel, require_served
 from ssi_core.serving.passages import Passages, write_passages
-from ssi_core.types import BadInput, Progress, TextMatrix, Texts, Vectors, View
+from ssi_core.types import BadInput, Progress, TextMatrix, Texts, Vectors
 from ssi_core.views.csr_writer import CsrWriter
 
 KIND = "index"
@@ -69,15 +69,32 @@ class Index:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def check(self, views: Mapping[str, View]) -> None:
-        """Refuse a model whose words are not those that the index was made with."""
-        spaces = self.artefact.configuration["spaces"]
+    def check(self, fitted: FittedModel) -> None:
+        """Refuse a model whose words or vectors are not those that the index was made with."""
+        views, spaces = fitted.document_views, self.artefact.configuration["spaces"]
         for name, view in views.items():
             if spaces.get(name) != view.space:
                 raise BadInput(
                     f"{self.path} was made with other words (view {name!r}) than this model's. "
                     "Build the index with this model."
                 )
+        nothing = pl.Series([""])
+        rows = {name: view.transform([""]) for name, view in views.items()}
+        vectors = fitted.embed_documents(Texts(nothing, nothing, rows, views))
+        wanted = {name: part.shape[1] for name, part in _parts_of(vectors).items()}
+        kept = {name: part.shape[1] for name, part in _parts_of(self.vectors).items()}
+        if self.artefact.configuration["words"]:
+            wanted |= {_words_of(name): matrix.shape[1] for name, matrix in rows.items()}
+        kept |= {_words_of(name): matrix.shape[1] for name, matrix in self.words.items()}
+        if kept != wanted:
+            raise BadInput(
+                f"{self.path}: its vectors have other widths ({_listed(kept)}) than this model's "
+                f"({_listed(wanted)}). Build the index with this model."
+            )
+
+
+def _listed(widths: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {width}" for name, width in widths.items())
 
 
 def build_index(
@@ -176,14 +193,8 @@ def open_index(path: Path) -> Index:
             else load_csr(path / _words_of(name))
             for name in kept
         }
-    held = [part for one in vectors.fused or (vectors,) for part in (one.sparse, one.dense)]
-    parts = [part for part in (*held, *words.values()) if part is not None]
-    if not any(part is not None for part in held) or any(
-        part.shape[0] != len(frame) for part in parts
-    ):
-        raise BadInput(
-            f"{path}: its vectors are not those of its {len(frame)} documents. {files.MAKE_AGAIN}"
-        )
+    parts = {_words_of(name): matrix for name, matrix in words.items() if matrix is not sparse}
+    _check_parts(path, {**_parts_of(vectors), **parts}, len(frame))
     passages = Passages(path / _PASSAGES, len(frame)) if shown else None
     return Index(path, artefact, frame["id"], frame["title"], vectors, words, passages)
 
@@ -197,6 +208,31 @@ def _open_vectors(path: Path) -> Vectors:
     sparse = load_csr(path / "sparse") if (path / "sparse").exists() else None
     dense = load_array(path / "dense.npy") if (path / "dense.npy").exists() else None
     return Vectors(sparse, dense)
+
+
+def _parts_of(vectors: Vectors, below: str = "") -> dict[str, Any]:
+    """Return the sparse and dense parts of vectors by where they lie in their directory."""
+    parts = {f"{below}sparse": vectors.sparse, f"{below}dense": vectors.dense}
+    for number, one in enumerate(vectors.fused):
+        parts |= _parts_of(one, f"{_FUSED}/{number}/")
+    return {place: part for place, part in parts.items() if part is not None}
+
+
+def _check_parts(path: Path, parts: Mapping[str, Any], documents: int) -> None:
+    """Refuse arrays that are not those of so many documents; see `integrity` for the columns."""
+    if not any(name.endswith(("sparse", "dense")) for name in parts):
+        raise BadInput(f"{path}: it has no vectors. {files.MAKE_AGAIN}")
+    specs: dict[str, ArraySpec] = {}
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, part in parts.items():
+        if isinstance(part, np.ndarray):
+            arrays[name], specs[name] = part, ArraySpec("float32|float16", (documents, name))
+            continue
+        names = [f"{name}/{one}" for one in CSR_PARTS]
+        arrays |= zip(names, (part.indptr, part.indices, part.data), strict=True)
+        # Reading every column at each opening would take as long as a search in all documents.
+        specs |= csr_specs(documents, None, names, "float32")
+    check_arrays(specs, arrays, path, files.MAKE_AGAIN)
 
 
 def _words_of(view: str) -> str:

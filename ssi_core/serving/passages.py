@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core import files
-from ssi_core.arrays import load_array
+from ssi_core.arrays import ArraySpec, check_arrays, load_array
 from ssi_core.tasks.reading import fields_in, with_redirects
 from ssi_core.text import fields
 from ssi_core.types import BadInput
@@ -63,10 +63,12 @@ class Passages:
         self._directory = directory
         self._starts = load_array(directory / "starts.npy")
         self._packed = load_array(directory / "packed.npy")
-        if len(self._starts) != documents + 1 or self._starts[-1] != len(self._packed):
-            raise BadInput(
-                f"{directory}: its texts are not those of {documents} documents. {files.MAKE_AGAIN}"
-            )
+        specs = {
+            "starts": ArraySpec("int64", (documents,), offsets="bytes"),
+            "packed": ArraySpec("uint8", ("bytes",)),
+        }
+        arrays = {"starts": self._starts, "packed": self._packed}
+        check_arrays(specs, arrays, directory, files.MAKE_AGAIN)
 
     def __getitem__(self, row: int) -> Passage:
         packed = self._packed[self._starts[row] : self._starts[row + 1]]

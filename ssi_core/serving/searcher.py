@@ -89,7 +89,7 @@ class Searcher:
         recall: float | None = None,
     ) -> None:
         require_served(fitted.model, "search")
-        index.check(fitted.document_views)
+        index.check(fitted)
         self.fitted, self.index, self.recall = fitted, index, recall
         self.ranked = ranked or [ranked_exactly(index)]
 

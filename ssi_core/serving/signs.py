@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.arrays import load_array
+from ssi_core.arrays import ArraySpec, check_arrays, load_array
 from ssi_core.evaluation.half import wide
+from ssi_core.files import MAKE_AGAIN
 from ssi_core.kernels.candidates import nearest_by_signs
 from ssi_core.resources import Cost
 from ssi_core.types import Float32, Int32
@@ -69,6 +70,8 @@ class SignCodes:
 
     def __init__(self, dense: Float32, path: Path) -> None:
         self._dense, self._codes = dense, load_array(path, mapped=False)
+        specs = {path.stem: ArraySpec("uint64", (BITS // 64, len(dense)))}
+        check_arrays(specs, {path.stem: self._codes}, path.parent, MAKE_AGAIN)
         self._planes = planes(dense.shape[1])
         self._lengths = np.concatenate(
             [

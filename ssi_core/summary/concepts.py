@@ -28,7 +28,15 @@ import polars as pl
 from scipy import sparse
 
 from ssi_core import files, integrity
-from ssi_core.arrays import load_array, load_csr, save_csr
+from ssi_core.arrays import (
+    CSR_PARTS,
+    ArraySpec,
+    check_arrays,
+    csr_specs,
+    load_array,
+    load_csr,
+    save_csr,
+)
 from ssi_core.collection import ANCHOR, LINK, Collection, open_collection
 from ssi_core.summary.phrases import LONGEST, Phrases
 from ssi_core.text.tokenizer import identity, tokenize
@@ -180,14 +188,21 @@ class ConceptBase:
         if facts["format"] != FORMAT or facts["tokenizer"] != identity(facts["language"]):
             raise BadInput(f"{directory}: another version of ssi has written it. {_AGAIN}")
         strings = files.read_object(directory / "strings.json", _AGAIN)
-        return cls(
-            tuple(strings["titles"]),
-            tuple(strings["phrases"]),
-            load_csr(directory / "commonness"),
-            load_array(directory / "keyphrase.npy"),
-            load_csr(directory / "links_in"),
-            facts["language"],
-        )
+        with files.reading(directory / "strings.json", _AGAIN):
+            titles, phrases = (tuple(map(str, strings[name])) for name in ("titles", "phrases"))
+        commonness, links_in = (load_csr(directory / name) for name in ("commonness", "links_in"))
+        keyphrase = load_array(directory / "keyphrase.npy")
+        specs = {"keyphrase": ArraySpec("float32", (len(phrases),), least=0, most=1)}
+        arrays = {"keyphrase": keyphrase}
+        for name, matrix, rows, dtype in (
+            ("commonness", commonness, len(phrases), "float32"),
+            ("links_in", links_in, len(titles), "bool"),
+        ):
+            names = [f"{name}/{part}" for part in CSR_PARTS]
+            arrays |= zip(names, (matrix.indptr, matrix.indices, matrix.data), strict=True)
+            specs |= csr_specs(rows, len(titles), names, dtype)
+        check_arrays(specs, arrays, directory, _AGAIN)
+        return cls(titles, phrases, commonness, keyphrase, links_in, facts["language"])
 
 
 def _one_language(names: pl.DataFrame, path: Path) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core import files, store
-from ssi_core.arrays import load_array
+from ssi_core.arrays import ArraySpec, ArraySpecs, check_arrays, load_array
 from ssi_core.types import BadInput, Float32, TextMatrix
 from ssi_core.views import rewriting
 from ssi_core.views import text_view as views
@@ -237,13 +237,27 @@ def load_view(directory: Path) -> TextView | HashedView | RewrittenView:
     raise BadInput(f"{file}: its bins were changed. {views.AGAIN}")
 
 
+def _array_specs(hashing: Hashing, items: int, n: int) -> ArraySpecs:
+    """Declare the matches of items: the words behind the frequent ones, or n-grams."""
+    shape = (items, hashing.k)
+    specs = {
+        "bins": ArraySpec("int32", shape, least=-1, most=hashing.words - 1),
+        "dice": ArraySpec("float32", shape, least=0, most=1),
+    }
+    return specs if n == 1 else specs | {"idf": ArraySpec("float32", (items,), least=0)}
+
+
 def _load_hashed(directory: Path, hashing: Hashing, base: TextView) -> HashedView:
     idf, matches, ngrams = {}, {}, {}
     for n in hashing.ngrams:
         part = directory / f"hashed-{n}"
         bins, values = (load_array(part / f"{name}.npy") for name in ("bins", "dice"))
         matches[n] = Matches(bins, values)
+        items = len(base.words) - hashing.words
+        arrays = {"bins": bins, "dice": values}
         if n > 1:
-            idf[n] = load_array(part / "idf.npy", mapped=False)
             ngrams[n] = load_ngrams(part, n)
+            items = len(ngrams[n])
+            idf[n] = arrays["idf"] = load_array(part / "idf.npy", mapped=False)
+        check_arrays(_array_specs(hashing, items, n), arrays, part, views.AGAIN)
     return HashedView(hashing, base, {1: base.idf, **idf}, matches, ngrams)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core.arrays import load_array
+from ssi_core.arrays import ArraySpec, check_arrays, load_array
 from ssi_core.kernels import ngrams as kernels
 from ssi_core.types import Int32, Int64, TextMatrix
 
@@ -100,8 +100,11 @@ class Ngrams:
 
 def load_ngrams(directory: Path, n: int) -> Ngrams:
     """Load what `Ngrams.save` wrote."""
-    names = (directory / f"pairs-{m}.npy" for m in range(2, n + 1))
-    return Ngrams(tuple(load_array(name, mapped=False) for name in names))
+    names = [f"pairs-{m}" for m in range(2, n + 1)]
+    keys = {name: load_array(directory / f"{name}.npy", mapped=False) for name in names}
+    specs = {name: ArraySpec("uint64", (name,)) for name in names}
+    check_arrays(specs, keys, directory, "Make its task or model again.")
+    return Ngrams(tuple(keys.values()))
 
 
 def count_ngrams(

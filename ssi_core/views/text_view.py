@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core import files, store
-from ssi_core.arrays import load_array
+from ssi_core.arrays import ArraySpec, check_arrays, load_array
 from ssi_core.text import fields, tokenizer
 from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix
 from ssi_core.views.fields import FIELDS
@@ -228,14 +228,16 @@ def load_view(directory: Path) -> TextView:
             f"{file}: its texts were split by version {version} of the tokenizer, this is version "
             f"{wanted}. {AGAIN}"
         )
-    idf = load_array(directory / "idf.npy", mapped=False)
-    occurrences = None
-    if (directory / _OCCURRENCES).exists():
-        occurrences = load_array(directory / _OCCURRENCES, mapped=False)
-        if occurrences.shape != idf.shape or occurrences.dtype != np.int64:
-            raise BadInput(f"{directory / _OCCURRENCES}: not a number for each word. {AGAIN}")
-    statistics = Statistics(idf, texts, mean_length, occurrences, lengths)
+    specs = {
+        "idf": ArraySpec("float32", (len(series),), least=0),
+        "occurrences": ArraySpec("int64", (len(series),), least=0),
+    }
+    if not (directory / "occurrences.npy").exists():
+        del specs["occurrences"]
+    arrays = {name: load_array(directory / f"{name}.npy", mapped=False) for name in specs}
+    check_arrays(specs, arrays, directory, AGAIN)
+    statistics = Statistics(arrays["idf"], texts, mean_length, arrays.get("occurrences"), lengths)
     view = TextView(language, Vocabulary(series), statistics, weighting, side, read)
-    if view.space != space or idf.shape != (len(series),) or idf.dtype != np.float32:
+    if view.space != space:
         raise BadInput(f"{file}: its words were changed. {AGAIN}")
     return view

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from ssi_core.arrays import ArraySpec
 from ssi_core.codes.base import Hasher
 from ssi_core.codes.compare import compare, sign_test
 from ssi_core.codes.hashers import HASHERS, hasher_named
@@ -12,6 +13,7 @@ from ssi_core.codes.model import CodeModel
 from ssi_core.codes.sources import read_labelled
 from ssi_core.types import BadInput, Refused
 from tests.codes import made
+from tests.seals import accepted
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +73,23 @@ def test_a_model_comes_back_from_its_directory(texts, tmp_path, name):
     rows = loaded.index().search(loaded.fitted.codes[5], 0)
     assert 5 in rows
     assert not list(tmp_path.rglob("*.pkl"))
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("name", HASHERS)
+def test_arrays_that_are_not_as_they_are_declared_are_refused(texts, tmp_path, name):
+    train, place = texts.train, tmp_path / "codes"
+    model = CodeModel.of(hasher_named(name, {"bits": 6}, "test"), train.texts, train.labels)
+    model.save(place)
+    n, words = len(train.texts), len(model.words.stems)
+    specs = {
+        "codes": ArraySpec("uint64", (n, 1)),
+        "idf": ArraySpec("float64", (words,), least=0),
+        **model.fitted.hasher.array_specs(n, words),
+    }
+    files = {f"arrays/{name}": spec for name, spec in specs.items()}
+    assert {file.stem for file in place.rglob("*.npy")} == specs.keys()
+    assert not accepted(place, "codes.json", CodeModel.load, files)
 
 
 def test_a_directory_of_something_else_is_left_alone(texts, tmp_path):

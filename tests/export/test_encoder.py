@@ -1,6 +1,8 @@
 """The encoder of an export, in Python and in JavaScript, against the model itself."""
 
+import hashlib
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -117,9 +119,9 @@ def test_javascript_makes_the_same_searches(models, tmp_path, name):
     asked = [(text, body) for text in TEXTS for body in ours.model["bodies"]]
     run = (
         "const {Encoder} = require(process.argv[1]);"
-        "const read = (file) => JSON.parse(require('fs').readFileSync(file, 'utf8'));"
+        "const read = (file) => require('fs').readFileSync(file, 'utf8');"
         "const encoder = new Encoder(read(process.argv[2]));"
-        "const asked = read(process.argv[3]);"
+        "const asked = JSON.parse(read(process.argv[3]));"
         "console.log(JSON.stringify(asked.map(([t, b]) => encoder.query(t, 7, b))));"
     )
     (tmp_path / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
@@ -154,6 +156,72 @@ def test_javascript_splits_words_alike_in_every_script(tmp_path):
     source = Path(shipped.__file__).with_suffix(".js")
     words = json.loads(in_node(run, source, tmp_path / "text.txt"))
     assert words == tokenize(text)
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed: encoder.js is not run")
+def test_javascript_has_the_digests_of_hashlib(tmp_path):
+    random_bytes = random.Random(2).randbytes
+    lengths = [*range(130), 1000, 100_003]
+    texts = [random_bytes(n) for n in lengths]
+    (tmp_path / "texts.json").write_text(json.dumps([list(text) for text in texts]))
+    run = (
+        "const {sha256} = require(process.argv[1]);"
+        "const texts = JSON.parse(require('fs').readFileSync(process.argv[2], 'utf8'));"
+        "console.log(JSON.stringify(texts.map((text) => sha256(Uint8Array.from(text)))));"
+    )
+    source = Path(shipped.__file__).with_suffix(".js")
+    found = json.loads(in_node(run, source, tmp_path / "texts.json"))
+    assert found == [hashlib.sha256(text).hexdigest() for text in texts]
+
+
+FLIPS = int(os.environ.get("SSI_FLIPS", "60"))
+
+
+def flipped(content, count, seed):
+    """Yield copies of some bytes with one bit flipped."""
+    draw = random.Random(seed)
+    for _ in range(count):
+        spoiled = bytearray(content)
+        spoiled[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+        yield bytes(spoiled)
+
+
+@pytest.mark.hostile
+def test_a_flipped_bit_is_noticed_in_python(models, tmp_path):
+    place = written(tmp_path / "export", models["U'V + D"])
+    content = place.read_bytes()
+    changes = [*flipped(content, FLIPS, 0), content[:-1], content + b" ", b"", b"{}"]
+    for spoiled in changes:
+        place.write_bytes(spoiled)
+        with pytest.raises(ValueError, match=r"encoder.json: it was changed .*ssi export"):
+            shipped.Encoder(place)
+    run = [sys.executable, place.parent / "encoder.py", place, "music1"]
+    answer = subprocess.run(run, capture_output=True, text=True)
+    assert answer.returncode == 1
+    assert answer.stderr.startswith(f"{place}: it was changed")
+    place.write_bytes(content)
+    assert subprocess.run(run, capture_output=True, check=True).stdout
+
+
+@pytest.mark.hostile
+@pytest.mark.skipif(NODE is None, reason="node is not installed: encoder.js is not run")
+def test_a_flipped_bit_is_noticed_in_javascript(models, tmp_path):
+    place = written(tmp_path / "export", models["U'V + D"])
+    content = place.read_bytes()
+    for number, spoiled in enumerate([content, *flipped(content, FLIPS, 1), b"", b"{}"]):
+        (tmp_path / f"{number}.json").write_bytes(spoiled)
+    run = (
+        "const {Encoder} = require(process.argv[1]);"
+        "const seen = process.argv.slice(2).map((file) => {"
+        "  try { new Encoder(require('fs').readFileSync(file, 'utf8')); return ''; }"
+        "  catch (error) { return error.message; }"
+        "});"
+        "console.log(JSON.stringify(seen));"
+    )
+    files = [tmp_path / f"{number}.json" for number in range(FLIPS + 3)]
+    first, *others = json.loads(in_node(run, place.parent / "encoder.js", *files))
+    assert first == ""
+    assert all("it was changed after it was written" in message for message in others)
 
 
 BM25 = {"kind": "bm25", "cut": None, "words": 3, "most": [1.1, 4.4, 2.2]}

@@ -1,11 +1,18 @@
 """``ssi store``: what was made, checked."""
 
+import shlex
 import shutil
+import sqlite3
+from contextlib import closing
+
+from ssi_core.serving.changes import Changes
+from ssi_core.serving.live import Document
+from ssi_core.store import locked
 
 
 def test_verify_names_what_was_damaged(own_root, project, tmp_path, ssi):
     code, value, _ = ssi("store", "verify")
-    assert (code, value) == (0, {"directories": 0, "bytes": 0, "damaged": 0})
+    assert (code, value) == (0, {"directories": 0, "databases": 0, "bytes": 0, "damaged": 0})
     shutil.copytree(project / "task", tmp_path / "root/.ssi/store/task/k")
     code, value, _ = ssi("store", "verify")
     assert (code, value["directories"], value["damaged"]) == (0, 1, 0)
@@ -15,7 +22,46 @@ def test_verify_names_what_was_damaged(own_root, project, tmp_path, ssi):
     for places in ((), (tmp_path / "root",)):
         code, value, _ = ssi("store", "verify", *places)
         assert code == 3
-        assert f"1 of 1 directories are damaged: {part}: its bytes" in value["error"]["message"]
+        said = f"1 of 1 directories and databases are damaged: {part}: its bytes"
+        assert said in value["error"]["message"]
+
+
+def test_a_changed_document_is_named_and_the_rest_is_kept(own_root, tmp_path, ssi):
+    path = tmp_path / "root/.ssi/serve/m/documents.db"
+    Changes(path).put([Document(f"d{n}", "", "text") for n in range(3)])
+    assert ssi("store", "verify")[1]["databases"] == 1
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE rows SET text = 'other' WHERE id = 'd1'")
+    code, value, _ = ssi("store", "verify")
+    assert code == 3
+    message = value["error"]["message"]
+    assert "the row 'd1' was changed after it was written" in message
+    verb, file = shlex.split(message)[-3:-1], shlex.split(message)[-1]
+    code, value, _ = ssi(*verb, file)
+    assert (code, value["kept"], value["left_out"], value["lost"]) == (0, 2, ["d1"], 0)
+    assert ssi("store", "verify")[1]["damaged"] == 0
+    with locked(path):
+        code, value, _ = ssi("store", "repair", path)
+    assert code == 4
+
+
+def test_databases_are_checked_page_by_page(own_root, tmp_path, ssi):
+    path = tmp_path / "root/mlruns/mlflow.db"
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE runs (name TEXT)")
+        connection.executemany("INSERT INTO runs VALUES (?)", [("x" * 100,)] * 500)
+    assert ssi("store", "verify")[:2] == (
+        0,
+        {"directories": 0, "databases": 1, "bytes": path.stat().st_size, "damaged": 0},
+    )
+    pages = bytearray(path.read_bytes())
+    pages[3 * 4096 : 3 * 4096 + 40] = bytes(40)
+    path.write_bytes(pages)
+    code, value, _ = ssi("store", "verify")
+    assert code == 3
+    assert f"{path}: " in value["error"]["message"]
+    assert "ssi restore" in value["error"]["message"]
 
 
 def test_compiled_kernels_are_listed_and_removed(own_root, tmp_path, monkeypatch, ssi):

@@ -309,7 +309,7 @@ def test_too_many_documents_are_refused(models, tmp_path, monkeypatch):
     own.put([module.Document("a", "", "car")])
     with pytest.raises(BadInput, match="more than 1 added"):
         own.put([module.Document("b", "", "car")])
-    assert [document.id for document in own.added()] == ["a"]
+    assert [document.id for document in own.changes()[0]] == ["a"]
 
 
 def test_a_full_disk_changes_nothing(models, tmp_path, monkeypatch):
@@ -335,7 +335,7 @@ def test_a_body_that_does_not_come_is_not_waited_for():
         said.append(message)
 
     asked = {"type": "http", "method": "POST", "path": "/match", "scheme": "http", "headers": []}
-    guard = Guard(None, most=10, together=10, patience=0.05)
+    guard = Guard(None, limits={("POST", "/match"): 10}, together=10, patience=0.05)
     asyncio.run(guard(asked, receive, send))
     assert said[0]["status"] == 408
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import select
 import socket
 import threading
 import time
@@ -31,11 +32,11 @@ async def _refuse(scope, receive, send):
 
 
 @contextlib.contextmanager
-def connected(app, patience):
-    """A connection to a server in a thread that waits so many seconds for a head."""
+def connected(app, patience, reading=30.0):
+    """A connection to a server in a thread that waits so many seconds for a head, or a reader."""
     port = free_port()
     config = uvicorn.Config(
-        app, port=port, log_config=None, lifespan="off", http=with_patience(patience),
+        app, port=port, log_config=None, lifespan="off", http=with_patience(patience, reading),
         timeout_keep_alive=20,
     )  # fmt: skip
     server = uvicorn.Server(config)
@@ -88,6 +89,50 @@ def test_the_rest_of_a_refused_body_is_not_waited_for():
         assert b"413" in last_words(connection)
 
 
+@pytest.mark.hostile
+def test_an_answer_that_is_not_read_ends_its_connection():
+    gone = threading.Event()
+
+    async def large(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(1000):
+            await send({"type": "http.response.body", "body": bytes(1 << 20), "more_body": True})
+        gone.set()
+
+    with connected(large, 30, reading=0.3) as connection:
+        connection.sendall(WHOLE)
+        # Nothing is read: all that the application sends is in the way of its end.
+        assert gone.wait(20)
+        read = sum(map(len, iter(lambda: _read(connection), b"")))
+    assert read < 100 << 20
+
+
+def _read(connection):
+    with contextlib.suppress(ConnectionResetError):
+        return connection.recv(1 << 18)
+    return b""
+
+
+@pytest.mark.hostile
+def test_an_answer_that_is_read_may_take_longer_than_that():
+    async def large(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": bytes(64 << 20), "more_body": True})
+        # It is sent when all before it has been.
+        await send({"type": "http.response.body", "body": b"x", "more_body": True})
+        await asyncio.sleep(1)
+        await send({"type": "http.response.body", "body": bytes(1 << 20)})
+
+    with connected(large, 30, reading=0.2) as connection:
+        connection.sendall(WHOLE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        read = 0
+        while part := _read(connection):
+            read += len(part)
+            # So that all of it takes longer than the limit, but no part of it does.
+            select.select([], [], [], 0.005)
+        assert read > 65 << 20
+
+
 def test_a_whole_request_is_not_hurried():
     async def slow(scope, receive, send):
         await asyncio.sleep(0.7)
@@ -117,7 +162,7 @@ def test_bodies_held_at_once_are_bounded_together():
         await leave.wait()
         await _answer(scope, receive, send)
 
-    guard = Guard(app, most=10, together=15)
+    guard = Guard(app, limits={("POST", "/"): 10}, together=15)
 
     def request(*parts):
         sent = [{"type": "http.request", "body": part, "more_body": True} for part in parts]

@@ -13,6 +13,7 @@ from ssi_core.models import MODELS, load_model
 from ssi_core.models.base import parse
 from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput, Texts
+from tests.seals import accepted, reseal
 
 pytestmark = pytest.mark.trains
 
@@ -185,6 +186,31 @@ def test_save_then_load_is_the_identity(row, fits, task, tmp_path):
             if a.dense is not None:
                 np.testing.assert_array_equal(a.dense, b.dense)
     assert not list(tmp_path.rglob("*.pkl"))
+
+
+def specs_of(fit):
+    sides = fit.query_views, fit.document_views
+    return fit.model.array_specs(*({n: len(v.words) for n, v in side.items()} for side in sides))
+
+
+@every
+@pytest.mark.hostile
+def test_arrays_that_are_not_as_they_are_declared_are_refused(row, fits, tmp_path):
+    """The digests are made right again each time: only the declarations are in the way."""
+    fit = fits[row]
+    specs = specs_of(fit)
+    assert specs.keys() == fit.arrays.keys()
+    fit.save(tmp_path)
+    files = {f"arrays/{name}": spec for name, spec in specs.items()}
+    assert not accepted(tmp_path, "model.json", load_model, files)
+    if specs:
+        reseal(tmp_path, "model.json", arrays=sorted(specs)[1:])
+        with pytest.raises(BadInput, match=r"npy: it is missing"):
+            load_model(tmp_path)
+    np.save(tmp_path / "arrays" / "more.npy", np.zeros(3))
+    reseal(tmp_path, "model.json", arrays=[*sorted(specs), "more"])
+    with pytest.raises(BadInput, match=r"more\.npy: it is not declared"):
+        load_model(tmp_path)
 
 
 @every

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
+from ssi_core.arrays import ArraySpec, csr_specs
 from ssi_core.profiles.compare import ROWS, compare
 from ssi_core.profiles.divergence import contributions, divergence, encode, seen, select, smoothed
 from ssi_core.profiles.events import Events
@@ -19,6 +20,7 @@ from ssi_core.profiles.model import ProfileModel
 from ssi_core.profiles.profiler import Profiler
 from ssi_core.profiles.sides import divide
 from ssi_core.types import BadInput, Refused
+from tests.seals import accepted
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
@@ -236,6 +238,21 @@ def test_profiles_come_back_from_their_directory(tmp_path):
     (tmp_path / "mine" / "note").write_text("mine")
     with pytest.raises(Refused, match="left alone"):
         model.save(tmp_path / "mine")
+
+
+@pytest.mark.hostile
+def test_arrays_that_are_not_those_of_profiles_are_refused(tmp_path):
+    model, place = ProfileModel.of(log(), Profiler(clusters=2, tokens=3)), tmp_path / "profiles"
+    model.save(place)
+    users, tokens = len(model.users), len(model.tokens)
+    specs = {
+        "common": ArraySpec("float64", (tokens,), least=0, most=1),
+        "theta": ArraySpec("float64", (2, tokens), least=0, most=1),
+        "share": ArraySpec("float64", (2,), least=0, most=1),
+        **csr_specs(users, tokens, ("indptr", "indices", "data"), "float64"),
+    }
+    files = {f"arrays/{name}": spec for name, spec in specs.items()}
+    assert not accepted(place, "profiles.json", ProfileModel.load, files)
 
 
 def test_more_clusters_than_users_are_refused():

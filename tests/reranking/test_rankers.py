@@ -17,6 +17,7 @@ from ssi_core.reranking.rankers import RERANKERS, load_reranker, reranker_named
 from ssi_core.reranking.ranknet import RankNet
 from ssi_core.types import BadInput, Refused
 from tests.reranking import made
+from tests.seals import accepted
 
 SMALL = {"rankboost": {"rounds": 60}, "adarank": {"rounds": 40}, "lambdamart": {"least": 5}}
 SMALL["ranknet"] = {"rate": 0.05, "rounds": 40}
@@ -64,6 +65,17 @@ def test_a_ranker_learns_an_order_and_is_the_same_again(name, validated, sides, 
     assert (loaded.score(test) == fitted.score(test)).all()
     assert loaded.ranker == fitted.ranker
     assert loaded.facts == fitted.facts
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("name", NAMES)
+def test_arrays_that_are_not_as_they_are_declared_are_refused(name, sides, tmp_path):
+    fitted = small(name).fit(*sides[:2])
+    fitted.save(tmp_path / "model")
+    specs = fitted.ranker.array_specs(len(fitted.names))
+    assert specs.keys() == fitted.arrays.keys()
+    files = {f"arrays/{name}": spec for name, spec in specs.items()}
+    assert not accepted(tmp_path / "model", "reranker.json", load_reranker, files)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -306,7 +306,7 @@ MODELS = (
     _model("an array with a damaged header", flip("model/arrays/V.npy", 0.02), "V.npy"),
     _model("an array of pickled objects", _array([{}]), "never loaded"),
     _model("a pickle for an array", holds("model/arrays/V.npy", pickle.dumps([1])), "V.npy"),
-    _model("an array of another model", _array([[1.0, 2.0]]), "model.json"),
+    _model("an array of another model", _array([[1.0, 2.0]]), "arrays/V.npy"),
     _model("a missing array", remove("model/arrays/V.npy"), "V.npy"),
     _model("a model of a later version", says("model/model.json", format=99), "format 99"),
     _model("a model.json that is cut off", cut("model/model.json"), "not JSON"),

@@ -3,21 +3,26 @@
 import os
 import random
 import shutil
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
+from ssi_core.export.documents import of_index
+from ssi_core.export.exporting import Settings, export_model
 from ssi_core.models import load_model
+from ssi_core.serving.changes import FILE, Changes
 from ssi_core.serving.index import build_index, open_index
+from ssi_core.serving.live import Document
 from ssi_core.store import read
 from ssi_core.tasks.frozen import freeze, open_frozen
 from ssi_core.tasks.task import open_task
 from ssi_core.training.descend import descend
-from ssi_core.types import BadInput
+from ssi_core.types import BadInput, Refused
 from tests.serving.models import random_models
 
 FLIPS = int(os.environ.get("SSI_FLIPS", "60"))
-KINDS = ("corpus", "task", "frozen", "model", "index", "checkpoint")
+KINDS = ("corpus", "task", "frozen", "model", "index", "checkpoint", "export")
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +40,20 @@ def directories(tmp_path_factory, corpus_dir, task_dir):
     texts = task.documents.titles.to_list()
     build_index(fitted, texts_of(texts, fitted.document_views), place / "index", parents={})
     _interrupted(place / "checkpoint" / "state")
+    export_model(
+        fitted,
+        of_index(fitted, open_index(place / "index")),
+        place / "export",
+        Settings("opensearch"),
+        model="m",
+    )
     openers = {
         "corpus": lambda path: read(path, "collection"),
         "task": open_task,
         "frozen": lambda path: open_frozen(path, fitted),
         "model": load_model,
         "index": open_index,
+        "export": lambda path: read(path, "export"),
         "checkpoint": lambda path: _trained(path / "state"),
     }
     for name in KINDS:
@@ -87,6 +100,45 @@ def _interrupted(checkpoint):
     assert checkpoint.is_dir()
 
 
+def flipped(content, draw):
+    """Return some bytes with one bit flipped."""
+    spoiled = bytearray(content)
+    spoiled[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+    return spoiled
+
+
+@pytest.mark.hostile
+def test_a_flipped_bit_of_added_documents_is_noticed_or_changes_nothing(tmp_path):
+    """SQLite has bits that mean nothing, such as those of free places."""
+    texts = [Document(f"d{n}", f"title {n}", f"text {n} " * (n % 40), None) for n in range(300)]
+    Changes(tmp_path / FILE).put(texts)
+    Changes(tmp_path / FILE).drop([f"d{n}" for n in range(0, 300, 7)])
+    written, content = Changes(tmp_path / FILE).read(), (tmp_path / FILE).read_bytes()
+    draw, noticed, repaired = random.Random(FLIPS), [], 0
+    for number in range(FLIPS):
+        path = tmp_path / str(number) / FILE
+        path.parent.mkdir()
+        path.write_bytes(flipped(content, draw))
+        try:
+            assert Changes(path).read() == written
+            continue
+        except (BadInput, Refused) as error:
+            noticed.append(str(error))
+        if len(noticed) % 5:
+            continue
+        with suppress(BadInput):
+            left_out = Changes.repair(path)
+            added, gone = Changes(path).read()
+            assert {one.id for one in added} <= {one.id for one in written[0]}
+            assert all(one in written[0] for one in added)
+            assert set(gone) <= set(written[1])
+            assert left_out.kept == len(added) + len(gone)
+            repaired += left_out.kept >= 250
+    assert len(noticed) > FLIPS / 3
+    assert all(str(tmp_path) in message for message in noticed)
+    assert repaired > len(noticed) / 10
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_flipped_bit_is_noticed(directories, kind):
     directory, opened = directories[kind]
@@ -95,10 +147,7 @@ def test_a_flipped_bit_is_noticed(directories, kind):
     for _ in range(FLIPS // len(KINDS)):
         path = draw.choice(paths)
         whole = path.read_bytes()
-        place, bit = draw.randrange(len(whole)), draw.randrange(8)
-        spoiled = bytearray(whole)
-        spoiled[place] ^= 1 << bit
-        path.write_bytes(spoiled)
+        path.write_bytes(flipped(whole, draw))
         try:
             with pytest.raises(BadInput):
                 opened(directory)

@@ -4,11 +4,15 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
+from ssi_core import store
+from ssi_core.arrays import ArraySpec
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.searcher import Searcher
 from ssi_core.types import BadInput, Refused
+from tests.seals import accepted, reseal
 from tests.serving.models import TITLES, documents, random_models, views
 
 MODELS = random_models(seed=0)
@@ -131,7 +135,51 @@ def test_vocabularies_of_equal_size_are_told_apart(tmp_path):
     build_index(fitted, documents(fitted.document_views), tmp_path / "i", parents={"task": "t"})
     other = views("raw", words=("auto", *fitted.document_views["raw"].words[1:]))
     with pytest.raises(BadInput, match="other words"):
-        open_index(tmp_path / "i").check({"raw": other["raw"]})
+        open_index(tmp_path / "i").check(replace(fitted, document_views={"raw": other["raw"]}))
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("fitted", MODELS, ids=NAMES)
+def test_arrays_that_are_not_those_of_an_index_are_refused(fitted, tmp_path):
+    """The digests are made right again each time."""
+    place, texts = tmp_path / "i", tmp_path / "texts.parquet"
+    pl.DataFrame({"text": list(TITLES), "url": [""] * len(TITLES)}).write_parquet(texts)
+    build_index(fitted, documents(fitted.document_views), place, parents={}, texts=[texts])
+    files = sorted(place.rglob("*.npy"))
+    assert len(files) >= 3
+    specs = {str(f.relative_to(place).with_suffix("")): _spec(f, len(TITLES)) for f in files}
+    assert not accepted(place, store.MANIFEST, open_index, specs)
+    assert len(Searcher(fitted, open_index(place)).search(["car"], 3)) == 1
+
+
+def _spec(file, documents):
+    """Return what an index declares of a file, columns of matrices with it."""
+    if file.name in ("indptr.npy", "starts.npy"):
+        return ArraySpec("int32|int64", (documents,), offsets=len(np.load(file)))
+    if file.name == "indices.npy":
+        return ArraySpec("int32|int64", ("entries",), index="columns")
+    if file.name == "packed.npy":
+        return ArraySpec("uint8", ("bytes",))
+    rows = documents if file.name == "dense.npy" else "entries"
+    return ArraySpec("float32|float16" if file.name == "dense.npy" else "float32", (rows,))
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("part", ["dense.npy", "sparse/shape.json", "words/raw/shape.json"])
+def test_vectors_of_another_width_than_the_models_are_refused(part, tmp_path):
+    name = "lsi_mixture" if part != "sparse/shape.json" else "tfidf"
+    fitted = next(one for one in MODELS if one.model.name == name)
+    place = tmp_path / "i"
+    build_index(fitted, documents(fitted.document_views), place, parents={})
+    file = place / part
+    if file.suffix == ".npy":
+        np.save(file, np.load(file)[:, :-1].copy())
+    else:
+        rows, columns = json.loads(file.read_text())
+        file.write_text(json.dumps([rows, columns + 1]))
+    reseal(place)
+    with pytest.raises(BadInput, match=r"other widths .* Build the index with this model"):
+        Searcher(fitted, open_index(place))
 
 
 def test_nothing_to_index_is_bad_input(tmp_path):

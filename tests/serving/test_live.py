@@ -2,12 +2,13 @@
 
 import os
 import sqlite3
+from contextlib import closing
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssi_core.serving.changes import Changes
+from ssi_core.serving.changes import Changes, DamagedDocuments
 from ssi_core.serving.explain import explain
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.live import Document, LiveSearcher
@@ -69,7 +70,8 @@ def test_any_order_of_changes_ends_with_the_documents_that_are_left(
         else:
             live, left = live.drop([document.id]), left - {document.id}
             store.drop([document.id])
-    again = LiveSearcher(live._base).put(store.added()).drop(store.gone())
+    added, gone = store.read()
+    again = LiveSearcher(live._base).put(added).drop(gone)
     for each in (live, again):
         assert {hit.id for hit in each.search(QUERIES, 9)[0].hits} == left
         assert each.known([document.id for document in ALL]) == left
@@ -109,20 +111,85 @@ def test_changes_are_there_after_a_restart(tmp_path):
     first.put([Document("d1", "紅葉", "京都の紅葉 \x00")])
     first.drop(["d2", "d9"])
     again = Changes(path)
-    assert again.added() == [ALL[0], Document("d1", "紅葉", "京都の紅葉 \x00")]
-    assert again.gone() == ["d2", "d9"]
+    assert again.read() == ([ALL[0], Document("d1", "紅葉", "京都の紅葉 \x00")], ["d2", "d9"])
+
+
+def test_a_file_without_digests_gets_them(tmp_path):
+    path = tmp_path / "documents.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "CREATE TABLE documents (id TEXT PRIMARY KEY, title TEXT, text TEXT, url TEXT) "
+            "WITHOUT ROWID"
+        )
+        rows = [("a", "A", "text", None), ("b", None, None, None)]
+        connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?)", rows)
+        connection.execute("PRAGMA user_version = 2")
+    assert Changes(path).read() == ([Document("a", "A", "text")], ["b"])
+    assert Changes(path).read() == ([Document("a", "A", "text")], ["b"])
+
+
+def damaged(path, statement):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE rows SET text = 'other' WHERE id = 'd1'", r"the row 'd1' was changed"),
+        ("UPDATE rows SET title = NULL", r"the row 'd0' and 1 more was changed"),
+        ("UPDATE rows SET id = 'e' WHERE id = 'd1'", r"the row 'e' was changed"),
+        ("UPDATE rows SET text = CAST(text AS BLOB) WHERE id = 'd1'", r"the row 'd1' was changed"),
+        ("UPDATE rows SET digest = '0' WHERE id = 'd1'", r"the row 'd1' was changed"),
+        ("DELETE FROM rows WHERE id = 'd1'", r"the number of its rows \(2\) was changed"),
+        ("UPDATE total SET digests = '0'", r"the number of its rows \(3\) was changed"),
+        ("UPDATE total SET digests = 'x'", r"the file \(a digest cannot be read\)"),
+        ("DELETE FROM total", r"the file \(the number of its rows cannot be read\)"),
+        ("DROP TABLE rows", r"the file \(no such table"),
+    ],
+)
+def test_what_was_changed_is_named_and_not_served(statement, said, tmp_path):
+    path = tmp_path / "documents.db"
+    changes = Changes(path)
+    changes.put(ALL[:2])
+    changes.drop(["d9"])
+    damaged(path, statement)
+    with pytest.raises(DamagedDocuments, match=f"{said}.*ssi store repair '{path}'"):
+        changes.read()
+
+
+@pytest.mark.hostile
+def test_a_repair_keeps_what_is_whole_and_names_what_is_not(tmp_path):
+    path = tmp_path / "documents.db"
+    changes = Changes(path)
+    changes.put(ALL[:4])
+    changes.drop(["d9"])
+    damaged(path, "UPDATE rows SET text = 'other' WHERE id = 'd1'")
+    damaged(path, "DELETE FROM rows WHERE id = 'd2'")
+    found = Changes.repair(path)
+    assert (found.kept, found.lost, found.damaged) == (3, 1, ["d1"])
+    assert Changes(path).read() == ([ALL[0], ALL[3]], ["d9"])
+    with pytest.raises(DamagedDocuments):
+        Changes(found.before).read()
+    Changes(path).put([ALL[1]])
+    damaged(path, "UPDATE rows SET text = 'other' WHERE id = 'd0'")
+    assert Changes.repair(path).before != found.before
+    (tmp_path / "other.db").write_bytes(b"x" * 9000)
+    with pytest.raises(BadInput, match=r"no row of it can be read.* mv "):
+        Changes.repair(tmp_path / "other.db")
 
 
 def test_a_change_is_whole_or_not_there(tmp_path):
     changes = Changes(tmp_path / "documents.db")
     with pytest.raises(UnicodeEncodeError):
         changes.put([ALL[0], Document("bad", "\ud800", "")])
-    assert changes.added() == []
+    assert changes.read() == ([], [])
 
 
 def test_a_file_that_holds_something_else_is_named(tmp_path):
     (tmp_path / "text.db").write_text("no database " * 100)
-    with pytest.raises(BadInput, match=r"text.db: no file of documents .*Remove it"):
+    with pytest.raises(BadInput, match=r"text.db: no file of documents.*ssi restore"):
         Changes(tmp_path / "text.db")
     Changes(tmp_path / "later.db")
     with sqlite3.connect(tmp_path / "later.db") as connection:

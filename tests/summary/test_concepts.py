@@ -4,10 +4,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from ssi_core.arrays import CSR_PARTS, ArraySpec, csr_specs
 from ssi_core.collection import ANCHOR, COUNTED, REDIRECT, relation_writer
 from ssi_core.summary.concepts import ConceptBase
 from ssi_core.summary.relatedness import relatedness
 from ssi_core.types import BadInput, Refused
+from tests.seals import accepted
 from tests.summary import made, naive
 
 
@@ -96,6 +98,16 @@ def test_a_base_is_kept_without_a_pickle(base, tmp_path):
     (tmp_path / "mine" / "notes.txt").write_text("mine")
     with pytest.raises(Refused):
         base.save(tmp_path / "mine")
+
+
+@pytest.mark.hostile
+def test_arrays_that_are_not_those_of_concepts_are_refused(base, tmp_path):
+    base.save(tmp_path / "concepts")
+    phrases, titles = len(base.phrases), len(base.titles)
+    specs = {"keyphrase": ArraySpec("float32", (phrases,), least=0, most=1)}
+    for name, rows, dtype in (("commonness", phrases, "float32"), ("links_in", titles, "bool")):
+        specs |= csr_specs(rows, titles, [f"{name}/{part}" for part in CSR_PARTS], dtype)
+    assert not accepted(tmp_path / "concepts", "concepts.json", ConceptBase.load, specs)
 
 
 def test_what_gives_no_concepts_is_refused(wiki, tmp_path):

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from ssi_core.arrays import ArraySpec
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput
@@ -15,6 +16,7 @@ from ssi_core.views.dice import Matches, dice
 from ssi_core.views.hashing import Hashing, feature_map, load_view, parse_view
 from ssi_core.views.tfidf import Weighting, weigh
 from tests.corpora import topical, write_corpus
+from tests.seals import accepted
 
 NAMES = (
     "cfh:k=3,words=60,ngrams=1",
@@ -165,6 +167,21 @@ def test_a_view_that_was_changed_is_refused(task, tmp_path):
     bins.unlink()
     with pytest.raises(BadInput, match=r"bins\.npy"):
         load_view(tmp_path)
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("name", NAMES)
+def test_arrays_that_are_not_as_they_are_declared_are_refused(task, name, tmp_path):
+    view = task.documents.views[name]
+    view.save(tmp_path)
+    k, words, specs = view.hashing.k, view.hashing.words, {}
+    for n in view.hashing.ngrams:
+        items = len(view.ngrams[n]) if n > 1 else len(view.base.words) - words
+        specs[f"hashed-{n}/bins"] = ArraySpec("int32", (items, k), least=-1, most=words - 1)
+        specs[f"hashed-{n}/dice"] = ArraySpec("float32", (items, k), least=0, most=1)
+        if n > 1:
+            specs[f"hashed-{n}/idf"] = ArraySpec("float32", (items,), least=0)
+    assert not accepted(tmp_path, None, load_view, specs)
 
 
 def test_keyword_queries_are_hashed_too(tmp_path, corpus_dir):

@@ -130,10 +130,14 @@ def test_a_lone_surrogate_is_a_separator(view):
         (lambda d: (d / "words.parquet").unlink(), r"words\.parquet: No such file"),
         (lambda d: (d / "words.parquet").write_bytes(b"PAR1"), r"words\.parquet: parquet:"),
         (lambda d: (d / "idf.npy").unlink(), "idf.npy"),
-        (lambda d: np.save(d / "idf.npy", np.ones(1, np.float32)), "words were changed"),
+        (lambda d: np.save(d / "idf.npy", np.ones(1, np.float32)), "idf.npy: .*expected float32"),
         (
             lambda d: pl.DataFrame({"word": ["x"] * 4}).write_parquet(d / "words.parquet"),
             "words were changed",
+        ),
+        (
+            lambda d: np.save(d / "idf.npy", -np.ones(4, np.float32)),
+            "expected at least 0",
         ),
     ],
 )

@@ -50,6 +50,16 @@ def settings_of(command: Sequence[str]) -> dict[str, str]:
     return {"PREFECT_SERVER_EPHEMERAL_ENABLED": "false"}
 
 
+def is_service(command: Sequence[str]) -> bool:
+    """Say whether a command starts a server or a worker of Prefect.
+
+    >>> is_service(["prefect", "worker", "start", "--pool", "local-process"])
+    True
+    """
+    pairs = set(pairwise(_words_of_prefect(command) or ()))
+    return not pairs.isdisjoint({("server", "start"), ("worker", "start")})
+
+
 def _wait(chosen: str) -> None:
     """Wait for a server that has ended: who starts workers again starts servers again, too."""
     end = time.monotonic() + PATIENCE

@@ -31,7 +31,7 @@ LINES = [
     {"store", "resources", "stored", "verify"},
     {"integrity", "code", "pool", "bounds"},
     {"files", "locks", "root", "strict", "threads"},
-    {"types", "errors", "recorder"},
+    {"types", "errors", "recorder", "private"},
     {"kernels"},
     {"compiled"},
     {"cache"},

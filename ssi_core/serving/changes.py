@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from ssi_core import files
+from ssi_core import files, private
 from ssi_core.serving.live import Document
 from ssi_core.types import BadInput, Refused
 
@@ -40,6 +40,9 @@ class Changes:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._turn = threading.Lock()
+        with files.writing(path.parent):
+            private.directory(path.parent)
+            path.touch(private.FILE)
         with self._connection() as connection:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version == 0:

@@ -18,11 +18,14 @@ LOGGING = """
 version: 1
 formatters: {{x: {{"()": subprocess.Popen, args: "echo > {ran}", shell: true}}}}
 """
-PATH = 'PREFECT_LOGGING_CONFIG_PATH = "evil.yml"\n'
+URL = "http://evil.example/api"
+PATH = f'PREFECT_LOGGING_CONFIG_PATH = "evil.yml"\nPREFECT_API_URL = "{URL}"\n'
 PROFILE = f'active = "evil"\n[profiles.evil]\n{PATH}'
 FILES = {
-    "prefect.toml": '[logging]\nconfig_path = "evil.yml"\n',
-    "pyproject.toml": '[tool.prefect.logging]\nconfig_path = "evil.yml"\n',
+    "prefect.toml": f'logging.config_path = "evil.yml"\napi.url = "{URL}"\n',
+    "pyproject.toml": (
+        f'[tool.prefect]\nlogging.config_path = "evil.yml"\napi.url = "{URL}"\n'
+    ),
     ".env": PATH,
     ".ssi/prefect/profiles.toml": PROFILE,
     ".ssi/prefect/logging.yml": LOGGING,
@@ -80,6 +83,7 @@ def test_prefect_reads_no_settings_of_a_folder(name, prepared):
     found = Settings()
     assert found.logging.config_path.is_relative_to(sys.prefix)
     assert found.profiles_path.is_relative_to(sys.prefix)
+    assert found.api.url is None
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -122,10 +126,14 @@ def test_processes_of_the_library_take_no_modules_of_a_folder(folder):
 
 def test_a_server_starts_where_no_settings_lie(prepared, tmp_path):
     log = tmp_path / "logs" / "log"
+    older = tmp_path / "older"
+    older.touch(0o644)
     with locks.shared(tmp_path / "users"):
         code = "import os, sys; print(os.getcwd(), '' in sys.path)"
-        kept.start_kept([sys.executable, "-c", code], tmp_path / "users", log, {}).wait(60)
-    assert log.read_text() == "/ False\n"
+        for place in (log, older):
+            kept.start_kept([sys.executable, "-c", code], tmp_path / "users", place, {}).wait(60)
+    assert log.read_text() == older.read_text() == "/ False\n"
+    assert older.stat().st_mode & 0o777 == 0o600
     assert (log.stat().st_mode & 0o777, log.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
@@ -163,7 +171,7 @@ def test_numba_reads_no_settings_of_a_folder(jit, folder, monkeypatch):
     (folder / ".numba_config.yaml").write_text("cuda_driver: /evil.so\ndisable_jit: 1\nopt: 0\n")
     code = (
         "import ssi_core.kernels; from numba.core import config;"
-        "config.reload_config(); print(config.CUDA_DRIVER, config.DISABLE_JIT, int(config.OPT))"
+        "print(config.CUDA_DRIVER, config.DISABLE_JIT, int(config.OPT))"
     )
     monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
     if jit:

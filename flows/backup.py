@@ -1,10 +1,9 @@
 """Back a root up into one archive, while its servers and commands go on.
 
 The archive is a tar file with files below ``mlruns/`` and ``.ssi/``, each under its name in the
-root (`is_saved`). Its last member, ``ssi-backup.json``, lists them with sizes and digests. Nothing of
-Prefect is among them: `ssi up` makes the deployments anew.
-Databases are copied as they are at one moment, and before all other files: what a finished run
-names is then in the archive too.
+root (`is_saved`). Its last member, ``ssi-backup.json``, lists them with sizes and digests. Nothing
+of Prefect is among them: ``ssi up`` makes the deployments anew. Databases are copied as they are at
+one moment, and before all other files: what a finished run names is then in the archive too.
 """
 
 from __future__ import annotations
@@ -197,9 +196,11 @@ def is_saved(name: PurePosixPath) -> bool:
     False
     """
     top, *below = name.parts
-    places = (*KEPT, *REBUILDABLE)
-    is_inside = top == MLRUNS and below or top == HOME and len(below) > 1 and below[0] in places
-    return bool(is_inside) and not any(_passes(part) for part in below)
+    if top == HOME and below[:1] and below[0] in (*KEPT, *REBUILDABLE):
+        del below[0]
+    elif top != MLRUNS:
+        return False
+    return bool(below) and not any(_passes(part) for part in below)
 
 
 def _passes(name: str) -> bool:

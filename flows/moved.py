@@ -1,8 +1,10 @@
 """Rewrite the paths that a root knows of itself, when it lies elsewhere by now.
 
-MLflow keeps absolute paths of artifacts, and so do our tags and some manifests. ``mlruns/root.json`` notes under which path they were written. A command that finds another
-one there rewrites them before it does anything else, while no other process uses the root. Each
-step can be repeated, and the note comes last, so that a kill in between does no harm.
+MLflow keeps absolute paths of artifacts, and so do our tags and some manifests.
+``mlruns/root.json`` notes under which path they were written. A command that finds another one
+there rewrites them before it does anything else, while no other process uses the root. Each step
+can be repeated, and the note comes last, so that a kill in between does no harm. Prefect is told
+the directory of its deployments anew (`flows.deployments`).
 """
 
 from __future__ import annotations

@@ -65,8 +65,8 @@ def restore(archive: Path) -> Outcome:
     The root is --root, and can have any path: paths that were noted are rewritten. Every file is
     compared with the digest of the backup before anything is put in its place. Files that no backup
     has are left out, and named. An archive with a sparse file, or one that does not fit on the disk
-    (1 GB of it stays free), is refused. A root is code: restore only what you would run. Runs that were at
-    work during the backup are marked as killed; the same command does them again.
+    (1 GB of it stays free), is refused. A root is code: restore only what you would run. Runs that
+    were at work during the backup are marked as killed; the same command does them again.
     """
     from flows.restore import restore as unpack
 

@@ -11,6 +11,7 @@ the same settings as ``ssi`` itself; one of Prefect calls the server of this roo
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -34,8 +35,7 @@ def cores() -> int:
 def import_path() -> str:
     """Return ``PYTHONPATH`` with this checkout in it, which no installed package reaches."""
     checkout, others = str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")
-    # Absolute: servers start in another directory.
-    paths = [str(Path(path).absolute()) for path in others.split(os.pathsep) if path]
+    paths = [_absolute(path) for path in others.split(os.pathsep) if path]
     return os.pathsep.join(paths if checkout in paths else [checkout, *paths])
 
 
@@ -88,8 +88,12 @@ def prepare() -> None:
     os.environ.update(_of_processes())
     for name, value in {**variables(), CONSOLE: "CRITICAL"}.items():
         os.environ.setdefault(name, value)
-    # Servers start in another directory.
-    os.environ["PREFECT_HOME"] = str(Path(os.environ["PREFECT_HOME"]).expanduser().absolute())
+    os.environ["PREFECT_HOME"] = _absolute(os.environ["PREFECT_HOME"])
+
+
+def _absolute(path: str) -> str:
+    """Return a path that means the same where servers start."""
+    return str(Path(path).expanduser().absolute())
 
 
 def _of_processes() -> dict[str, str]:
@@ -110,10 +114,12 @@ def main(command: Sequence[str]) -> None:
     try:
         passed_on = {"PATH": path, **_of_processes()}
         every = {**variables(), **os.environ, **settings_of(command), **passed_on}
+        program = command[0]
         if is_service(command):
-            every["SSI_ROOT"] = str(root())
+            every |= {"SSI_ROOT": str(root()), "PREFECT_HOME": _absolute(every["PREFECT_HOME"])}
+            program = _absolute(shutil.which(program, path=path) or program)
             os.chdir(NOWHERE)
-        os.execvpe(command[0], list(command), every)
+        os.execvpe(program, [program, *command[1:]], every)
     except Refused as error:
         print(f"refused: {error}", file=sys.stderr)
         sys.exit(4)

@@ -151,17 +151,25 @@ def test_servers_that_a_person_starts_are_known(command, expected):
 
 def test_a_worker_that_a_person_starts_reads_nothing_of_a_folder(folder):
     write(folder, FILES)
-    (folder / "prefect").write_text("#!/bin/sh\npwd; echo $SSI_ROOT; echo $PYTHONSAFEPATH\n")
-    (folder / "prefect").chmod(0o755)
+    shown = "echo $PWD $SSI_ROOT $PREFECT_HOME $PYTHONSAFEPATH $PYTHONPATH"
+    (folder / "bin").mkdir()
+    (folder / "bin" / "prefect").write_text(f"#!/bin/sh\ncd . && {shown}\n")
+    (folder / "bin" / "prefect").chmod(0o755)
     checkout = str(Path(environment.__file__).parents[1])
     done = subprocess.run(
         [sys.executable, "-P", "-m", "flows.environment", "prefect", "worker", "start"],
-        env={**os.environ, "PYTHONPATH": checkout, "PATH": f"{folder}:{os.environ['PATH']}"},
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{checkout}:own",
+            "PATH": f"bin:{os.environ['PATH']}",
+            "PREFECT_HOME": "home",
+        },
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.split() == ["/", str(folder), "1"]
+    own = f"{checkout}:{folder / 'own'}"
+    assert done.stdout.split() == ["/", str(folder), str(folder / "home"), "1", own]
 
 
 @pytest.mark.parametrize("jit", [None, "1"])

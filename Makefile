@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test coverage other-kernels docs docs-figures lint slow kills fuzz bench peers clean
+.PHONY: demo test coverage other-kernels docs docs-figures lint slow kills fuzz hostile bench peers clean
 
 demo: .venv/.stamp
 	$(BIN)/ssi demo
@@ -57,6 +57,10 @@ kills: .venv/.stamp
 fuzz: .venv/.stamp
 	SSI_EXAMPLES=1000 $(BIN)/pytest -q -n 2 -m hypothesis --ignore=tests/robust
 	SSI_FUZZ_EXAMPLES=2000 SSI_FLIPS=500 $(BIN)/pytest -q -s tests/robust/test_fuzz.py tests/robust/test_flips.py tests/corpus/test_hostile.py
+
+# Folders, archives and requests of strangers.
+hostile: .venv/.stamp
+	$(BIN)/pytest -q -m hostile
 
 bench: .venv/.stamp
 	$(BIN)/python -m benchmarks

@@ -1,1 +1,5 @@
 """Workflows of ssi: the only package that knows Prefect and MLflow."""
+
+from flows.isolation import install
+
+install()

@@ -18,6 +18,7 @@ from secrets import token_urlsafe
 
 from flows import environment
 from flows.processes import is_here, is_over, machine_of, own_name
+from ssi_core import private
 
 HOST = "127.0.0.1"
 """This machine alone."""
@@ -38,7 +39,7 @@ def secret() -> str:
     file = secret_file()
     with contextlib.suppress(FileNotFoundError):
         return file.read_text()
-    file.parent.mkdir(parents=True, exist_ok=True)
+    private.directory(file.parent)
     # Of mode 0600.
     descriptor, draft = tempfile.mkstemp(dir=file.parent, prefix=".secret-")
     try:
@@ -97,7 +98,7 @@ def _record() -> Path:
 def remember(server: Running) -> None:
     """Write down which server this root has, for those who come later."""
     record = _record()
-    record.parent.mkdir(parents=True, exist_ok=True)
+    private.directory(record.parent)
     draft = record.with_name(f".{record.name}-{own_name()}")
     draft.write_text(json.dumps(asdict(server)))
     draft.replace(record)

@@ -1,9 +1,9 @@
 """Back a root up into one archive, while its servers and commands go on.
 
-The archive is a tar file with the files below ``mlruns/`` and ``.ssi/``, each under its name in the
-root. Its last member, ``ssi-backup.json``, lists them with sizes and digests.
-Databases are copied as they are at one moment, and before all other files: what a finished run
-names is then in the archive too.
+The archive is a tar file with files below ``mlruns/`` and ``.ssi/``, each under its name in the
+root (`is_saved`). Its last member, ``ssi-backup.json``, lists them with sizes and digests. Nothing
+of Prefect is among them: ``ssi up`` makes the deployments anew. Databases are copied as they are at
+one moment, and before all other files: what a finished run names is then in the archive too.
 """
 
 from __future__ import annotations
@@ -34,15 +34,14 @@ FORMAT = 1
 MLRUNS, HOME = "mlruns", ".ssi"
 _ENDINGS = (".tar", ".gz", ".tgz")
 
-_NEVER = (
-    *("tmp", "logs", "prefect/storage", "prefect/server.json", "prefect/server.log"),
-    "prefect/secret",
-)
-"""Below ``.ssi``: what belongs to running processes, Prefect's cache, and the root's secret."""
+KEPT = ("frozen", "registry", "sensor", "serve")
+"""Below ``.ssi``: what nobody can make again."""
 
-_REBUILDABLE = ("store", "checkpoints", "rows", "dumps", "models")
+REBUILDABLE = ("checkpoints", "comparisons", "demo", "dumps", "models", "rows", "store")
 """Below ``.ssi``: what the same commands make again from the same inputs."""
 
+NEVER = ("logs", "prefect", "tmp")
+"""Below ``.ssi``: what belongs to running processes and to Prefect, with the root's secret."""
 
 _PASSING = (
     *(".lock", ".users", ".start", ".partial", ".work", ".old", ".new", ".before", ".tmp"),
@@ -66,7 +65,7 @@ class Contents:
     files : dict
         Name of a file -> ``sha256``, ``size``, ``mtime_ns``.
     left_out : list of str
-        Names that are no plain files.
+        Names that are no plain files, or no part of a backup.
     """
 
     root: str
@@ -170,7 +169,7 @@ def _write(
 
 def _found(contents: Contents) -> Iterator[tuple[str, Path]]:
     """Find the files of the root: (name in the archive, place)."""
-    left_out = [*_NEVER, *(_REBUILDABLE if contents.essential else ())]
+    left_out = [*NEVER, *(REBUILDABLE if contents.essential else ())]
     skipped = {f"{HOME}/{name}" for name in left_out}
     for top, base in ((MLRUNS, environment.root() / MLRUNS), (HOME, environment.home())):
         for directory, below, names in os.walk(base):
@@ -181,10 +180,27 @@ def _found(contents: Contents) -> Iterator[tuple[str, Path]]:
                 path = Path(directory, name)
                 if str(place / name) in skipped or _passes(name):
                     continue
-                if path.is_symlink() or not stat.S_ISREG(path.lstat().st_mode):
+                is_plain = not path.is_symlink() and stat.S_ISREG(path.lstat().st_mode)
+                if not is_plain or not is_saved(place / name):
                     contents.left_out.append(str(place / name))
                 else:
                     yield str(place / name), path
+
+
+def is_saved(name: PurePosixPath) -> bool:
+    """Say whether a backup holds files of a name.
+
+    >>> is_saved(PurePosixPath(".ssi/frozen/ssi/0001/artefact.json"))
+    True
+    >>> is_saved(PurePosixPath(".ssi/prefect/logging.yml"))
+    False
+    """
+    top, *below = name.parts
+    if top == HOME and below[:1] and below[0] in (*KEPT, *REBUILDABLE):
+        del below[0]
+    elif top != MLRUNS:
+        return False
+    return bool(below) and not any(_passes(part) for part in below)
 
 
 def _passes(name: str) -> bool:
@@ -237,16 +253,10 @@ class _Digesting(io.RawIOBase):
 
 
 def databases_elsewhere() -> Sequence[str]:
-    """Name the databases of this root that are no files in it, and so not in an archive."""
+    """Name the database of MLflow where it is no file of this root, and so not in an archive."""
     from flows.addresses import shown
 
-    elsewhere = []
-    for name in (
-        "MLFLOW_TRACKING_URI",
-        "PREFECT_SERVER_DATABASE_CONNECTION_URL",
-        "PREFECT_API_URL",
-    ):
-        address = os.environ.get(name, "")
-        if address and not address.startswith("sqlite"):
-            elsewhere.append(f"{name}={shown(address)}")
-    return elsewhere
+    address = os.environ.get("MLFLOW_TRACKING_URI", "")
+    if not address or address.startswith("sqlite"):
+        return []
+    return [f"MLFLOW_TRACKING_URI={shown(address)}"]

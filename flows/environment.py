@@ -1,17 +1,24 @@
 """Paths, and the settings that must be in place before Prefect or MLflow are imported.
 
-This module imports nothing that reads them when it loads. ``python -m flows.environment COMMAND
-...`` runs a command, such as ``prefect worker start``, with the same settings as ``ssi`` itself;
-one of Prefect calls the server of this root, if that runs (`flows.typed`).
+All settings of both are variables of the environment, and this is the one place that sets them:
+files of the working directory are closed to Prefect (`flows.isolation`), and the paths of the files
+that it reads all the same are set here. This module imports nothing that reads them when it loads.
+``python -m flows.environment COMMAND ...`` runs a command, such as ``prefect worker start``, with
+the same settings as ``ssi`` itself; one of Prefect calls the server of this root, if that runs
+(`flows.typed`).
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
+from flows.isolation import NOWHERE
+from ssi_core import private
 from ssi_core.root import home, root, store_path
 from ssi_core.threads import override, thread_variables, threads
 
@@ -28,17 +35,28 @@ def cores() -> int:
 def import_path() -> str:
     """Return ``PYTHONPATH`` with this checkout in it, which no installed package reaches."""
     checkout, others = str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")
-    paths = [path for path in others.split(os.pathsep) if path]
-    return others if checkout in paths else os.pathsep.join([checkout, *paths])
+    paths = [_absolute(path) for path in others.split(os.pathsep) if path]
+    return os.pathsep.join(paths if checkout in paths else [checkout, *paths])
 
 
 CONSOLE = "PREFECT_LOGGING_HANDLERSCONSOLE_LEVEL"
+
+
+def _of_prefect(file: str) -> str:
+    """Return the path of a file of the installed Prefect, which is not imported."""
+    spec = find_spec("prefect")
+    places = spec.submodule_search_locations if spec else None
+    return str(Path(next(iter(places or ())), file))
 
 
 def variables() -> dict[str, str]:
     """Return the settings of Prefect and MLflow that a project which calls nobody wants."""
     return {
         "PREFECT_HOME": str(home() / "prefect"),
+        # Else of PREFECT_HOME, where a stranger's may lie: one names functions to call, the other
+        # the server to obey.
+        "PREFECT_LOGGING_SETTINGS_PATH": _of_prefect("logging/logging.yml"),
+        "PREFECT_PROFILES_PATH": _of_prefect("settings/profiles.toml"),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
         # The default of 20 s is too short on a busy machine.
@@ -66,27 +84,42 @@ def prepare() -> None:
 
     What Prefect says goes to the page of the run; the terminal belongs to the command.
     """
-    # Prefect makes its own directory, but not the one above.
-    home().mkdir(parents=True, exist_ok=True)
-    os.environ["PYTHONPATH"] = import_path()
+    private.directory(home())
+    os.environ.update(_of_processes())
     for name, value in {**variables(), CONSOLE: "CRITICAL"}.items():
         os.environ.setdefault(name, value)
+    os.environ["PREFECT_HOME"] = _absolute(os.environ["PREFECT_HOME"])
+
+
+def _absolute(path: str) -> str:
+    """Return a path that means the same where servers start."""
+    return str(Path(path).expanduser().absolute())
+
+
+def _of_processes() -> dict[str, str]:
+    """Return the settings of new processes of Python: modules of the working directory are none."""
+    return {"PYTHONPATH": import_path(), "PYTHONSAFEPATH": "1"}
 
 
 def main(command: Sequence[str]) -> None:
     """Become another command, under the prepared environment."""
     if not command:
         sys.exit("usage: python -m flows.environment COMMAND [ARGUMENT ...]")
-    from flows.typed import settings_of
+    from flows.typed import is_service, settings_of
     from ssi_core.types import Refused
 
-    home().mkdir(parents=True, exist_ok=True)
+    private.directory(home())
     # Prefect and MLflow lie beside the interpreter, be it on PATH or not.
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
     try:
-        passed_on = {"PATH": path, "PYTHONPATH": import_path()}
+        passed_on = {"PATH": path, **_of_processes()}
         every = {**variables(), **os.environ, **settings_of(command), **passed_on}
-        os.execvpe(command[0], list(command), every)
+        program = command[0]
+        if is_service(command):
+            every |= {"SSI_ROOT": str(root()), "PREFECT_HOME": _absolute(every["PREFECT_HOME"])}
+            program = _absolute(shutil.which(program, path=path) or program)
+            os.chdir(NOWHERE)
+        os.execvpe(program, [program, *command[1:]], every)
     except Refused as error:
         print(f"refused: {error}", file=sys.stderr)
         sys.exit(4)

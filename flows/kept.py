@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
 
-from ssi_core import locks
+from flows.isolation import NOWHERE
+from ssi_core import locks, private
 
 
 def start_kept(
@@ -28,14 +29,15 @@ def start_kept(
     The caller holds it. The process that is returned ends when the command and all that it started
     have ended.
     """
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as file:
+    private.directory(log.parent)
+    with os.fdopen(private.opened(log), "wb") as file:
         return subprocess.Popen(
             [sys.executable, "-m", "flows.kept", str(users), *command],
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
             env={**os.environ, **variables},
+            cwd=NOWHERE,
             # Ctrl-C is for the command, which ends the server when it has said its last word.
             start_new_session=True,
         )

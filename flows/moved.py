@@ -1,9 +1,10 @@
 """Rewrite the paths that a root knows of itself, when it lies elsewhere by now.
 
-MLflow keeps absolute paths of artifacts, and so do our tags, some manifests and the deployments of
-Prefect. ``mlruns/root.json`` notes under which path they were written. A command that finds another
-one there rewrites them before it does anything else, while no other process uses the root. Each
-step can be repeated, and the note comes last, so that a kill in between does no harm.
+MLflow keeps absolute paths of artifacts, and so do our tags and some manifests.
+``mlruns/root.json`` notes under which path they were written. A command that finds another one
+there rewrites them before it does anything else, while no other process uses the root. Each step
+can be repeated, and the note comes last, so that a kill in between does no harm. Prefect is told
+the directory of its deployments anew (`flows.deployments`).
 """
 
 from __future__ import annotations
@@ -38,11 +39,6 @@ _MLFLOW: Mapping[str, Sequence[str]] = {
     "model_version_tags": ["value"],
     "trace_tags": ["value"],
     "workspaces": ["default_artifact_root"],
-}
-_PREFECT: Mapping[str, Sequence[str]] = {
-    "deployment": ["path", "pull_steps", "parameters", "infra_overrides"],
-    "deployment_schedule": ["parameters"],
-    "flow_run": ["parameters", "job_variables"],
 }
 """Tables and columns that can hold a path, as it is or inside JSON."""
 
@@ -126,8 +122,7 @@ def rewrite(move: Move) -> None:
     logger.warning("this root was moved from %s to %s; its paths are rewritten", move.old, move.new)
     for file in _manifests():
         _rewrite_file(file, move)
-    _rewrite_database(environment.home() / "prefect" / "prefect.db", _PREFECT, move)
-    _rewrite_database(database(), _MLFLOW, move)
+    _rewrite_database(database(), move)
 
 
 def note(root: Path) -> None:
@@ -144,7 +139,7 @@ def _note() -> Path:
 def _noted() -> str | None:
     try:
         value = json.loads(_note().read_text(encoding="utf-8"))["root"]
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
     return value if isinstance(value, str) else None
 
@@ -193,13 +188,13 @@ def _rewrite_file(file: Path, move: Move) -> None:
             integrity.write_manifest(file.parent, file.name, move.of(facts))
 
 
-def _rewrite_database(file: Path, tables: Mapping[str, Sequence[str]], move: Move) -> None:
-    """Rewrite paths in columns of a database, all or none."""
+def _rewrite_database(file: Path, move: Move) -> None:
+    """Rewrite paths in columns of a database of MLflow, all or none."""
     if not file.exists():
         return
     with closing(sqlite3.connect(file, timeout=20)) as connection, connection:
         connection.execute("BEGIN IMMEDIATE")
-        for table, columns in tables.items():
+        for table, columns in _MLFLOW.items():
             present = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
             for column in present.intersection(columns):
                 _rewrite_column(connection, table, column, move)

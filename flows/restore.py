@@ -1,4 +1,8 @@
-"""Restore a backup into a root, once every file of it has been checked."""
+"""Restore a backup into a root, once every file of it has been checked.
+
+An archive may come from a stranger: only names that a backup has are unpacked (`backup.is_saved`),
+and sizes are bounded before anything is read or written.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,24 @@ import time
 import zlib
 from contextlib import closing
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any, Literal, Self
 
 from flows import environment, moved, sqlite
-from flows.backup import FORMAT, HOME, MANIFEST, MLRUNS, Contents
-from ssi_core import files
+from flows.backup import FORMAT, HOME, MANIFEST, MLRUNS, Contents, is_saved
+from ssi_core import files, private
+from ssi_core.resources import amount, disk_free
 from ssi_core.types import BadInput, Progress, Refused
 
 _BLOCK = 1 << 20
+_SPARE = 1 << 30
+"""Bytes of a disk that stay free; on a small one a twentieth of what is free."""
+
+_NAME, _LEVELS = 255, 100
+"""Bytes of a name of a file, and directories below each other."""
+
+_HEADER, _MANIFEST = 1 << 20, 256 << 20
+"""Bytes of a header of the archive, and of the manifest, which are held in memory."""
+
 _NO_DATA = ("tmp", ".lock", ".gitignore")
 """Names that a root without data can have: of the command itself, and of a fresh clone."""
 
@@ -43,9 +57,13 @@ def restore(archive: Path, progress: Progress | None = None) -> Contents:
     partial = root / ".ssi-restore.partial"
     with files.writing(root):
         shutil.rmtree(partial, ignore_errors=True)
+        private.directory(partial)
         try:
             contents = _unpacked(archive, partial, progress)
-            _end_runs(partial / MLRUNS / moved.database().name)
+            try:
+                _end_runs(partial / MLRUNS / moved.database().name)
+            except sqlite3.Error as error:
+                raise _damaged(archive, f"MLflow's database: {error}") from error
             os.sync()
             _put(partial / HOME, home)
             _put(partial / MLRUNS, root / MLRUNS)
@@ -68,7 +86,7 @@ def _require_empty(root: Path, home: Path) -> None:
 def _put(source: Path, target: Path) -> None:
     """Move what was unpacked to its place."""
     if source.is_dir():
-        target.mkdir(parents=True, exist_ok=True)
+        private.directory(target)
         for one in sorted(source.iterdir()):
             shutil.move(one, target / one.name)
 
@@ -77,6 +95,7 @@ _DAMAGE = (
     tarfile.TarError,
     EOFError,
     zlib.error,
+    RecursionError,
     ValueError,
     LookupError,
     TypeError,
@@ -85,10 +104,36 @@ _DAMAGE = (
 )
 
 
+class _Header(tarfile.TarInfo):
+    """A header of a plain file, whose size is checked before the rest of it is read into memory.
+
+    Errors are of a kind that `tarfile` does not take for the end, or for another compression.
+    """
+
+    def _proc_member(self, tar: tarfile.TarFile) -> Self:
+        # The data of a header that is no file are read at once: names, and facts of the next one.
+        if not self.isreg() and self.size > _HEADER:
+            raise ValueError(f"it has a header of {amount(self.size)}")
+        if self.type == tarfile.GNUTYPE_SPARSE:
+            self._refuse_sparse()
+        member: Self = super()._proc_member(tar)  # type: ignore[misc]
+        if member.size < 0:
+            raise ValueError("it has a file of a negative size")
+        return member
+
+    def _refuse_sparse(self, *_: object) -> None:
+        raise ValueError("it has a sparse file, which says any size that it likes")
+
+    _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_sparse
+
+
 def _unpacked(archive: Path, target: Path, progress: Progress | None) -> Contents:
     """Unpack an archive, and compare every file with the manifest."""
     try:
-        with tarfile.open(archive, "r:*") as tar:
+        with archive.open("rb") as file:
+            is_compressed = file.read(2) == b"\x1f\x8b"
+        mode: Literal["r:gz", "r:"] = "r:gz" if is_compressed else "r:"
+        with tarfile.open(archive, mode, tarinfo=_Header) as tar:
             digests, manifest = _members(tar, archive, target, progress)
         contents = _contents(manifest, archive)
         _compare(archive, contents, digests)
@@ -113,62 +158,116 @@ def _damaged(archive: Path, what: str) -> BadInput:
 def _members(
     tar: tarfile.TarFile, archive: Path, target: Path, progress: Progress | None
 ) -> tuple[dict[str, str], bytes]:
-    """Unpack the members; return digests by name, and the manifest."""
+    """Unpack the members that a backup has; return digests by name, and the manifest."""
     digests: dict[str, str] = {}
     size = archive.stat().st_size
+    spare = min(_SPARE, disk_free(target) // 20)
     for member in tar:
-        _check_name(archive, member)
-        source = tar.extractfile(member)
-        assert source is not None  # a plain file
+        path = _path_of(archive, member)
         if member.name == MANIFEST:
-            return digests, source.read()
+            return digests, _manifest(tar, archive, member)
+        if member.size > (room := max(disk_free(target) - spare, 0)):
+            raise Refused(
+                f"{archive}: {_quoted(member.name)} takes {amount(member.size)}, and {amount(room)}"
+                f" are free at {target.parent}. Make room, or name another root (--root)."
+            )
+        if not is_saved(path):
+            continue
         if progress is not None:
             # Compressed files are read from a place that is not told.
             progress(min(member.offset / max(size, 1), 1.0), member.name)
         if member.name in digests:
-            raise _damaged(archive, f"it has two files {member.name!r}")
-        digests[member.name] = _extract(source, target / member.name)
+            raise _damaged(archive, f"it has two files {_quoted(member.name)}")
+        source = tar.extractfile(member)
+        assert source is not None  # a plain file
+        try:
+            digests[member.name] = _extract(source, target / path)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+            what = f"{_quoted(member.name)}, or a part of it, is a file and a directory"
+            raise _damaged(archive, what) from error
     raise _damaged(archive, f"it has no {MANIFEST}, so it is no backup, or its end is missing")
 
 
-def _check_name(archive: Path, member: tarfile.TarInfo) -> None:
+def _path_of(archive: Path, member: tarfile.TarInfo) -> PurePosixPath:
+    """Return the path of a member in a root; `BadInput` where it is no plain file of one."""
     path = PurePosixPath(member.name)
     inside = path.parts[:1] in ((MLRUNS,), (HOME,)) and len(path.parts) > 1
-    if not member.isreg() or ".." in path.parts or not (inside or member.name == MANIFEST):
+    names = (inside or member.name == MANIFEST) and str(path) == member.name
+    if not member.isreg() or ".." in path.parts or not names:
         raise BadInput(
-            f"{archive}: its member {member.name!r} is no plain file of a root. Nothing was "
+            f"{archive}: its member {_quoted(member.name)} is no plain file of a root. Nothing was "
             "restored; it is no backup of ssi."
         )
+    longest = max(len(os.fsencode(part)) for part in path.parts)
+    if longest > _NAME or len(path.parts) > _LEVELS:
+        raise BadInput(
+            f"{archive}: its member {_quoted(member.name)} has a name of {longest} bytes, "
+            f"{len(path.parts)} levels deep; at most {_NAME} and {_LEVELS} are restored. Nothing "
+            "was restored."
+        )
+    return path
+
+
+def _quoted(name: str) -> str:
+    return repr(name if len(name) <= 100 else f"{name[:100]}...")
 
 
 def _extract(source: IO[bytes], target: Path) -> str:
     target.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
     with target.open("xb") as file:
+        if target.suffix == ".db":
+            target.chmod(private.FILE)
         while block := source.read(_BLOCK):
             digest.update(block)
             file.write(block)
     return digest.hexdigest()
 
 
+def _manifest(tar: tarfile.TarFile, archive: Path, member: tarfile.TarInfo) -> bytes:
+    source = tar.extractfile(member)
+    if member.size > _MANIFEST or source is None:
+        raise _damaged(archive, f"its {MANIFEST} has {amount(member.size)}")
+    return source.read()
+
+
+_OF_FILES = {"sha256": str, "size": int, "mtime_ns": int}
+_OF_CONTENTS = {"root": str, "made": str, "essential": bool, "files": dict, "left_out": list}
+"""Entries of a manifest, and their types."""
+
+
 def _contents(text: bytes, archive: Path) -> Contents:
     manifest = json.loads(text)
     if manifest["format"] != FORMAT:
         raise BadInput(
-            f"{archive}: it has format {manifest['format']}, and this version of ssi reads format "
-            f"{FORMAT}. Restore it with ssi {manifest.get('ssi', 'of its version')}."
+            f"{archive}: it has format {str(manifest['format'])[:20]}, and this version of ssi "
+            f"reads format {FORMAT}. Restore it with the ssi that wrote it."
         )
-    names = ("root", "made", "essential", "files", "left_out")
-    return Contents(**{name: manifest[name] for name in names})
+    contents = Contents(**_typed(manifest, _OF_CONTENTS))
+    for name, facts in list(contents.files.items()):
+        contents.files[name] = _typed(facts, _OF_FILES)
+        if not is_saved(PurePosixPath(name)):
+            # Of an earlier version, whose backups held the database of Prefect, or of a stranger.
+            del contents.files[name]
+            contents.left_out.append(name)
+    return contents
+
+
+def _typed(values: Any, types: dict[str, type]) -> dict[str, Any]:
+    for name, kind in types.items():
+        if not isinstance(values[name], kind):
+            raise ValueError(f"{name} of its {MANIFEST} is no {kind.__name__}")
+    return {name: values[name] for name in types}
 
 
 def _compare(archive: Path, contents: Contents, digests: dict[str, str]) -> None:
     wanted = {name: facts["sha256"] for name, facts in contents.files.items()}
     for name in sorted(wanted.keys() | digests.keys()):
         if name not in digests:
-            raise _damaged(archive, f"{name} is missing")
+            raise _damaged(archive, f"{_quoted(name)} is missing")
         if wanted.get(name) != digests[name]:
-            raise _damaged(archive, f"{name} has not the digest that the manifest says")
+            what = f"{_quoted(name)} has not the digest that the manifest says"
+            raise _damaged(archive, what)
 
 
 def _end_runs(database: Path) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+
+from ssi_core import private
 
 PATIENCE = 60.0
 """Seconds to wait for a process that writes."""
@@ -87,10 +88,10 @@ def is_empty(database: Path, besides: set[str]) -> bool:
 def copy(source: Path, target: Path) -> None:
     """Copy a database as it is at one moment, also while other processes write to it.
 
-    The copy is as private as the source from its first moment.
+    The copy is private from its first moment.
     """
     remove(target)
-    target.touch(mode=stat.S_IMODE(source.stat().st_mode))
+    target.touch(private.FILE)
     with reading(source) as origin, closing(sqlite3.connect(target)) as connection:
         origin.backup(connection)
     flush(target)
@@ -98,11 +99,15 @@ def copy(source: Path, target: Path) -> None:
 
 @contextmanager
 def in_place_of(database: Path) -> Iterator[Path]:
-    """Give a new file to the body, and put it in the place of a database when that succeeds."""
-    database.parent.mkdir(parents=True, exist_ok=True)
+    """Give a new file to the body, and put it in the place of a database when that succeeds.
+
+    Its user alone can read it.
+    """
+    private.directory(database.parent)
     new = database.with_name(f".{database.name}.new")
     remove(new)
     try:
+        new.touch(private.FILE)
         yield new
         flush(new)
         # What a killed process left in a journal would be played into the new file.
@@ -125,14 +130,11 @@ def make_private(database: Path) -> None:
 
     SQLite gives the mode of a database to the files that it makes beside it later.
     """
-    database.parent.mkdir(parents=True, exist_ok=True)
-    database.touch(mode=_PRIVATE)
+    private.directory(database.parent)
+    database.touch(private.FILE)
     for suffix in ("", *_SIDE_FILES):
         with suppress(FileNotFoundError):
-            database.with_name(database.name + suffix).chmod(_PRIVATE)
-
-
-_PRIVATE = 0o600
+            database.with_name(database.name + suffix).chmod(private.FILE)
 
 
 def flush(path: Path) -> None:

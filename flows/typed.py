@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from flows import access
+from flows import access, prefect_database
 from flows.access import HOST, Running
 from flows.processes import own_name
 from ssi_core.types import Refused
@@ -50,6 +50,16 @@ def settings_of(command: Sequence[str]) -> dict[str, str]:
     return {"PREFECT_SERVER_EPHEMERAL_ENABLED": "false"}
 
 
+def is_service(command: Sequence[str]) -> bool:
+    """Say whether a command starts a server or a worker of Prefect.
+
+    >>> is_service(["prefect", "worker", "start", "--pool", "local-process"])
+    True
+    """
+    pairs = set(pairwise(_words_of_prefect(command) or ()))
+    return not pairs.isdisjoint({("server", "start"), ("worker", "start")})
+
+
 def _wait(chosen: str) -> None:
     """Wait for a server that has ended: who starts workers again starts servers again, too."""
     end = time.monotonic() + PATIENCE
@@ -71,6 +81,7 @@ def _of_server(words: Sequence[str]) -> dict[str, str]:
             f"a Prefect server of this root runs at {server.url}, on the same database. Use it, or "
             "end it first (it belongs to another command, such as ssi up)."
         )
+    prefect_database.make_ready()
     host = _option(words, "--host") or os.environ.get("PREFECT_SERVER_API_HOST", HOST)
     port = _option(words, "--port") or os.environ.get("PREFECT_SERVER_API_PORT", "4200")
     settings = access.of_server(int(port), host)

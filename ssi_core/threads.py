@@ -57,8 +57,10 @@ def limited(n: int) -> Iterator[None]:
     """
     if n < 1:
         raise ValueError(f"n={n}: expected at least 1 thread")
-    import numba
     from threadpoolctl import threadpool_limits
+
+    # Not numba by itself: kernels close the files of the working directory to it.
+    from ssi_core.kernels.configuration import numba
 
     before = numba.get_num_threads()
     # More than numba has started would be an error; fewer are only slower.

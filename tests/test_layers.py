@@ -31,7 +31,7 @@ LINES = [
     {"store", "resources", "stored", "verify"},
     {"integrity", "code", "pool", "bounds"},
     {"files", "locks", "root", "strict", "threads"},
-    {"types", "errors", "recorder"},
+    {"types", "errors", "recorder", "private"},
     {"kernels"},
     {"compiled"},
     {"cache"},
@@ -115,7 +115,7 @@ def test_a_breach_is_seen(module, source):
 
 
 LIGHT = {
-    *(f"ssi_core.{name}" for name in ("locks", "pool", "root", "threads")),
+    *(f"ssi_core.{name}" for name in ("locks", "pool", "private", "root", "threads")),
     *(f"ssi_core.command.{name}" for name in ("signals", "text")),
 }
 """Modules of the library that import nothing heavy."""

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 def backup(archive: Path, essential: bool) -> Outcome:
     """Write the root into one archive, while its servers and commands go on.
 
-    In it are the databases of MLflow and Prefect, each as it is at one moment; the files of every
-    run, with all models; frozen sets; documents that were added to a service; what the sensor saw;
-    and, unless --essential is given, all that was derived from the inputs. Inputs, and directories
-    that you named with --out, are not in it.
+    In it are the database of MLflow, as it is at one moment; the files of every run, with all
+    models; frozen sets; documents that were added to a service; what the sensor saw; and, unless
+    --essential is given, all that was derived from the inputs. Inputs, directories that you named
+    with --out, and what belongs to Prefect are not in it: "ssi up" makes the deployments anew.
 
     ARCHIVE ends with .tar, or with .tar.gz to be compressed. A database of PostgreSQL is not in it:
     see docs/backup.md.
@@ -63,8 +63,10 @@ def restore(archive: Path) -> Outcome:
     """Unpack a backup into a root that has no data yet.
 
     The root is --root, and can have any path: paths that were noted are rewritten. Every file is
-    compared with the digest of the backup before anything is put in its place. Runs that were at
-    work during the backup are marked as killed; the same command does them again.
+    compared with the digest of the backup before anything is put in its place. Files that no backup
+    has are left out, and named. An archive with a sparse file, or one that does not fit on the disk
+    (1 GB of it stays free), is refused. A root is code: restore only what you would run. Runs that
+    were at work during the backup are marked as killed; the same command does them again.
     """
     from flows.restore import restore as unpack
 
@@ -85,12 +87,19 @@ def _facts(contents: Contents) -> dict[str, Any]:
     }
 
 
+_NAMED = 10
+"""Files that were left out, at most, that a person is told of by name."""
+
+
 def _outcome(value: dict[str, Any], what: str) -> Outcome:
     kind = "what cannot be made again" if value["essential"] else "all"
     line = (
         f"{what} {value['files']:,} files, {value['bytes'] / 1e6:,.1f} MB: {kind} of "
         f"{value['from']} at {value['made']}"
     )
-    for name in value["left_out"]:
-        line += f"\nleft out, as it is no plain file: {name}"
+    names = value["left_out"]
+    for name in names[:_NAMED]:
+        line += f"\nleft out, as it is no plain file, or no part of a backup: {name}"
+    if len(names) > _NAMED:
+        line += f"\nleft out besides: {len(names) - _NAMED:,} (all with --json)"
     return Outcome(value, lambda console: console.print(line, markup=False))

@@ -42,7 +42,7 @@ class _Body:
 
 
 class Guard:
-    """Refuse large and slow bodies, and changes that the page of another site asks for.
+    """Refuse large and slow bodies, those of two lengths, and what the page of another site asks.
 
     Parameters
     ----------
@@ -70,19 +70,15 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        origin = headers.get("origin")
-        if scope["method"] not in ("GET", "HEAD") and origin is not None:
-            own_origin = f"{scope['scheme']}://{headers.get('host')}"
-            if origin != own_origin:
-                await problem(403, "origin", f"asked by {origin}, not by {own_origin}")(
-                    scope, receive, send
-                )
-                return
+        refused = _refusal_of_head(scope)
+        if refused is not None:
+            await refused(scope, receive, send)
+            return
         body = _Body()
         try:
             most = self._limits.get((scope["method"], scope["path"]), 0)
-            refusal = await self._read(body, receive, most, headers.get("content-length", ""))
+            length = Headers(scope=scope).get("content-length", "")
+            refusal = await self._read(body, receive, most, length)
             if refusal is not None:
                 body.parts.clear()
                 await refusal(scope, receive, send)
@@ -120,6 +116,32 @@ class Guard:
 
 def _too_large(most: int) -> JSONResponse:
     return problem(413, "too_large", f"the body has more than the {most} bytes of this request")
+
+
+_SAFE = ("GET", "HEAD")
+_OWN_SITES = ("same-origin", "none")
+"""Who asks, in the words of browsers: a page of the service, or the person."""
+
+
+def _refusal_of_head(scope: Scope) -> JSONResponse | None:
+    """Return the answer to a request that its head alone rules out."""
+    headers = Headers(scope=scope)
+    if "content-length" in headers and "transfer-encoding" in headers:
+        # A proxy may go by the one where we go by the other, and take a body for a request.
+        message = "Content-Length and Transfer-Encoding: the body has one length"
+        answer = problem(400, "length", message, "request")
+        answer.headers["Connection"] = "close"
+        return answer
+    if scope["method"] in _SAFE:
+        return None
+    own_origin = f"{scope['scheme']}://{headers.get('host')}"
+    origin = headers.get("origin", own_origin)
+    if origin != own_origin:
+        return problem(403, "origin", f"asked by {origin}, not by {own_origin}")
+    site = headers.get("sec-fetch-site", "none")
+    if site not in _OWN_SITES:
+        return problem(403, "origin", f"asked by a page that is {site}, not by {own_origin}")
+    return None
 
 
 def _busy() -> JSONResponse:

@@ -19,7 +19,7 @@ from mlflow.exceptions import MlflowException
 from flows import environment, migration, moved, sqlite
 from flows.addresses import shown, trouble
 from flows.holding import hold
-from ssi_core import locks, store
+from ssi_core import locks, private, store
 from ssi_core.types import BadInput, Refused
 
 logger = logging.getLogger(__name__)
@@ -87,6 +87,7 @@ def _hold(file: Path) -> None:
         if in_root:
             moved.prepare()
         migration.prepare(file)
+        sqlite.make_private(file)
 
     def obstacle() -> str:
         return (moved.trouble() if in_root else "") or migration.trouble(file)
@@ -114,6 +115,7 @@ def _wait_for(uri: str) -> None:
 def locked() -> Iterator[None]:
     """Keep other processes of this root out until the body is done; waits for its turn."""
     # Two processes that write the first rows of a database at once break it.
+    private.directory(environment.root() / "mlruns")
     with locks.turn(environment.root() / "mlruns" / ".lock"):
         yield
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -89,4 +90,6 @@ for _made in VERBS:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and leave with its exit code."""
+    # Processes that it starts take no module from the working directory.
+    os.environ["PYTHONSAFEPATH"] = "1"
     sys.exit(run(library, arguments))

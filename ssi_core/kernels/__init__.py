@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-import numba
-
+from ssi_core.kernels.configuration import numba
 from ssi_core.kernels.kept import keep
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -142,7 +142,7 @@ class Reranked(Parts):
     def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
         """Declare the arrays of all parts and of the ranker."""
         features = len(feature_names(self.models()))
-        ranker = self.reranker().array_specs(features)
+        ranker = self.reranker().kept_specs(features)
         return {**super().array_specs(query, document), **prefixed(ranker, _RANKER)}
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:

@@ -118,6 +118,10 @@ class Reranker:
         """Declare the arrays of the ranker of so many features, which may be a name."""
         raise TypeError(f"{type(self).__name__} does not say which arrays it has")
 
+    def kept_specs(self, features: Size) -> ArraySpecs:
+        """Declare the arrays that are kept: those of the ranker, and what missing values become."""
+        return {**self.array_specs(features), MISSING: ArraySpec("float64", (3, features))}
+
     def scores(self, arrays: Arrays, values: Float64) -> Float64:
         """Return the scores of rows of features, a pure function of the arrays."""
         raise TypeError(f"{type(self).__name__} does not score")
@@ -223,7 +227,7 @@ def load(directory: Path, rankers: Mapping[str, type[Reranker]]) -> FittedRerank
         ranker = rankers[manifest["ranker"]](**values)
         place, names = directory / "arrays", tuple(map(str, manifest["names"]))
         arrays = {name: load_array(place / f"{name}.npy") for name in manifest["arrays"]}
-        check_arrays(ranker.array_specs(len(names)), arrays, place, again)
+        check_arrays(ranker.kept_specs(len(names)), arrays, place, again)
         return FittedReranker(ranker, arrays, names, manifest["facts"])
 
 

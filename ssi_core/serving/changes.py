@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import xxhash
 
-from ssi_core import files, integrity, store
+from ssi_core import files, integrity, private, store
 from ssi_core.serving.live import Document
 from ssi_core.types import BadInput, Refused
 
@@ -83,6 +83,9 @@ class Changes:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._turn = threading.Lock()
+        with files.writing(path.parent):
+            private.directory(path.parent)
+            path.touch(private.FILE)
         with self._connection() as connection:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version in (0, _WITHOUT_DIGESTS):

@@ -1,4 +1,4 @@
-"""A root with all that knows its own path: runs, champions, a frozen set, deployments."""
+"""A root with all that knows its own path: runs, champions, a frozen set."""
 
 from __future__ import annotations
 
@@ -18,13 +18,6 @@ from ssi_core.experiment import parse_table
 from ssi_core.tasks.task import open_task
 from tests.flows import comparisons, project
 
-TABLES = """
-create table deployment (id, path, pull_steps, parameters);
-create table alembic_version (version_num);
-create table flow_run (id, parameters);
-"""
-STEP = "prefect.deployments.steps.set_working_directory"
-
 
 def make(root: Path, monkeypatch) -> dict[str, str]:
     """Fill a root; return the ids of two runs whose models were champions."""
@@ -37,7 +30,7 @@ def make(root: Path, monkeypatch) -> dict[str, str]:
         registry.promote(runs[version], f"run {version}")
     draw("ssi", [], str(root / "data" / "corpus"), split_seed=0, relevant=None)
     sensor.sensor.fn(sensor.SensorSettings(paths=[str(root / "data" / "dump.xml.bz2")]))
-    _write_deployment(root)
+    _write_prefect()
     (root / ".ssi" / "checkpoints" / "one").mkdir(parents=True)
     store.write_json(root / ".ssi" / "checkpoints" / "one" / "progress.json", {"triples": 1})
     return runs
@@ -52,17 +45,12 @@ def _train(task: Path, model: Path, seed: int) -> str:
     return run.run_id
 
 
-def _write_deployment(root: Path) -> None:
-    database = environment.home() / "prefect" / "prefect.db"
-    database.parent.mkdir(parents=True)
-    steps = json.dumps([{STEP: {"directory": str(root)}}])
-    parameters = json.dumps({"settings": {"corpus": f"{root}/data/corpus"}})
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.executescript(TABLES)
-        connection.execute(
-            "insert into deployment values ('one', ?, ?, ?)", (str(root), steps, parameters)
-        )
-        connection.execute("insert into flow_run values ('one', ?)", (parameters,))
+def _write_prefect() -> None:
+    """Write files of Prefect, of which a backup holds none."""
+    place = environment.home() / "prefect"
+    place.mkdir(parents=True)
+    for name in ("prefect.db", "secret", "logging.yml", "profiles.toml"):
+        (place / name).touch()
 
 
 def mentions(root: Path, path: str) -> list[str]:
@@ -73,7 +61,8 @@ def mentions(root: Path, path: str) -> list[str]:
         for file in [*root.rglob("*.json"), *root.rglob("MLmodel"), *root.rglob("*.yaml")]
         if any(one in file.read_text(encoding="utf-8") for one in written)
     ]
-    for database in root.rglob("*.db"):
+    # Not Prefect's: what is in it is made anew.
+    for database in {*root.rglob("*.db")} - {*root.rglob("prefect/*.db")}:
         with closing(sqlite3.connect(database)) as connection:
             places += [
                 f"{database.name}: {line[:300]}"

@@ -37,10 +37,11 @@ def test_the_user_decides(clean, tmp_path, monkeypatch):
 def test_prepare_leaves_what_is_set(clean, tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     monkeypatch.setenv("PREFECT_HOME", "mine")
+    monkeypatch.chdir(tmp_path)
     with pytest.MonkeyPatch.context() as inner:
         inner.setattr(os, "environ", dict(os.environ))
         environment.prepare()
-        assert os.environ["PREFECT_HOME"] == "mine"
+        assert os.environ["PREFECT_HOME"] == str(tmp_path / "mine")
         assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
 
 

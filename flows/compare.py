@@ -100,8 +100,9 @@ def results(loaded: Loaded) -> dict[str, Any]:
     ``bound`` says that both p are upper bounds. ``claims``: verdicts of the randomisation test on
     ``rows``, which are those of the claim or stand in their places (``like`` of the summary);
     ``systems`` are the first rows that have the same values, so that claims with the same ones and
-    measure are one. ``counts``: their verdicts, on their own rows and on stand-ins. ``settings``: digest of what the table computes. ``data``: keys of its tasks
-    and their corpora. ``missing``: labels without a finished run; ``reasons``: why runs failed, by
+    measure are one. ``counts``: their verdicts, on their own rows and on stand-ins. ``settings``:
+    digest of what the table computes. ``data``: keys of its tasks and their corpora. ``missing``:
+    labels without a finished run; ``reasons``: why runs failed, by
     label.
     """
     table = loaded.table

@@ -31,12 +31,15 @@ def claims_line(claims: Sequence[Mapping[str, Any]]) -> str:
     """Say how many claims hold: of those on their own rows, and of those on stand-ins."""
     counted = [claim for claim in claims if claim["verdict"] not in APART]
     kind = "claims" if any(_margin(claim) for claim in counted) else "claims of order"
-    own, others = (
+    direct, substituted = (
         [claim for claim in counted if bool(stand_ins(claim)) is on] for on in (False, True)
     )
-    parts = [_held(own, f"{kind} hold")]
-    if others:
-        parts = [_held(own, f"{kind} hold on their own rows"), _held(others, "on stand-ins")]
+    parts = [_held(direct, f"{kind} hold")]
+    if substituted:
+        parts = [
+            _held(direct, f"{kind} hold on their own rows"),
+            _held(substituted, "on stand-ins"),
+        ]
     apart = [f"{number} {verdict}" for verdict in APART if (number := _count(claims, verdict))]
     return "; ".join([*parts, f"apart: {', '.join(apart)}"] if apart else parts)
 

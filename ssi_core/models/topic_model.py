@@ -162,9 +162,7 @@ class TopicModel(Model):
         """Tell which words of texts the topics explain: all that have a chance in them."""
         return np.asarray(fitted.arrays["words"][counts.indices, 0] > 0)
 
-    def _folded(
-        self, fitted: FittedModel, counts: TextMatrix, seen: NDArray[np.bool_]
-    ) -> Float32:
+    def _folded(self, fitted: FittedModel, counts: TextMatrix, seen: NDArray[np.bool_]) -> Float32:
         """Return the topic weights of texts, whose sum is the share of the words that are seen."""
         words = read_only(fitted.arrays["words"])
         theta = np.empty((counts.shape[0], words.shape[1]), np.float32)

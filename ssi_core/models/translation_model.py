@@ -136,7 +136,7 @@ class TranslationModel(Model):
         kept = sparse.csr_array((itself, (np.arange(n), words)), (n, counts.shape[1]))
         parts = sparse.csr_array(kept + (1 - unigram) * table[words])
         parts = sparse.csr_array(sparse.diags_array(counts.data) @ parts)
-        totals = np.asarray(parts.sum(axis=0))
+        totals: Float64 = np.asarray(parts.sum(axis=0))
         parts.data = parts.data / totals[parts.indices]
         return words, parts
 

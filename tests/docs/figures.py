@@ -5,7 +5,8 @@
     "ROW" chosen SETTING
     "ROW" slice SLICE MEASURE
     "ROW" "OTHER" MEASURE p | holm
-    claims [distinct | like | own | stand-ins | apart | holds | reversed | undecided | open] ["ROW" ...]
+    claims [distinct | like | own | stand-ins | apart | holds | reversed | undecided | open]
+           ["ROW" ...]
     comparison | queries | seeds
 
 Rows are named by their labels. `docs/numbers.md` explains it to those who write pages.

@@ -450,7 +450,9 @@ def test_a_claim_is_tested_on_a_stand_in_that_reads_what_the_other_row_reads(row
     tests = {(t["a"], t["b"], t["metric"]) for t in found["tests"] if t["family"] == "claims"}
     assert ("U'V + I", "BM25", "test/map") in tests
     text = " ".join(printed(found).split())
-    line = "0 of 0 claims of order hold on their own rows; 2 of 3 on stand-ins, 1 reversed; apart: 1"
+    line = (
+        "0 of 0 claims of order hold on their own rows; 2 of 3 on stand-ins, 1 reversed; apart: 1"
+    )
     assert line in text
     assert found["counts"] == {
         "own rows": {"claims": 0, "holds": 0, "reversed": 0, "not decided": 0},

@@ -17,7 +17,7 @@ from flows.measured import measured
 from flows.report import markdown, render
 from flows.saved import settings_digest
 from flows.tested import against_baseline, baseline_of, judged, object_of, test_of
-from flows.verdicts import claims_line
+from flows.verdicts import claims_line, counts
 from ssi_core.evaluation.claims import average_seeds, twins
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.evaluation.slices import of_reports
@@ -100,8 +100,9 @@ def results(loaded: Loaded) -> dict[str, Any]:
     ``bound`` says that both p are upper bounds. ``claims``: verdicts of the randomisation test on
     ``rows``, which are those of the claim or stand in their places (``like`` of the summary);
     ``systems`` are the first rows that have the same values, so that claims with the same ones and
-    measure are one. ``settings``: digest of what the table computes. ``data``: keys of its tasks
-    and their corpora. ``missing``: labels without a finished run; ``reasons``: why runs failed, by
+    measure are one. ``counts``: their verdicts, on their own rows and on stand-ins. ``settings``:
+    digest of what the table computes. ``data``: keys of its tasks and their corpora. ``missing``:
+    labels without a finished run; ``reasons``: why runs failed, by
     label.
     """
     table = loaded.table
@@ -131,7 +132,8 @@ def results(loaded: Loaded) -> dict[str, Any]:
         "printed": [_of_print(row) for row in table.printed],
         "tests": against_baseline(table, loaded.rows, loaded.means, same)
         + [test_of(verdict) for verdict in verdicts + by_t],
-        "claims": [object_of(verdict) for verdict in verdicts],
+        "claims": (claims := [object_of(verdict) for verdict in verdicts]),
+        "counts": counts(claims),
         "missing": [row.label for row in table.rows if row.label not in labels],
         "reasons": tracking.reasons(loaded.experiment, loaded.comparison),
     }

@@ -28,21 +28,49 @@ STAND_INS = (
 
 
 def claims_line(claims: Sequence[Mapping[str, Any]]) -> str:
-    """Say how many claims hold, of how many distinct ones, and how many are counted apart."""
+    """Say how many claims hold: of those on their own rows, and of those on stand-ins."""
     counted = [claim for claim in claims if claim["verdict"] not in APART]
     kind = "claims" if any(_margin(claim) for claim in counted) else "claims of order"
-    parts = [f"{_count(counted, 'holds')} of {len(counted)} {kind} hold"]
-    if len(_distinct(counted)) < len(counted):
-        holds = len(_distinct(c for c in counted if c["verdict"] == "holds"))
-        parts[0] += f" ({holds} of {len(_distinct(counted))} distinct ones)"
-    for verdict in ("reversed", "not decided"):
-        if number := _count(counted, verdict):
-            parts.append(f"{number} {verdict}")
-    line = ", ".join(parts)
-    if number := sum(1 for claim in counted if stand_ins(claim)):
-        line += f" ({number} on stand-ins)"
+    direct, substituted = (
+        [claim for claim in counted if bool(stand_ins(claim)) is on] for on in (False, True)
+    )
+    parts = [_held(direct, f"{kind} hold")]
+    if substituted:
+        parts = [
+            _held(direct, f"{kind} hold on their own rows"),
+            _held(substituted, "on stand-ins"),
+        ]
     apart = [f"{number} {verdict}" for verdict in APART if (number := _count(claims, verdict))]
-    return f"{line}; apart: {', '.join(apart)}" if apart else line
+    return "; ".join([*parts, f"apart: {', '.join(apart)}"] if apart else parts)
+
+
+def _held(claims: Sequence[Mapping[str, Any]], hold: str) -> str:
+    """Say how many claims hold, of how many distinct ones, and how many do not."""
+    parts = [f"{_count(claims, 'holds')} of {len(claims)} {hold}"]
+    if len(_distinct(claims)) < len(claims):
+        holds = len(_distinct(c for c in claims if c["verdict"] == "holds"))
+        parts[0] += f" ({holds} of {len(_distinct(claims))} distinct ones)"
+    for verdict in ("reversed", "not decided"):
+        if number := _count(claims, verdict):
+            parts.append(f"{number} {verdict}")
+    return ", ".join(parts)
+
+
+def counts(claims: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return how many claims have each verdict, on their own rows and on stand-ins.
+
+    Claims that are counted apart are in neither.
+    """
+    groups: dict[str, dict[str, int]] = {
+        where: {"claims": 0, "holds": 0, "reversed": 0, "not decided": 0}
+        for where in ("own rows", "stand-ins")
+    }
+    for claim in claims:
+        if claim["verdict"] not in APART:
+            group = groups["stand-ins" if stand_ins(claim) else "own rows"]
+            group["claims"] += 1
+            group[claim["verdict"]] += 1
+    return groups
 
 
 def stand_ins(claim: Mapping[str, Any]) -> list[str]:

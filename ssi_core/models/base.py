@@ -114,6 +114,8 @@ class Model:
     """
 
     name: ClassVar[str]
+    earlier: ClassVar[Mapping[str, Any]] = {}
+    """What saved models did that lack a setting because it is newer than they are."""
 
     @property
     def reads_text(self) -> bool:
@@ -378,7 +380,8 @@ def load(directory: Path, models: Mapping[str, type[Model]]) -> FittedModel:
             f"{', '.join(sorted(models))}. {again}"
         )
     with files.reading(file, again):
-        model = parse(models[manifest["model"]], manifest["parameters"])
+        kind = models[manifest["model"]]
+        model = parse(kind, {**kind.earlier, **manifest["parameters"]})
         arrays = {n: load_array(directory / "arrays" / f"{n}.npy") for n in manifest["arrays"]}
         queries = {n: load_view(_view_path(directory, "query", n)) for n in manifest["query_views"]}
         documents = queries

@@ -39,6 +39,7 @@ from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitte
 from ssi_core.models.language_model import WEIGHTS, share_spec, shares, weighed
 from ssi_core.models.passes import go_over
 from ssi_core.models.trained import same_space
+from ssi_core.models.unseen import Unseen, own_weights
 from ssi_core.resources import Cost, memory_available
 from ssi_core.types import (
     BadInput,
@@ -95,6 +96,9 @@ class TopicModel(Model):
         Weights of the collection, lambda_1; the best on validation is taken.
     unigram : list of float
         Weights of the document's own words, lambda_2; 0: topics alone.
+    unseen : str
+        What a word of a document that no training pair has becomes in a query: "nothing", or
+        "itself", and the topics explain the other words of the document.
     validation_queries : int
         Queries of the rank loss on validation.
     """
@@ -110,6 +114,7 @@ class TopicModel(Model):
     beta: Prior = 1.01
     background: Values[Mixed] = (0.5,)
     unigram: Values[Share] = (0.0, 0.2, 0.4, 0.6, 0.8)
+    unseen: Unseen = "nothing"
     validation_queries: Count = 500
 
     def __post_init__(self) -> None:
@@ -152,21 +157,31 @@ class TopicModel(Model):
             return Vectors(counts, None, topics=np.asarray(arrays["topics"]))
         background, unigram = arrays["weights"].tolist()
         odds = (1 - background) / background
-        theta = self._folded(fitted, counts)
+        seen = self._seen(fitted, counts)
+        theta = self._folded(fitted, counts, seen)
         theta *= np.float32((1 - unigram) * odds)
-        if not unigram:
+        if not unigram and self.unseen == "nothing":
             return Vectors(None, theta)
-        share = unigram * odds / arrays["share"]
+        share = odds / arrays["share"][counts.indices] * own_weights(seen, unigram, self.unseen)
         length = np.asarray(counts.sum(axis=1), np.float64)
-        data = counts.data * share[counts.indices] / np.repeat(length, np.diff(counts.indptr))
+        data = counts.data * share / np.repeat(length, np.diff(counts.indptr))
         rows = (data.astype(np.float32), counts.indices, counts.indptr)
         return Vectors(sparse.csr_array(rows, shape=counts.shape), theta)
 
-    def _folded(self, fitted: FittedModel, counts: TextMatrix) -> Float32:
-        """Return the topic weights of texts."""
+    def _seen(self, fitted: FittedModel, counts: TextMatrix) -> NDArray[np.bool_]:
+        """Tell which words of texts the topics explain: all that have a chance in them."""
+        return np.asarray(fitted.arrays["words"][counts.indices, 0] > 0)
+
+    def _folded(self, fitted: FittedModel, counts: TextMatrix, seen: NDArray[np.bool_]) -> Float32:
+        """Return the topic weights of texts, whose sum is the share of the words that are seen."""
         words = read_only(fitted.arrays["words"])
         theta = np.empty((counts.shape[0], words.shape[1]), np.float32)
-        fold_in(csr(counts), words, self.alpha, self.folding, theta)
+        starts = np.concatenate([[0], np.cumsum(seen)])[counts.indptr]
+        rows = (counts.data[seen], counts.indices[seen], starts)
+        known = sparse.csr_array(rows, shape=counts.shape)
+        fold_in(csr(known), words, self.alpha, self.folding, theta)
+        if not seen.all():
+            theta *= (known.sum(axis=1) / np.maximum(counts.sum(axis=1), 1))[:, None]
         return theta
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> View:
@@ -176,10 +191,13 @@ class TopicModel(Model):
     def topic_words(self, fitted: FittedModel, texts: Texts) -> tuple[TextMatrix, Float32]:
         """Share the topic weights of a document among its words, by their posteriors (5)."""
         counts, (background, unigram) = texts.matrix(_VIEW), fitted.arrays["weights"]
-        joint = fitted.arrays["words"][counts.indices] * self._folded(fitted, counts)
-        joint *= (counts.data / joint.sum(axis=1))[:, None]
+        seen = self._seen(fitted, counts)
+        joint = fitted.arrays["words"][counts.indices] * self._folded(fitted, counts, seen)
+        joint *= (counts.data / np.where(seen, joint.sum(axis=1), 1))[:, None]
+        known = counts.data[seen].sum()
         joint *= np.float32((1 - unigram) * (1 - background) / background)
-        return counts, joint / (counts.data.sum() + joint.shape[1] * (self.alpha - 1))
+        joint *= known / max(counts.data.sum(), 1)
+        return counts, joint / (known + joint.shape[1] * (self.alpha - 1))
 
     def vector_shape(self, task: Task) -> tuple[int, int]:
         """Return the number of topics, and the words of the documents."""
@@ -217,6 +235,7 @@ class Training:
         self._rows, self._left = _texts_of(model, task)
         self._right = csr(task.documents.matrix(_VIEW))
         self._share = shares(task.documents.matrix(_VIEW))
+        self._seen = _seen(model, task, self._rows)
         rng, width = np.random.default_rng(seed), task.queries.width(_VIEW)
         self._passes = np.zeros(1, np.int64)
         self._theta = _rows((len(self._rows), model.topics), place)
@@ -294,9 +313,12 @@ class Training:
 
     def fitted(self) -> FittedModel:
         """Return the model as it stands, with the first weights of the mixture."""
+        words = self._documents.copy()
+        if self._model.unseen == "itself":
+            words[~self._seen] = 0
         arrays: dict[str, NDArray[Any]] = {
             "topics": (self._queries / self._share[:, None]).astype(np.float32),
-            "words": self._documents.copy(),
+            "words": words,
             "share": self._share,
             "weights": np.array([self._model.background[0], self._model.unigram[0]]),
         }
@@ -318,6 +340,15 @@ def _texts_of(model: TopicModel, task: Task) -> tuple[Int32, Csr]:
     documents = np.unique(task.train.rows[:, 1])
     nothing = sparse.csr_array((1, task.documents.width(_VIEW)), dtype=np.float32)
     return np.stack([np.zeros_like(documents), documents], axis=1), csr(nothing)
+
+
+def _seen(model: TopicModel, task: Task, rows: Int32) -> NDArray[np.bool_]:
+    """Tell which words the texts have from which the words of documents in topics are learnt."""
+    seen = np.zeros(task.documents.width(_VIEW), bool)
+    seen[task.documents.matrix(_VIEW)[np.unique(rows[:, 1])].indices] = True
+    if model.merged:
+        seen[task.queries.matrix(_VIEW)[np.unique(rows[:, 0])].indices] = True
+    return seen
 
 
 def _has_room(size: int) -> bool:

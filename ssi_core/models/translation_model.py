@@ -33,6 +33,7 @@ from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitte
 from ssi_core.models.language_model import WEIGHTS, share_spec, shares, weighed
 from ssi_core.models.passes import go_over
 from ssi_core.models.trained import same_space
+from ssi_core.models.unseen import Unseen, own_weights
 from ssi_core.resources import Cost
 from ssi_core.types import (
     BadInput,
@@ -54,8 +55,7 @@ class TranslationModel(Model):
     """Rank by the likelihood of the query, its words translated from those of the document.
 
     Each training pair counts once, and a word of a document can only be translated into words of
-    its queries. A word without translations, such as one that no training pair has, is translated
-    into itself. There is no empty word, whose part the collection has, and no weight of a word's
+    its queries. There is no empty word, whose part the collection has, and no weight of a word's
     translation into itself: to give it to all words is the same as to raise ``unigram``.
 
     A document's vector has every translation of every word of it, thousands for a long text: the
@@ -72,15 +72,20 @@ class TranslationModel(Model):
         Weights of the collection, lambda_1; the best on validation is taken.
     unigram : list of float
         Weights of the document's own words, lambda_2; 0: translations alone.
+    unseen : str
+        What a word of a document that has no translations, such as one that no training pair has,
+        is translated into: "nothing", or "itself".
     validation_queries : int
         Queries of the rank loss on validation.
     """
 
     name: ClassVar[str] = "translation_model"
+    earlier: ClassVar[Mapping[str, Any]] = {"unseen": "itself"}
     passes: Count = 20
     least: Share = 0.0001
     background: Values[Mixed] = (0.5,)
     unigram: Values[Share] = (0.0, 0.2, 0.4, 0.6, 0.8)
+    unseen: Unseen = "nothing"
     validation_queries: Count = 500
 
     def views(self) -> set[str]:
@@ -120,7 +125,7 @@ class TranslationModel(Model):
         rows = sparse.csr_array((counts.data / length, *pattern), shape)
         starts = np.asarray(arrays["starts"])
         table = sparse.csr_array((arrays["chances"], arrays["words"], starts), 2 * shape[1:])
-        itself = np.where(np.diff(starts)[counts.indices] > 0, unigram, 1)
+        itself = own_weights(np.diff(starts)[counts.indices] > 0, unigram, self.unseen)
         mixed = sparse.csr_array((itself * rows.data, *pattern), shape)
         if unigram < 1:
             mixed += (1 - unigram) * (rows @ table)  # a sum has no entry that is zero
@@ -137,11 +142,11 @@ class TranslationModel(Model):
             (fitted.arrays["chances"], fitted.arrays["words"], starts), 2 * counts.shape[1:]
         )
         words, n = counts.indices, counts.nnz
-        itself = np.where(np.diff(starts)[words] > 0, unigram, 1)
+        itself = own_weights(np.diff(starts)[words] > 0, unigram, self.unseen)
         kept = sparse.csr_array((itself, (np.arange(n), words)), (n, counts.shape[1]))
         parts = sparse.csr_array(kept + (1 - unigram) * table[words])
         parts = sparse.csr_array(sparse.diags_array(counts.data) @ parts)
-        totals = np.asarray(parts.sum(axis=0))
+        totals: Float64 = np.asarray(parts.sum(axis=0))
         parts.data = parts.data / totals[parts.indices]
         return words, parts
 

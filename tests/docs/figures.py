@@ -5,7 +5,8 @@
     "ROW" chosen SETTING
     "ROW" slice SLICE MEASURE
     "ROW" "OTHER" MEASURE p | holm
-    claims [distinct | like | apart | holds | reversed | undecided | open] ["ROW" ...]
+    claims [distinct | like | own | stand-ins | apart | holds | reversed | undecided | open]
+           ["ROW" ...]
     comparison | queries | seeds
 
 Rows are named by their labels. `docs/numbers.md` explains it to those who write pages.
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from flows import saved
 from flows.report import better_than_baseline
-from flows.verdicts import probability
+from flows.verdicts import probability, stand_ins
 from ssi_core.command.text import count
 from ssi_core.evaluation.claims import APART
 from ssi_core.evaluation.comparison import TITLES, digits, value_text
@@ -33,6 +34,8 @@ _WORDS = re.compile(r'"[^"]*"|[^\s"]+')
 _APART = {*APART}
 _COUNTED = {
     "like": lambda claim: claim["verdict"] not in _APART,
+    "own": lambda claim: claim["verdict"] not in _APART and not stand_ins(claim),
+    "stand-ins": lambda claim: claim["verdict"] not in _APART and bool(stand_ins(claim)),
     "apart": lambda claim: claim["verdict"] in _APART,
     "unlike": lambda claim: claim["verdict"] == "not like with like",
     "same": lambda claim: claim["verdict"] == "same system",

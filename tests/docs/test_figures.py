@@ -213,6 +213,20 @@ def test_claims_are_counted_by_verdict_and_row(results, comparison):
     assert figure(results, "made-up claims open") == "2"
     assert figure(results, 'made-up claims open "BM25"') == "1"
     assert figure(results, "made-up claims unlike") == "0"
+    assert figure(results, "made-up claims own holds") == str(verdicts.count("holds"))
+    assert figure(results, "made-up claims stand-ins") == "0"
+
+
+def test_claims_on_stand_ins_are_counted_by_themselves(results):
+    path = results.directory / "made-up.json"
+    result = json.loads(path.read_text())
+    claim = next(one for one in result["claims"] if one["verdict"] == "holds")
+    claim["rows"] = [claim["above"], "another"]
+    path.write_text(json.dumps(result))
+    again = Results(results.directory)
+    assert figure(again, "made-up claims own") == "3"
+    assert figure(again, "made-up claims own holds") == "1"
+    assert figure(again, "made-up claims stand-ins holds") == "1"
 
 
 def test_a_p_at_the_floor_of_the_randomisation_is_a_bound(results):

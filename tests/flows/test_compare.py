@@ -450,13 +450,43 @@ def test_a_claim_is_tested_on_a_stand_in_that_reads_what_the_other_row_reads(row
     tests = {(t["a"], t["b"], t["metric"]) for t in found["tests"] if t["family"] == "claims"}
     assert ("U'V + I", "BM25", "test/map") in tests
     text = " ".join(printed(found).split())
-    assert "2 of 3 claims of order hold, 1 reversed (3 on stand-ins); apart: 1 not like" in text
+    line = (
+        "0 of 0 claims of order hold on their own rows; 2 of 3 on stand-ins, 1 reversed; apart: 1"
+    )
+    assert line in text
+    assert found["counts"] == {
+        "own rows": {"claims": 0, "holds": 0, "reversed": 0, "not decided": 0},
+        "stand-ins": {"claims": 3, "holds": 2, "reversed": 1, "not decided": 0},
+    }
     assert "TF-IDF above U'V + I, on BM25" in text
     assert verdicts_page.STAND_INS in text
     page = report.markdown(found)
     assert "| U'V + I above TF-IDF, on BM25 |" in page
     assert verdicts_page.STAND_INS in page
     assert verdicts_page.STAND_INS not in report.markdown(compare.results(loaded))
+
+
+def test_claims_on_their_own_rows_and_on_stand_ins_are_counted_apart():
+    def claim(below, verdict, *, on=None):
+        rows = ["A", on or below]
+        said = {"above": "A", "below": below, "measure": "map", "rows": rows, "systems": rows}
+        return {**said, "verdict": verdict, "margin": None}
+
+    claims = [
+        *(claim("B", "holds") for _ in range(3)),
+        claim("C", "not decided"),
+        claim("B", "holds", on="B (cut)"),
+        claim("C", "reversed", on="C (cut)"),
+        claim("D", "same system", on="D (cut)"),
+    ]
+    assert verdicts_page.claims_line(claims) == (
+        "3 of 4 claims of order hold on their own rows (1 of 2 distinct ones), 1 not decided; "
+        "1 of 2 on stand-ins, 1 reversed; apart: 1 same system"
+    )
+    assert verdicts_page.counts(claims) == {
+        "own rows": {"claims": 4, "holds": 3, "reversed": 0, "not decided": 1},
+        "stand-ins": {"claims": 2, "holds": 1, "reversed": 1, "not decided": 0},
+    }
 
 
 def test_a_scatter_plot_shows_500_queries_the_same_ones_for_every_row():

@@ -2,6 +2,7 @@
 
 import errno
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from ssi_core.kernels.topics import em_pass
 from ssi_core.models import LanguageModel, TopicModel, load_model, topic_model
 from ssi_core.serving.explain import explain_pair
 from ssi_core.tasks.task import open_task
-from ssi_core.types import Refused
+from ssi_core.types import Pairs, Refused
 
 pytestmark = pytest.mark.trains
 SMALL = {"topics": 6, "passes": 4}
@@ -29,6 +30,12 @@ KINDS = {
 @pytest.fixture(scope="module")
 def task(task_dir):
     return open_task(task_dir)
+
+
+@pytest.fixture(scope="module")
+def thin(task):
+    """A task whose documents have words that no training pair has, on neither side."""
+    return replace(task, train=Pairs.of(task.train.rows[:8]))
 
 
 def fit(task, seed=0, threads=1, watch=None, checkpoint=None, **settings):
@@ -56,6 +63,49 @@ def test_documents_are_ranked_by_the_likelihood_of_the_query(task, kind):
     chance = 0.3 * share + 0.7 * (0.4 * own + 0.6 * theta @ phi.T)
     expected = counts @ np.log(chance).T - (counts @ np.log(0.3 * share))[:, None]
     np.testing.assert_allclose(all_scores(fitted, task), expected, rtol=1e-3, atol=1e-3)
+
+
+def folded(text, phi, alpha, passes):
+    """Topic weights of one text by EM (17), a loop a word, from equal ones; alpha is the prior."""
+    topics = phi.shape[1]
+    theta = np.full(topics, 1 / topics)
+    for _ in range(passes):
+        shares = np.full(topics, alpha - 1)
+        for word in np.flatnonzero(text):
+            posterior = theta * phi[word]
+            shares += text[word] * posterior / posterior.sum()
+        theta = shares / shares.sum()
+    return theta
+
+
+@pytest.mark.parametrize("unigram", [0.0, 0.4])
+@pytest.mark.parametrize("kind", KINDS)
+def test_unseen_words_become_themselves(thin, kind, unigram):
+    """Their share of the document is theirs; the topics of the other words have the rest."""
+    task = thin
+    how = {"background": (0.3,), "unigram": (unigram,), "passes": 1, "folding": 5, **KINDS[kind]}
+    plain, fitted = fit(task, **how), fit(task, unseen="itself", **how)
+    np.testing.assert_array_equal(fitted.arrays["topics"], plain.arrays["topics"])
+    queries, counts = (
+        texts.matrix("counts").toarray().astype(float) for texts in (task.queries, task.documents)
+    )
+    asked, found = task.train.rows[:, 0], task.train.rows[:, 1]
+    met = counts[found].any(axis=0)
+    if kind == "BLTM-PR-1V":  # one vocabulary: words of queries are learnt for both
+        met |= queries[asked].any(axis=0)
+    assert counts[:, ~met].any()
+    share = np.maximum(counts.sum(axis=0), 1) / counts.sum()
+    phi, titles = fitted.arrays["topics"] * share[:, None], np.asarray(plain.arrays["words"], float)
+    lines = []
+    for text in counts:
+        own, known = text / text.sum(), np.where(met, text, 0)
+        theta = folded(known, titles, fitted.model.alpha, 5)
+        learnt = unigram * own + (1 - unigram) * known.sum() / text.sum() * (phi @ theta)
+        chance = 0.3 * share + 0.7 * np.where(met, learnt, own + learnt - unigram * own)
+        lines.append(np.log(chance / (0.3 * share)))
+    expected = queries @ np.array(lines).T
+    np.testing.assert_allclose(all_scores(fitted, task), expected, rtol=1e-3, atol=2e-3)
+    assert np.abs(all_scores(plain, task) - expected).max() > 0.5
 
 
 def test_without_topics_it_is_the_language_model(task):
@@ -188,9 +238,11 @@ def test_a_saved_model_scores_alike(task, tmp_path):
     )
 
 
+@pytest.mark.parametrize("unseen", ["nothing", "itself"])
 @pytest.mark.parametrize("unigram", [0.0, 0.4])
-def test_an_explanation_adds_up_and_names_words_that_share_topics(task, unigram):
-    fitted = fit(task, unigram=(unigram,), **KINDS["BLTM-PR"])
+def test_an_explanation_adds_up_and_names_words_that_share_topics(thin, unigram, unseen):
+    task = thin
+    fitted = fit(task, unigram=(unigram,), unseen=unseen, **KINDS["BLTM-PR"])
     for q, d in ((0, 5), (3, 3)):
         query, document = task.queries.take([q]), task.documents.take([d])
         explanation = explain_pair(fitted, query, document, k=60)
@@ -198,6 +250,21 @@ def test_an_explanation_adds_up_and_names_words_that_share_topics(task, unigram)
         assert total == pytest.approx(explanation.score, rel=1e-6)
         assert explanation.score == pytest.approx(all_scores(fitted, task)[q, d], rel=1e-4)
         assert any(part.query_word != part.document_word for part in explanation.parts)
+
+
+@pytest.mark.parametrize("unseen", ["nothing", "itself"])
+def test_topics_of_words_are_those_of_their_document_but_for_the_prior(thin, unseen):
+    fitted = fit(thin, unseen=unseen, unigram=(0.4,), background=(0.3,), folding=500)
+    document, alpha = thin.documents.take([5]), fitted.model.alpha
+    text, given = fitted.model.topic_words(fitted, document)
+    theta = fitted.embed_documents(document).dense[0]
+    seen = fitted.arrays["words"][text.indices, 0] > 0
+    assert seen.all() == (unseen == "nothing")
+    np.testing.assert_array_equal(given[~seen], 0)
+    known = text.data[seen].sum()
+    prior = (alpha - 1) / (known + len(theta) * (alpha - 1)) * known / text.data.sum()
+    found = given.sum(axis=0) + 0.6 * 0.7 / 0.3 * prior
+    np.testing.assert_allclose(found, theta, rtol=1e-2)
 
 
 def test_a_start_of_equal_weights_is_never_left():

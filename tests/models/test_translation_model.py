@@ -1,6 +1,8 @@
 """IBM model 1 against a twin made of dictionaries, and its scores against the formula."""
 
+import json
 from collections import Counter, defaultdict
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from ssi_core.evaluation.scorer import Scorer
+from ssi_core.integrity import seal_directory
 from ssi_core.models import LanguageModel, TranslationModel, load_model
 from ssi_core.models.translation_model import Training
 from ssi_core.tasks.task import open_task
@@ -130,6 +133,12 @@ def task(task_dir):
     return open_task(task_dir)
 
 
+@pytest.fixture(scope="module")
+def thin(task):
+    """A task whose documents have words that no training pair has."""
+    return replace(task, train=Pairs.of(task.train.rows[:8]))
+
+
 def fit(task, **settings):
     how = {
         name: settings.pop(name) for name in ("threads", "watch", "checkpoint") if name in settings
@@ -149,17 +158,23 @@ def table_of(fitted):
     return sparse.csr_array(parts, (width, width)).toarray().astype(float)
 
 
+@pytest.mark.parametrize("unseen", ["nothing", "itself"])
 @pytest.mark.parametrize("unigram", [0.0, 0.4])
-def test_documents_are_ranked_by_the_likelihood_of_the_query(task, unigram):
-    """ln P(q | d), but for what is the same for every document."""
-    fitted = fit(task, background=(0.3,), unigram=(unigram,), least=0.0)
+def test_documents_are_ranked_by_the_likelihood_of_the_query(thin, unigram, unseen):
+    """ln P(q | d), but for what is the same for every document; unseen words by either rule."""
+    task = thin
+    fitted = fit(task, background=(0.3,), unigram=(unigram,), least=0.0, unseen=unseen)
     counts = task.documents.matrix("counts").toarray().astype(float)
     share = np.maximum(counts.sum(axis=0), 1) / counts.sum()
     own = counts / counts.sum(axis=1, keepdims=True)
     table = table_of(fitted)
     strange = np.flatnonzero(~table.any(axis=1))
-    table[strange, strange] = 1
-    np.testing.assert_allclose(table.sum(axis=1), 1, rtol=1e-5)
+    met = task.documents.matrix("counts")[task.train.rows[:, 1]].sum(axis=0) > 0
+    np.testing.assert_array_equal(strange, np.flatnonzero(~met))
+    assert own[:, strange].any()
+    np.testing.assert_allclose(table[met].sum(axis=1), 1, rtol=1e-5)
+    if unseen == "itself":
+        table[strange, strange] = 1
     chance = 0.3 * share + 0.7 * (unigram * own + (1 - unigram) * own @ table)
     expected = counts @ np.log(chance).T - (counts @ np.log(0.3 * share))[:, None]
     np.testing.assert_allclose(all_scores(fitted, task), expected, rtol=1e-3, atol=1e-3)
@@ -167,11 +182,30 @@ def test_documents_are_ranked_by_the_likelihood_of_the_query(task, unigram):
 
 def test_without_translations_it_is_the_language_model(task):
     other = LanguageModel((0.4,)).fit(task, np.random.default_rng(0))
-    for settings in ({"unigram": (1.0,)}, {"unigram": (0.0,), "least": 1.0}):
+    for settings in ({"unigram": (1.0,)}, {"unigram": (0.0,), "least": 1.0, "unseen": "itself"}):
         ours = fit(task, background=(0.4,), **settings)
         if "least" in settings:
             assert len(ours.arrays["chances"]) == 0
         np.testing.assert_allclose(all_scores(ours, task), all_scores(other, task), rtol=1e-4)
+
+
+def test_unseen_words_may_become_nothing(task):
+    """Where no word has a translation, nothing of a document is left."""
+    ours = fit(task, background=(0.4,), unigram=(0.0,), least=1.0, unseen="nothing")
+    assert not all_scores(ours, task).any()
+
+
+def test_a_model_saved_before_the_rule_had_a_name_scores_as_it_did(thin, tmp_path):
+    task = thin
+    fitted = fit(task, unseen="itself", unigram=(0.0,))
+    fitted.save(tmp_path / "model")
+    manifest = json.loads((tmp_path / "model" / "model.json").read_text())
+    del manifest["parameters"]["unseen"], manifest["digest"]
+    (tmp_path / "model" / "model.json").unlink()
+    seal_directory(tmp_path / "model", "model.json", manifest)
+    read = load_model(tmp_path / "model")
+    assert read.model.unseen == "itself"
+    np.testing.assert_array_equal(all_scores(read, task), all_scores(fitted, task))
 
 
 def test_rare_translations_are_left_out(task):

@@ -87,7 +87,7 @@ def test_a_word_of_the_query_is_told_by_the_words_that_stand_for_it():
         "share": np.full(n, 1 / n),
         "weights": np.array([0.5, 0.2]),
     }
-    fitted = FittedModel(TranslationModel(), arrays, used, used)
+    fitted = FittedModel(TranslationModel(unseen="itself"), arrays, used, used)
     q = texts_of(["car moon"], fitted.query_views)
     d = texts_of(["automobile automobile engine moon"], fitted.document_views)
     found = explain_pair(fitted, q, d)

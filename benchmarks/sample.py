@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -20,11 +21,13 @@ import numpy as np
 import polars as pl
 
 import ssi_core as ssi
+from ssi_core.collection import ANCHOR, open_collection
 from ssi_core.face.fit import search_model, search_task
 from ssi_core.face.index import Index
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.sample import plan_world
 from ssi_core.sample.lexicon import load_lexicon
+from ssi_core.sample.own import ARTICLES, LINKS, write_own
 
 QUERIES = Path(__file__).with_suffix(".tsv")
 DOCUMENTS, SEED = 2000, 0
@@ -88,8 +91,11 @@ def on_subject(answers: Sequence[Sequence[str]], titles: Sequence[str]) -> float
 
 
 def as_table(documents: ssi.Documents) -> ssi.Documents:
-    """Return what ``ssi sample own`` writes of documents: no redirects, no words of links."""
-    return ssi.read(documents.frame.select("id", "title", "text"), links=documents.links)
+    """Return what ``ssi sample own`` writes of documents: no redirects, headings nor addresses."""
+    anchors = open_collection(documents.path).frame(f"relations/{ANCHOR}")
+    with tempfile.TemporaryDirectory() as place:
+        write_own(Path(place), documents.frame, documents.links, anchors)
+        return ssi.read(Path(place) / ARTICLES, links=Path(place) / LINKS)
 
 
 def rows(documents: ssi.Documents, budget: int = BUDGET) -> Iterator[tuple[str, Index]]:

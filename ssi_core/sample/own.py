@@ -41,9 +41,9 @@ def write_own(
     documents : DataFrame
         Columns id, title, text.
     links : DataFrame
-        Columns source, target: ids of documents.
+        Columns source, target: ids of documents. The file has the words of each, too.
     anchors : DataFrame
-        Columns text, target, weight: words of links, where they lead, and how often.
+        Columns source, target, text, weight: words of links, and how often they are there.
     force : bool, optional
         Replace files of these names that hold something else.
 
@@ -60,7 +60,7 @@ def write_own(
     clicks = _clicks(anchors)
     files = {
         ARTICLES: documents.select("id", "title", "text").write_ndjson(),
-        LINKS: links.select("source", "target").write_csv(),
+        LINKS: _worded(links, anchors).write_csv(),
         CLICKS: clicks.write_csv(),
         CLICKS_MAP: _MAP,
     }
@@ -72,6 +72,15 @@ def write_own(
             file.write(text)
     counts = {"documents": len(documents), "links": len(links)}
     return counts | {"clicks": int(clicks["clicks"].sum())}
+
+
+def _worded(links: pl.DataFrame, anchors: pl.DataFrame) -> pl.DataFrame:
+    """Return columns source, target, words: a row for each wording of a link."""
+    ends = ["source", "target"]
+    words = anchors.select(*ends, words="text")
+    return links.join(words, on=ends, how="left", maintain_order="left_right").select(
+        *ends, "words"
+    )
 
 
 def _clicks(anchors: pl.DataFrame) -> pl.DataFrame:

@@ -57,10 +57,10 @@ def write_own(
     Refused
         A file of one of these names holds something else.
     """
-    clicks = _clicks(anchors)
+    clicks, worded = _clicks(anchors), _worded(links, anchors)
     files = {
         ARTICLES: documents.select("id", "title", "text").write_ndjson(),
-        LINKS: _worded(links, anchors).write_csv(),
+        LINKS: worded.write_csv(),
         CLICKS: clicks.write_csv(),
         CLICKS_MAP: _MAP,
     }
@@ -70,17 +70,16 @@ def write_own(
     for name, text in files.items():
         with whole_file(directory / name) as file:
             file.write(text)
-    counts = {"documents": len(documents), "links": len(links)}
+    counts = {"documents": len(documents), "links": len(worded)}
     return counts | {"clicks": int(clicks["clicks"].sum())}
 
 
 def _worded(links: pl.DataFrame, anchors: pl.DataFrame) -> pl.DataFrame:
-    """Return columns source, target, words: a row for each wording of a link."""
+    """Return columns source, target, words: a row for each time that a link has a wording."""
     ends = ["source", "target"]
-    words = anchors.select(*ends, words="text")
-    return links.join(words, on=ends, how="left", maintain_order="left_right").select(
-        *ends, "words"
-    )
+    rows = links.select(ends).join(anchors, on=ends, how="left", maintain_order="left_right")
+    times = pl.col("text").repeat_by(pl.col("weight").fill_null(1).cast(pl.Int64))
+    return rows.select(*ends, words=times).explode("words")
 
 
 def _clicks(anchors: pl.DataFrame) -> pl.DataFrame:

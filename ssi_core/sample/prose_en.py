@@ -15,7 +15,7 @@ _OF_PERSONS = (
     "{a} of the {place} knew {b}, {c} and little more",
     "people in the {place} often saw {a} with {b}",
     "the work of {a} begins with {b} and {c}",
-    "every {period}, {a} {did} {b}",
+    "every year, {a} {did} {b}",
 )
 _OF_THINGS = (
     "without {b}, {a} would be of little use",

@@ -1,12 +1,12 @@
 """What a person types at the sample encyclopedia: fifty queries, and what the first answers are.
 
     python -m benchmarks.sample                  # measure
-    python -m benchmarks.sample --draw           # draw the queries again
+    python -m benchmarks.sample --drawn-by 7     # measure with others, drawn by another seed
 
 A query is a word for a thing, and the answer is the page on that thing, whose title is another
 word for it. Concepts, words, number (singular or plural) and adjectives are drawn from the lexicon
-by a seed; the queries in ``sample.tsv`` were drawn before the sample was made as it is now, and
-nothing was chosen on them.
+by a seed. The queries in ``sample.tsv`` were drawn by 34 from the lexicon of that time, before the
+sample was made as it is now; nothing was chosen on them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from __future__ import annotations
 import argparse
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -28,19 +29,20 @@ from ssi_core.models.bm25f import Bm25F
 from ssi_core.sample import plan_world
 from ssi_core.sample.lexicon import load_lexicon
 from ssi_core.sample.own import ARTICLES, LINKS, write_own
+from ssi_core.serving.neighbours import neighbours
 
 QUERIES = Path(__file__).with_suffix(".tsv")
 DOCUMENTS, SEED = 2000, 0
 """Sample of the demo."""
 BUDGET = 300_000
-_COUNT, _DRAWN_BY = 50, 34
-_FIRST = 3
+_COUNT = 50
+_FIRST, _RELATED = 3, 5
 
 
-def draw() -> pl.DataFrame:
+def draw(seed: int) -> pl.DataFrame:
     """Draw ``query`` and ``title``, the page that answers it."""
     world = plan_world(DOCUMENTS, SEED)
-    rng = np.random.default_rng(_DRAWN_BY)
+    rng = np.random.default_rng(seed)
     concepts = [
         concept
         for number, concept in enumerate(world.lexicon.concepts)
@@ -74,20 +76,38 @@ def success(answers: Sequence[Sequence[str]], titles: Sequence[str], k: int) -> 
     return float(np.mean(found))
 
 
-def on_subject(answers: Sequence[Sequence[str]], titles: Sequence[str]) -> float:
-    """Return the share of the first answers whose title says a thing of the same subject."""
-    subjects = {
+@cache
+def subjects() -> Mapping[str, int]:
+    """Return the subject of each word for a thing."""
+    return {
         word: concept.subject
         for concept in load_lexicon().concepts
         for noun in concept.english
         for word in (noun.singular, noun.plural)
     }
+
+
+def on_subject(answers: Sequence[Sequence[str]], titles: Sequence[str]) -> float:
+    """Return the share of the first answers whose title says a thing of the same subject."""
     same = [
-        subjects[title.lower()] in {subjects.get(w) for w in re.findall("[a-z]+", shown.lower())}
+        subjects()[title.lower()]
+        in {subjects().get(w) for w in re.findall("[a-z]+", shown.lower())}
         for title, several in zip(titles, answers, strict=True)
         for shown in several
     ]
     return sum(same) / (_FIRST * len(titles))
+
+
+def related_on_subject(model: ssi.SSI, texts: Sequence[str]) -> float:
+    """Return the share of the words nearest to the last one of each text that share its subject."""
+    words = [text.split()[-1] for text in texts]
+    nearest = [neighbours(model.fitted_, word, _RELATED) for word in words]
+    same = [
+        subjects().get(near.word) == subjects()[word]
+        for word, several in zip(words, nearest, strict=True)
+        for near in several
+    ]
+    return float(np.mean(same))
 
 
 def as_table(documents: ssi.Documents) -> ssi.Documents:
@@ -99,7 +119,7 @@ def as_table(documents: ssi.Documents) -> ssi.Documents:
 
 
 def rows(documents: ssi.Documents, budget: int = BUDGET) -> Iterator[tuple[str, Index]]:
-    """Yield BM25, tuned BM25F and the search box of the demo; the same of the table; and SSI."""
+    """Yield BM25, tuned BM25F and the search box of the demo; the same of the table."""
     for kind, docs in (("dump", documents), ("table", as_table(documents))):
         task = search_task(docs)
         bm25f = ssi.Ranker("bm25f", **vars(Bm25F.tuned(measure="mrr"))).fit(task)
@@ -107,24 +127,23 @@ def rows(documents: ssi.Documents, budget: int = BUDGET) -> Iterator[tuple[str, 
         yield f"{kind}: BM25F", bm25f.index(docs)
         box, label = search_model(docs, budget=budget)
         yield f"{kind}: search box ({label})", box.index(docs)
-    linked = ssi.SSI(budget=budget).fit(ssi.Task.of(documents, "link", fields=("text",)))
-    yield "SSI, learnt from links alone", linked.index(documents)
 
 
 def main() -> None:
-    """Measure, or draw the queries."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sample", description=__doc__)
-    parser.add_argument("--draw", action="store_true", help="write the queries again")
+    parser.add_argument("--drawn-by", type=int, help="seed of other queries")
     parser.add_argument("--show", action="store_true", help="print the first answers, too")
     parser.add_argument("--documents", type=int, default=DOCUMENTS)
     given = parser.parse_args()
-    if given.draw:
-        draw().write_csv(QUERIES, separator="\t")
-        return
     documents = ssi.read_sample(given.documents, SEED)
-    asked = queries().filter(pl.col("title").is_in(documents.frame["title"].to_list()))
+    asked = queries() if given.drawn_by is None else draw(given.drawn_by)
+    asked = asked.filter(pl.col("title").is_in(documents.frame["title"].to_list()))
     titles = asked["title"].to_list()
     print(f"{len(asked)} queries; row: success@1, success@3, on the subject@3")
+    linked = ssi.SSI(budget=BUDGET).fit(ssi.Task.of(documents, "link", fields=("text",)))
+    share = related_on_subject(linked, asked["query"].to_list())
+    print(f"SSI, learnt from links: {share:.2f} of the {_RELATED} nearest words on the subject")
     for name, index in rows(documents):
         answers = first_titles(index, asked["query"].to_list())
         figures = [success(answers, titles, k) for k in (1, _FIRST)]

@@ -33,7 +33,7 @@ _LEADS = {
     "n": "{title} is {an} {word} in the {adjective} {place}, known for {b} and {c}",
     "m": "{title} is {adjective} {word} from the {place}, known together with {b} and {c}",
     "p": "{title} was {an} {word} from the {place}, who {did} {b} and {c}",
-    "": "{title}{others} is a term of {subject}, and belongs with {b} and {c}",
+    "": "{title} is a term of {subject}, and belongs with {b} and {c}",
 }
 _ADJECTIVE_RATE, _ADJECTIVE_RATE_OF_LINKS = 0.1, 0.25
 _LIST_RATE = 0.35
@@ -66,10 +66,6 @@ class _English(Prose):
         if field == "an":
             adjective = self.general("adjective")
             return _indefinite(adjective) + adjective
-        if field == "others":
-            _, *others = world.concept(world.own_concept(page)).english
-            words = " or ".join(noun.singular for noun in others)
-            return f", also called {words}," if words else ""
         if field == "word":
             return self._noun(world.own_concept(page), False)
         if field == "subject":

@@ -31,7 +31,7 @@ _LEADS = {
     "n": "{title}は、{adjective}{place}にある{adjective}{word}で、{b}と{c}によって知られる",
     "m": "{title}は、{place}の{adjective}{word}で、{b}や{c}とともに知られる",
     "p": "{title}は、{place}の{adjective}{word}で、{b}と{c}を{did}",
-    "": "{title}{others}は、{subject}の用語で、{b}や{c}と関係がある",
+    "": "{title}は、{subject}の用語で、{b}や{c}と関係がある",
 }
 _ADJECTIVE_RATE = 0.1
 
@@ -54,9 +54,6 @@ class _Japanese(Prose):
 
     def general(self, field: str) -> str:
         world, page = self._world, self._page
-        if field == "others":
-            _, *others = world.concept(world.own_concept(page)).japanese
-            return "または" * bool(others) + "または".join(others)
         if field == "word":
             return self._noun(world.own_concept(page))
         if field == "subject":

@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -98,7 +99,14 @@ def on_subject(answers: Sequence[Sequence[str]], titles: Sequence[str]) -> float
     return sum(same) / (_FIRST * len(titles))
 
 
-def related_on_subject(model: ssi.SSI, texts: Sequence[str]) -> float:
+def linked(documents: ssi.Documents, budget: int = BUDGET) -> ssi.Ranker:
+    """Return ``U'V + I`` with the settings of the demo's table, learnt from links."""
+    settings: dict[str, Any] = {"view": "raw", "dimensions": 50, "margin": 0.2, "init_std": 0.02, "rates": [0.02]}
+    model = ssi.Ranker("bilinear", **settings, epoch=50_000, patience=4, budget=budget)
+    return model.fit(ssi.Task.of(documents, "link", fields=("text",)))
+
+
+def related_on_subject(model: ssi.Ranker, texts: Sequence[str]) -> float:
     """Return the share of the words nearest to the last one of each text that share its subject."""
     words = [text.split()[-1] for text in texts]
     nearest = [neighbours(model.fitted_, word, _RELATED) for word in words]
@@ -141,9 +149,8 @@ def main() -> None:
     asked = asked.filter(pl.col("title").is_in(documents.frame["title"].to_list()))
     titles = asked["title"].to_list()
     print(f"{len(asked)} queries; row: success@1, success@3, on the subject@3")
-    linked = ssi.SSI(budget=BUDGET).fit(ssi.Task.of(documents, "link", fields=("text",)))
-    share = related_on_subject(linked, asked["query"].to_list())
-    print(f"SSI, learnt from links: {share:.2f} of the {_RELATED} nearest words on the subject")
+    share = related_on_subject(linked(documents), asked["query"].to_list())
+    print(f"U'V + I: {share:.2f} of the {_RELATED} nearest words on the subject")
     for name, index in rows(documents):
         answers = first_titles(index, asked["query"].to_list())
         figures = [success(answers, titles, k) for k in (1, _FIRST)]

@@ -101,7 +101,13 @@ def on_subject(answers: Sequence[Sequence[str]], titles: Sequence[str]) -> float
 
 def linked(documents: ssi.Documents, budget: int = BUDGET) -> ssi.Ranker:
     """Return ``U'V + I`` with the settings of the demo's table, learnt from links."""
-    settings: dict[str, Any] = {"view": "raw", "dimensions": 50, "margin": 0.2, "init_std": 0.02, "rates": [0.02]}
+    settings: dict[str, Any] = {
+        "view": "raw",
+        "dimensions": 50,
+        "margin": 0.2,
+        "init_std": 0.02,
+        "rates": [0.02],
+    }
     model = ssi.Ranker("bilinear", **settings, epoch=50_000, patience=4, budget=budget)
     return model.fit(ssi.Task.of(documents, "link", fields=("text",)))
 

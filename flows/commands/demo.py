@@ -75,7 +75,8 @@ def _learnt(hits: list[Mapping[str, Any]], search: Mapping[str, Any]) -> str:
     """Say how many results words alone could not have found."""
     synonym = search["synonym"]
     count = sum(hit["says"] == ([synonym] if synonym else []) for hit in hits)
+    pages = "1 page that says" if count == 1 else f"{count} pages that say"
     if synonym:
-        return f'{count} pages that say "{synonym}" only'
+        return f'{pages} "{synonym}" only'
     words = " nor ".join(f'"{word}"' for word in search["words"])
-    return f"{count} pages that say neither {words}"
+    return f"{pages} neither {words}"

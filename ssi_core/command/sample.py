@@ -63,7 +63,8 @@ def sample() -> None:
 def own(out: Path, documents: int, seed: int, force: bool) -> Outcome:
     """Write articles.jsonl, links.csv and clicks.csv.
 
-    They stand for files of your own. The articles and links are those of ssi.read_sample(). The log
+    They stand for files of your own. The articles and links are those of ssi.read_sample(); a link
+    has its words, and a row for each time that it is made. The log
     of clicks says how often somebody searched with the words of a link, and clicked the page that
     it leads to; clicks.toml names its columns.
     """

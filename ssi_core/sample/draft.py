@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TypeAlias
 
 from ssi_core.sample.dice import Dice
-from ssi_core.sample.lexicon import CONCEPTS_A_SUBJECT, load_lexicon
-from ssi_core.sample.world import LANGUAGES, Link, World
+from ssi_core.sample.lexicon import CONCEPTS_A_SUBJECT
+from ssi_core.sample.world import World
 
 WORDS_A_SLOT = 5.0
-FAVOURITES = 3
-STYLE_RATE = 0.4
 
 # What a slot without a link is filled with.
-_OWN_NAME, _OWN_CONCEPT, _FOCAL, _SUBJECT, _USED = range(5)
-_FILLS = (0.10, 0.38, 0.30, 0.19, 0.03)
+_OWN_NAME, _OWN_CONCEPT, _FOCAL, _SUBJECT = range(4)
+_FILLS = (0.15, 0.5, 0.2, 0.15)
 
 
 @dataclass(frozen=True)
@@ -25,7 +22,7 @@ class Slot:
     """A place in a sentence: a concept, perhaps as a link, or the article's own name."""
 
     concept: int
-    link: Link | None = None
+    target: int | None = None
     own_name: bool = False
 
 
@@ -91,18 +88,16 @@ def bare(title: str) -> str:
     return title.split(" (")[0]
 
 
-def slots_of(
-    world: World, page: int, links: list[Link], dice: Dice
-) -> tuple[list[Slot], list[Link]]:
-    """Draw what an article says: slots, shuffled, and the links that hang on general words."""
+def slots_of(world: World, page: int, links: list[int], dice: Dice) -> list[Slot]:
+    """Draw what an article says, in the order in which it says it."""
     count = int(world.length[page] / WORDS_A_SLOT)
-    slots = [Slot(link.concept, link) for link in links if link.label != "plain"]
+    slots = [Slot(world.own_concept(target), target) for target in links]
     focal = world.focal_concepts(page)
-    slots += [_mention(world, page, focal, dice) for _ in range(count - len(slots))]
-    return dice.shuffled(slots), [link for link in links if link.label == "plain"]
+    slots += [_mention(focal, dice) for _ in range(count - len(slots))]
+    return dice.shuffled(slots)
 
 
-def _mention(world: World, page: int, focal: list[int], dice: Dice) -> Slot:
+def _mention(focal: list[int], dice: Dice) -> Slot:
     subject, *others = focal
     kind = dice.weighted(_FILLS)
     if kind == _OWN_NAME:
@@ -111,27 +106,25 @@ def _mention(world: World, page: int, focal: list[int], dice: Dice) -> Slot:
         return Slot(subject)
     if kind == _FOCAL:
         return Slot(dice.pick(others))
-    if kind == _SUBJECT:
-        first = subject // CONCEPTS_A_SUBJECT * CONCEPTS_A_SUBJECT
-        return Slot(first + dice.below(CONCEPTS_A_SUBJECT))
-    return Slot(world.used_concepts(page)[int(dice.below(6) > 3)])
+    first = subject // CONCEPTS_A_SUBJECT * CONCEPTS_A_SUBJECT
+    return Slot(first + dice.below(CONCEPTS_A_SUBJECT))
 
 
 class Supply:
-    """Hands out slots, so that one sentence does not name a thing twice where that can be helped.
+    """Hands out slots, so that one sentence does not name a thing twice.
 
-    ``spare`` is handed out when none is left; ``links`` are handed out apart.
+    ``spare`` are handed out where no other is left.
     """
 
-    def __init__(self, slots: list[Slot], links: list[Link], spare: Slot) -> None:
-        self._slots, self.links, self._spare = slots[::-1], links, spare
+    def __init__(self, slots: list[Slot], spare: list[Slot]) -> None:
+        self._slots, self._spare = slots[::-1], spare
 
     def __bool__(self) -> bool:
-        return bool(self._slots or self.links)
+        return bool(self._slots)
 
     def peek(self) -> Slot:
         """Return the next slot and leave it."""
-        return self._slots[-1] if self._slots else self._spare
+        return self._slots[-1]
 
     def take(self, count: int) -> list[Slot]:
         """Return ``count`` slots."""
@@ -140,20 +133,10 @@ class Supply:
             used = {slot.concept for slot in taken}
             late = len(self._slots) - 1
             look = range(late, max(late - 10, -1), -1)
-            fresh = next((n for n in look if self._slots[n].concept not in used), late)
-            taken.append(self._slots.pop(fresh) if self._slots else self._spare)
+            fresh = next((n for n in look if self._slots[n].concept not in used), None)
+            spare = (slot for slot in self._spare if slot.concept not in used)
+            taken.append(next(spare) if fresh is None else self._slots.pop(fresh))
         return taken
-
-
-def favourites(world: World, page: int, language: str) -> list[str]:
-    """Return the few unusual words that the author of an article likes, the dearest first."""
-    return _favourites(world.seed, LANGUAGES.index(language), world.author.item(page))
-
-
-@lru_cache(1024)
-def _favourites(seed: int, side: int, author: int) -> list[str]:
-    dice = Dice(seed, 2 + side, author)
-    return [dice.pick(load_lexicon().general["style"])[side] for _ in range(FAVOURITES)]
 
 
 def grouped(

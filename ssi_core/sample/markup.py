@@ -48,7 +48,7 @@ WORDS = {
             "foreign": "There is {foreign} for it.",
             "inline": "It was found {inline} from here.",
             "external label": "public records", "self label": "above", "foreign label": "a word",
-            "name": "name", "strong": "strong", "old": "old", "works": "works",
+            "name": "name", "strong": "very", "old": "old", "works": "works",
             "caption": "A picture of the",
         },
     ),
@@ -66,7 +66,7 @@ WORDS = {
             "foreign": "これには{foreign}がある。",
             "inline": "これはここから{inline}のところにある。",
             "external label": "公開記録", "self label": "上", "foreign label": "外国語",
-            "name": "名前", "strong": "強力", "old": "古風", "works": "工場", "caption": "写真：",
+            "name": "名前", "strong": "とても", "old": "古風", "works": "工場", "caption": "写真：",
         },
     ),
 }  # fmt: skip

@@ -41,9 +41,9 @@ def write_own(
     documents : DataFrame
         Columns id, title, text.
     links : DataFrame
-        Columns source, target: ids of documents.
+        Columns source, target: ids of documents. The file has the words of each, too.
     anchors : DataFrame
-        Columns text, target, weight: words of links, where they lead, and how often.
+        Columns source, target, text, weight: words of links, and how often they are there.
     force : bool, optional
         Replace files of these names that hold something else.
 
@@ -57,10 +57,10 @@ def write_own(
     Refused
         A file of one of these names holds something else.
     """
-    clicks = _clicks(anchors)
+    clicks, worded = _clicks(anchors), _worded(links, anchors)
     files = {
         ARTICLES: documents.select("id", "title", "text").write_ndjson(),
-        LINKS: links.select("source", "target").write_csv(),
+        LINKS: worded.write_csv(),
         CLICKS: clicks.write_csv(),
         CLICKS_MAP: _MAP,
     }
@@ -70,8 +70,16 @@ def write_own(
     for name, text in files.items():
         with whole_file(directory / name) as file:
             file.write(text)
-    counts = {"documents": len(documents), "links": len(links)}
+    counts = {"documents": len(documents), "links": len(worded)}
     return counts | {"clicks": int(clicks["clicks"].sum())}
+
+
+def _worded(links: pl.DataFrame, anchors: pl.DataFrame) -> pl.DataFrame:
+    """Return columns source, target, words: a row for each time that a link has a wording."""
+    ends = ["source", "target"]
+    rows = links.select(ends).join(anchors, on=ends, how="left", maintain_order="left_right")
+    times = pl.col("text").repeat_by(pl.col("weight").fill_null(1).cast(pl.Int64))
+    return rows.select(*ends, words=times).explode("words")
 
 
 def _clicks(anchors: pl.DataFrame) -> pl.DataFrame:

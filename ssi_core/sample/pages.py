@@ -85,7 +85,7 @@ def pages_of(world: World, language: str, *, truth: bool = True) -> Iterator[Sam
 
 
 def _article(world: World, page: int, language: str, truth: bool) -> SamplePage:
-    links = [link for link in world.links(page) if language == ENGLISH or world.mate[link.target]]
+    links = [one for one in world.links(page) if language == ENGLISH or world.mate[one]]
     write = write_english if language == ENGLISH else write_japanese
     article = write(world, page, links)
     dice = Dice(world.seed, 6 if language == ENGLISH else 7, page)
@@ -97,7 +97,7 @@ def _article(world: World, page: int, language: str, truth: bool) -> SamplePage:
         language=language,
         wikitext=wikitext(article, world, page, language, dice),
         text=article.text(WORDS[language].gap) if truth else "",
-        links=tuple(world.title(link.target, language) for link in links if truth),
+        links=tuple(world.title(target, language) for target in links if truth),
         subject=world.lexicon.subjects[world.subject(page)].english,
         concepts=tuple(
             world.concept(concept).english[0].singular for concept in world.focal_concepts(page)

@@ -9,17 +9,7 @@ from functools import cache
 from typing import ClassVar
 
 from ssi_core.sample.dice import Dice
-from ssi_core.sample.draft import (
-    STYLE_RATE,
-    Anchor,
-    Markup,
-    Sentence,
-    Slot,
-    Supply,
-    bare,
-    capitalised,
-    favourites,
-)
+from ssi_core.sample.draft import Markup, Sentence, Slot, Supply, bare, capitalised
 from ssi_core.sample.world import World
 
 _FIELD = re.compile(r"{(\w+)}")
@@ -38,24 +28,22 @@ class Prose(ABC):
     ----------
     language : str
     of_persons, of_things : sequence of str
-        Patterns of sentences: {a} {b} {c} are things of the article, {place} perhaps a link, and
-        the other names classes of general words.
+        Patterns of sentences: {a} {b} {c} are things of the article, and the other names classes of
+        general words.
     leads : mapping
         Pattern of the first sentence, by the kind of the subject; "" of an article on a concept.
-    comma, stop : str
-        What follows an opening, and a sentence.
+    stop : str
+        What follows a sentence.
     """
 
     language: ClassVar[str]
     of_persons: ClassVar[Sequence[str]]
     of_things: ClassVar[Sequence[str]]
     leads: ClassVar[Mapping[str, str]]
-    comma: ClassVar[str]
     stop: ClassVar[str]
 
     def __init__(self, world: World, page: int, dice: Dice, supply: Supply) -> None:
         self._world, self._page, self._dice, self._supply = world, page, dice, supply
-        self._favourites = favourites(world, page, self.language)
 
     @abstractmethod
     def general(self, field: str) -> str:
@@ -67,17 +55,13 @@ class Prose(ABC):
 
     def sentences(self) -> Iterator[Sentence]:
         """Yield the first sentence, and others while there are things to write about."""
-        supply, subject = self._supply, Slot(self._world.own_concept(self._page))
-        yield self._ended(self._filled(self._lead(), [subject, *supply.take(2)]))
+        supply, things = self._supply, self._world.things(self._page)
+        yield self._filled(self._lead(), [Slot(concept) for concept in things[:3]])
         pattern = ""
         while supply:
             patterns = self.of_persons if self.kind(supply.peek()) == "p" else self.of_things
             pattern = self._dice.pick([p for p in patterns if p != pattern])
-            slots = supply.take(3 if "{c}" in pattern else 2)
-            opening: Sentence = []
-            if self._dice.chance(STYLE_RATE):
-                opening = [self._dice.skewed(self._favourites, 1.5) + self.comma]
-            yield self._ended(opening + self._filled(pattern, slots))
+            yield self._filled(pattern, supply.take(3 if "{c}" in pattern else 2))
 
     def kind(self, slot: Slot) -> str:
         """Return the kind of the concept of a thing: "p" is a person."""
@@ -86,9 +70,6 @@ class Prose(ABC):
     def title(self, page: int) -> str:
         """Return the title of an article."""
         return self._world.title(page, self.language)
-
-    def _ended(self, sentence: Sentence) -> Sentence:
-        return [*capitalised(sentence), self.stop]
 
     def _lead(self) -> str:
         world, page = self._world, self._page
@@ -106,15 +87,6 @@ class Prose(ABC):
             elif part == "title":
                 title = bare(self.title(self._page))
                 sentence.append(Markup(title, f"'''{title}'''"))
-            elif part == "place":
-                sentence.append(self._place())
             else:
                 sentence.append(self.general(part))
-        return sentence
-
-    def _place(self) -> str | Anchor:
-        word = self.general("place")
-        if not self._supply.links:
-            return word
-        target = self._supply.links.pop().target
-        return Anchor(word, self.title(target), target)
+        return [*capitalised(sentence), self.stop]

@@ -5,32 +5,27 @@ from __future__ import annotations
 from ssi_core.sample.dice import Dice
 from ssi_core.sample.draft import Anchor, Article, Sentence, Slot, Supply, bare, grouped, slots_of
 from ssi_core.sample.prose import Prose
-from ssi_core.sample.world import JAPANESE, Link, World
+from ssi_core.sample.world import JAPANESE, World
 
 _OF_PERSONS = (
-    "{a}は{place}で{b}を{did}",
-    "{period}に{a}は{b}と{c}を{did}",
-    "{adjective}{place}の{a}は{c}とともに{b}を{did}",
-    "{a}は{c}から{b}について学んだ",
-    "{a}は{place}の近くで{b}とともに働いた",
+    "{a}は{place}で{b}とともに働いた",
+    "{a}は{adverb}{b}と{c}を{did}",
+    "{period}に{a}は{place}の近くで{b}を{did}",
     "{b}がなければ、{a}は{place}で働けなかった",
+    "{place}の{a}は{b}と{c}を知っていた",
     "{place}の人々は{a}が{b}を{did}ことを覚えている",
-    "{a}は{adverb}{b}を{did}",
-    "{period}の{a}は{c}の前に{b}を{did}",
+    "{a}の仕事は{b}と{c}から始まる",
 )
 _OF_THINGS = (
-    "{place}では{a}が{b}を{linked}",
     "{b}がなければ、{a}はあまり役に立たない",
-    "{a}は{b}とともに{place}から来た",
-    "{period}に{a}は{b}と{c}を{linked}",
-    "多くの人々は{b}より{a}を好んだ",
+    "{place}の人々は{a}を{b}とともに使った",
+    "{period}に{a}は{b}や{c}とともに現れた",
     "{a}の歴史は{b}から始まる",
-    "{b}のように、{a}は{adverb}{c}の近くに現れた",
-    "{a}を持つ者は{b}も持っていた",
+    "{a}を知る者は{b}も知っていた",
     "{a}の値段は{b}と{c}によって決まった",
-    "{place}では{b}より{a}のほうがよく話題になった",
-    "{a}と{b}の間には{c}があった",
-    "{adjective}記録によれば、{a}は{b}を{linked}",
+    "{place}の{adjective}記録は{b}より先に{a}を挙げている",
+    "{place}の{a}は{adverb}{b}と{c}を必要とした",
+    "{place}では{a}のそばに{b}があった",
 )
 _LEADS = {
     "n": "{title}は、{adjective}{place}にある{adjective}{word}で、{b}と{c}によって知られる",
@@ -38,14 +33,14 @@ _LEADS = {
     "p": "{title}は、{place}の{adjective}{word}で、{b}と{c}を{did}",
     "": "{title}は、{subject}の用語で、{b}や{c}と関係がある",
 }
-_ADJECTIVE_RATE = 0.2
+_ADJECTIVE_RATE = 0.1
 
 
-def write_japanese(world: World, page: int, links: list[Link]) -> Article:
+def write_japanese(world: World, page: int, links: list[int]) -> Article:
     """Write the Japanese article with a number: its own sentences, the same concepts and links."""
     dice = Dice(world.seed, 5, page)
-    slots, plain_links = slots_of(world, page, links, dice)
-    supply = Supply(slots, plain_links, Slot(world.own_concept(page)))
+    spare = [Slot(concept) for concept in world.things(page)]
+    supply = Supply(slots_of(world, page, links, dice), spare)
     writer = _Japanese(world, page, dice, supply)
     headings = [pair[1] for pair in world.lexicon.general["title"]]
     sections = grouped(writer.sentences(), dice.shuffled(headings), dice)
@@ -55,7 +50,7 @@ def write_japanese(world: World, page: int, links: list[Link]) -> Article:
 class _Japanese(Prose):
     language = JAPANESE
     of_persons, of_things, leads = _OF_PERSONS, _OF_THINGS, _LEADS
-    comma, stop = "、", "。"
+    stop = "。"
 
     def general(self, field: str) -> str:
         world, page = self._world, self._page
@@ -70,16 +65,16 @@ class _Japanese(Prose):
         return self._world.concept(concept).japanese[word]
 
     def noun_phrase(self, slot: Slot) -> Sentence:
-        world = self._world
-        link = slot.link
+        world, target = self._world, slot.target
         if slot.own_name and not world.is_concept_article(self._page):
-            return [world.entity(self._page, JAPANESE)]
-        if link is None:
+            return [bare(self.title(self._page))]
+        if target is None:
             return [self._adjective() + self._noun(slot.concept)]
-        title = self.title(link.target)
-        if link.label == "title":
-            return [Anchor(bare(title), title, link.target)]
-        return [self._adjective(), Anchor(self._noun(slot.concept), title, link.target)]
+        if world.is_concept_article(target):
+            label = self._noun(slot.concept)
+            return [self._adjective(), Anchor(label, self.title(target), target)]
+        title = self.title(target)
+        return [Anchor(bare(title), title, target)]
 
     def _adjective(self) -> str:
         return self.general("adjective") if self._dice.chance(_ADJECTIVE_RATE) else ""

@@ -4,10 +4,10 @@ An article is about an entity with a made-up name, or about a concept itself ("C
 a subject and has two to four focal concepts, of which the first is its own; neighbours in the
 lexicon tend to be focal together. One author writes it, who has one word for each thing.
 
-Links are directed. Most go to articles that share a focal concept, to two kindred concepts of the
-subject, which share no words with the article's own, or to concepts of other subjects that the
-subject *uses*: articles on baking point to wheat, articles on wheat do not point back. Some are
-noise.
+Links are directed. They hang on things that an article mentions: its focal concepts, the best known
+concepts of its subject, two kindred ones, or concepts of other subjects that the subject *uses*:
+articles on baking point to wheat, articles on wheat do not point back. Most lead to the article on
+the thing, and the others to one of its entities, which is then named.
 
 The plan is a few bytes an article; titles and links are computed when asked for, from the seed and
 the number of the article alone.
@@ -32,18 +32,14 @@ MATE_SHARE = 0.7
 ENGLISH, JAPANESE = "en", "ja"
 LANGUAGES = (ENGLISH, JAPANESE)
 
-_FOCAL_WEIGHTS = (0.55, 0.2, 0.15, 0.1)
-_USE_WEIGHTS = (0.6, 0.25, 0.15)
-_TOPIC, _KIN, _USE, _NOISE = range(4)
-_LINK_KINDS = (0.46, 0.20, 0.22, 0.12)
-LABELS = ("word", "title", "plain")
-_LABEL_WEIGHTS = ((0.75, 0.15, 0.1), (0.7, 0.15, 0.15), (0.75, 0.15, 0.1), (0.5, 0.5, 0.0))
-_KIN_STEP = 5
+_FOCAL_WEIGHTS = (0.4, 0.25, 0.2, 0.15)
+_USE_WEIGHTS = (0.4, 0.35, 0.25)
+_TOPIC, _SUBJECT, _KIN, _USE = range(4)
+_LINK_KINDS = (0.48, 0.24, 0.2, 0.08)
+# Not each other's turns back: kindred articles seldom point to each other.
+_KIN_STEPS = (5, 7)
 _POPULARITY = 3.0
-# Core articles: the first few concepts of a subject, which everything on it points to.
-_CORE = 6
-# Cumulative: a core article, the concept's article, one that has it as its own, one about it.
-_CORE_SHARE, _ARTICLE_SHARE, _PRIMARY_SHARE = 0.35, 0.55, 0.85
+_ARTICLE_SHARE = 0.65
 _DOCUMENTS_A_SUBJECT = 40
 _PAGES_A_NAME = 3
 _TITLES_KEPT = 1024
@@ -53,15 +49,6 @@ _DIALECTS, _PLURAL_FROM = 12, 6
 Ints: TypeAlias = NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class Link:
-    """A link to an article; ``concept`` is what the source thinks of, ``label`` how it says it."""
-
-    target: int
-    concept: int
-    label: str
-
-
 @dataclass(frozen=True, eq=False)
 class World:
     """Plan of all articles; arrays have one row per article.
@@ -69,8 +56,8 @@ class World:
     ``focal`` int16 (n, 4), -1 where there are fewer; ``name`` int32, -1 for an article on a
     concept; ``author`` int16; ``form`` int8, shape of the title; ``length`` int16, words of running
     text; ``mate`` bool; ``dialect`` int8 (2 languages, authors, concepts), the author's word for a
-    thing; ``article_of`` int32, the article on each concept or -1. ``primary`` and ``about`` list
-    the articles of each concept, as its own and among the focal ones: (start, articles).
+    thing; ``article_of`` int32, the article on each concept or -1; ``entities`` lists the other
+    articles whose own concept it is: (start, articles).
     """
 
     seed: int
@@ -85,8 +72,7 @@ class World:
     mate: NDArray[np.bool_]
     dialect: NDArray[np.int8]
     article_of: Ints
-    primary: tuple[Ints, Ints]
-    about: tuple[Ints, Ints]
+    entities: tuple[Ints, Ints]
 
     def concept(self, number: int) -> Concept:
         """Return a concept by number."""
@@ -100,6 +86,11 @@ class World:
     def focal_concepts(self, page: int) -> list[int]:
         """Return the concepts of an article, its own first."""
         return [concept for concept in self.focal[page].tolist() if concept >= 0]
+
+    def things(self, page: int) -> list[int]:
+        """Return the concepts of an article, and then others of its subject."""
+        focal = self.focal_concepts(page)
+        return list(dict.fromkeys([*focal, *(_within(focal[0], n) for n in range(3))]))
 
     def subject(self, page: int) -> int:
         """Return the subject of an article."""
@@ -133,22 +124,21 @@ class World:
         first = first_name_of(self.form.item(page))[side]
         return f"{first} {name}" if language == ENGLISH else f"{first}・{name}"
 
-    def title(self, page: int, language: str = ENGLISH, word: int | None = None) -> str:
-        """Return the title; ``word`` chooses another synonym, the title of a redirect."""
+    def title(self, page: int, language: str = ENGLISH, word: int = 0) -> str:
+        """Return the title, which has the first word for a thing; redirects have the others."""
         return self._titles(page, language, word)
 
     @cached_property
-    def _titles(self) -> Callable[[int, str, int | None], str]:
+    def _titles(self) -> Callable[[int, str, int], str]:
         # Half of the links lead to few articles.
         return lru_cache(_TITLES_KEPT)(self._title)
 
-    def _title(self, page: int, language: str, word: int | None) -> str:
+    def _title(self, page: int, language: str, word: int) -> str:
         concept = self.concept(self.own_concept(page))
-        chosen = self.word(page, self.own_concept(page), language) if word is None else word
         entity, form = self.entity(page, language), self.form.item(page)
         if language == JAPANESE:
-            return _japanese_title(concept.japanese[chosen], concept.kind, entity, form)
-        return _english_title(concept.english[chosen].singular, concept.kind, entity, form)
+            return _japanese_title(concept.japanese[word], concept.kind, entity, form)
+        return _english_title(concept.english[word].singular, concept.kind, entity, form)
 
     def other_words(self, page: int, language: str) -> list[int]:
         """Return the synonyms under which redirects lead to an article."""
@@ -156,8 +146,7 @@ class World:
             return []
         concept = self.concept(self.own_concept(page))
         words: Sequence[object] = concept.english if language == ENGLISH else concept.japanese
-        chosen = self.word(page, self.own_concept(page), language)
-        return [word for word in range(len(words)) if word != chosen]
+        return list(range(1, len(words)))
 
     def used_concepts(self, page: int) -> list[int]:
         """Return the concepts of other subjects that an article points to, strongest first."""
@@ -168,68 +157,44 @@ class World:
         return lru_cache(None)(self._used_by)
 
     def _used_by(self, concept_of_page: int) -> list[int]:
-        subject = concept_of_page // CONCEPTS_A_SUBJECT
         active = self.subjects * CONCEPTS_A_SUBJECT
-        uses = self.lexicon.subjects[subject].uses
-        # A small sample has few subjects: a subject that is not there is replaced by another.
-        concepts = [
-            use if use < active else (subject + 1 + n) % self.subjects * CONCEPTS_A_SUBJECT
-            for n, use in enumerate(uses)
-        ]
+        uses = self.lexicon.subjects[concept_of_page // CONCEPTS_A_SUBJECT].uses
+        # A small sample has the first subjects only, and each of them uses some of the others.
+        concepts = [use for use in uses if use < active]
         # Which of them comes first depends on the article's own concept.
         turn = concept_of_page % len(concepts)
         return concepts[turn:] + concepts[:turn]
 
-    def links(self, page: int) -> list[Link]:
-        """Return the links of an article to other articles, distinct, in the order of drawing."""
+    def links(self, page: int) -> list[int]:
+        """Return the articles that an article links to, distinct, in the order of drawing."""
         dice, focal = Dice(self.seed, 1, page), self.focal_concepts(page)
         wanted = 8 + int(self.length[page]) // 20
-        links: dict[int, Link] = {}
+        targets: dict[int, None] = {}
         for _ in range(3 * wanted):
-            if len(links) == wanted:
+            target = self._target(self._linked_concept(page, focal, dice), dice)
+            if target not in (page, -1):
+                targets[target] = None
+            if len(targets) == wanted:
                 break
-            link = self._draw_link(page, focal, dice)
-            if link is not None and link.target != page:
-                links.setdefault(link.target, link)
-        return list(links.values())
+        return list(targets)
 
-    def _draw_link(self, page: int, focal: list[int], dice: Dice) -> Link | None:
+    def _linked_concept(self, page: int, focal: list[int], dice: Dice) -> int:
         kind = dice.weighted(_LINK_KINDS)
-        if kind == _NOISE:
-            target = self._noise_target(page, dice)
-            label = LABELS[dice.weighted(_LABEL_WEIGHTS[kind])]
-            return Link(target, self.own_concept(target), label)
         if kind == _TOPIC:
-            concept = focal[min(dice.weighted(_FOCAL_WEIGHTS), len(focal) - 1)]
-        elif kind == _KIN:
-            step = _KIN_STEP if dice.chance(0.5) else -_KIN_STEP
-            concept = _turned(focal[0], step)
-        else:
-            concept = self.used_concepts(page)[dice.weighted(_USE_WEIGHTS)]
-        target = self._target(concept, dice)
-        if target < 0:
-            return None
-        mentioned = self.own_concept(target) if self.is_concept_article(target) else concept
-        return Link(target, mentioned, LABELS[dice.weighted(_LABEL_WEIGHTS[kind])])
+            return focal[min(dice.weighted(_FOCAL_WEIGHTS), len(focal) - 1)]
+        if kind == _SUBJECT:
+            return _within(focal[0], dice.skewed_below(CONCEPTS_A_SUBJECT, 2))
+        if kind == _KIN:
+            return _turned(focal[0], dice.pick(_KIN_STEPS))
+        used = self.used_concepts(page)
+        return used[min(dice.weighted(_USE_WEIGHTS), len(used) - 1)]
 
     def _target(self, concept: int, dice: Dice) -> int:
-        way = dice.uniform()
-        if way < _CORE_SHARE:
-            return int(self.article_of[_within(concept, dice.skewed_below(_CORE, 2))])
-        if way < _ARTICLE_SHARE:
+        start, pages = self.entities
+        among = pages[start[concept] : start[concept + 1]]
+        if len(among) == 0 or dice.chance(_ARTICLE_SHARE):
             return int(self.article_of[concept])
-        start, pages = self.primary if way < _PRIMARY_SHARE else self.about
-        among = pages[start[concept] : start[concept + 1]]
-        return int(among[dice.skewed_below(len(among), _POPULARITY)]) if len(among) else -1
-
-    def _noise_target(self, page: int, dice: Dice) -> int:
-        if dice.chance(0.2):
-            return dice.below(self.documents)
-        near = [self.own_concept(page), *self.used_concepts(page)]
-        concept = _turned(dice.pick(near), dice.below(CONCEPTS_A_SUBJECT))
-        start, pages = self.about
-        among = pages[start[concept] : start[concept + 1]]
-        return int(among[dice.below(len(among))]) if len(among) else dice.below(self.documents)
+        return int(among[dice.skewed_below(len(among), _POPULARITY)])
 
 
 def _turned(concept: int, step: int) -> int:
@@ -274,7 +239,7 @@ def plan_world(documents: int, seed: int) -> World:
     rng = np.random.default_rng(seed)
     subjects = min(len(lexicon.subjects), max(4, documents // _DOCUMENTS_A_SUBJECT))
     active = subjects * CONCEPTS_A_SUBJECT
-    own_articles = min(active, documents // 3)
+    own_articles = min(active, documents * 2 // 5)
     order = rng.permutation(documents)
     primary = np.empty(documents, np.int16)
     name = np.full(documents, -1, np.int32)
@@ -304,8 +269,7 @@ def plan_world(documents: int, seed: int) -> World:
         mate=rng.random(documents) < MATE_SHARE,
         dialect=rng.integers(_DIALECTS, size=(len(LANGUAGES), authors, active)).astype(np.int8),
         article_of=article_of,
-        primary=_inverted(focal[:, :1], active),
-        about=_inverted(focal, active),
+        entities=_entities(primary, name, active),
     )
 
 
@@ -324,9 +288,8 @@ def _draw_focal(primary: NDArray[np.int16], rng: np.random.Generator) -> NDArray
     return focal
 
 
-def _inverted(focal: NDArray[np.int16], concepts: int) -> tuple[Ints, Ints]:
-    page, _ = np.nonzero(focal >= 0)
-    concept = focal[focal >= 0]
-    order = np.argsort(concept, kind="stable")
-    start = np.searchsorted(concept[order], np.arange(concepts + 1))
-    return start.astype(np.int32), page[order].astype(np.int32)
+def _entities(primary: NDArray[np.int16], name: Ints, concepts: int) -> tuple[Ints, Ints]:
+    (pages,) = np.nonzero(name >= 0)
+    pages = pages[np.argsort(primary[pages], kind="stable")]
+    start = np.searchsorted(primary[pages], np.arange(concepts + 1))
+    return start.astype(np.int32), pages.astype(np.int32)

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import ssi_core as ssi
+from ssi_core.collection import open_collection
 from ssi_core.command.library import library
 from ssi_core.command.verb import DONE, REFUSED, USAGE, run
 from ssi_core.sample.own import write_own
@@ -33,9 +34,19 @@ def test_files_of_the_verb_hold_what_read_sample_returns(place, capsys):
     columns = ("id", "title", "text")
     assert read.frame.select(columns).rows() == docs.frame.select(columns).rows()
     assert sorted(read.links.rows()) == sorted(docs.links.rows())
-    assert not any(read.skipped.values())
-    said = counts(capsys)
-    assert (said["documents"], said["links"]) == (len(docs), len(docs.links))
+    said, repeated = counts(capsys), read.skipped["link_repeated"]
+    assert sum(read.skipped.values()) == repeated
+    assert (said["documents"], said["links"]) == (len(docs), len(docs.links) + repeated)
+
+
+def test_links_of_the_verb_have_their_words(place):
+    assert run(library, [*WORDS, "--out", "."]) == DONE
+    columns = ("source", "target", "text", "weight")
+    docs, read = ssi.read_sample(40, seed=1), ssi.read("articles.jsonl", links="links.csv")
+    written, made = (
+        open_collection(one.path).frame("relations/anchor").select(columns) for one in (read, docs)
+    )
+    assert sorted(written.rows()) == sorted(made.rows())
 
 
 def test_clicks_are_read_without_a_broken_row(place, capsys):
@@ -75,7 +86,7 @@ def test_a_file_that_holds_something_else_is_kept_without_force(place, capsys):
     assert (place / "links.csv").read_text() == "mine"
     assert not (place / "articles.jsonl").exists()
     assert run(library, [*WORDS, "--out", ".", "--force"]) == DONE
-    assert (place / "links.csv").read_text().startswith("source,target\n")
+    assert (place / "links.csv").read_text().startswith("source,target,words\n")
 
 
 def test_a_directory_alone_is_that_of_the_encyclopedia(place):

@@ -19,6 +19,7 @@ import pytest
 import zstandard
 
 from flows.cli import cli
+from ssi_core import store
 from ssi_core.collection import open_collection
 from ssi_core.command.verb import run
 from ssi_core.corpus import archive, inputs
@@ -33,7 +34,7 @@ from ssi_core.corpus.tree import files_below, walk
 from ssi_core.types import LONGEST_MESSAGE, BadInput
 
 pytestmark = pytest.mark.hostile
-SECONDS = 60
+SECONDS = 20
 MIB = 1 << 20
 ZEROS = b"0" * (2 * MIB)
 
@@ -367,3 +368,10 @@ def test_a_folder_with_an_entry_of_each_kind_is_ingested(tmp_path):
     artefact = ingest_folder(place, tmp_path / "out")
     assert "Good" in open_collection(artefact.path).documents.collect()["title"].to_list()
     assert list(walk(place, Counter()))
+
+
+def test_the_store_does_not_replace_what_an_artefact_is_made_from(tmp_path):
+    corpus = ingest_table([lines(tmp_path / "a.jsonl")], tmp_path / "corpus")
+    given = {"out": corpus.path, "force": True, "data": True}
+    with pytest.raises(BadInput, match="the output is an input"):
+        store.open_or_make("task", {}, {"corpus": corpus.key}, lambda building: None, **given)

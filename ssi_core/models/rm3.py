@@ -153,7 +153,7 @@ class Rm3(Parts):
             **super().array_specs(query, document),
             "known": ArraySpec("uint64", ("known documents",), order="ascending"),
             "place": ArraySpec("int32", ("known documents",), index="documents"),
-            **csr_specs("documents", words, share, "float64"),
+            **csr_specs("documents", words, share, "float32"),
             **csr_specs(words, "documents", ranked, "float32"),
             "settings": ArraySpec("float64", (3,), least=(1, 1, 0), most=tried),
         }

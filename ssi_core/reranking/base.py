@@ -168,18 +168,12 @@ class FittedReranker:
         Raises
         ------
         BadInput
-            The pairs have a feature that the ranker does not know, or missing values that it has
-            not learnt to fill in; the message begins with ``where``.
+            The pairs have a feature that the ranker does not know; the message begins with
+            ``where``.
         """
         padded = pad(features, self.names, where)
-        if MISSING in self.arrays:
-            padded = self.ranker.read(padded, self.arrays)
-        elif padded.missing:
-            raise BadInput(
-                f"{where}: it has missing values, and an older version of ssi, which knew none, "
-                "has trained the ranker. Train it again by 'ssi rerank fit'."
-            )
-        return np.ascontiguousarray(self.ranker.scores(self.arrays, padded.values))
+        read = self.ranker.read(padded, self.arrays)
+        return np.ascontiguousarray(self.ranker.scores(self.arrays, read.values))
 
     def save(self, directory: Path) -> None:
         """Write a directory of ``.npy`` arrays and a manifest; never a pickle.

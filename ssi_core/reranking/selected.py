@@ -154,7 +154,7 @@ class BestFirstSelection(Reranker):
 
     def array_specs(self, features: Size) -> ArraySpecs:
         """Declare the weights of features in subsets, and the arrays of the ranker of these."""
-        inner = self.inner_ranker().array_specs(_SUBSETS)
+        inner = self.inner_ranker().kept_specs(_SUBSETS)
         return {
             "combination": ArraySpec("float64", (features, f"{_INNER}{_SUBSETS}")),
             **prefixed(inner, _INNER),

@@ -82,10 +82,11 @@ def fields_in(part: Path) -> pl.DataFrame:
 
     A title that was made of the text is no field of its own.
     """
-    known = pl.read_parquet_schema(part)
     nothing = pl.lit(None, pl.String)
     with files.reading(part, INGEST):
-        frame = pl.scan_parquet(part, glob=False).select(
+        rows = pl.scan_parquet(part, glob=False)
+        known = rows.collect_schema()
+        frame = rows.select(
             title=pl.when(has_title()).then("title"),
             headings=pl.col("headings") if "headings" in known else nothing,
             url=pl.col("url"),

@@ -38,6 +38,7 @@ ALLOWED = {
     "corpus/collections.py": NAMED,
     "corpus/download.py": "bytes that this run has fetched, compared with a published checksum",
     "corpus/folder.py": WORK,
+    "corpus/judged_queries.py": PARTS,
     "corpus/judgements.py": WORK,
     "corpus/mediawiki.py": WORK,
     "corpus/own.py": WORK,

@@ -150,6 +150,14 @@ def table(place):
     return made, {TEXT: AT, TITLE: AT, HEADINGS: AT, ANCHORS: AT, URL: AT}
 
 
+def judged(place):
+    documents, expected = table(place)
+    (place / "queries.tsv").write_text("id\ttext\nq\tcommon words\n")
+    (place / "qrels.tsv").write_text("query\tdocument\tgrade\nq\td1\t1\n")
+    settings = {"queries": place / "queries.tsv", "qrels": place / "qrels.tsv"}
+    return _read("judged", paths=documents.path, **settings), expected
+
+
 def folder(place):
     """Markdown and HTML; the page AT is of the first kind, the next one of the second."""
     for i in range(N):
@@ -257,6 +265,7 @@ SOURCES = {
     "collection": collection,
     "mates": mates,
     "beir": beir,
+    "judged": judged,
     "ubi": ubi,
     "table": table,
     "folder": folder,

@@ -217,14 +217,6 @@ def test_the_digest_of_folds_is_of_all_that_they_hold(sides):
     assert len(every) == 6
 
 
-def test_a_ranker_without_what_fills_in_refuses_missing_values(sides):
-    fitted = RERANKERS["rankrls"]().fit(sides[0])
-    del fitted.arrays["missing"]
-    assert len(fitted.score(as_zero(sides[2])))
-    with pytest.raises(BadInput, match=r"test\.txt: it has missing values"):
-        fitted.score(sides[2], "test.txt")
-
-
 def test_a_fusion_of_features_is_no_second_stage():
     with pytest.raises(ValueError, match="its scores depend on the whole list"):
         Reranked(parts=({"model": "bm25"},), ranker="fusion")

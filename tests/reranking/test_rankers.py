@@ -72,7 +72,7 @@ def test_a_ranker_learns_an_order_and_is_the_same_again(name, validated, sides, 
 def test_arrays_that_are_not_as_they_are_declared_are_refused(name, sides, tmp_path):
     fitted = small(name).fit(*sides[:2])
     fitted.save(tmp_path / "model")
-    specs = fitted.ranker.array_specs(len(fitted.names))
+    specs = fitted.ranker.kept_specs(len(fitted.names))
     assert specs.keys() == fitted.arrays.keys()
     files = {f"arrays/{name}": spec for name, spec in specs.items()}
     assert not accepted(tmp_path / "model", "reranker.json", load_reranker, files)

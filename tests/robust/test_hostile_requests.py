@@ -31,7 +31,7 @@ def answer_to(method, **headers):
     fields = {"host": "127.0.0.1:8000", **{n.replace("_", "-"): v for n, v in headers.items()}}
     encoded = [(name.encode(), value.encode()) for name, value in fields.items()]
     asked = {"type": "http", "method": method, "path": "/", "scheme": "http", "headers": encoded}
-    asyncio.run(Guard(passed, most=10, together=10)(asked, receive, send))
+    asyncio.run(Guard(passed, {}, together=10)(asked, receive, send))
     return said[0]["status"]
 
 
@@ -72,8 +72,8 @@ def said_to():
 
     port = free_port()
     config = uvicorn.Config(
-        Guard(app, most=1000, together=1000), port=port, log_config=None, lifespan="off",
-        http=PatientProtocol, timeout_keep_alive=1,
+        Guard(app, {("POST", "/match"): 1000}, together=1000), port=port, log_config=None,
+        lifespan="off", http=PatientProtocol, timeout_keep_alive=1,
     )  # fmt: skip
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)

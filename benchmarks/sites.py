@@ -99,7 +99,7 @@ def pages(documents: ssi.Documents) -> dict[str, Any]:
         "BM25": _engine(ssi.BM25(k1=K1, b=B, k3=UNSATURATED), own, documents),
         "bm25s": lambda queries: with_bm25s(documents, queries),
         "BM25F": _engine(ssi.Ranker("bm25f"), whole, documents),
-        "sum of fields": _engine(ssi.Ranker("bm25f", combine="sum"), whole, documents),
+        "sum of fields": _engine(ssi.Ranker("bm25f", combine="scores"), whole, documents),
     }
     result: dict[str, Any] = {}
     for field in ("title", "headings"):

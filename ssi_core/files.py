@@ -93,7 +93,7 @@ def read_strings(parts: Sequence[Path], *columns: str, remedy: str = MAKE_AGAIN)
 
 
 def refuse_output(out: Path | None, sources: Sequence[Path], *, is_artefact: bool = True) -> None:
-    """Refuse an output that is an input or lies in one, and an artefact that would hold one.
+    """Refuse an output that is an input, and an artefact that would hold one.
 
     Raises
     ------
@@ -109,8 +109,6 @@ def refuse_output(out: Path | None, sources: Sequence[Path], *, is_artefact: boo
         given = source.resolve()
         if place == given:
             relation = "is"
-        elif place.is_relative_to(given):
-            relation = "lies in"
         elif is_artefact and given.is_relative_to(place):
             relation = "holds"
         else:

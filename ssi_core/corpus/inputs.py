@@ -52,15 +52,15 @@ PACKINGS = tuple(_OPENERS)
 
 
 def packing_of(path: Path) -> str:
-    """Return the ending that says how a file is packed, as it begins or is named; "" if not."""
+    """Return the usual ending of the packing that a file begins as; "" if it is not packed."""
     with open_raw(path) as raw:
-        return _packing(raw, path)
+        return _packing(raw)
 
 
-def _packing(raw: Any, path: Path) -> str:
+def _packing(raw: Any) -> str:
     start = raw.peek(10)[:10]
     begins = (ending for ending, (magic, _) in _OPENERS.items() if start.startswith(magic))
-    return next(begins, path.suffix if path.suffix in _OPENERS else "")
+    return next(begins, "")
 
 
 def unpacked_limit(size: int) -> int:
@@ -97,7 +97,7 @@ class _Bounded(io.RawIOBase):
 
 def _unpacked(raw: io.BufferedReader, path: Path) -> io.BufferedReader:
     state = os.fstat(raw.fileno())
-    packing = _packing(raw, path)
+    packing = _packing(raw)
     if not packing and stat.S_ISREG(state.st_mode):
         return raw
     stream = _OPENERS[packing][1](raw) if packing else raw
@@ -178,7 +178,7 @@ def unpack(content: bytes, where: str, remedy: str = RESTORE, most: int = LARGES
         They are damaged, or more than ``most``.
     """
     raw = io.BufferedReader(io.BytesIO(content))
-    packing = _packing(raw, Path())
+    packing = _packing(raw)
     if not packing:
         return content
     with files.reading(Path(where), remedy):

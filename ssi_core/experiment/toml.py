@@ -56,9 +56,9 @@ def _find(name_or_path: str | Path, packaged: Path | None) -> Path:
 
 
 def _extended(path: Path, packaged: Path | None, seen: tuple[Path, ...]) -> dict[str, Any]:
-    text = inputs.read_text(path, most=inputs.LARGEST_SETTINGS)
+    content = inputs.read_input(path, most=inputs.LARGEST_SETTINGS)
     try:
-        values = tomllib.loads(text)
+        values = tomllib.loads(content.decode("utf-8-sig"))
     except ValueError as error:
         raise BadInput(f"{path}: not TOML: {error}. Repair it there.") from None
     except RecursionError:

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import json
 import lzma
 import os
 import random
@@ -327,8 +328,7 @@ def lines(path):
         ("data/a.jsonl", "data/a.jsonl", "is the input"),
         ("data/a.jsonl", "data", "holds the input"),
         ("data", "data", "is the input"),
-        ("data", "data/corpus", "lies in the input"),
-        ("data", "data/../linked/corpus", "lies in the input"),
+        ("data", "data/../linked", "is the input"),
     ],
 )
 def test_an_output_that_is_an_input_is_refused_and_force_is_no_remedy(
@@ -346,7 +346,18 @@ def test_an_output_that_is_an_input_is_refused_and_force_is_no_remedy(
     if code == 3:
         assert "Name a place apart from it" in message
     assert (tmp_path / "data" / "a.jsonl").read_text() == kept
-    assert not (tmp_path / "data" / "corpus").exists()
+
+
+def test_an_output_in_a_folder_that_is_read_is_no_part_of_it(tmp_path, monkeypatch, capsys):
+    (tmp_path / "a.md").write_text("# A\n\none [two](b.md)")
+    (tmp_path / "b.md").write_text("# B\n\ntwo")
+    monkeypatch.chdir(tmp_path)
+    keys = []
+    for name in ("corpus", "again"):
+        assert run(cli, ["--root", "root", "--json", "ingest", "folder", ".", "--out", name]) == 0
+        keys.append(json.loads(capsys.readouterr().out)["key"])
+        assert len(open_collection(Path(name)).documents.collect()) == 2
+    assert keys[0] == keys[1]
 
 
 def test_an_artefact_is_not_replaced_by_what_is_made_of_it(tmp_path, monkeypatch, capsys):

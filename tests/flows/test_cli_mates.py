@@ -31,7 +31,7 @@ def test_mates_of_both_editions_of_the_sample(ssi, sample, tmp_path):
     given = ("--dictionary", sample / "dictionary.tsv")
     code, found, _ = ssi("ingest", "mates", "--langlinks", table, *corpora, *given)
     assert code == 0
-    assert found["counts"]["dictionary_entries"] > 1900
+    assert found["counts"]["dictionary_entries"] > 1700
     assert found["counts"]["translations"] == found["counts"]["links_found"] > 10
     assert open_collection(tmp_path / found["path"]).sides == ("queries", "documents")
     assert ssi("ingest", "mates", "--langlinks", table, *corpora, *given)[1] == found

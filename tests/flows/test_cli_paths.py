@@ -48,7 +48,7 @@ def place(tmp_path_factory):
     test_wikispeedia_clicks.games(there / "games")
     test_farm_ads.written(there / "farm", test_farm_ads.LINES)
     test_collections.write(there / "cran", "1 1 1\n")
-    write_sample(there / "sample", documents=30)
+    write_sample(there / "sample", documents=45)
     for language in ("ja", "en"):
         (dump,) = (there / "sample").glob(f"{language}wiki-*.xml.bz2")
         ingest_wikipedia([dump], there / language, processes=1)

@@ -143,7 +143,8 @@ def test_vocabularies_of_equal_size_are_told_apart(tmp_path):
 def test_arrays_that_are_not_those_of_an_index_are_refused(fitted, tmp_path):
     """The digests are made right again each time."""
     place, texts = tmp_path / "i", tmp_path / "texts.parquet"
-    pl.DataFrame({"text": list(TITLES), "url": [""] * len(TITLES)}).write_parquet(texts)
+    columns = {name: TITLES for name in ("id", "title", "text", "url")}
+    pl.DataFrame(columns).write_parquet(texts)
     build_index(fitted, documents(fitted.document_views), place, parents={}, texts=[texts])
     files = sorted(place.rglob("*.npy"))
     assert len(files) >= 3

@@ -26,14 +26,16 @@ from benchmarks.timing import peer
 from ssi_core.collection import open_collection
 from ssi_core.evaluation.significance import paired_randomisation
 from ssi_core.face.fit import search_model, search_task
+from ssi_core.models.bm25f import Bm25F
 from ssi_core.store import write_json
 from ssi_core.tasks.unseen import documents_of
 from ssi_core.text import fields
 from ssi_core.text.tokenizer import tokenize
 
-DEPTH = 100
+DEPTH = 20
+"""Documents of a ranking; a right one behind them counts as not found."""
 K1, B = 1.2, 0.75
-UNSATURATED = 1e9
+UNSATURATED = 1e6
 """k3 of a BM25 that counts a word of the query as often as it is there."""
 
 Run = Mapping[str, Sequence[str]]
@@ -127,7 +129,7 @@ def typed(documents: ssi.Documents, asked: pl.DataFrame, judged: pl.DataFrame) -
     queries = dict(asked.select("id", "query").rows())
     box = search_task(documents)
     chosen, name = search_model(documents)
-    bm25f = ssi.Ranker("bm25f", **vars(ssi_bm25f())).fit(box)
+    bm25f = ssi.Ranker("bm25f", **vars(Bm25F.tuned(measure="mrr"))).fit(box)
     models = {
         "BM25, text": ssi.BM25().fit(as_they_are(documents, "text")),
         "BM25, title + text": ssi.BM25().fit(as_they_are(documents, "title", "text")),
@@ -181,13 +183,6 @@ def typed(documents: ssi.Documents, asked: pl.DataFrame, judged: pl.DataFrame) -
     }
 
 
-def ssi_bm25f() -> Any:
-    """Return the BM25F that chooses its settings on validation."""
-    from ssi_core.models.bm25f import Bm25F
-
-    return Bm25F.tuned(measure="mrr")
-
-
 def _by_query(measure: Any, qrels: Any, run: Any, queries: Sequence[str]) -> np.ndarray:
     found = {one.query_id: one.value for one in ir_measures.iter_calc([measure], qrels, run)}
     return np.array([found.get(query, 0.0) for query in queries])
@@ -202,7 +197,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--qrels", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(argv)
-    documents = ssi.read(options.folder)
+    documents = ssi.read(options.folder)  # a folder of pages, or a collection
     if options.what == "pages":
         result = pages(documents)
     else:

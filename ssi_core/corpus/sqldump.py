@@ -10,7 +10,7 @@ from ssi_core.corpus.inputs import read_blocks
 from ssi_core.types import BadInput
 
 _LARGEST_ROW = 1 << 20
-_VALUE = rb"((?:_binary )?'(?:[^'\\]++|\\.|'')*+'|[^\s,()']++)"
+_VALUE = rb"((?:_binary )?'(?:[^'\\]++|\\.|'')*'|[^\s,()']++)"
 _ESCAPE = re.compile(rb"\\(.)|''", re.DOTALL)
 _SPECIAL = {b"0": b"\0", b"b": b"\b", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"Z": b"\x1a"}
 

@@ -35,8 +35,9 @@ _QUICK_PASSES = 4
 _BRACES = re.compile(r"(\{\{)|\}\}")
 _TABLE = re.compile(r"\n[ \t:]*+(?:(\{\|)|\|\})")
 _TABLE_LINE = re.compile(r"\n[ \t:]*+(?:\{\|[^\n]*+|\|-[^\n]*+|\|\})")
-# The mark of a cell or of a caption, with the attributes that end at a single bar.
-_CELL = re.compile(r"(?:\n[ \t:]*+(?:\|\+?+|!)|\|\||!!)(?:(?:[^\n|!\[]|!(?!!))*+\|(?!\|))?+")
+# The mark of a cell or of a caption, with the attributes that end at a single bar. Python before
+# 3.11.5 matches possessive repeats of groups that backtrack wrongly, so there is none around them.
+_CELL = re.compile(r"(?:\n[ \t:]*+(?:\|\+?+|!)|\|\||!!)(?:(?:[^\n|!\[]|!(?!!))*\|(?!\|))?")
 _PREFIXED = re.compile(r"\[\[([^\[\]|:\n]*+):")
 _BRACKETS = re.compile(r"(\[\[)|\]\]")
 # A target, an anchor if there is one, and letters that run on behind the link.

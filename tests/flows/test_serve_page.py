@@ -223,7 +223,7 @@ def popular_model():
     parts = ({"model": "tfidf"}, {"model": "in_degree"})
     own = documents(dict(TFIDF.document_views))
     order = np.argsort(prints := fingerprints(own))
-    links = np.arange(len(prints), dtype=np.float32)[order]
+    links = np.arange(1, len(prints) + 1, dtype=np.int32)[order]
     arrays = {"part_2_known": prints[order], "part_2_links": links, "beta": np.array([9.0], "f4")}
     views = TFIDF.document_views
     return FittedModel(Mixture(parts), arrays, views, views)

@@ -28,7 +28,7 @@ from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.experiment import parse_table
 from ssi_core.experiment.training import RowPart, kinds_of, train_part
 from ssi_core.parts import LOCAL, Stage, run_parts
-from ssi_core.sample import write_sample
+from ssi_core.sample.encyclopedia import write_sample
 from ssi_core.tasks.task import build_task
 from tests.parts.machines import running, waited
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ssi_core.sample import ENGLISH_DUMP, write_sample
+from ssi_core.sample.encyclopedia import ENGLISH_DUMP, write_sample
 
 _EXCERPT = "wiki-dumps/enwiki-pages-articles1-p10p30302-shortened.xml.bz2"
 _DOCUMENTS = 3000

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ssi_core.corpus.wikispeedia import ingest_wikispeedia
+from ssi_core.datasets.wikispeedia import ingest_wikispeedia
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.export.documents import Documents, of_index
 from ssi_core.export.encoder import Encoder

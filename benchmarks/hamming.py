@@ -14,7 +14,7 @@ from typing import Any
 import faiss
 import numpy as np
 
-from ssi_core.codes.packed import BallIndex
+from ssi_core.guests.codes.packed import BallIndex
 
 CODES, QUERIES, SLOW = 10**6, 200, 50
 

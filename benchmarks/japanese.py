@@ -22,7 +22,7 @@ from sklearn.utils.extmath import randomized_svd
 from sudachipy import Dictionary
 
 from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
-from ssi_core.corpus.kyoto import ARTICLES, ingest_kyoto
+from ssi_core.datasets.kyoto import ARTICLES, ingest_kyoto
 from ssi_core.text import runs
 from ssi_core.text.tokenizer import tokenize
 

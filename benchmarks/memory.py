@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 import psutil
 
 from benchmarks.timing import Row
-from ssi_core.sample import ENGLISH_DUMP, write_sample
+from ssi_core.sample.encyclopedia import ENGLISH_DUMP, write_sample
 
 LIMIT = 4 << 30
 _CORES = 2

@@ -145,7 +145,7 @@ def main() -> None:
     from flows.server import Server
     from ssi_core.corpus.mediawiki import ingest_wikipedia
     from ssi_core.monitoring.gate import Rule
-    from ssi_core.sample import ENGLISH_DUMP, make_sample
+    from ssi_core.sample.encyclopedia import ENGLISH_DUMP, make_sample
 
     place = environment.home() / "month"
     place.mkdir(parents=True, exist_ok=True)

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ssi_core.codes.base import Hasher
-from ssi_core.codes.measures import ball_measures
-from ssi_core.codes.packed import unpack
-from ssi_core.codes.projections import RandomPlanes, SpectralHashing
-from ssi_core.codes.sth import KernelSelfTaught, SelfTaught
+from ssi_core.guests.codes.base import Hasher
+from ssi_core.guests.codes.measures import ball_measures
+from ssi_core.guests.codes.packed import unpack
+from ssi_core.guests.codes.projections import RandomPlanes, SpectralHashing
+from ssi_core.guests.codes.sth import KernelSelfTaught, SelfTaught
 from ssi_core.store import write_json
 
 POINTS, BITS, NEAR, DRAWS = 1000, 16, 25, 5

@@ -14,23 +14,40 @@ from contextlib import contextmanager
 import click
 
 from flows import environment, moved
-from flows.commands import (
-    backup,
-    clicks,
-    demo,
-    registry,
-    retrain,
-    runs,
-    services,
-    store,
-    tables,
-    tune,
-)
 from flows.processes import scratch
+from ssi_core.command import models
 from ssi_core.command.library import VERBS
-from ssi_core.command.models import REGISTRY, Registry
 from ssi_core.command.signals import end_at_once
 from ssi_core.command.verb import AROUND, Verbs, run
+from ssi_core.registry import Registry
+
+_HERE = "flows.commands"
+_WORKFLOW = {
+    "pipeline": f"{_HERE}.tables:pipeline",
+    "reproduce": f"{_HERE}.tables:reproduce",
+    "tune": f"{_HERE}.tune:tune",
+    "train": f"{_HERE}.runs:train",
+    "compare": f"{_HERE}.tables:compare",
+    "export-trec": f"{_HERE}.runs:export_trec",
+    "match": f"{_HERE}.clicks:match",
+    "estimate": f"{_HERE}.clicks:estimate",
+    "freeze": f"{_HERE}.retrain:freeze",
+    "retrain": f"{_HERE}.retrain:retrain",
+    "promote": f"{_HERE}.registry:promote",
+    "rollback": f"{_HERE}.registry:rollback",
+    "champions": f"{_HERE}.registry:champions",
+    "store": f"{_HERE}.store:store",
+    "serve": f"{_HERE}.services:serve",
+    "ui": f"{_HERE}.services:ui",
+    "up": f"{_HERE}.services:up",
+    "deploy": f"{_HERE}.services:deploy",
+    "doctor": f"{_HERE}.services:doctor",
+    "backup": f"{_HERE}.backup:backup",
+    "restore": f"{_HERE}.backup:restore",
+}
+_VERBS: Registry[click.Command] = Registry(
+    "verbs", {"demo": f"{_HERE}.demo:demo", **VERBS.homes, **_WORKFLOW}
+)
 
 _HELP = """Learn to rank text from its links, and look at what was learned.
 
@@ -58,39 +75,12 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 refused (memory, dis
 @click.group(
     cls=Verbs,
     help=_HELP,
+    verbs=_VERBS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="ssi", prog_name="ssi")
 def cli() -> None:
     """Hold the verbs."""
-
-
-for _verb in (
-    demo.demo,
-    *VERBS,
-    tables.pipeline,
-    tables.reproduce,
-    tune.tune,
-    runs.train,
-    tables.compare,
-    runs.export_trec,
-    clicks.match,
-    clicks.estimate,
-    retrain.freeze,
-    retrain.retrain,
-    registry.promote,
-    registry.rollback,
-    registry.champions,
-    store.store,
-    services.serve,
-    services.ui,
-    services.up,
-    services.deploy,
-    services.doctor,
-    backup.backup,
-    backup.restore,
-):
-    cli.add_command(_verb)
 
 
 @contextmanager
@@ -105,13 +95,13 @@ def _around() -> Iterator[None]:
 AROUND.append(_around)
 
 
-def _registry() -> Registry:
+def _registry() -> models.Registry:
     from flows import tracking
 
     return tracking
 
 
-REGISTRY.append(_registry)
+models.REGISTRY.append(_registry)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

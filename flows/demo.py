@@ -64,7 +64,7 @@ def demo(
     """
     from flows.ingest import IngestSettings, MatesSettings, ingest, ingest_mates
     from flows.pipeline import PipelineSettings, pipeline
-    from ssi_core.sample import make_sample
+    from ssi_core.sample.encyclopedia import make_sample
 
     with Server() as server:
         logger.info(

@@ -4,40 +4,35 @@
 first used. Everything else may change.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ssi_core.face.codes import Hasher
     from ssi_core.face.compare import Comparison, compare
     from ssi_core.face.documents import Documents, read
-    from ssi_core.face.feeds import read_feeds
     from ssi_core.face.fit import Fit, fit
     from ssi_core.face.hubs import hubs
     from ssi_core.face.index import Export, Index
     from ssi_core.face.models import BM25, SSI, Ranker, TfIdf, load
-    from ssi_core.face.profiles import Profiles
-    from ssi_core.face.rerank import Reranker
-    from ssi_core.face.sample import read_sample
-    from ssi_core.face.summary import Concepts, summarise
     from ssi_core.face.task import Task
-    from ssi_core.reranking.letor import read_folds, read_letor
+    from ssi_core.guests.codes.face import Hasher
+    from ssi_core.guests.feeds.face import read_feeds
+    from ssi_core.guests.profiles.face import Profiles
+    from ssi_core.guests.reranking.face import Reranker
+    from ssi_core.guests.reranking.letor import read_folds, read_letor
+    from ssi_core.guests.summary.face import Concepts, summarise
+    from ssi_core.sample.face import read_sample
     from ssi_core.types import BadInput, Refused
 
 _HOMES = {
     "BM25": "ssi_core.face.models",
     "BadInput": "ssi_core.types",
     "Comparison": "ssi_core.face.compare",
-    "Concepts": "ssi_core.face.summary",
     "Documents": "ssi_core.face.documents",
     "Export": "ssi_core.face.index",
     "Fit": "ssi_core.face.fit",
-    "Hasher": "ssi_core.face.codes",
     "Index": "ssi_core.face.index",
-    "Profiles": "ssi_core.face.profiles",
     "Ranker": "ssi_core.face.models",
     "Refused": "ssi_core.types",
-    "Reranker": "ssi_core.face.rerank",
     "SSI": "ssi_core.face.models",
     "Task": "ssi_core.face.task",
     "TfIdf": "ssi_core.face.models",
@@ -46,11 +41,6 @@ _HOMES = {
     "hubs": "ssi_core.face.hubs",
     "load": "ssi_core.face.models",
     "read": "ssi_core.face.documents",
-    "read_feeds": "ssi_core.face.feeds",
-    "read_folds": "ssi_core.reranking.letor",
-    "read_letor": "ssi_core.reranking.letor",
-    "read_sample": "ssi_core.face.sample",
-    "summarise": "ssi_core.face.summary",
 }
 
 __all__ = [
@@ -84,10 +74,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used."""
-    if name not in _HOMES:
+    """Load a public name when it is first used; those of guests stand in their registries."""
+    from ssi_core.registry import Registry
+
+    names: Registry[Any] = Registry("names", {one: f"{home}:{one}" for one, home in _HOMES.items()})
+    if name.startswith("__") or name not in names:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    value = globals()[name] = names[name]
     return value
 
 

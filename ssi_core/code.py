@@ -1,7 +1,8 @@
 """Digest of code: the same after an edit of a comment, another after an edit of what is computed.
 
 It is over the tokens of the modules that are named and of all that these import inside ``ssi_core``
-(an import inside a function counts, one for type checkers alone does not). Comments, docstrings,
+(an import inside a function counts, one for type checkers alone does not). Of another package the
+modules that are named count, and what they import of ours. Comments, docstrings,
 blank lines, the depth of an indent and the way to end a line are left out; so is the version of
 Python, as far as it reads the same text.
 
@@ -17,6 +18,7 @@ import ast
 import hashlib
 import io
 import os
+import sys
 import threading
 import time
 import token
@@ -92,8 +94,10 @@ def _follow(names: tuple[str, ...], root: Path) -> Mapping[str, tuple[Path, str]
         name = waiting.pop()
         if name in files:
             continue
-        # A user's own function may be elsewhere below the root.
+        # A user's own function may be elsewhere below the root, or in another package.
         file = modules.get(name) or root.joinpath(*name.split(".")).with_suffix(".py")
+        if not file.is_file():
+            file = _foreign(name) or file
         if not file.is_file():
             raise ValueError(f"{name!r} is no module below {root / PACKAGE}")
         digest, imports = _read(file.read_text(encoding="utf-8"))
@@ -107,6 +111,12 @@ def _follow(names: tuple[str, ...], root: Path) -> Mapping[str, tuple[Path, str]
 
 
 _follow_once = lru_cache(maxsize=1024)(_follow)
+
+
+def _foreign(name: str) -> Path | None:
+    """Return the file of a module of another package, which was imported."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return None if file is None or name.split(".")[0] == PACKAGE else Path(file)
 
 
 def _modules(root: Path) -> dict[str, Path]:

@@ -12,20 +12,17 @@ ROOT = Path(__file__).parents[1]
 LINES = [
     {"flows"},
     {"__main__"},
+    {"guests", "datasets", "sample"},
     {"command"},
     {"face"},
     {"export"},
-    {"summary"},
-    {"feeds", "profiles"},
-    {"codes"},
     {"experiment", "serving", "monitoring"},
     {"models"},
-    {"reranking"},
     {"training"},
     {"evaluation"},
     {"tasks"},
     {"views", "corpus"},
-    {"text", "collection", "sample"},
+    {"text", "collection"},
     {"arrays"},
     {"parts"},
     {"store", "resources", "stored", "verify"},
@@ -34,7 +31,7 @@ LINES = [
     {"types", "errors", "recorder", "private"},
     {"kernels"},
     {"compiled"},
-    {"cache"},
+    {"cache", "registry"},
 ]
 LEVEL = {room: -n for n, line in enumerate(LINES) for room in line}
 SOURCES = sorted((ROOT / "ssi_core").rglob("*.py")) + sorted((ROOT / "flows").rglob("*.py"))
@@ -46,6 +43,17 @@ def room_of(module):
     if parts[0] == "flows":
         return "flows"
     return parts[1] if parts[0] == "ssi_core" and len(parts) > 1 else None
+
+
+def guest_of(module):
+    """Name of the guest that a module belongs to; None in the core."""
+    parts = module.split(".")
+    return parts[2] if parts[:2] == ["ssi_core", "guests"] and len(parts) > 2 else None
+
+
+def is_kernel(module):
+    """Tell whether a module holds kernels: those of the core, of a guest, or of the sample."""
+    return "kernels" in module.split(".")[1:3] or "_kernels" in module or ".kernels." in module
 
 
 def module_of(path):
@@ -77,9 +85,14 @@ def broken(module, source):
             yield f"{at}: only flows knows {package}"
         if room is not None and own is not None and room != own and LEVEL[room] >= LEVEL[own]:
             yield f"{at}: {own} is not above {room}"
+        guest, other = guest_of(module), guest_of(imported)
+        if guest is not None and other is not None and guest != other:
+            yield f"{at}: guests do not import each other"
         known = sys.stdlib_module_names | {"numpy", "numba", "llvmlite", "ssi_core"}
-        foreign = package not in known
-        if own == "kernels" and foreign:
+        foreign = package not in known or (
+            guest and package == "ssi_core" and not is_kernel(imported)
+        )
+        if is_kernel(module) and foreign:
             yield f"{at}: kernels know numpy, numba and its llvmlite only"
 
 
@@ -108,6 +121,9 @@ def test_every_room_has_a_line():
         ("ssi_core.text.tokenizer", "import flows.cli"),
         ("ssi_core.kernels.sweep", "import scipy.sparse"),
         ("ssi_core.kernels.sweep", "from ssi_core.types import Task"),
+        ("ssi_core.face.results", "from ssi_core.guests.summary import found"),
+        ("ssi_core.guests.feeds.compare", "from ssi_core.guests.codes.words import stems_of"),
+        ("ssi_core.guests.reranking.kernels.ranknet", "from ssi_core.types import Float64"),
     ],
 )
 def test_a_breach_is_seen(module, source):

@@ -11,9 +11,9 @@ import click
 
 from flows import access, environment
 from flows.addresses import shown
+from ssi_core.command.hits import CONCEPTS
 from ssi_core.command.models import directory_of, searchable
 from ssi_core.command.search import APPROXIMATE, BY, INDEX, RECALL, prepared
-from ssi_core.command.summary import CONCEPTS
 from ssi_core.command.verb import Outcome, Verb, settings
 
 if TYPE_CHECKING:

@@ -32,8 +32,7 @@ from ssi_core.serving.neighbours import neighbours
 from ssi_core.serving.popularity import counts_links
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.searcher import Answer, languages_of
-from ssi_core.summary.concepts import ConceptBase
-from ssi_core.summary.found import MOST_WORDS, Summary, summarised
+from ssi_core.serving.summaries import MOST_WORDS, Summary, summarise
 from ssi_core.types import BadInput, Refused
 
 _BODY = 16 << 20
@@ -65,9 +64,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def make_app(
-    service: Service, threads: int | None = None, concepts: ConceptBase | None = None
-) -> FastAPI:
+def make_app(service: Service, threads: int | None = None, concepts: Any = None) -> FastAPI:
     """Return the application that answers for a service, with as many threads, or one a core.
 
     Summaries use the concepts, where there are any.
@@ -123,9 +120,7 @@ def _limits(app: FastAPI) -> dict[tuple[str, str], int]:
     return limits
 
 
-def _add_questions(
-    app: FastAPI, service: Service, work: Work, concepts: ConceptBase | None
-) -> None:
+def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) -> None:
     def served(role: schemas.Which) -> Served:
         models = service.models
         if role == "beside" and len(models) == 1:
@@ -149,8 +144,8 @@ def _add_questions(
         answer = await work.search(chosen, q, k, lang, popularity)
         if summary is None:
             return _results(answer)
-        how: dict[str, Any] = {"base": concepts, "language": lang}
-        quoted, answer = await work(lambda: summarised(chosen, q, answer, summary, **how))
+        how: dict[str, Any] = {"concepts": concepts, "language": lang}
+        quoted, answer = await work(lambda: summarise()(chosen, q, answer, summary, **how))
         return _results(answer, quoted)
 
     @app.post("/match")

@@ -19,9 +19,9 @@ from flows.serve.protocol import PatientProtocol
 from flows.serve.service import Follower, Service
 from flows.server import check_port
 from ssi_core import store
+from ssi_core.guests.summary.concepts import ConceptBase
 from ssi_core.serving.changes import FILE, Changes
 from ssi_core.serving.searcher import Searcher
-from ssi_core.summary.concepts import ConceptBase
 
 
 def serve(

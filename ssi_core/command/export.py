@@ -9,17 +9,7 @@ import click
 from ssi_core.command.data import FORCE, artefact_outcome
 from ssi_core.command.models import directory_of, searchable
 from ssi_core.command.verb import Outcome, Verb, progress
-
-TARGETS = (
-    "opensearch",
-    "elasticsearch",
-    "lucene",
-    "qdrant",
-    "vespa",
-    "bm25s",
-    "faiss",
-    "trec-vectors",
-)
+from ssi_core.export.targets import TARGETS
 
 
 @click.command(
@@ -32,7 +22,7 @@ TARGETS = (
     ),
 )
 @click.argument("model")
-@click.option("--to", type=click.Choice(TARGETS), required=True, help="Engine or format.")
+@click.option("--to", type=click.Choice(tuple(TARGETS)), required=True, help="Engine or format.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssi_core.command.export import TARGETS
 from ssi_core.command.fields import pairs_of
 from ssi_core.command.verb import Outcome, Verb, settings
+from ssi_core.export.targets import TARGETS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -117,7 +117,7 @@ def _kind(context: click.Context, option: click.Parameter, value: str | None) ->
 @click.option(
     "--export",
     "exports",
-    type=(click.Choice(TARGETS), click.Path(path_type=Path, file_okay=False)),
+    type=(click.Choice(tuple(TARGETS)), click.Path(path_type=Path, file_okay=False)),
     multiple=True,
     metavar="TARGET DIR",
     help="Write the documents for an engine, too, as 'ssi export' does; may be repeated.",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssi_core.command.summary import show_summary
+import click
+
 from ssi_core.command.verb import Outcome
 
 if TYPE_CHECKING:
@@ -13,7 +15,14 @@ if TYPE_CHECKING:
 
     from ssi_core.serving.ranked import Hit
     from ssi_core.serving.searcher import Answer
-    from ssi_core.summary.found import Summary
+    from ssi_core.serving.summaries import Summary
+
+CONCEPTS = click.option(
+    "--concepts",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="What 'ssi summary concepts' has written.",
+)
 
 _BELOW = (0, 0, 0, 4)  # what is below a title begins as it does
 
@@ -79,3 +88,22 @@ def _show_hit(console: Console, place: int, hit: Hit) -> None:
             last = end
         part.append(shown(hit.snippet[last:]))
         console.print(Padding(part, _BELOW))
+
+
+def show_summary(console: Console, summary: Summary) -> None:
+    """Print the sentences of a summary, each with the document that it is from."""
+    from rich.text import Text
+
+    from ssi_core.command.text import shown
+
+    if summary.reason is not None:
+        console.print(f"no summary: {summary.reason}")
+    for one in summary.sentences:
+        part, last = Text(), 0
+        for start, end in one.marks:
+            part.append(shown(one.text[last:start]))
+            part.append(shown(one.text[start:end]), "bold yellow")
+            last = end
+        part.append(shown(one.text[last:]))
+        part.append(f" ({shown(one.title)})", "dim")
+        console.print(part)

@@ -8,28 +8,26 @@ from collections.abc import Sequence
 
 import click
 
-from ssi_core.command import (
-    codes,
-    evaluate,
-    export,
-    features,
-    feeds,
-    fit,
-    ingest,
-    profiles,
-    related,
-    rerank,
-    sample,
-    search,
-    summary,
-)
 from ssi_core.command.verb import WORKFLOW, Verbs, run
+from ssi_core.registry import Registry
 
-VERBS = (
-    sample.sample, fit.fit, ingest.ingest, features.features, search.index, search.search,
-    related.related, search.neighbours, search.explain, export.export, evaluate.evaluate,
-    rerank.rerank, codes.codes, summary.summary, profiles.profiles, feeds.feeds,
-)  # fmt: skip
+_HERE = "ssi_core.command"
+
+VERBS: Registry[click.Command] = Registry(
+    "verbs",
+    {
+        "fit": f"{_HERE}.fit:fit",
+        "ingest": f"{_HERE}.ingest:ingest",
+        "features": f"{_HERE}.features:features",
+        "index": f"{_HERE}.search:index",
+        "search": f"{_HERE}.search:search",
+        "related": f"{_HERE}.related:related",
+        "neighbours": f"{_HERE}.search:neighbours",
+        "explain": f"{_HERE}.search:explain",
+        "export": f"{_HERE}.export:export",
+        "evaluate": f"{_HERE}.evaluate:evaluate",
+    },
+)
 """Verbs that need no workflow."""
 FURTHER = (
     "demo", "pipeline", "reproduce", "tune", "train", "compare", "export-trec",
@@ -77,15 +75,12 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 refused (memory, dis
 @click.group(
     cls=_Library,
     help=_HELP,
+    verbs=VERBS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="ssi", prog_name="ssi")
 def library() -> None:
     """Hold the verbs."""
-
-
-for _made in VERBS:
-    library.add_command(_made)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ssi_core.command.data import FORCE, artefact_outcome
-from ssi_core.command.hits import outcome_of
+from ssi_core.command.hits import CONCEPTS, outcome_of
 from ssi_core.command.models import directory_of, searchable
-from ssi_core.command.summary import CONCEPTS
 from ssi_core.command.verb import Outcome, Verb, progress
 from ssi_core.root import store_path
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 
     from ssi_core.serving.index import Storage
     from ssi_core.serving.neighbours import Neighbour
-    from ssi_core.serving.searcher import Answer, Searcher
-    from ssi_core.summary.found import Summary
+    from ssi_core.serving.searcher import Searcher
 
 INDEX = click.option(
     "--index",
@@ -136,11 +134,15 @@ def search(
     """
     if concepts is not None and words is None:
         raise click.UsageError("--concepts goes with --summary.")
+    from ssi_core.serving.summaries import summarise
+
     searcher = prepared(approximate, recall, by)(searcher_of(model, index))
     answer = searcher.search([text], k, lang, popularity=popularity)[0]
     summary = None
     if words is not None:
-        summary, answer = _summarised(searcher, text, answer, words, concepts, lang)
+        summary, answer = summarise()(
+            searcher, text, answer, words, concepts=concepts, language=lang
+        )
     return outcome_of(answer, summary, recall=searcher.recall)
 
 
@@ -320,21 +322,6 @@ def index(
             progress=tell,
         )
     return artefact_outcome(artefact)
-
-
-def _summarised(
-    searcher: Searcher,
-    text: str,
-    answer: Answer,
-    words: int,
-    concepts: Path | None,
-    language: str | None,
-) -> tuple[Summary, Answer]:
-    from ssi_core.summary.concepts import ConceptBase
-    from ssi_core.summary.found import summarised
-
-    base = None if concepts is None else ConceptBase.load(concepts)
-    return summarised(searcher, text, answer, words, base=base, language=language)
 
 
 def _show_ranked(console: Console, what: str, ranked: list[tuple[str, float]]) -> None:

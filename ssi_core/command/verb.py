@@ -176,9 +176,20 @@ class Verbs(_Teaching, click.Group):
 
     command_class = Verb
 
+    def __init__(
+        self, *args: Any, verbs: Mapping[str, click.Command] | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.verbs = {} if verbs is None else verbs
+        """Verbs that are loaded when they are asked for: a registry."""
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the verbs in the order of the work, as they were added."""
-        return list(self.commands)
+        return [*self.commands, *self.verbs]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a verb."""
+        return super().get_command(ctx, cmd_name) or self.verbs.get(cmd_name)
 
 
 def announce(chosen: Settings) -> None:

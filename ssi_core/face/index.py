@@ -15,14 +15,13 @@ from ssi_core.export.targets import TARGETS
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.results import Explanation, Results, Summary
-from ssi_core.face.summary import Concepts, summariser_of
 from ssi_core.face.task import Task
 from ssi_core.models.base import FittedModel
 from ssi_core.models.content import content_of
 from ssi_core.serving import explain, searcher
 from ssi_core.serving.index import KIND, Storage, build_index, open_index, stored
 from ssi_core.serving.related import related_documents
-from ssi_core.summary import found
+from ssi_core.serving.summaries import summarise
 from ssi_core.tasks.fields import names_of_task
 from ssi_core.tasks.reading import names_of, raw_texts
 from ssi_core.tasks.unseen import Raw, documents_of, require_known, texts_in_views
@@ -193,7 +192,7 @@ class Index:
         words: int = 100,
         k: int = 10,
         *,
-        concepts: Concepts | None = None,
+        concepts: Any = None,
         **settings: Any,
     ) -> Summary:
         """Return the sentences of the best documents that answer a text, each with its document.
@@ -222,10 +221,7 @@ class Index:
             The number of words is out of its bounds, or there is no such setting.
         """
         answer = self._searcher.search([text], k)[0]
-        summariser = summariser_of(concepts, settings)
-        base = None if concepts is None else concepts.base
-        how: dict[str, Any] = {"summariser": summariser, "base": base}
-        summary, _ = found.summarised(self._searcher, text, answer, words, **how)
+        summary, _ = summarise()(self._searcher, text, answer, words, concepts=concepts, **settings)
         return Summary(**vars(summary))
 
     def explain(

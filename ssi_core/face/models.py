@@ -19,12 +19,14 @@ from ssi_core.types import Watch
 
 
 class Ranker(Estimator):
-    """A model of `ssi_core.models.MODELS` by its name.
+    """A model by its name, or a model of your own.
 
     Parameters
     ----------
-    model : str
-        Name, as in a table: ``"lsi_mixture"``, ``"query_expansion"``, ``"word_pairs"``, ...
+    model : str or Model
+        Name, as in a table: ``"lsi_mixture"``, ``"query_expansion"``, ``"word_pairs"``, ...; or an
+        instance of a subclass of `ssi_core.models.base.Model`. To load such a model again its class
+        must be registered by an entry point (`ssi_core.registry`).
     random_state : int, optional
         Seed of every random choice; on one thread the same seed gives the same bits.
     **parameters
@@ -39,23 +41,29 @@ class Ranker(Estimator):
     2.0
     """
 
-    def __init__(self, model: str, *, random_state: int = 0, **parameters: Any) -> None:
+    def __init__(self, model: str | Model, *, random_state: int = 0, **parameters: Any) -> None:
         self.model, self.random_state, self.parameters = model, random_state, parameters
         self.ranker()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by their names, those of the model with its defaults."""
         parameters = {"model": self.model, "random_state": self.random_state}
+        if isinstance(self.model, Model):
+            return parameters
         return {**parameters, **vars(self.ranker()), **self.parameters}
 
     def ranker(self) -> Model:
         """Return the hyper-parameters as `ssi_core.models` takes them."""
+        if isinstance(self.model, Model):
+            if self.parameters:
+                raise ValueError(f"parameters beside a model: {', '.join(self.parameters)}")
+            return self.model
         if self.model not in MODELS:
             raise ValueError(f"model={self.model!r}: expected one of {', '.join(sorted(MODELS))}")
         return parse(MODELS[self.model], self.parameters)
 
     def __repr__(self) -> str:
-        known = {field.name: field.default for field in fields(MODELS[self.model])}
+        known = {field.name: field.default for field in fields(self.ranker())}
         known["random_state"] = 0
         shown = [f"{n}={v!r}" for n, v in self.get_params().items() if known.get(n, ...) != v]
         return f"Ranker({', '.join(shown)})"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from ssi_core.face.show import html_table, text_table
-from ssi_core.serving import explain
+from ssi_core.serving import explain, summaries
 from ssi_core.serving.nothing import nothing_found
 from ssi_core.serving.ranked import Hit
-from ssi_core.summary import found
+from ssi_core.serving.summaries import Quoted
 
 
 @dataclass(frozen=True)
@@ -107,14 +107,14 @@ class Explanation(explain.Explanation):
 
 
 @dataclass(frozen=True)
-class Summary(found.Summary):
+class Summary(summaries.Summary):
     """Sentences of documents that answer a text.
 
     Attributes
     ----------
     sentences : tuple of Quoted
         Sentences, each with ``text``, ``marks``, ``score``, and ``id``, ``title``, ``url`` of its
-        document; see `summary.found.Quoted`.
+        document; see `serving.summaries.Quoted`.
     reason : str or None
         Why there is none; None where there is one.
     """
@@ -130,7 +130,7 @@ class Summary(found.Summary):
     def __len__(self) -> int:
         return len(self.sentences)
 
-    def __iter__(self) -> Iterator[found.Quoted]:
+    def __iter__(self) -> Iterator[Quoted]:
         return iter(self.sentences)
 
     def __repr__(self) -> str:

@@ -1,87 +1,65 @@
 """The table of contents: name -> model, with the paper it is from.
 
-To add a model: one file in this folder and one line in `MODELS`.
+To add a model: one file in this folder and one line in `MODELS`; a model of another package is
+added by an entry point (`ssi_core.registry`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ssi_core.models import base
-from ssi_core.models.auto import Auto
-from ssi_core.models.base import FittedModel, Model
-from ssi_core.models.best_of import BestOf
-from ssi_core.models.bilinear import Bilinear
-from ssi_core.models.bilinear_cuda import BilinearCuda
-from ssi_core.models.bm25 import Bm25
-from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.cl_lsi import ClLsi
-from ssi_core.models.fusion import Fusion
-from ssi_core.models.half_transductive import HalfTransductive
-from ssi_core.models.in_degree import InDegree
-from ssi_core.models.language_model import LanguageModel
-from ssi_core.models.lsi import Lsi, LsiMixture
-from ssi_core.models.mixture import Mixture
-from ssi_core.models.multi_task import MultiTask
-from ssi_core.models.opca import Opca
-from ssi_core.models.pca import Pca
-from ssi_core.models.query_expansion import QueryExpansion
-from ssi_core.models.reranked import Reranked
-from ssi_core.models.rm3 import Rm3
-from ssi_core.models.s2net import S2Net
-from ssi_core.models.softmax import Softmax
-from ssi_core.models.tfidf import TfIdf
-from ssi_core.models.topic_model import TopicModel
-from ssi_core.models.translation_model import TranslationModel
-from ssi_core.models.trec_run import TrecRun
-from ssi_core.models.untrained import Untrained
-from ssi_core.models.word_pairs import WordPairs
+from ssi_core.registry import Registry
 
-MODELS: Mapping[str, type[Model]] = {
-    model.name: model
-    for model in (
+if TYPE_CHECKING:
+    from ssi_core.models.base import FittedModel, Model
+
+_HERE = "ssi_core.models"
+
+MODELS: Registry[type[Model]] = Registry(
+    "models",
+    {
         # Nothing learnt from links, but for their number.
-        TfIdf,
-        Bm25,  # Robertson and Zaragoza 2009
-        Bm25F,  # Robertson, Zaragoza and Taylor 2004
-        LanguageModel,  # Zhai and Lafferty 2004
-        Rm3,  # Lavrenko and Croft 2001, Abdul-Jaleel et al. 2004
-        InDegree,  # links counted, no text
+        "tfidf": f"{_HERE}.tfidf:TfIdf",
+        "bm25": f"{_HERE}.bm25:Bm25",  # Robertson and Zaragoza 2009
+        "bm25f": f"{_HERE}.bm25f:Bm25F",  # Robertson, Zaragoza and Taylor 2004
+        "language_model": f"{_HERE}.language_model:LanguageModel",  # Zhai and Lafferty 2004
+        "rm3": f"{_HERE}.rm3:Rm3",  # Lavrenko and Croft 2001, Abdul-Jaleel et al. 2004
+        "in_degree": f"{_HERE}.in_degree:InDegree",  # links counted, no text
         # Tuned on links: Bai et al. 2010, section 4.
-        QueryExpansion,
-        Lsi,
-        LsiMixture,
+        "query_expansion": f"{_HERE}.query_expansion:QueryExpansion",
+        "lsi": f"{_HERE}.lsi:Lsi",
+        "lsi_mixture": f"{_HERE}.lsi:LsiMixture",
         # Learnt from links: Bai et al. 2010, section 2.
-        Bilinear,
-        BilinearCuda,  # the same on a GPU
-        HalfTransductive,  # Bai, Weston et al. 2009
-        WordPairs,
+        "bilinear": f"{_HERE}.bilinear:Bilinear",
+        "bilinear_cuda": f"{_HERE}.bilinear_cuda:BilinearCuda",  # the same on a GPU
+        "half_transductive": f"{_HERE}.half_transductive:HalfTransductive",  # Bai et al. 2009
+        "word_pairs": f"{_HERE}.word_pairs:WordPairs",
         # From a language to another: section 4.3.
-        ClLsi,
-        MultiTask,
-        Softmax,
+        "cl_lsi": f"{_HERE}.cl_lsi:ClLsi",
+        "multi_task": f"{_HERE}.multi_task:MultiTask",
+        "softmax": f"{_HERE}.softmax:Softmax",
         # Learnt from queries and the titles that were clicked: Gao et al. 2011.
-        TopicModel,
-        TranslationModel,
-        Pca,
-        Opca,
-        S2Net,
+        "topic_model": f"{_HERE}.topic_model:TopicModel",
+        "translation_model": f"{_HERE}.translation_model:TranslationModel",
+        "pca": f"{_HERE}.pca:Pca",
+        "opca": f"{_HERE}.opca:Opca",
+        "s2net": f"{_HERE}.s2net:S2Net",
         # Another system's ranking.
-        TrecRun,
+        "trec_run": f"{_HERE}.trec_run:TrecRun",
         # Sums of two of these, and of the ranks of several.
-        Mixture,
-        Fusion,  # Cormack, Clarke and Buettcher 2009
-        # A ranker of pairs of features, behind a first stage.
-        Reranked,
+        "mixture": f"{_HERE}.mixture:Mixture",
+        "fusion": f"{_HERE}.fusion:Fusion",  # Cormack, Clarke and Buettcher 2009
         # One of several, by validation.
-        BestOf,
-        Untrained,
-        Auto,
-    )
-}
+        "best_of": f"{_HERE}.best_of:BestOf",
+        "untrained": f"{_HERE}.untrained:Untrained",
+        "auto": f"{_HERE}.auto:Auto",
+    },
+)
 
 
 def load_model(directory: Path) -> FittedModel:
     """Read a saved model; see `base.load`."""
+    from ssi_core.models import base
+
     return base.load(directory, MODELS)

@@ -377,7 +377,8 @@ def load(directory: Path, models: Mapping[str, type[Model]]) -> FittedModel:
     if str(manifest.get("model")) not in models:
         raise BadInput(
             f"{file}: no model {manifest.get('model')!r}; this version has: "
-            f"{', '.join(sorted(models))}. {again}"
+            f"{', '.join(sorted(models))}. {again} A model of another package needs that package, "
+            "with an entry point of the group 'ssi'."
         )
     with files.reading(file, again):
         kind = models[manifest["model"]]

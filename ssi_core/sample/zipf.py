@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ssi_core.kernels import zipf
+from ssi_core.sample import zipf_kernels
 from ssi_core.sample.dumps import DumpWriter, whole_file
 from ssi_core.sample.pages import SamplePage
 from ssi_core.types import Int64, Progress
@@ -28,7 +28,7 @@ PART = 20_000
 _SENTENCES_A_LINK = 3
 
 
-def world_of(documents: int, seed: int = 0) -> zipf.World:
+def world_of(documents: int, seed: int = 0) -> zipf_kernels.World:
     """Plan a collection.
 
     Parameters
@@ -42,7 +42,7 @@ def world_of(documents: int, seed: int = 0) -> zipf.World:
     stride = _prime_to(documents, 0.618034)
     scatter = _prime_to(documents, 0.414214)
     whole = (documents, words, seed, stride, pow(stride, -1, documents), scatter)
-    return zipf.World(*map(np.int64, whole))
+    return zipf_kernels.World(*map(np.int64, whole))
 
 
 def _prime_to(documents: int, share: float) -> int:
@@ -75,18 +75,21 @@ class Piece:
     targets: Int64
 
 
-def pieces_of(world: zipf.World, size: int = PART) -> Iterator[Piece]:
+def pieces_of(world: zipf_kernels.World, size: int = PART) -> Iterator[Piece]:
     """Make the documents of a collection, some at a time."""
     state, scratch = np.zeros(1, np.uint64), np.zeros(1, np.uint64)
     with np.errstate(over="ignore"):
         for first in range(0, int(world.documents), size):
             count = min(size, int(world.documents) - first)
             lengths, ends = np.empty(count, np.int64), np.empty(count, np.int64)
-            out = np.empty(zipf.WORD * zipf.draw_lengths(world, first, lengths, state), np.uint8)
-            zipf.write_texts(world, first, lengths, out, ends, state, scratch)
+            out = np.empty(
+                zipf_kernels.WORD * zipf_kernels.draw_lengths(world, first, lengths, state),
+                np.uint8,
+            )
+            zipf_kernels.write_texts(world, first, lengths, out, ends, state, scratch)
             starts = np.empty(count + 1, np.int64)
-            targets = np.empty(zipf.MOST_LINKS * count, np.int64)
-            links = zipf.draw_links(world, first, starts, targets, state)
+            targets = np.empty(zipf_kernels.MOST_LINKS * count, np.int64)
+            links = zipf_kernels.draw_links(world, first, starts, targets, state)
             text = out[: ends[-1]].tobytes().decode("ascii")
             bounds = [0, *ends.tolist()]
             texts = [text[bounds[n] : bounds[n + 1]] for n in range(count)]
@@ -99,9 +102,9 @@ def title_of(document: int) -> str:
     >>> title_of(0), title_of(20_001)
     ('Babababa', 'Babibabe')
     """
-    letters = np.empty(zipf.WORD, np.uint8)
+    letters = np.empty(zipf_kernels.WORD, np.uint8)
     # Words of four syllables come after all of one, two and three.
-    end = zipf.write_word(100 + 100**2 + 100**3 + document, letters, 0)
+    end = zipf_kernels.write_word(100 + 100**2 + 100**3 + document, letters, 0)
     return letters[:end].tobytes().decode("ascii").capitalize()
 
 

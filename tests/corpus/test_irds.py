@@ -10,8 +10,8 @@ import pytest
 from ssi_core.collection import open_collection
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
-from ssi_core.corpus.collections import ingest_collection
 from ssi_core.corpus.sources.irds import IrDatasets
+from ssi_core.datasets.smart import ingest_collection
 from ssi_core.tasks.spec import TaskSpec
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput

@@ -9,16 +9,16 @@ import zstandard
 
 from ssi_core.collection import open_collection
 from ssi_core.corpus.beir import ingest_beir
-from ssi_core.corpus.collections import ingest_collection
 from ssi_core.corpus.folder import ingest_folder, read_page
 from ssi_core.corpus.table import ingest_table
 from ssi_core.corpus.trec import ingest_trec, read_topics
+from ssi_core.datasets.smart import ingest_collection
 from ssi_core.tasks.judged import read_judgements
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import judged_pairs
 from tests.corpus.dumps import real_data
-from tests.corpus.test_collections import write
+from tests.datasets.test_smart import write
 
 DOCUMENTS = [
     {"docno": "a", "headline": "Cars", "body": "an old car", "section": "x", "links": ["b", "z"]},

@@ -56,7 +56,8 @@ class Lines(Source):
 def poems(tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path / "root"))
     monkeypatch.setitem(sys.modules, "poetry_of_a_test", SimpleNamespace(Lines=Lines))
-    monkeypatch.setitem(SOURCES, "lines", "poetry_of_a_test:Lines")
+    lines = {"sources": {**SOURCES.added, "lines": "poetry_of_a_test:Lines"}}
+    monkeypatch.setattr("ssi_core.registry._added", lambda: lines)
     path = tmp_path / "poems.txt"
     path.write_text("Poems\nan old car\nthe moon\n")
     return path

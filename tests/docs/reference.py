@@ -42,7 +42,7 @@ def _verbs() -> list[tuple[str, ...]]:
     return [
         (f"`ssi {name}`", verb.get_short_help_str(200))
         for name in cli.list_commands(click.Context(cli))
-        if (verb := cli.commands[name]) and not verb.hidden
+        if (verb := cli.verbs[name]) and not verb.hidden
     ]
 
 

@@ -11,12 +11,12 @@ import pytest
 import ssi_core as ssi
 from ssi_core.corpus.feeds import Entry, Feed
 from ssi_core.corpus.sources import source_named
-from ssi_core.feeds.writing import atom
+from ssi_core.guests.feeds.writing import atom
 from tests.corpus import dumps, kyoto
-from tests.corpus.clicks.test_farm_ads import written as write_farm_ads
 from tests.corpus.clicks.test_ubi import bulk, event, query
-from tests.corpus.test_collections import write as write_smart
-from tests.corpus.test_wikispeedia import release
+from tests.datasets.test_farm_ads import written as write_farm_ads
+from tests.datasets.test_smart import write as write_smart
+from tests.datasets.test_wikispeedia import release
 from tests.fielded import word
 
 N = 60
@@ -89,12 +89,17 @@ def collection(place):
 
 
 def mates(place):
+    made = source_named("sample-mates")(documents=100).fetched()
+    return ssi.Documents(made.read()), ("title", "text")
+
+
+def kyoto_articles(place):
     def article(i):
         english = kyoto.sentence("日本の文", text(i))
         return kyoto.article(f"題{i}名", title(i), english)
 
     articles = {f"CLT/CLT{i:05d}.xml": article(i) for i in range(N)}
-    return _read("mates", kyoto=kyoto.release(place / "in", articles)), {TEXT: AT, TITLE: AT}
+    return _read("kyoto", paths=kyoto.release(place / "in", articles)), {TEXT: AT, TITLE: AT}
 
 
 def beir(place):
@@ -264,6 +269,7 @@ SOURCES = {
     "wikispeedia": _wikispeedia,
     "collection": collection,
     "mates": mates,
+    "kyoto": kyoto_articles,
     "beir": beir,
     "judged": judged,
     "ubi": ubi,

@@ -110,5 +110,5 @@ def test_the_command_has_the_verbs_of_the_library_and_names_the_others(alone, tm
 
 
 def test_every_verb_is_of_the_library_or_of_the_workflow():
-    assert {*library.commands, *FURTHER} == set(cli.commands)
-    assert not set(library.commands) & set(FURTHER)
+    assert {*library.verbs, *FURTHER} == set(cli.verbs)
+    assert not set(library.verbs) & set(FURTHER)

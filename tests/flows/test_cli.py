@@ -11,13 +11,13 @@ import pytest
 
 from flows.cli import cli
 from ssi_core.command.verb import Outcome, Verb, Verbs, kind_of, run
-from ssi_core.corpus.sources.published import Wikispeedia
 from ssi_core.corpus.sources.wikipedia import Wikipedia
+from ssi_core.datasets.sources import Wikispeedia
 from ssi_core.evaluation.hubs import hubs
 from ssi_core.models import load_model
 from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput, Refused
-from tests.corpus.test_collections import write
+from tests.datasets.test_smart import write
 from tests.flows.project import PAGES, write_dump
 
 pytestmark = pytest.mark.usefixtures("own_root")
@@ -55,7 +55,7 @@ def test_help_is_immediate_and_lists_every_verb_in_the_order_of_the_work():
     assert "loaded [] code 0" in done.stdout
     listed = done.stdout.split("Commands:")[1]
     verbs = [line.split()[0] for line in listed.splitlines() if line.startswith("  ")]
-    assert verbs == list(cli.commands)
+    assert verbs == list(cli.verbs)
     assert set(verbs) >= {
         *("sample", "ingest", "features", "pipeline", "train", "evaluate", "compare"),
         *("export-trec", "search", "neighbours", "explain", "ui", "doctor", "demo"),
@@ -368,6 +368,6 @@ def test_a_real_process_writes_one_object_and_ends_with_the_code(project):
 
 
 def test_help_has_a_short_name_whoever_asked_first(capsys):
-    verb = cli.commands["compare"]
+    verb = cli.verbs["compare"]
     verb.get_params(click.Context(verb))
     assert run(cli, ["compare", "-h"]) == 0

@@ -3,7 +3,7 @@
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.sample import write_sample
+from ssi_core.sample.encyclopedia import write_sample
 from ssi_core.types import BadInput
 from tests.corpus.kyoto import release
 
@@ -39,7 +39,7 @@ def test_mates_of_both_editions_of_the_sample(ssi, sample, tmp_path):
 
 def test_mates_of_the_kyoto_articles(ssi, tmp_path):
     there = release(tmp_path / "in")
-    code, found, _ = ssi("ingest", "mates", "--kyoto", there, "--out", tmp_path / "out")
+    code, found, _ = ssi("ingest", "kyoto", there, "--out", tmp_path / "out")
     assert (code, found["counts"]["title_mentions"]) == (0, 3)
     assert found["skipped"]["malformed"]["GNM/GNM00155.xml"].startswith("line 2, ")
 
@@ -47,11 +47,10 @@ def test_mates_of_the_kyoto_articles(ssi, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "one of --kyoto"),
-        (("--kyoto", "a", "--wikidata", "b"), "one of --kyoto"),
-        (("--kyoto", "a", "--dictionary", "b"), "which has its own"),
-        (("--wikidata", "b"), "--corpora QUERIES DOCUMENTS"),
-        (("--kyoto", "a", "--corpora", "b", "c"), "--corpora QUERIES DOCUMENTS"),
+        (("--corpora", "a", "b"), "ssi ingest kyoto DIRECTORY"),
+        (("--wikitext", "a", "--wikidata", "b", "--corpora", "c", "d"), "one of --langlinks"),
+        (("--wikidata", "b"), "--corpora"),
+        (("--kyoto", "a"), "No such option"),
     ],
 )
 def test_options_that_do_not_go_together(ssi, arguments, message):
@@ -72,10 +71,10 @@ def test_the_flow_makes_the_sample_and_both_corpora(flow_runs, tmp_path):
     assert ingest_mates(settings) == place
 
     out = str(tmp_path / "kyoto")
-    kyoto = MatesSettings(source="mates", kyoto=str(release(tmp_path / "in")), out=out)
+    kyoto = MatesSettings(source="kyoto", paths=[str(release(tmp_path / "in"))], out=out)
     assert ingest_mates(kyoto) == out
     assert open_collection(out).artefact.counts["translations"] == 3
-    with pytest.raises(BadInput, match="--corpora QUERIES DOCUMENTS goes with all but"):
+    with pytest.raises(BadInput, match="corpora"):
         ingest_mates(MatesSettings(source="mates", langlinks="links.sql.gz"))
-    with pytest.raises(BadInput, match="'sample-mates' has no setting 'kyoto'"):
-        ingest_mates(MatesSettings(kyoto="kyoto-ja-en"))
+    with pytest.raises(BadInput, match="'sample-mates' has no setting 'paths'"):
+        ingest_mates(MatesSettings(paths=["kyoto-ja-en"]))

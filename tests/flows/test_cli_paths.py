@@ -11,9 +11,10 @@ import pytest
 
 from flows.cli import cli
 from ssi_core.command.verb import run
-from ssi_core.sample import write_sample
-from tests.corpus import kyoto, test_collections, test_wikispeedia
-from tests.corpus.clicks import logs, test_farm_ads, test_wikispeedia_clicks
+from ssi_core.sample.encyclopedia import write_sample
+from tests.corpus import kyoto
+from tests.corpus.clicks import logs
+from tests.datasets import test_farm_ads, test_smart, test_wikispeedia, test_wikispeedia_clicks
 from tests.flows.conftest import TINY
 from tests.flows.project import make
 
@@ -47,7 +48,7 @@ def place(tmp_path_factory):
     test_wikispeedia.release(there / "wikispeedia")
     test_wikispeedia_clicks.games(there / "games")
     test_farm_ads.written(there / "farm", test_farm_ads.LINES)
-    test_collections.write(there / "cran", "1 1 1\n")
+    test_smart.write(there / "cran", "1 1 1\n")
     write_sample(there / "sample", documents=45)
     for language in ("ja", "en"):
         (dump,) = (there / "sample").glob(f"{language}wiki-*.xml.bz2")
@@ -84,7 +85,7 @@ CALLS = {
     "since": f"ingest|wikipedia|{IN}/dump.xml.bz2|--processes|1|--since|{IN}/corpus|--out|a/since",
     "wikispeedia": f"ingest|wikispeedia|{IN}/wikispeedia|--out|a/wikispeedia",
     "collection": f"ingest|collection|{IN}/cran|--out|a/cran",
-    "kyoto": f"ingest|mates|--kyoto|{IN}/kyoto|--out|a/kyoto",
+    "kyoto": f"ingest|kyoto|{IN}/kyoto|--out|a/kyoto",
     "mates": f"ingest|mates|--langlinks|{IN}/links.sql.gz|--corpora|{IN}/ja|{IN}/en|--out|a/mates",
     "clicks": f"{LOG}|--out|a/clicks",
     "clicks since": f"{LOG}|--since|{IN}/clicks|--out|a/clicks 2",

@@ -17,8 +17,8 @@ import pytest
 
 from flows.kept import GRACE
 from flows.shipped import NEW_DATA, shipped_tables
-from ssi_core.corpus.wikispeedia import ingest_wikispeedia
-from ssi_core.sample import write_sample
+from ssi_core.datasets.wikispeedia import ingest_wikispeedia
+from ssi_core.sample.encyclopedia import write_sample
 from tests.corpus.clicks import logs
 from tests.corpus.dumps import real_data
 from tests.corpus.kyoto import release

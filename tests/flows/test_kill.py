@@ -189,7 +189,7 @@ def is_left_over(path):
 def inputs(tmp_path_factory):
     """Dump, corpus, task and table that the commands read."""
     from ssi_core.corpus.mediawiki import ingest_wikipedia
-    from ssi_core.sample import write_sample
+    from ssi_core.sample.encyclopedia import write_sample
     from ssi_core.tasks.task import build_task
 
     place = tmp_path_factory.mktemp("inputs")

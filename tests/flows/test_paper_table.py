@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ssi_core.corpus.wikispeedia import ingest_wikispeedia
+from ssi_core.datasets.wikispeedia import ingest_wikispeedia
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.experiment import parse_table
 from ssi_core.tasks.task import build_task, open_task

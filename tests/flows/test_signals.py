@@ -85,7 +85,7 @@ def processes(place):
 @pytest.fixture(scope="module")
 def dump(tmp_path_factory):
     """A dump of which an ingestion with two processes takes a while."""
-    from ssi_core.sample import write_sample
+    from ssi_core.sample.encyclopedia import write_sample
 
     place = tmp_path_factory.mktemp("sample")
     write_sample(place, documents=200)

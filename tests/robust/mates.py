@@ -14,7 +14,7 @@ from ssi_core.command.verb import run
 from tests.corpus import dumps, kyoto
 from tests.robust.spoil import cut, flip, remove
 
-KYOTO = "ingest mates --kyoto . --out new"
+KYOTO = "ingest kyoto . --out new"
 _ARTICLES, _LEXICON = "articles_xml.tar.xz", "kyoto_lexicon.csv.gz"
 _TABLE, _ITEMS = "enwiki-langlinks.sql.gz", "wikidata.json.bz2"
 _CORPORA = "--corpora ja en --out new"

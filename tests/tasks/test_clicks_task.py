@@ -9,7 +9,7 @@ from ssi_core.collection import open_collection
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.columns import parse_map
 from ssi_core.corpus.clicks.rules import Rules
-from ssi_core.corpus.clicks.wikispeedia import ingest_wikispeedia_clicks
+from ssi_core.datasets.wikispeedia_clicks import ingest_wikispeedia_clicks
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import clicked_pairs
@@ -157,7 +157,7 @@ def test_nothing_is_excluded_between_pages_and_ads(tmp_path, clicks):
 
 @pytest.fixture(scope="module")
 def players(tmp_path_factory):
-    from tests.corpus.clicks.test_wikispeedia_clicks import players_of
+    from tests.datasets.test_wikispeedia_clicks import players_of
 
     place = tmp_path_factory.mktemp("players")
     return ingest_wikispeedia_clicks(players_of(place / "in", games=60), place / "clicks").path

@@ -8,37 +8,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ssi_core.corpus.source import Source, named
+from ssi_core.corpus.source import Source
+from ssi_core.registry import Registry
 from ssi_core.types import BadInput
 
 _HERE = "ssi_core.corpus.sources"
 
-SOURCES: dict[str, str] = {
-    "wikipedia": f"{_HERE}.wikipedia:Wikipedia",
-    "wikispeedia": f"{_HERE}.published:Wikispeedia",
-    "collection": f"{_HERE}.published:Smart",
-    "mates": f"{_HERE}.mates:Mates",
-    "beir": f"{_HERE}.judged:Beir",
-    "ubi": f"{_HERE}.ubi:Ubi",
-    "table": f"{_HERE}.table:Table",
-    "folder": f"{_HERE}.folder:Folder",
-    "feeds": f"{_HERE}.feeds:Feeds",
-    "trec": f"{_HERE}.judged:Trec",
-    "judged": f"{_HERE}.judged:Judged",
-    "ir-datasets": f"{_HERE}.irds:IrDatasets",
-    "clicks": f"{_HERE}.clicks:Clicks",
-    "wikispeedia-clicks": f"{_HERE}.published:WikispeediaClicks",
-    "farm-ads": f"{_HERE}.published:FarmAds",
-    "anchors": f"{_HERE}.query_logs:Anchors",
-    "wikiqa": f"{_HERE}.query_logs:WikiQa",
-    "zzquerylog": f"{_HERE}.query_logs:ZzQueryLog",
-    "zipf": f"{_HERE}.zipf:Zipf",
-    "sample": f"{_HERE}.sample:Sample",
-    "sample-mates": f"{_HERE}.sample:SampleMates",
-    "sample-clicks": f"{_HERE}.sample:SampleClicks",
-    "sample-query-log": f"{_HERE}.query_logs:SampleQueryLog",
-}
-"""Name of a source -> module and class; in the order of the help, and in which `source_of` asks."""
+SOURCES: Registry[type[Source]] = Registry(
+    "sources",
+    {
+        "wikipedia": f"{_HERE}.wikipedia:Wikipedia",
+        "mates": f"{_HERE}.mates:Mates",
+        "beir": f"{_HERE}.judged:Beir",
+        "ubi": f"{_HERE}.ubi:Ubi",
+        "table": f"{_HERE}.table:Table",
+        "folder": f"{_HERE}.folder:Folder",
+        "feeds": f"{_HERE}.feeds:Feeds",
+        "trec": f"{_HERE}.judged:Trec",
+        "judged": f"{_HERE}.judged:Judged",
+        "ir-datasets": f"{_HERE}.irds:IrDatasets",
+        "clicks": f"{_HERE}.clicks:Clicks",
+        "anchors": f"{_HERE}.anchors:Anchors",
+    },
+)
+"""Name of a source -> its class; the core's in the order in which `source_of` asks."""
 
 
 def source_named(name: str) -> type[Source]:
@@ -51,19 +44,20 @@ def source_named(name: str) -> type[Source]:
     """
     if name not in SOURCES:
         raise ValueError(f"source={name!r}; expected one of {', '.join(SOURCES)}")
-    source: type[Source] = named(SOURCES[name])
-    return source
+    return SOURCES[name]
 
 
 def source_of(path: Path) -> str:
     """Return the name of the first source that a path looks like.
+
+    Those that are added are asked before those of the core, which take any folder and any table.
 
     Raises
     ------
     BadInput
         It looks like none.
     """
-    for name in SOURCES:
+    for name in sorted(SOURCES, key=lambda name: name not in SOURCES.added):
         if source_named(name).looks_like(path):
             return name
     raise BadInput(

@@ -17,8 +17,7 @@ class Mates(Source):
     """Find mates: documents of two languages on one subject.
 
     Queries are in the language of the first corpus, documents in that of the second. Ingest the
-    two corpora first, with 'ssi ingest wikipedia'; with --kyoto both come from the data set, and
-    an article links to another whose Japanese title occurs in its text (title mentions).
+    two corpora first, with 'ssi ingest wikipedia'.
 
     A title that is a redirect counts for the page that it leads to; each document is in one pair
     at most.
@@ -26,22 +25,11 @@ class Mates(Source):
 
     flow = "ingest-mates"
     examples = (
-        "ssi ingest mates --kyoto kyoto-ja-en/ --out mates",
         "ssi ingest mates --langlinks enwiki-langlinks.sql.gz --corpora ja en --out mates",
         "ssi ingest mates --wikidata latest-all.json.bz2 --corpora ja en --out mates",
         "ssi ingest mates --wikitext jawiki-pages-articles.xml.bz2 --corpora ja en --out mates",
     )
 
-    kyoto: Path | None = Field(
-        default=None,
-        description="Directory of the Kyoto articles: makes both corpora, links and a dictionary "
-        "too",
-    )
-    categories: tuple[str, ...] = option(
-        (),
-        "With --kyoto: only articles of a category, such as Buddhism; may be repeated",
-        "--category",
-    )
     langlinks: Path | None = Field(
         default=None, description="*-langlinks.sql(.gz) of one of the two wikis"
     )
@@ -59,8 +47,7 @@ class Mates(Source):
     )
     dictionary: Path | None = Field(
         default=None,
-        description="File to translate queries by: a term, a tab, a translation a line. Kyoto has "
-        "its own",
+        description="File to translate queries by: a term, a tab, a translation a line",
     )
     processes: int | None = PROCESSES
 
@@ -72,22 +59,17 @@ class Mates(Source):
 
     @model_validator(mode="after")
     def _one_input(self) -> Mates:
-        if len(self._files) + (self.kyoto is not None) != 1:
-            raise ValueError("give one of --kyoto, --langlinks, --wikidata, --wikitext")
-        if self.categories and self.kyoto is None:
-            raise ValueError("--category goes with --kyoto")
-        if self.kyoto is not None and self.dictionary is not None:
-            raise ValueError("--dictionary goes with all but --kyoto, which has its own")
-        if (self.kyoto is None) == (self.corpora is None):
-            raise ValueError("--corpora QUERIES DOCUMENTS goes with all but --kyoto")
+        if len(self._files) != 1:
+            raise ValueError(
+                "give one of --langlinks, --wikidata, --wikitext. The articles of Kyoto are a "
+                "source of their own: ssi ingest kyoto DIRECTORY"
+            )
+        if self.corpora is None:
+            raise ValueError("give the two corpora: --corpora QUERIES DOCUMENTS")
         return self
 
     def read(self, **place: Unpack[Place]) -> Artefact:
         """Make the collection."""
-        if self.kyoto is not None:
-            from ssi_core.corpus.kyoto import ingest_kyoto
-
-            return ingest_kyoto(self.kyoto, categories=self.categories, **place)
         from ssi_core.corpus.pairing import ingest_mates
 
         assert self.corpora is not None, "checked by the validator"

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from ssi_core.export.targets import (
-    bm25s,
-    elasticsearch,
-    faiss,
-    lucene,
-    opensearch,
-    qdrant,
-    trec_vectors,
-    vespa,
+from ssi_core.registry import Registry
+
+if TYPE_CHECKING:
+    from ssi_core.export.writing import Target
+
+_HERE = "ssi_core.export.targets"
+
+TARGETS: Registry[Target] = Registry(
+    "targets",
+    {
+        "opensearch": f"{_HERE}.opensearch:TARGET",
+        "elasticsearch": f"{_HERE}.elasticsearch:TARGET",
+        "lucene": f"{_HERE}.lucene:TARGET",
+        "qdrant": f"{_HERE}.qdrant:TARGET",
+        "vespa": f"{_HERE}.vespa:TARGET",
+        "bm25s": f"{_HERE}.bm25s:TARGET",
+        "faiss": f"{_HERE}.faiss:TARGET",
+        "trec-vectors": f"{_HERE}.trec_vectors:TARGET",
+    },
 )
-from ssi_core.export.writing import Target
-
-TARGETS: Mapping[str, Target] = {
-    "opensearch": opensearch.TARGET,
-    "elasticsearch": elasticsearch.TARGET,
-    "lucene": lucene.TARGET,
-    "qdrant": qdrant.TARGET,
-    "vespa": vespa.TARGET,
-    "bm25s": bm25s.TARGET,
-    "faiss": faiss.TARGET,
-    "trec-vectors": trec_vectors.TARGET,
-}
 """Name in ``--to`` -> how it is written."""

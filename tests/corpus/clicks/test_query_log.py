@@ -10,8 +10,8 @@ from ssi_core import collection, store
 from ssi_core.collection import open_collection
 from ssi_core.corpus.clicks.query_log import JUDGED, PAIRS, QueryLog, write_query_log
 from ssi_core.corpus.clicks.texts import id_of
-from ssi_core.corpus.clicks.wikiqa import DEV, TRAIN, ingest_wikiqa
-from ssi_core.corpus.clicks.zzquerylog import QUERIES, ingest_zzquerylog, is_judged
+from ssi_core.datasets.wikiqa import DEV, TRAIN, ingest_wikiqa
+from ssi_core.datasets.zzquerylog import QUERIES, ingest_zzquerylog, is_judged
 from ssi_core.types import BadInput
 from tests.corpus.dumps import real_data
 
@@ -191,7 +191,7 @@ def test_the_published_sports_queries(tmp_path):
 
 
 def test_the_grade_of_a_share_is_that_of_the_publisher():
-    from ssi_core.corpus.clicks.zzquerylog import grade_of
+    from ssi_core.datasets.zzquerylog import grade_of
 
     directory = real_data("zzquerylog")
     with gzip.open(directory / QUERIES, "rt") as file:

@@ -14,8 +14,8 @@ from ssi_core.corpus.clicks.propensity import estimate_propensities
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.texts import id_of
 from ssi_core.evaluation.significance import paired_t
-from ssi_core.sample import EXAMINATION, ad_relevance, plan_world, write_sample
 from ssi_core.sample.clicks import ad_of, click_log, pool_of
+from ssi_core.sample.encyclopedia import EXAMINATION, ad_relevance, plan_world, write_sample
 from ssi_core.sample.pages import article_id
 from tests.corpora import clicked_pairs
 

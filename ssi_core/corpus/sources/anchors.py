@@ -1,0 +1,47 @@
+"""The words of links as a query log: they find the titles that the links lead to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from ssi_core.corpus.source import PROCESSES, Source, files
+
+
+class Anchors(Source):
+    """Read the anchor log of Wikipedia dumps: the words of links find the titles they lead to.
+
+    A link is a click of its author. Its words are the query, the title of the page that it leads to
+    is the document, and the number of such links is the number of clicks; the dump need not have
+    that page. Redirects are followed as far as the dumps have them, and are pairs themselves: the
+    title of a redirect finds the title that it stands for.
+
+    Only titles are documents. --judgements adds judged queries: the directory of Discernatron, or
+    a table (CSV, TSV, JSON lines, parquet) with the columns query, document (a title) and grade.
+    A query that is clicked and judged is one query; the clicks on judged titles stay, and are
+    counted (pairs_of_judged_documents).
+
+    Links to files, categories and calendar years, and links without words are left out, and
+    counted by the reason.
+    """
+
+    flow = "ingest-clicks"
+    examples = (
+        "ssi ingest anchors enwiki-pages-articles.xml.bz2 --out anchors",
+        "ssi ingest anchors enwiki-*.xml.bz2 --judgements discernatron/ --out anchors",
+    )
+    reader = "ssi_core.corpus.clicks.anchors:ingest_anchors"
+
+    paths: tuple[Path, ...] = files("DUMPS", "Dumps of one language")
+    judgements: Path | None = Field(
+        default=None, description="Discernatron's directory, or a table of query, document, grade"
+    )
+    equal: Literal["keep", "drop"] = Field(
+        default="keep", description="Pairs whose words are the title itself: keep or drop"
+    )
+    language: str | None = Field(
+        default=None, description="Code of the language; empty: what the dump says"
+    )
+    processes: int | None = PROCESSES

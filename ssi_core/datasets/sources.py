@@ -1,0 +1,111 @@
+"""Published data sets: each is a directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ssi_core.corpus.source import Source, directory, option
+
+
+class Wikispeedia(Source):
+    """Read the Wikispeedia data set (4,604 articles of Wikipedia's schools edition)."""
+
+    examples = ("ssi ingest wikispeedia wikispeedia_paths-and-graph --out corpus",)
+    reader = "ssi_core.datasets.wikispeedia:ingest_wikispeedia"
+
+    paths: tuple[Path, ...] = directory("Directory of the data set")
+
+    @classmethod
+    def looks_like(cls, path: Path) -> bool:
+        """Tell whether a directory has the articles of Wikispeedia."""
+        return (path / "articles_plaintext.tar.xz").is_file()
+
+
+class WikispeediaClicks(Source):
+    """Read the clicks of Wikispeedia's players, and the articles that they clicked in."""
+
+    flow = "ingest-clicks"
+    examples = ("ssi ingest wikispeedia-clicks wikispeedia_paths-and-graph --out clicks",)
+    reader = "ssi_core.datasets.wikispeedia_clicks:ingest_wikispeedia_clicks"
+
+    paths: tuple[Path, ...] = directory("Directory of the data set")
+
+
+class FarmAds(Source):
+    """Read Farm Ads: the words of an ad find those of the page that it leads to."""
+
+    flow = "ingest-clicks"
+    examples = ("ssi ingest farm-ads farm-ads/ --out clicks",)
+    reader = "ssi_core.datasets.farm_ads:ingest_farm_ads"
+
+    paths: tuple[Path, ...] = directory("Directory of the data set")
+
+
+class Smart(Source):
+    """Read Cranfield, CISI or CACM: documents, queries and judgements in SMART's format."""
+
+    examples = ("ssi ingest collection cranfield/ --out corpus",)
+    reader = "ssi_core.datasets.smart:ingest_collection"
+
+    paths: tuple[Path, ...] = directory("Directory of Cranfield, CISI or CACM")
+
+    @classmethod
+    def looks_like(cls, path: Path) -> bool:
+        """Tell whether a directory has the files of one of the three."""
+        from ssi_core.datasets.smart import files_in
+
+        return files_in(path) is not None
+
+
+class WikiQa(Source):
+    """Read WikiQA: questions find the sentences that answer them.
+
+    Documents are the sentences of pages' summaries. A training question and its answer are a pair;
+    those without an answer are counted (question_without_answer). A question of the development
+    part is judged: all its sentences, 1 for an answer and 0 for the others. The titles of the pages
+    are not used, as a question has one page: there would be nothing to rank.
+    """
+
+    flow = "ingest-clicks"
+    examples = ("ssi ingest wikiqa wikiqa/ --out answers",)
+    reader = "ssi_core.datasets.wikiqa:ingest_wikiqa"
+
+    paths: tuple[Path, ...] = directory("Directory of WikiQA-train.tsv.gz and WikiQA-dev.tsv.gz")
+
+
+class ZzQueryLog(Source):
+    """Read ZZQueryLog: queries of a sports search site find the labels of their results.
+
+    A pair counts its clicks. A fifth of the queries, by a keyed hash of the wording, are judged
+    instead: a result's grade is 3 from three quarters of the query's clicks on, 2 from a half, 1
+    from a quarter, else 0, as in the publisher's own judgements. Results of one label are summed
+    (result_summed), and so are queries of one wording. Positions are means over visits, and are
+    not used.
+    """
+
+    flow = "ingest-clicks"
+    examples = ("ssi ingest zzquerylog zzquerylog/ --out sports",)
+    reader = "ssi_core.datasets.zzquerylog:ingest_zzquerylog"
+
+    paths: tuple[Path, ...] = directory("Directory of zz_query_log_queries.json.gz")
+
+
+class Kyoto(Source):
+    """Read the Kyoto articles: Japanese articles of Wikipedia, each with an English translation.
+
+    Queries are the Japanese articles, documents the English ones; both corpora, the dictionary and
+    links come from the data set: an article links to another whose Japanese title occurs in its
+    text (title mentions).
+    """
+
+    flow = "ingest-mates"
+    examples = (
+        "ssi ingest kyoto kyoto-ja-en/ --out mates",
+        "ssi ingest kyoto kyoto-ja-en/ --category Buddhism --out temples",
+    )
+    reader = "ssi_core.datasets.kyoto:ingest_kyoto"
+
+    paths: tuple[Path, ...] = directory("Directory of the data set")
+    categories: tuple[str, ...] = option(
+        (), "Only articles of a category, such as Buddhism; may be repeated", "--category"
+    )

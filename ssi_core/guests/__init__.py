@@ -1,0 +1,32 @@
+"""Systems that use the core and that the core does not need, a package each.
+
+Nothing in the core imports a guest, and no guest imports another: what it adds stands here by name,
+and the registries of the core find it (`ssi_core.registry`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+REGISTRIES: Mapping[str, Mapping[str, str]] = {
+    "models": {"reranked": "ssi_core.guests.reranking.reranked:Reranked"},
+    "summaries": {"sentences": "ssi_core.guests.summary.found:summarised"},
+    "verbs": {
+        "rerank": "ssi_core.guests.reranking.commands:rerank",
+        "codes": "ssi_core.guests.codes.commands:codes",
+        "summary": "ssi_core.guests.summary.commands:summary",
+        "profiles": "ssi_core.guests.profiles.commands:profiles",
+        "feeds": "ssi_core.guests.feeds.commands:feeds",
+    },
+    "names": {
+        "Concepts": "ssi_core.guests.summary.face:Concepts",
+        "Hasher": "ssi_core.guests.codes.face:Hasher",
+        "Profiles": "ssi_core.guests.profiles.face:Profiles",
+        "Reranker": "ssi_core.guests.reranking.face:Reranker",
+        "read_feeds": "ssi_core.guests.feeds.face:read_feeds",
+        "read_folds": "ssi_core.guests.reranking.letor:read_folds",
+        "read_letor": "ssi_core.guests.reranking.letor:read_letor",
+        "summarise": "ssi_core.guests.summary.face:summarise",
+    },
+}
+"""Registry -> name in it -> ``"module:object"``."""

@@ -1,0 +1,85 @@
+"""Registries: what has a name and is loaded when it is used.
+
+A registry holds what the core has, then what guests add (`ssi_core.guests`), then what other
+packages add by an entry point of the group ``ssi``. The name of an entry point is the registry and
+the name in it, its value the object; in ``pyproject.toml``::
+
+    [project.entry-points.ssi]
+    "models.mine" = "my_package.models:Mine"
+
+Registries are ``models``, ``sources``, ``targets``, ``verbs`` and ``summaries``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from typing import Any, Generic, TypeVar
+
+GROUP = "ssi"
+_GUESTS = ("ssi_core.guests", "ssi_core.datasets", "ssi_core.sample")
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """Names of one kind of things; a thing is imported when it is asked for.
+
+    Parameters
+    ----------
+    kind : str
+        Name of the registry, as entry points begin with it.
+    homes : mapping
+        Name -> ``"module:object"``: what the core has, in the order in which it is listed.
+    """
+
+    def __init__(self, kind: str, homes: Mapping[str, str]) -> None:
+        self.kind = kind
+        self._core = dict(homes)
+
+    @property
+    def added(self) -> Mapping[str, str]:
+        """Name -> ``"module:object"`` of what is added; a name of the core stays its own."""
+        additions = _added().get(self.kind, {})
+        return {name: home for name, home in additions.items() if name not in self._core}
+
+    @property
+    def homes(self) -> Mapping[str, str]:
+        """Name -> ``"module:object"``, without loading anything."""
+        return {**self._core, **self.added}
+
+    def __getitem__(self, name: str) -> T:
+        home = self._core.get(name) or self.added[name]
+        thing: T = load(home)
+        return thing
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._core or name in self.added
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.homes)
+
+    def __len__(self) -> int:
+        return len(self.homes)
+
+
+def load(home: str) -> Any:
+    """Return the object that ``"module:object"`` names."""
+    module, _, name = home.partition(":")
+    return getattr(import_module(module), name)
+
+
+@cache
+def _added() -> Mapping[str, Mapping[str, str]]:
+    """Return what guests and other packages add: registry -> name -> home."""
+    additions: dict[str, dict[str, str]] = {}
+    for guests in filter(find_spec, _GUESTS):
+        for kind, homes in import_module(guests).REGISTRIES.items():
+            additions.setdefault(kind, {}).update(homes)
+    for point in entry_points(group=GROUP):
+        kind, _, name = point.name.partition(".")
+        additions.setdefault(kind, {}).setdefault(name, point.value)
+    return additions

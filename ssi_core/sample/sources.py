@@ -1,0 +1,148 @@
+"""Sources that are made up: the sample encyclopedia, a query log, a collection of any size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from pydantic import Field
+
+from ssi_core.corpus.source import PAGES, PROCESSES, SEED, Place, Source
+from ssi_core.corpus.sources.clicks import Clicks
+from ssi_core.corpus.sources.mates import Mates
+from ssi_core.corpus.sources.wikipedia import Wikipedia
+
+if TYPE_CHECKING:
+    from ssi_core.store import Artefact
+    from ssi_core.types import Progress
+
+
+class Sample(Source):
+    """Make the sample encyclopedia, and read its English edition."""
+
+    examples = ("ssi ingest sample --documents 500 --seed 3 --out corpus",)
+
+    documents: int = PAGES
+    seed: int = SEED
+    processes: int | None = PROCESSES
+
+    def _directory(self, progress: Progress | None) -> Path:
+        from ssi_core.sample.encyclopedia import make_sample
+
+        return make_sample(self.documents, self.seed, progress=progress).path
+
+    def _edition(self, dump: str, progress: Progress | None) -> Wikipedia:
+        paths = (self._directory(progress) / dump,)
+        return Wikipedia(paths=paths, processes=self.processes)
+
+    def fetched(self, progress: Progress | None = None) -> Source:
+        """Return the source of the dump that was made."""
+        from ssi_core.sample.encyclopedia import ENGLISH_DUMP
+
+        return self._edition(ENGLISH_DUMP, progress)
+
+    def read(self, **place: Unpack[Place]) -> Artefact:
+        """Make the collection."""
+        return self.fetched(place.get("progress")).read(**place)
+
+
+class SampleMates(Sample):
+    """Make the sample encyclopedia, read both editions, and find their translations."""
+
+    flow = "ingest-mates"
+    examples = ("ssi ingest sample-mates --documents 500 --seed 3 --out mates",)
+
+    def fetched(self, progress: Progress | None = None) -> Source:
+        """Return the source of the links between the two collections that were made."""
+        from ssi_core.sample.encyclopedia import DICTIONARY, ENGLISH_DUMP, JAPANESE_DUMP, LANGLINKS
+
+        queries, documents = (
+            self._edition(dump, progress).read(progress=progress).path
+            for dump in (JAPANESE_DUMP, ENGLISH_DUMP)
+        )
+        place = self._directory(progress)
+        return Mates(
+            langlinks=place / LANGLINKS,
+            corpora=(queries, documents),
+            dictionary=place / DICTIONARY,
+            processes=self.processes,
+        )
+
+
+class SampleClicks(Sample):
+    """Make the sample encyclopedia, read its English edition, and the clicks on its pages."""
+
+    flow = "ingest-clicks"
+    examples = ("ssi ingest sample-clicks --documents 500 --seed 3 --out clicks",)
+
+    def fetched(self, progress: Progress | None = None) -> Source:
+        """Return the source of the log that was made."""
+        from ssi_core.sample.encyclopedia import CLICKS, CLICKS_MAP, ENGLISH_DUMP
+
+        pages = self._edition(ENGLISH_DUMP, progress).read(progress=progress).path
+        place = self._directory(progress)
+        return Clicks(paths=(place / CLICKS,), columns=place / CLICKS_MAP, queries=pages)
+
+
+def _number(default: int, least: int, most: int, description: str) -> Any:
+    return Field(default=default, ge=least, le=most, description=description)
+
+
+class SampleQueryLog(Source):
+    """Make a query log whose truth is known, at any size.
+
+    A topic has 20 concepts, and a concept four words of titles and four of queries. --gap is the
+    share of concepts that a query says in words that no title has: with 0 the words of titles say
+    it all, with 1 a model must learn from the clicks which words mean the same. Topics, concepts
+    and words are drawn by Zipf's law.
+
+    A search engine that knows the truth roughly shows ten titles; how often position k is looked at
+    is 1 / k, and a title that is looked at is clicked by its grade. A pair is kept where it was
+    clicked in more than a tenth of its expected looks: about two pairs a query.
+
+    Judged queries have 15 titles each, graded 0 to 4 by what both are about. These titles are a
+    fifth of all, and never clicked; clicks for a query that is judged are left out, and counted
+    (pair_of_judged_query).
+    """
+
+    flow = "ingest-clicks"
+    examples = (
+        "ssi ingest sample-query-log --queries 50000 --gap 0.5 --seed 3 --out log",
+        "ssi ingest sample-query-log --titles 1000000 --queries 5000000 --topics 1000 --out log",
+    )
+
+    titles: int = _number(20_000, 100, 50_000_000, "Titles of the log")
+    queries: int = _number(50_000, 100, 50_000_000, "Queries that are clicked for; some are equal")
+    judged: int = _number(500, 10, 100_000, "Judged queries; some are equal")
+    topics: int = _number(50, 1, 10_000, "Topics of 20 concepts")
+    gap: float = Field(
+        default=0.5, ge=0, le=1, description="Share of concepts that queries say in other words"
+    )
+    seed: int = SEED
+
+    def read(self, **place: Unpack[Place]) -> Artefact:
+        """Make the collection."""
+        from ssi_core.sample.made_log import ingest_made_log
+        from ssi_core.sample.query_log import QueryLogWorld
+
+        return ingest_made_log(QueryLogWorld(**self.model_dump()), **place)
+
+
+class Zipf(Source):
+    """Make a collection of any size, whose words and links are drawn by laws.
+
+    It shows what time, memory and disk a collection of your size takes. The texts say nothing:
+    words follow Zipf's law; lengths, links and their power law are those of an encyclopedia. With
+    1,800,000 documents it has the size of the corpus of Bai et al. (2010), and is made in minutes.
+    """
+
+    examples = ("ssi ingest zipf --documents 100000 --out corpus",)
+
+    documents: int = Field(default=10_000, ge=2, le=100_000_000, description="Documents to make")
+    seed: int = SEED
+
+    def read(self, **place: Unpack[Place]) -> Artefact:
+        """Make the collection."""
+        from ssi_core.sample.zipf_collection import make_collection
+
+        return make_collection(self.documents, self.seed, **place)

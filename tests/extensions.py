@@ -1,0 +1,77 @@
+"""Packages of other people: made, and found as if they were installed."""
+
+import sys
+
+from ssi_core import registry
+
+CODE = '''
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import ssi_core as ssi
+from ssi_core.corpus.source import Source, files
+from ssi_core.export.writing import Target
+from ssi_core.models.base import Model, fitted
+from ssi_core.types import Vectors
+
+
+@dataclass(frozen=True)
+class Lengths(Model):
+    """Words that both have, times a factor: no text is scaled to a length."""
+
+    name: ClassVar[str] = "lengths"
+    factor: float = 1.0
+
+    def views(self):
+        return {"counts"}
+
+    def learn(self, task, rng, course):
+        return fitted(self, task, {})
+
+    def vectors(self, fitted, texts, side):
+        return Vectors(texts.matrix("counts") * (self.factor if side == "query" else 1.0), None)
+
+
+class Lines(Source):
+    """Read a file: a line is a document, its number the id."""
+
+    examples: ClassVar = ("ssi ingest lines poems.txt --out corpus",)
+    paths: tuple[Path, ...] = files("FILE", "File of the lines", most=1)
+
+    @classmethod
+    def looks_like(cls, path):
+        return path.suffix == ".lines"
+
+    def read(self, **place):
+        texts = self.paths[0].read_text(encoding="utf-8").splitlines()
+        return ssi.read({"id": [str(n) for n in range(len(texts))], "text": texts}).artefact
+
+
+def _write(place, material):
+    material.counts["ids"] = sum(len(block.ids) for block in material.blocks())
+
+
+IDS = Target({"query": {}}, _write)
+'''
+POINTS = {
+    "models.lengths": "a_package_of_a_test:Lengths",
+    "sources.lines": "a_package_of_a_test:Lines",
+    "targets.ids": "a_package_of_a_test:IDS",
+}
+
+
+def install(place, monkeypatch, code=CODE, points=POINTS):
+    """Write a package and its metadata, and put their directory on the path."""
+    place.mkdir(parents=True)
+    (place / "a_package_of_a_test.py").write_text(code)
+    metadata = place / "a_package_of_a_test-1.0.dist-info"
+    metadata.mkdir()
+    about = "Metadata-Version: 2.1\nName: a_package_of_a_test\nVersion: 1.0\n"
+    (metadata / "METADATA").write_text(about)
+    lines = [f"{name} = {home}" for name, home in points.items()]
+    (metadata / "entry_points.txt").write_text("\n".join(["[ssi]", *lines, ""]))
+    monkeypatch.syspath_prepend(str(place))
+    monkeypatch.delitem(sys.modules, "a_package_of_a_test", raising=False)
+    fresh = registry._added.__wrapped__()
+    monkeypatch.setattr(registry, "_added", lambda: fresh)

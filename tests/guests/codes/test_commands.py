@@ -1,0 +1,103 @@
+"""`ssi codes`: curves, codes without pickle, search in a ball, runs of MLflow."""
+
+import json
+
+import pytest
+
+from flows import tracking
+from flows.cli import cli
+from flows.tracking.database import search
+from ssi_core.command.verb import run
+from tests.guests.codes import made
+
+pytestmark = pytest.mark.usefixtures("own_root")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return made.lines(tmp_path_factory.mktemp("codes") / "own.jsonl", 90, 30)
+
+
+def test_curves_are_computed_and_each_method_is_a_run(data, tmp_path, ssi):
+    saved = tmp_path / "result.json"
+    code, result, _ = ssi(
+        "codes", "compare", data, "--methods", "sth,lsi", "--bits", "4,16", "--save", saved
+    )
+    assert code == 0
+    first, second = result["rows"]
+    assert set(second["tests"]) == {"precision", "recall", "accuracy"}
+    experiment = tracking.client().get_experiment_by_name("codes").experiment_id
+    runs = {one.info.run_id: one for one in search(experiment, "")}
+    assert set(runs) == {first["run_id"], second["run_id"]}
+    kept = runs[first["run_id"]]
+    assert kept.data.params["neighbours"] == "25"
+    assert kept.data.params["hasher"] == "sth"
+    assert kept.data.metrics["test/precision"] == first["curve"]["16"]["precision"]
+    history = tracking.client().get_metric_history(first["run_id"], "test/recall")
+    assert {point.step: point.value for point in history} == {
+        4: first["curve"]["4"]["recall"],
+        16: first["curve"]["16"]["recall"],
+    }
+    written = json.loads(saved.read_text())
+    assert "run_id" not in written["rows"][0]
+    assert written["rows"][1]["curve"] == second["curve"]
+
+
+def test_codes_are_learnt_and_searched(data, tmp_path, ssi):
+    model = tmp_path / "codes"
+    code, fitted, _ = ssi(
+        "codes", "fit", data, "--method", "sths", "--bits", "2", "--set", "neighbours=10",
+        "--out", model,
+    )  # fmt: skip
+    assert code == 0
+    assert fitted["facts"]["graph_parts"] == 3
+    assert fitted["measures"]["precision"] > 0.3
+    code, found, _ = ssi("codes", "search", model, "a kitten that purrs", "--radius", 0, "-k", 3)
+    assert code == 0
+    assert len(found["hits"]) == 3 <= found["texts"]
+    themes = {row["id"]: row["label"] for row in map(json.loads, data.read_text().splitlines())}
+    assert {themes[hit["id"]] for hit in found["hits"]} == {"cats"}
+    assert {hit["distance"] for hit in found["hits"]} == {0}
+
+
+def test_hubs_are_measured_in_each_space(data, tmp_path, ssi, capsys):
+    saved = tmp_path / "hubs.json"
+    code, found, _ = ssi("codes", "hubs", data, "--dimensions", "2,3", "-k", 3, "--save", saved)
+    assert code == 0
+    assert json.loads(saved.read_text())["rows"] == found["rows"]
+    spaces = [(row["space"], row["features"]) for row in found["rows"]]
+    assert spaces[-2:] == [("LSI", 3), ("LSI", 2)]
+    assert spaces[0][0] == "words"
+    assert found["rows"][0]["bad_ratio"] < 0.3  # texts of a theme share its words
+    assert run(cli, ["codes", "hubs", str(data), "--dimensions", "2"]) == 0
+    assert "BN_k" in capsys.readouterr().out
+
+
+def test_a_person_sees_a_table_for_each_measure(data, capsys):
+    arguments = ["codes", "compare", str(data), "--methods", "sth,lsh", "--bits", "16"]
+    assert run(cli, arguments) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in ("precision", "recall", "kNN accuracy", "empty balls"))
+    assert "90 training texts, 30 test texts, 3 classes, radius 1" in out
+    assert "against sth" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("compare", "own.jsonl", "--methods", "sht"), 3, "Did you mean 'sth'"),
+        (("compare", "own.jsonl", "--bits", "0,8"), 2, "expected numbers from 1 to 1024"),
+        (("hubs", "own.jsonl", "--dimensions", "x"), 2, "--dimensions x: expected numbers"),
+        (("hubs", "own.jsonl", "-k", "90"), 3, "Give more texts"),
+        (("compare", "."), 3, "neither reut2-000.sgm nor"),
+        (("compare", "none.tar"), 3, "there is no such file or folder"),
+        (("fit", "own.jsonl", "--set", "k=3", "--out", "m"), 3, "no key 'k'"),
+        (("fit", "own.jsonl", "--bits", "90", "--out", "m"), 3, "Take fewer bits"),
+        (("search", ".", "cat"), 3, "holds no codes"),
+    ],
+)
+def test_what_is_wrong_is_named(data, monkeypatch, ssi, arguments, code, message):
+    monkeypatch.chdir(data.parent)
+    returned, outcome, _ = ssi("codes", *arguments)
+    assert returned == code
+    assert message in outcome["error"]["message"]

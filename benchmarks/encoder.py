@@ -31,13 +31,14 @@ from ssi_core.evaluation.ranking import rank, scores_of
 from ssi_core.evaluation.significance import paired_randomisation
 from ssi_core.models import MODELS, load_model
 from ssi_core.models.base import FittedModel, parse
+from ssi_core.scoring.vectors import Inner, RankSum, Several, Vectors
 from ssi_core.serving.searcher import texts_of
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.names import without_titles
 from ssi_core.tasks.reading import raw_texts, texts_at
 from ssi_core.tasks.spec import TITLES
 from ssi_core.tasks.task import open_task
-from ssi_core.types import Float32, Float64, Task, Vectors
+from ssi_core.types import Float32, Float64, Task
 from ssi_core.views.tfidf import COUNTS
 
 PACKAGES = ("sentence_transformers", "model2vec", "all_minilm_l6_v2", "torch", "skeletoken")
@@ -152,8 +153,8 @@ def embedded_by(
     same = all(query in row for query in queries)
     asked = vectors[[row[q] for q in queries]] if same else encoder.encode(list(queries))
     return Embedded(
-        Vectors(None, asked),
-        Vectors(None, vectors),
+        Inner(None, asked),
+        Inner(None, vectors),
         _microseconds(lambda text: encoder.encode([text]), queries),
         seconds,
         f"{vectors.shape[1]}",
@@ -209,8 +210,8 @@ def _microseconds(encode: Callable[[str], Any], queries: Sequence[str]) -> float
 def fused(one: Embedded, other: Embedded) -> Embedded:
     """Return the reciprocal rank fusion of two systems, whose costs add up."""
     return Embedded(
-        Vectors(None, None, fused=(one.queries, other.queries), constant=60.0),
-        Vectors(None, None, fused=(one.documents, other.documents)),
+        RankSum(parts=(one.queries, other.queries), constant=60.0),
+        Several(parts=(one.documents, other.documents)),
         one.microseconds + other.microseconds,
         one.seconds + other.seconds,
         f"{one.dimensions}; {other.dimensions}",

@@ -16,10 +16,11 @@ import polars as pl
 from scipy import sparse
 
 from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
-from ssi_core.evaluation.scorer import Scorer, take
-from ssi_core.evaluation.second_stage import best_documents
+from ssi_core.scoring.best import best_documents
+from ssi_core.scoring.scorer import Scorer
+from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.serving.ranked import Ranked, exactly
-from ssi_core.types import TextMatrix, Vectors
+from ssi_core.types import TextMatrix
 
 _N, _WORDS, _LENGTH, _K = 100, 30_000, 100, 10
 _QUERIES, _TOGETHER = 32, (1, 32)
@@ -45,7 +46,7 @@ def _in_turn(
 ) -> Callable[[], None]:
     """Return what answers all queries, some of them at a time."""
     starts = range(0, _QUERIES, together)
-    blocks = [take(queries, slice(start, start + together)) for start in starts]
+    blocks = [queries.take(slice(start, start + together)) for start in starts]
 
     def run() -> None:
         for block in blocks:
@@ -112,12 +113,12 @@ def rows() -> Iterator[Row]:
             flat = faiss.IndexFlatIP(_N)
             flat.add(dense)
         what = f"{size:,} documents"
-        plain = {"": Vectors(None, asked)}
-        yield from _measure(what, Vectors(None, dense), plain, flat, rounds)
+        plain = {"": Inner(None, asked)}
+        yield from _measure(what, Inner(None, dense), plain, flat, rounds)
         if size == 100_000:
             queries = {
-                f", + I of {length} words": Vectors(_rows(rng, _QUERIES, length), asked)
+                f", + I of {length} words": Inner(_rows(rng, _QUERIES, length), asked)
                 for length in (3, _LENGTH)
             }
-            documents = Vectors(_rows(rng, size, _LENGTH), dense)
+            documents = Inner(_rows(rng, size, _LENGTH), dense)
             yield from _measure(what, documents, queries, flat, rounds)

@@ -30,10 +30,11 @@ from ssi_core.export.terms import joined
 from ssi_core.models import MODELS
 from ssi_core.models.base import FittedModel, parse
 from ssi_core.models.tfidf import TfIdf
+from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.serving.index import build_index
 from ssi_core.serving.searcher import Searcher, open_searcher, texts_of
 from ssi_core.tasks.task import build_task, open_task
-from ssi_core.types import Texts, Vectors
+from ssi_core.types import Texts
 from tests.corpus.dumps import real_data
 
 K = 10
@@ -136,7 +137,7 @@ def repeated(searcher: Searcher, count: int) -> Documents:
     def vectors(part: slice) -> Vectors:
         dense, sparse = index.vectors.dense, index.vectors.sparse
         taken = rows[part]
-        return Vectors(
+        return Inner(
             None if sparse is None else sparse[taken], None if dense is None else dense[taken]
         )
 
@@ -195,13 +196,13 @@ class Light:
     def embed_queries(self, queries: Texts) -> Vectors:
         """Return the words of the diagonal and those of ``U'V``, side by side."""
         views = (LEARNT["diagonal_view"], LEARNT["view"])
-        return Vectors(joined([queries.matrix(view) for view in views]), None)
+        return Inner(joined([queries.matrix(view) for view in views]), None)
 
     def embed_documents(self, documents: Texts) -> Vectors:
         """Return the words of documents, and those that they would be found by."""
         vectors = self.fitted.embed_documents(documents)
         added = heaviest(vectors.dense, np.asarray(self.fitted.arrays["U"]), self.most)
-        return Vectors(joined([vectors.sparse, added]), None)
+        return Inner(joined([vectors.sparse, added]), None)
 
 
 def measure_light(root: Path) -> None:

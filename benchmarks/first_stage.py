@@ -23,11 +23,11 @@ import faiss
 import numpy as np
 import polars as pl
 
-from ssi_core.evaluation.scorer import length, take
 from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Model
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.lsi import Lsi
+from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.serving.candidates import PartScores
 from ssi_core.serving.graph import Graph, write_graph
 from ssi_core.serving.ranked import Ranked, Scores, exactly
@@ -36,7 +36,7 @@ from ssi_core.serving.signs import SignCodes, write_signs
 from ssi_core.store import write_json
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.task import open_task
-from ssi_core.types import Float32, Vectors
+from ssi_core.types import Float32
 
 MODELS: dict[str, Model] = {
     "lsi": Lsi(view="raw", dimensions=100),
@@ -90,7 +90,7 @@ def queries(fitted: FittedModel, collection: Path) -> Vectors:
     titles = pl.concat([pl.read_parquet(file) for file in files])["title"].to_list()
     dense = fitted.embed_queries(texts_of(titles, fitted.query_views)).dense
     known = np.flatnonzero(np.abs(dense).sum(axis=1) > 0)
-    return Vectors(None, dense[np.random.default_rng(0).permutation(known)[:QUERIES]])
+    return Inner(None, dense[np.random.default_rng(0).permutation(known)[:QUERIES]])
 
 
 def timed(ranked: Ranked, asked: Vectors, together: int) -> tuple[float, list[set[int]]]:
@@ -98,15 +98,15 @@ def timed(ranked: Ranked, asked: Vectors, together: int) -> tuple[float, list[se
     best = np.inf
     for _ in range(2):
         found, began = [], time.process_time()
-        for first in range(0, length(asked), together):
-            found += ranked.best(take(asked, slice(first, first + together)), K)
-        best = min(best, (time.process_time() - began) * 1e3 / length(asked))
+        for first in range(0, len(asked), together):
+            found += ranked.best(asked.take(slice(first, first + together)), K)
+        best = min(best, (time.process_time() - began) * 1e3 / len(asked))
     return best, [{row for row, _ in one} for one in found]
 
 
 def ways(dense: Float32, stem: Path) -> Iterator[tuple[str, int, float, int, Scores]]:
     """Yield the way, documents looked at, seconds that it took to make, bytes, and scores."""
-    documents = Vectors(None, dense)
+    documents = Inner(None, dense)
     yield "exact", len(dense), 0.0, 0, exactly(documents)
     began, file = time.process_time(), Path(f"{stem}.codes.npy")
     write_signs(dense, file)
@@ -132,10 +132,10 @@ def measure(fitted: FittedModel, collection: Path, words: int, stem: Path) -> di
     rows: list[dict[str, Any]] = []
     best: list[set[int]] = []
     for way, size, seconds, octets, scores in ways(dense, stem):
-        ranked = Ranked(ids, ids, Vectors(None, dense), scores)
-        ranked.best(take(asked, slice(0, 2)), K)  # compiles
+        ranked = Ranked(ids, ids, Inner(None, dense), scores)
+        ranked.best(asked.take(slice(0, 2)), K)  # compiles
         together, found = timed(ranked, asked, TOGETHER)
-        alone, _ = timed(ranked, take(asked, slice(0, ALONE)), 1)
+        alone, _ = timed(ranked, asked.take(slice(0, ALONE)), 1)
         best = best or found
         recall = np.array([len(a & b) / K for a, b in zip(found, best, strict=True)])
         row = {"way": way, "size": size, "recall": float(recall.mean()), "alone": alone}

@@ -16,13 +16,14 @@ from scipy import sparse
 from benchmarks.forms import of_pairs, scratch
 from benchmarks.timing import Contestant, Row, row, speeds
 from benchmarks.triples import DOCUMENTS, WORDS, documents
-from ssi_core.evaluation.scorer import Scorer
 from ssi_core.kernels import jit
 from ssi_core.kernels.pair_forms import hashed_document, pairs_query
 from ssi_core.kernels.sparse import csr
 from ssi_core.kernels.structs import Data, Parameters, Work
 from ssi_core.models.pair_weights import PairWeights
-from ssi_core.types import Float32, TextMatrix, Vectors
+from ssi_core.scoring.scorer import Scorer
+from ssi_core.scoring.vectors import Inner
+from ssi_core.types import Float32, TextMatrix
 
 _N, _BUCKETS = 100, 1_000_000
 _PAGES, _FEW = 64, 500
@@ -45,9 +46,9 @@ def rows() -> Iterator[Row]:
     pages = sparse.csr_array(ads[rng.permutation(DOCUMENTS)[:_PAGES]])
     U, V = (rng.normal(0, _N**-0.5, (WORDS, _N)).astype(np.float32) for _ in range(2))
     W = rng.normal(0, 1, _BUCKETS).astype(np.float32)
-    low_rank = Scorer(Vectors(None, ads @ V))
-    both = Scorer(Vectors(ads, ads @ V))
-    words = Scorer(Vectors(ads, None))
+    low_rank = Scorer(Inner(None, ads @ V))
+    both = Scorer(Inner(ads, ads @ V))
+    words = Scorer(Inner(ads, None))
     hashed = PairWeights({"W": W}, 0, WORDS)
     data = Data(csr(pages), csr(ads), *[None] * 5)
     p, work = of_pairs(W), scratch(1)
@@ -55,17 +56,17 @@ def rows() -> Iterator[Row]:
     whole = _PAGES * DOCUMENTS
     found = speeds(
         {
-            "low rank": Contestant(lambda: low_rank.score(Vectors(None, pages @ U)), whole),
-            "low rank + I": Contestant(lambda: both.score(Vectors(pages, pages @ U)), whole),
-            "TF-IDF": Contestant(lambda: words.score(Vectors(pages, None)), whole),
-            "hash": Contestant(lambda: words.score(Vectors(pages, None, hashed)), whole),
+            "low rank": Contestant(lambda: low_rank.score(Inner(None, pages @ U)), whole),
+            "low rank + I": Contestant(lambda: both.score(Inner(pages, pages @ U)), whole),
+            "TF-IDF": Contestant(lambda: words.score(Inner(pages, None)), whole),
+            "hash": Contestant(lambda: words.score(Inner(pages, None, hashed)), whole),
             "pairs": Contestant(
                 lambda: _pair_by_pair(p, data, work, _PAGES, _FEW, few), _PAGES * _FEW
             ),
         },
         rounds=7,
     )
-    check = words.score(Vectors(pages, None, hashed))[:, :_FEW]
+    check = words.score(Inner(pages, None, hashed))[:, :_FEW]
     np.testing.assert_allclose(check, few, rtol=1e-3, atol=1e-3)
     for other, name in (
         ("pairs", "hash kernels, pair by pair"),

@@ -20,10 +20,11 @@ from ssi_core.evaluation.comparison import LEVEL, paired_tests
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.models import load_model
+from ssi_core.scoring.ranker import Fitted
 from ssi_core.serving.searcher import model_in
 from ssi_core.store import write_json
 from ssi_core.tasks.other_data import texts_for
-from ssi_core.types import BadInput, Fitted
+from ssi_core.types import BadInput
 
 COMPARISON = "other-data"
 MEASURES = ("rank_loss", "map", "mrr", "ndcg_at_10")

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from ssi_core import files, store
-from ssi_core.evaluation.second_stage import reorder
 from ssi_core.face.compare import compare
 from ssi_core.face.models import Ranker, load
 from ssi_core.face.task import Task
 from ssi_core.guests.reranking.first_stage import feature_names
 from ssi_core.guests.reranking.reranked import Reranked
 from ssi_core.models.parts import fitted_parts
+from ssi_core.scoring.two_stage import reorder
 from ssi_core.serving.searcher import open_searcher
 from ssi_core.tasks.task import open_task
 from ssi_core.threads import limited

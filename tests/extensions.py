@@ -13,7 +13,6 @@ import ssi_core as ssi
 from ssi_core.corpus.source import Source, files
 from ssi_core.export.writing import Target
 from ssi_core.models.base import Model, fitted
-from ssi_core.types import Vectors
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Lengths(Model):
         return fitted(self, task, {})
 
     def vectors(self, fitted, texts, side):
-        return Vectors(texts.matrix("counts") * (self.factor if side == "query" else 1.0), None)
+        return Inner(texts.matrix("counts") * (self.factor if side == "query" else 1.0), None)
 
 
 class Lines(Source):

@@ -22,6 +22,7 @@ LINES = [
     {"evaluation"},
     {"tasks"},
     {"views", "corpus"},
+    {"scoring"},
     {"text", "collection"},
     {"arrays"},
     {"parts"},

@@ -30,21 +30,12 @@ from ssi_core.evaluation.measures import (
 )
 from ssi_core.evaluation.popularity import Popularity
 from ssi_core.evaluation.ranking import blocks, rank, rank_sums, scores_of
-from ssi_core.evaluation.scorer import Scorer, length, refuse_nan, score_pairs, take
 from ssi_core.evaluation.short import short_queries
 from ssi_core.evaluation.slates import of_queries, slate_measures
-from ssi_core.types import (
-    Fitted,
-    Float32,
-    Float64,
-    Int32,
-    Int64,
-    Progress,
-    Report,
-    Task,
-    Texts,
-    Vectors,
-)
+from ssi_core.scoring.ranker import Fitted
+from ssi_core.scoring.scorer import Scorer, score_pairs
+from ssi_core.scoring.vectors import Inner, Vectors, refuse_nan
+from ssi_core.types import Float32, Float64, Int32, Int64, Progress, Report, Task, Texts
 
 
 class Validator:
@@ -93,16 +84,16 @@ class Validator:
         """Return the counts that all measures follow from."""
         queries = fitted.embed_queries(self._queries)
         documents = fitted.embed_documents(self._documents)
-        one_block = len(blocks(length(queries), length(documents))) == 1
+        one_block = len(blocks(len(queries), len(documents))) == 1
         held = queries.sparse is not None and documents.sparse is not None and one_block
-        if not held or queries.through is not None or queries.topics is not None:
+        if not held or not isinstance(queries, Inner) or queries.projection is not None:
             return rank(scores_of(queries, documents, self._chosen, self._threads), self._chosen)
         scores = self._sparse_scores(queries, documents)
         if queries.dense is None:
             return rank(lambda first, last: scores[first:last].copy(), self._chosen)
         dense = scores_of(
-            Vectors(None, queries.dense),
-            Vectors(None, documents.dense),
+            Inner(None, queries.dense),
+            Inner(None, documents.dense),
             self._chosen,
             self._threads,
         )
@@ -117,12 +108,12 @@ class Validator:
         if self._held is not None and all(map(np.array_equal, self._held[0], parts)):
             return self._held[1]
         score = scores_of(
-            Vectors(queries.sparse, None),
-            Vectors(documents.sparse, None),
+            Inner(queries.sparse, None),
+            Inner(documents.sparse, None),
             self._chosen,
             self._threads,
         )
-        scores = score(0, length(queries))
+        scores = score(0, len(queries))
         # Copies: a model may write into its own matrices while it learns.
         self._held = ([part.copy() for part in parts], scores)
         return scores
@@ -326,4 +317,4 @@ def _texts(texts: Texts, rows: Int32) -> Texts:
 
 def _rows(vectors: Vectors, held: Int64 | Int32, wanted: Int32) -> Vectors:
     """Rows ``wanted`` of vectors that hold the rows ``held``, both ascending."""
-    return vectors if len(held) == len(wanted) else take(vectors, np.searchsorted(held, wanted))
+    return vectors if len(held) == len(wanted) else vectors.take(np.searchsorted(held, wanted))

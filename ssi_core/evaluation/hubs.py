@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core.evaluation.measures import hubness
-from ssi_core.evaluation.scorer import Scorer, length, take
 from ssi_core.kernels.topk import top_k
-from ssi_core.types import BadInput, Int32, Int64, TextMatrix, Vectors
+from ssi_core.scoring.scorer import Scorer
+from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.types import BadInput, Int32, Int64, TextMatrix
 
 Similarity: TypeAlias = Literal["cosine", "dot"]
 SIMILARITIES: tuple[Similarity, ...] = ("cosine", "dot")
@@ -97,7 +98,7 @@ def hubs(
     BadInput
         There are not more than k texts with a vector, or the vectors have no inner product.
     """
-    if vectors.fused or vectors.topics is not None:
+    if not isinstance(vectors, Inner):
         raise BadInput("hubs: the scores of the model are no inner products of vectors.")
     norms = _norms(vectors)
     points = np.flatnonzero(norms > 0)
@@ -106,7 +107,7 @@ def hubs(
             f"hubs: {len(points)} texts have a vector, and {k} neighbours of each need more than "
             f"{k}. Give more texts, or take fewer neighbours."
         )
-    some = take(vectors, points)
+    some: Vectors = vectors.take(points)
     if similarity == "cosine":
         some = _unit(some, norms[points])
     near = neighbours(some, k, threads=threads)
@@ -128,20 +129,20 @@ def neighbours(vectors: Vectors, k: int, *, threads: int = 1) -> Int32:
     k : int
         Neighbours of a text; equal ones by ascending row.
     """
-    n = length(vectors)
+    n = len(vectors)
     near = np.empty((n, k), np.int32)
     scorer = Scorer(vectors, threads=threads)
     block = max(1, _BLOCK_BYTES // (4 * n))
     for begin in range(0, n, block):
         end = min(n, begin + block)
-        scores = scorer.score(take(vectors, slice(begin, end)))
+        scores = scorer.score(vectors.take(slice(begin, end)))
         scores[np.arange(end - begin), np.arange(begin, end)] = -np.inf
         top_k(scores, near[begin:end], np.empty((end - begin, k), np.float32))
     return near
 
 
 def _norms(vectors: Vectors) -> NDArray[np.float64]:
-    squares = np.zeros(length(vectors))
+    squares = np.zeros(len(vectors))
     if vectors.sparse is not None:
         matrix = vectors.sparse
         squares += np.asarray(matrix.multiply(matrix).sum(axis=1), np.float64).ravel()
@@ -155,4 +156,4 @@ def _unit(vectors: Vectors, norms: NDArray[np.float64]) -> Vectors:
     matrix, dense = vectors.sparse, vectors.dense
     if matrix is not None:
         matrix = TextMatrix(sparse.diags_array(scale) @ matrix)
-    return Vectors(matrix, None if dense is None else dense * scale[:, None])
+    return Inner(matrix, None if dense is None else dense * scale[:, None])

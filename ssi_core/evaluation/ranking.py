@@ -8,8 +8,9 @@ import numpy as np
 
 from ssi_core.evaluation.candidates import Candidates
 from ssi_core.evaluation.measures import Ranks, count
-from ssi_core.evaluation.scorer import Scorer, take
-from ssi_core.types import Float32, Vectors
+from ssi_core.scoring.scorer import Scorer
+from ssi_core.scoring.vectors import Several, Vectors
+from ssi_core.types import Float32
 
 BLOCK_BYTES = 64 << 20
 
@@ -81,7 +82,7 @@ def scores_of(
     scorer = Scorer(documents, threads=threads)
 
     def score(first: int, last: int) -> Float32:
-        mask = chosen.mask(first, last) if queries.fused else None
-        return scorer.score(take(queries, slice(first, last)), mask)
+        mask = chosen.mask(first, last) if isinstance(queries, Several) else None
+        return scorer.score(queries.take(slice(first, last)), mask)
 
     return score

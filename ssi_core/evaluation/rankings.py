@@ -10,12 +10,14 @@ import polars as pl
 
 from ssi_core.collection import CLICK
 from ssi_core.evaluation.ranking import blocks
-from ssi_core.evaluation.scorer import Scorer, length, refuse_nan, score_pairs, take
 from ssi_core.kernels.topk import top_k
+from ssi_core.scoring.ranker import Fitted
+from ssi_core.scoring.scorer import Scorer, score_pairs
+from ssi_core.scoring.vectors import Vectors, refuse_nan
 from ssi_core.tasks.linked import Side, number_of, read_linked
 from ssi_core.tasks.reading import texts_at
 from ssi_core.tasks.unseen import texts_in_views
-from ssi_core.types import Fitted, Float32, Int32, Int64, Vectors
+from ssi_core.types import Float32, Int32, Int64
 
 Among: TypeAlias = Literal["all", "shown"]
 
@@ -72,10 +74,10 @@ def _best(queries: Vectors, documents: Vectors, k: int, threads: int) -> Int32:
     """Return the rows of the k best documents of each query, (queries, k)."""
     scorer = Scorer(documents, threads=threads)
     k = min(k, scorer.documents)
-    best = np.empty((length(queries), k), np.int32)
+    best = np.empty((len(queries), k), np.int32)
     value = np.empty(best.shape, np.float32)
     for first, last in blocks(len(best), scorer.documents):
-        scores = scorer.score(take(queries, slice(first, last)))
+        scores = scorer.score(queries.take(slice(first, last)))
         top_k(scores, best[first:last], value[first:last])
     return best
 

@@ -32,10 +32,11 @@ from ssi_core.evaluation import slices
 from ssi_core.evaluation.candidates import Candidates, Side, candidates
 from ssi_core.evaluation.popularity import Popularity
 from ssi_core.evaluation.ranking import rank, scores_of
-from ssi_core.evaluation.scorer import refuse_nan, take
+from ssi_core.scoring.ranker import Fitted
+from ssi_core.scoring.vectors import refuse_nan
 from ssi_core.tasks.names import read_anchored
 from ssi_core.tasks.split import SIDES, hash_titles, side_of_documents
-from ssi_core.types import Fitted, Int32, Int64, Pairs, Task, Texts
+from ssi_core.types import Int32, Int64, Pairs, Task, Texts
 from ssi_core.views.tfidf import COUNTS
 
 _WORDS = 3
@@ -69,7 +70,7 @@ def short_queries(
     for name, texts, ranked, ids in kinds:
         queries = refuse_nan(fitted.embed_queries(texts), "queries")
         popularity = Popularity(task, ranked)
-        candidates_only = take(documents, np.searchsorted(rows, ranked.documents))
+        candidates_only = documents.take(np.searchsorted(rows, ranked.documents))
         score = scores_of(queries, candidates_only, ranked, threads)
         ranks = rank(score, ranked, popularity.look)
         every = {name: np.ones(len(ranks.rank), np.bool_)}

@@ -21,8 +21,9 @@ from ssi_core.evaluation.measures import (
     precision_at,
     rank_loss,
 )
-from ssi_core.evaluation.scorer import score_pairs
-from ssi_core.types import Fitted, Float32, Float64, Int32, Int64, Judged, Task
+from ssi_core.scoring.ranker import Fitted
+from ssi_core.scoring.scorer import score_pairs
+from ssi_core.types import Float32, Float64, Int32, Int64, Judged, Task
 
 _OF_EVENTS: Mapping[str, Callable[[Ranks], Float64]] = {
     "slate_rank_loss": rank_loss,

@@ -16,7 +16,9 @@ import polars as pl
 from ssi_core.evaluation.candidates import Candidates, Side, candidates
 from ssi_core.evaluation.measures import count
 from ssi_core.evaluation.ranking import blocks, scores_of
-from ssi_core.types import Fitted, Float32, Int64, Pairs, Task
+from ssi_core.scoring.decreasing import strictly_decreasing
+from ssi_core.scoring.ranker import Fitted
+from ssi_core.types import Float32, Int64, Pairs, Task
 
 RUN, QRELS = "run.trec", "qrels.trec"
 
@@ -28,23 +30,6 @@ def escape(identifier: str) -> str:
     '14th%20century'
     """
     return re.sub(r"[\s%]", lambda found: quote(found.group()), identifier)
-
-
-def falling(scores: Float32) -> Float32:
-    """Return strictly falling scores in the order of scores that never rise.
-
-    Each is the score itself, or, where that isn't lower than the one before, lower than the one
-    before by a millionth of the largest. That is also strict where a tool reads float32, up to a
-    million candidates. Scores that include one of the lowest number (NaN, see `count`) are replaced
-    by their places; below 2^-100 a millionth would be no normal float32, and is that of 2^-100.
-    """
-    largest = np.abs(scores).max(initial=0)
-    if largest >= np.finfo(np.float32).max:
-        scores, largest = np.zeros_like(scores), np.float32(0)
-    step = (max(float(largest), 2.0**-100) if largest else 1.0) / 2**20
-    # s'_i = min(s_i, s'_{i-1} - step) is a running minimum of s_i + i step.
-    drift = np.arange(len(scores), dtype=np.float64) * step
-    return (np.minimum.accumulate(scores + drift) - drift).astype(np.float32)
 
 
 def write_trec(
@@ -63,8 +48,8 @@ def write_trec(
 
     Documents of equal score stand in the order of the task's documents, which is their order in
     `evaluate`, too: MAP, MRR, P@k and nDCG of the files are those of the report. The scores of the
-    files have no ties (`falling`), so that no tool orders them by a rule of its own. The rank loss
-    of the report counts a tie as one half; of the files a tool would count it as 0 or 1.
+    files have no ties (`strictly_decreasing`): no tool orders them by a rule of its own. The
+    rank loss of the report counts a tie as one half; of the files a tool would count it as 0 or 1.
 
     Parameters
     ----------
@@ -81,8 +66,9 @@ def write_trec(
 
     Returns
     -------
-    run, qrels : paths. Ids are escaped by `escape`, scores made distinct by `falling`; grades are
-        those of the pairs, 0 for what was judged not relevant.
+    run, qrels : paths
+        Ids are escaped by `escape`, scores made distinct by `strictly_decreasing`; grades are those
+        of the pairs, 0 for what was judged not relevant.
     """
     chosen = candidates(task, side, queries, seed)
     query_ids = _escaped(task.queries.ids[chosen.queries])
@@ -98,7 +84,7 @@ def write_trec(
         for first, last in blocks(len(chosen.queries), len(chosen.documents)):
             rankings = _rankings(score(first, last), chosen, first, last)
             for i, (columns, values) in enumerate(rankings, first):
-                best, fallen = columns[:depth], falling(values)[:depth]
+                best, fallen = columns[:depth], strictly_decreasing(values)[:depth]
                 yield pl.DataFrame(
                     {
                         "query": pl.repeat(query_ids[i], len(best), eager=True),

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import polars as pl
 
 from ssi_core.collection import open_collection
-from ssi_core.evaluation.scorer import refuse_nan, take
 from ssi_core.models.base import FittedModel
+from ssi_core.scoring.vectors import Inner, Vectors, refuse_nan
 from ssi_core.serving.index import Index
 from ssi_core.tasks.unseen import Raw, require_known, texts_in_views
-from ssi_core.types import BadInput, Vectors
+from ssi_core.types import BadInput
 
 BLOCK = 4096
 
@@ -60,10 +60,10 @@ def of_index(fitted: FittedModel, index: Index) -> Documents:
     """Return the documents of an index; `BadInput` where it was made with another model's words."""
     index.check(fitted)
 
-    parts = Vectors(index.vectors.sparse, index.vectors.dense)
+    parts = Inner(index.vectors.sparse, index.vectors.dense)
 
     def vectors(rows: slice) -> Vectors:
-        return take(parts, rows)
+        return parts.take(rows)
 
     return Documents(index.ids, index.titles, index.artefact.key, vectors)
 

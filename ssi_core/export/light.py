@@ -17,7 +17,8 @@ from ssi_core.export.documents import Documents
 from ssi_core.export.parts import Latent, Part, Words
 from ssi_core.export.terms import Layout, joined
 from ssi_core.models.base import FittedModel
-from ssi_core.types import BadInput, Float32, TextMatrix, Vectors
+from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.types import BadInput, Float32, TextMatrix
 
 _BEFORE = "w_"
 _ROWS = 256
@@ -49,7 +50,7 @@ def lightened(
         assert block.dense is not None
         added = heaviest(block.dense, embedding, most)
         sparse_part = [] if block.sparse is None else [block.sparse]
-        return Vectors(joined([*sparse_part, added]), None)
+        return Inner(joined([*sparse_part, added]), None)
 
     others: list[Part] = [one for one in parts if one is not part]
     names = [*layout.words, *(f"{_BEFORE}{word}" for word in words)]

@@ -32,7 +32,8 @@ from scipy import sparse
 
 from ssi_core import files, store
 from ssi_core.models.base import FittedModel
-from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix, Texts, Vectors
+from ssi_core.scoring.vectors import Inner, Likelihood, RankSum, TwoStage, Vectors
+from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix, Texts
 
 BOUNDS = "bounds.json"
 LONGEST = 32_766
@@ -127,12 +128,18 @@ class Bounds:
         return bounds
 
 
+_WHAT = {
+    Likelihood: "a logarithm of sums",
+    RankSum: "a sum of ranks",
+    TwoStage: "that of a ranker of its first documents",
+}
+
+
 def layout_of(fitted: FittedModel) -> Layout:
     """Return the terms of a model; `BadInput` where its score is no sum over terms."""
     nothing = fitted.embed_queries(_single_words(fitted, 0, 1))
-    if nothing.fused or nothing.topics is not None or nothing.through is not None:
-        what = "a logarithm of sums" if nothing.topics is not None else "a sum over pairs of words"
-        what = "that of a ranker of its first documents" if nothing.fused else what
+    if not isinstance(nothing, Inner) or nothing.projection is not None:
+        what = _WHAT.get(type(nothing), "a sum over pairs of words")
         raise BadInput(
             f"model {fitted.model.name!r}: its score is {what}, which no engine adds up term by "
             "term. Export a model whose score is <sparse, sparse> + <dense, dense>, such as "

@@ -10,7 +10,8 @@ from scipy import sparse
 
 from ssi_core.evaluation import hubs as measured
 from ssi_core.evaluation.hubs import Hubs, Similarity
-from ssi_core.types import BadInput, Vectors
+from ssi_core.scoring.vectors import Inner
+from ssi_core.types import BadInput
 
 
 def hubs(
@@ -55,7 +56,7 @@ def hubs(
     given: Any = vectors
     matrix: Any = sparse.csr_array(given) if is_sparse else np.array(given)
     matrix = matrix.astype(np.float32)
-    rows = Vectors(matrix if is_sparse else None, None if is_sparse else matrix)
+    rows = Inner(matrix if is_sparse else None, None if is_sparse else matrix)
     classes = None
     if labels is not None:
         classes = np.unique(np.asarray(labels), return_inverse=True)[1]

@@ -20,11 +20,12 @@ from ssi_core import bounds, files, integrity
 from ssi_core.arrays import ArraySpecs, check_arrays, load_array
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.resources import Cost
+from ssi_core.scoring.vectors import Vectors
 from ssi_core.strict import check_keys
 from ssi_core.tasks.blind import training_part
 from ssi_core.tasks.cold import without_cold
 from ssi_core.text.tokenizer import spoken
-from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, Vectors, View, Watch
+from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, View, Watch
 from ssi_core.views.fields import FIELDS
 from ssi_core.views.hashing import load_view
 
@@ -225,7 +226,7 @@ class Model:
     def topic_words(self, fitted: FittedModel, texts: Texts) -> tuple[TextMatrix, Float32]:
         """Take the topics of one document apart: its words, and a row of topics for each.
 
-        Only of a model whose queries have `Vectors.topics`. The rows add up to the dense part of
+        Only of a model whose queries are a `Likelihood`. The rows add up to the dense part of
         the document, but for what no word gives.
         """
         raise TypeError(f"{type(self).__name__} has no topics")

@@ -24,12 +24,13 @@ from ssi_core.models.lengths import LENGTH, brought, brought_words, with_one_len
 from ssi_core.models.terms import Groups, Objective, Term, flat, rows_of_maps
 from ssi_core.models.trained import KERNELS, Trained, Training, same_space
 from ssi_core.resources import Cost
+from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.training import fitting
 from ssi_core.training.descend import later
 from ssi_core.training.embedding import embedded, normal, shared_words
 from ssi_core.training.fitting import several
 from ssi_core.training.sgd import Group, Sgd, memory_by_weight, training_data
-from ssi_core.types import BadInput, Inapplicable, Task, Texts, Vectors, View
+from ssi_core.types import BadInput, Inapplicable, Task, Texts, View
 
 
 @dataclass(frozen=True)
@@ -299,7 +300,7 @@ class Bilinear(Trained):
             dense = embedded(texts.matrix(self.view), embedding, self.dimensions)
             if side == "document":
                 dense = brought(dense, fitted)
-        return Vectors(self.diagonal_rows(fitted, texts, side), dense)
+        return Inner(self.diagonal_rows(fitted, texts, side), dense)
 
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords | None:
         """Rows of W's view and the side's embedding."""

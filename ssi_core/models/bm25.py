@@ -11,7 +11,8 @@ from scipy import sparse
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Share, Weight
 from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
-from ssi_core.types import Task, Texts, Vectors, View
+from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.types import Task, Texts, View
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Bm25(Model):
             data = fitted.arrays["idf"][counts.indices] * (self.k1 + 1) * counts.data
             data /= floors + counts.data
         data = data.astype(np.float32)
-        return Vectors(
+        return Inner(
             sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape), None
         )
 

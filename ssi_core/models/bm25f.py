@@ -15,8 +15,9 @@ from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import is_clearly_higher
 from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
+from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.text.fields import ANCHORS, OWN, SHORT, TEXT
-from ssi_core.types import Float32, Float64, Task, TextMatrix, Texts, Vectors, View
+from ssi_core.types import Float32, Float64, Task, TextMatrix, Texts, View
 from ssi_core.views.bm25 import scaled, sums, with_weights
 from ssi_core.views.fields import FIELDS, of_field
 from ssi_core.views.tfidf import COUNTS
@@ -168,14 +169,14 @@ class Bm25F(Model):
         if side == "query":
             counts = texts.matrix(COUNTS)
             data = (self.k3 + 1) * counts.data / (self.k3 + counts.data)
-            return Vectors(with_weights(counts, data), None)
+            return Inner(with_weights(counts, data), None)
         if self.combine == "scores":
             scores = _sum_of_scores(fitted, texts)
-            return Vectors(with_weights(scores, scores.data), None)
+            return Inner(with_weights(scores, scores.data), None)
         k1, x = settings_of(fitted)["k1"], weighed_counts(fitted, texts)
         idf = fitted.arrays["idf"].astype(np.float64)
         weights = idf[x.indices] * (k1 + 1) * x.data / (k1 + x.data)
-        return Vectors(with_weights(x, weights), None)
+        return Inner(with_weights(x, weights), None)
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> View:
         """Columns are words."""

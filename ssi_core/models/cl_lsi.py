@@ -21,8 +21,9 @@ from ssi_core.models.lsi import grid, tuning_memory
 from ssi_core.models.projection import cosine_words, unit
 from ssi_core.models.svd import Factors, leading_vectors, memory_of
 from ssi_core.resources import Cost
+from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.tasks.translations import MATES
-from ssi_core.types import BadInput, Float32, Int32, Task, Texts, Vectors
+from ssi_core.types import BadInput, Float32, Int32, Task, Texts
 
 
 def mates_of(task: Task) -> Int32:
@@ -109,7 +110,7 @@ class ClLsi(Model):
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Texts folded in by the words of their side, of unit length for the cosine."""
         rows = np.asarray(texts.matrix(self.view) @ self._embedding(fitted, side), np.float32)
-        return Vectors(None, unit(rows) if self.measure == "cosine" else rows)
+        return Inner(None, unit(rows) if self.measure == "cosine" else rows)
 
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords:
         """Words of the side; for the cosine each divided by the length of its text."""

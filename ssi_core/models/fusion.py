@@ -14,7 +14,8 @@ from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import Course, FittedModel, Side, UnfitStart, Widths, fitted
 from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
-from ssi_core.types import Task, Texts, Vectors
+from ssi_core.scoring.vectors import RankSum, Several, Vectors
+from ssi_core.types import Task, Texts
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,10 @@ class Fusion(Parts):
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Vectors of all parts, whose scores are ranked."""
-        fused = tuple(part.model.vectors(part, texts, side) for part in fitted_parts(fitted))
-        constant = float(fitted.arrays["k"][0]) if side == "query" else 0.0
-        return Vectors(None, None, fused=fused, constant=constant)
+        parts = tuple(part.model.vectors(part, texts, side) for part in fitted_parts(fitted))
+        if side == "document":
+            return Several(parts=parts)
+        return RankSum(parts=parts, constant=float(fitted.arrays["k"][0]))
 
     def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:
         """Yield the same models with each k."""

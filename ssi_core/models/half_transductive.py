@@ -21,8 +21,9 @@ from ssi_core.models.base import Columns, Course, DenseWords, FittedModel, Side,
 from ssi_core.models.bilinear import Before, Bilinear
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.models.terms import Groups, Objective
+from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.training.embedding import embedded
-from ssi_core.types import Task, Texts, Vectors
+from ssi_core.types import Task, Texts
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ class HalfTransductive(Bilinear):
         if not known.all():
             unknown = texts.matrix(self.view)[~known]
             dense[~known] = embedded(unknown, self.embedding(fitted, side), self.dimensions)
-        return Vectors(self.diagonal_rows(fitted, texts, side), dense)
+        return Inner(self.diagonal_rows(fitted, texts, side), dense)
 
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords:
         """Rows of the view and the side's map; a known document is one word, its row ``v_i``."""

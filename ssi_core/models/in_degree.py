@@ -16,7 +16,8 @@ from scipy import sparse
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.models.base import Arrays, Columns, Course, FittedModel, Model, Side, Widths, fitted
 from ssi_core.models.known import fingerprints, places_of
-from ssi_core.types import Task, Texts, Vectors
+from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.types import Task, Texts
 
 WORD = "(in-degree)"
 """Name of the one column of the vectors."""
@@ -66,7 +67,7 @@ class InDegree(Model):
             places, known = places_of(texts, fitted.arrays["known"])
             values = np.zeros(len(texts), np.float32)
             values[known] = np.log1p(fitted.arrays["links"][places[known]])
-        return Vectors(sparse.csr_array(values[:, None]), None)
+        return Inner(sparse.csr_array(values[:, None]), None)
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> Columns:
         """Name the one column."""

@@ -14,7 +14,8 @@ from ssi_core.arrays import POSITIVE, ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Mixed, Values
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
-from ssi_core.types import Float64, Task, TextMatrix, Texts, Vectors, View
+from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.types import Float64, Task, TextMatrix, Texts, View
 from ssi_core.views.statistics import share_of
 
 
@@ -74,13 +75,13 @@ class LanguageModel(Model):
         """Counts of the query; logarithms of the document."""
         counts = texts.matrix("counts")
         if side == "query":
-            return Vectors(counts, None)
+            return Inner(counts, None)
         length = np.asarray(counts.sum(axis=1), np.float64)
         lengths = np.repeat(length, np.diff(counts.indptr))
         background = fitted.arrays["background"][0]
         odds = (1 - background) / background
         data = np.log1p(odds * counts.data / (lengths * fitted.arrays["share"][counts.indices]))
-        return Vectors(
+        return Inner(
             sparse.csr_array(
                 (data.astype(np.float32), counts.indices, counts.indptr), shape=counts.shape
             ),

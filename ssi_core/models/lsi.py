@@ -22,7 +22,8 @@ from ssi_core.models.projection import Projection, cosine_words, unit
 from ssi_core.models.svd import leading_vectors, memory_of
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.resources import Cost
-from ssi_core.types import Task, TextMatrix, Texts, Vectors, View
+from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.types import Task, TextMatrix, Texts, View
 
 _GRID = (50, 100, 200, 500, 750, 1000)  # the paper's dimensions
 _ALPHAS = tuple(round(0.05 * i, 2) for i in range(21))
@@ -135,9 +136,9 @@ class LsiMixture(Model):
         words = texts.matrix(self.tfidf_view or self.view)
         dense = unit(texts.matrix(self.view) @ fitted.arrays["V"])
         if side == "document":
-            return Vectors(words, dense)
+            return Inner(words, dense)
         alpha = fitted.arrays["alpha"][0]
-        return Vectors(_scaled(words, 1 - alpha), alpha * dense)
+        return Inner(_scaled(words, 1 - alpha), alpha * dense)
 
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords:
         """Rows of the LSI part, times alpha on the query's side."""

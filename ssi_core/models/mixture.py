@@ -29,7 +29,8 @@ from ssi_core.models.base import (
 )
 from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
-from ssi_core.types import Float32, Task, TextMatrix, Texts, Through, Vectors
+from ssi_core.scoring.vectors import Inner, Projection, Vectors
+from ssi_core.types import Float32, Task, TextMatrix, Texts
 
 PRIME = "′"
 """What words of the second model bear."""
@@ -121,10 +122,10 @@ class Mixture(Parts):
         scale = _scales(fitted)
         rows = [_times(v.sparse, s) for v, s in zip(both, scale, strict=True)]
         dense = [v.dense * s for v, s in zip(both, scale, strict=True) if v.dense is not None]
-        return Vectors(
+        return Inner(
             _side_by_side([row for row in rows if row is not None]),
             np.hstack(dense) if dense else None,
-            _joined_through(both) if any(v.through for v in both) else None,
+            _joined_projection(both) if any(map(_projection, both)) else None,
         )
 
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords | None:
@@ -154,10 +155,10 @@ class Mixture(Parts):
 
 @dataclass(frozen=True)
 class _Joined:
-    """Maps of two models, each on its own columns (implements `types.Through`)."""
+    """Maps of two models, each on its own columns (implements `scoring.vectors.Projection`)."""
 
     queries: tuple[int, ...]
-    maps: tuple[Through | None, ...]
+    maps: tuple[Projection | None, ...]
 
     @property
     def width(self) -> int:
@@ -176,10 +177,14 @@ class _Joined:
         return joined
 
 
-def _joined_through(both: Sequence[Vectors]) -> _Joined:
+def _projection(vectors: Vectors) -> Projection | None:
+    return vectors.projection if isinstance(vectors, Inner) else None
+
+
+def _joined_projection(both: Sequence[Vectors]) -> _Joined:
     present = [v for v in both if v.sparse is not None]
     widths = tuple(v.sparse.shape[1] for v in present if v.sparse is not None)
-    return _Joined(widths, tuple(v.through for v in present))
+    return _Joined(widths, tuple(map(_projection, present)))
 
 
 def _scales(mixture: FittedModel) -> tuple[np.float32, np.float32]:

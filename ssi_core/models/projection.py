@@ -9,7 +9,8 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.models.base import DenseWords, FittedModel, Model, Side, Widths, Words
-from ssi_core.types import Float32, TextMatrix, Texts, Vectors
+from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.types import Float32, TextMatrix, Texts
 
 
 def unit(rows: Float32) -> Float32:
@@ -44,7 +45,7 @@ class Projection(Model):
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Unit rows of ``x V``."""
-        return Vectors(None, unit(texts.matrix(self.view) @ fitted.arrays["V"]))
+        return Inner(None, unit(texts.matrix(self.view) @ fitted.arrays["V"]))
 
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords:
         """Rows divided by the length of ``x V``."""

@@ -12,10 +12,11 @@ from scipy import sparse
 from ssi_core.arrays import ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Tries, Values, Weight
 from ssi_core.evaluation.evaluate import Validator
-from ssi_core.evaluation.scorer import Scorer
 from ssi_core.kernels.topk import top_k
 from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
-from ssi_core.types import Task, TextMatrix, Texts, Vectors, View
+from ssi_core.scoring.scorer import Scorer
+from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.types import Task, TextMatrix, Texts, View
 
 _BLOCK = 128  # queries scored against the whole collection at a time
 
@@ -90,14 +91,14 @@ class QueryExpansion(Model):
         queries = texts.matrix(self.view)
         expansion, beta = int(fitted.arrays["expansion"][0]), fitted.arrays["beta"][0]
         if side == "document" or expansion == 0 or beta == 0:
-            return Vectors(queries, None)
+            return Inner(queries, None)
         collection = _collection(fitted, queries.shape[1])
         rows = {document: row for row, document in enumerate(fitted.arrays["ids"].tolist())}
         itself = np.array([rows.get(query, -1) for query in texts.ids.to_list()])
         top = top_documents(queries, collection, itself, expansion)
         expanded = sparse.csr_array(queries + beta * _mean(top) @ collection, dtype=np.float32)
         expanded.sort_indices()
-        return Vectors(expanded, None)
+        return Inner(expanded, None)
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> View:
         """Columns are words; the query's are those of the expanded query."""
@@ -120,12 +121,12 @@ def top_documents(
     CSR float32 (queries, documents) of scores: at most ``count`` a row, all positive, the highest
     first
     """
-    scorer = Scorer(Vectors(collection, None))
+    scorer = Scorer(Inner(collection, None))
     top = np.empty((queries.shape[0], count), np.int32)
     value = np.empty(top.shape, np.float32)
     for low in range(0, queries.shape[0], _BLOCK):
         block = slice(low, low + _BLOCK)
-        scores = scorer.score(Vectors(queries[block], None))
+        scores = scorer.score(Inner(queries[block], None))
         for i, row in enumerate(itself[block]):
             if row >= 0:
                 scores[i, row] = -np.inf

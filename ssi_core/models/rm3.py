@@ -21,7 +21,8 @@ from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.models.query_expansion import top_documents
 from ssi_core.resources import Cost
-from ssi_core.types import Task, TextMatrix, Texts, Vectors
+from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.types import Task, TextMatrix, Texts
 from ssi_core.views.bm25 import scaled, sums, with_weights
 from ssi_core.views.tfidf import COUNTS, heaviest
 
@@ -173,7 +174,7 @@ class Rm3(Parts):
         added = (1 - kept) * sums(queries, queries.data)
         expanded = scaled(queries, kept) + scaled(model, added)
         expanded.sort_indices()
-        return Vectors(with_weights(expanded, expanded.data), None)
+        return Inner(with_weights(expanded, expanded.data), None)
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> Words | None:
         """Columns are words; the query's are those of the expanded query."""

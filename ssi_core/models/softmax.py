@@ -29,9 +29,10 @@ from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, W
 from ssi_core.models.cl_lsi import factored, factoring_memory
 from ssi_core.models.projection import cosine_words, unit
 from ssi_core.resources import Cost
+from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.training import fitting
 from ssi_core.training.sgd import excluded
-from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, Vectors
+from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts
 
 _DECAYS = np.float32(0.9), np.float32(0.999)  # of Adam
 _SMALL = np.float32(1e-8)
@@ -119,7 +120,7 @@ class Softmax(Model):
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Unit rows of the side's map."""
-        return Vectors(None, unit(texts.matrix(self.view) @ self._map(fitted, side)))
+        return Inner(None, unit(texts.matrix(self.view) @ self._map(fitted, side)))
 
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords:
         """Words of the side, each divided by the length of its text."""

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
-from ssi_core.types import Task, Texts, Vectors, View
+from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.types import Task, Texts, View
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class TfIdf(Model):
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Rows of the view."""
-        return Vectors(texts.matrix(self.view), None)
+        return Inner(texts.matrix(self.view), None)
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> View:
         """Columns are the view's words."""

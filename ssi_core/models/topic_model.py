@@ -41,18 +41,8 @@ from ssi_core.models.passes import go_over
 from ssi_core.models.trained import same_space
 from ssi_core.models.unseen import Unseen, own_weights
 from ssi_core.resources import Cost, memory_available
-from ssi_core.types import (
-    BadInput,
-    Float32,
-    Float64,
-    Int32,
-    Int64,
-    Task,
-    TextMatrix,
-    Texts,
-    Vectors,
-    View,
-)
+from ssi_core.scoring.vectors import Inner, Likelihood, Vectors
+from ssi_core.types import BadInput, Float32, Float64, Int32, Int64, Task, TextMatrix, Texts, View
 
 _VIEW = "counts"
 
@@ -154,19 +144,19 @@ class TopicModel(Model):
         """Counts and topics of words; own words and topic weights of documents."""
         counts, arrays = texts.matrix(_VIEW), fitted.arrays
         if side == "query":
-            return Vectors(counts, None, topics=np.asarray(arrays["topics"]))
+            return Likelihood(counts, topics=np.asarray(arrays["topics"]))
         background, unigram = arrays["weights"].tolist()
         odds = (1 - background) / background
         seen = self._seen(fitted, counts)
         theta = self._folded(fitted, counts, seen)
         theta *= np.float32((1 - unigram) * odds)
         if not unigram and self.unseen == "nothing":
-            return Vectors(None, theta)
+            return Inner(None, theta)
         share = odds / arrays["share"][counts.indices] * own_weights(seen, unigram, self.unseen)
         length = np.asarray(counts.sum(axis=1), np.float64)
         data = counts.data * share / np.repeat(length, np.diff(counts.indptr))
         rows = (data.astype(np.float32), counts.indices, counts.indptr)
-        return Vectors(sparse.csr_array(rows, shape=counts.shape), theta)
+        return Inner(sparse.csr_array(rows, shape=counts.shape), theta)
 
     def _seen(self, fitted: FittedModel, counts: TextMatrix) -> NDArray[np.bool_]:
         """Tell which words of texts the topics explain: all that have a chance in them."""

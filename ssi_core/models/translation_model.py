@@ -35,17 +35,8 @@ from ssi_core.models.passes import go_over
 from ssi_core.models.trained import same_space
 from ssi_core.models.unseen import Unseen, own_weights
 from ssi_core.resources import Cost
-from ssi_core.types import (
-    BadInput,
-    Float64,
-    Int32,
-    Int64,
-    Task,
-    TextMatrix,
-    Texts,
-    Vectors,
-    View,
-)
+from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.types import BadInput, Float64, Int32, Int64, Task, TextMatrix, Texts, View
 
 _VIEW = "counts"
 
@@ -118,7 +109,7 @@ class TranslationModel(Model):
         """Counts of the query; logarithms of the chances of words of the document."""
         counts, arrays = texts.matrix(_VIEW), fitted.arrays
         if side == "query":
-            return Vectors(counts, None)
+            return Inner(counts, None)
         background, unigram = arrays["weights"].tolist()
         length = np.repeat(np.asarray(counts.sum(axis=1)), np.diff(counts.indptr))
         shape, pattern = counts.shape, (counts.indices, counts.indptr)
@@ -132,7 +123,7 @@ class TranslationModel(Model):
             mixed.sort_indices()
         odds = (1 - background) / background / arrays["share"]
         data = np.log1p(odds[mixed.indices] * mixed.data).astype(np.float32)
-        return Vectors(sparse.csr_array((data, mixed.indices, mixed.indptr), shape), None)
+        return Inner(sparse.csr_array((data, mixed.indices, mixed.indptr), shape), None)
 
     def sources(self, fitted: FittedModel, texts: Texts) -> tuple[Int32, TextMatrix]:
         """Return how much of the chance of each word comes from each word of one document."""

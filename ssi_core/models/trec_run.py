@@ -19,9 +19,10 @@ from ssi_core.bounds import Values
 from ssi_core.corpus import inputs
 from ssi_core.evaluation.trec import escape
 from ssi_core.models.base import Arrays, Columns, Course, FittedModel, Model, Side, Widths, fitted
+from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.store import digest_file
 from ssi_core.tasks.layout import DOCUMENTS
-from ssi_core.types import BadInput, Float32, Task, Texts, Vectors
+from ssi_core.types import BadInput, Float32, Task, Texts
 from ssi_core.views.tfidf import COUNTS
 
 _LINE = r"^\s*(?<query>\S+)\s+\S+\s+(?<document>\S+)\s+\S+\s+(?<score>\S+)\s+\S+\s*$"
@@ -120,12 +121,12 @@ class TrecRun(Model):
             self._require_listed(texts, place)
             rows = np.flatnonzero(place >= 0)
             ones = np.ones(len(rows), np.float32)
-            return Vectors(sparse.csr_array((ones, (rows, place[rows])), (len(texts), width)), None)
+            return Inner(sparse.csr_array((ones, (rows, place[rows])), (len(texts), width)), None)
         parts = (arrays["score"], arrays["query"], arrays["start"])
         listed: Any = sparse.csr_array(parts, (len(known), width))
         nothing = sparse.csr_array((1, width), dtype=np.float32)
         # A document that is not listed has the last row, which is empty.
-        return Vectors(sparse.vstack([listed, nothing], format="csr")[place], None)
+        return Inner(sparse.vstack([listed, nothing], format="csr")[place], None)
 
     def _require_listed(self, texts: Texts, place: NDArray[np.intp]) -> None:
         missing = texts.ids.filter(pl.Series(place < 0) & (texts.ids != ""))

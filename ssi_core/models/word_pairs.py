@@ -40,10 +40,11 @@ from ssi_core.models.pair_weights import (
 )
 from ssi_core.models.trained import Trained, Training, same_space
 from ssi_core.resources import Cost
+from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.training import fitting
 from ssi_core.training.descend import descend, later
 from ssi_core.training.sgd import Sgd
-from ssi_core.types import BadInput, Task, Texts, Vectors, Watch
+from ssi_core.types import BadInput, Task, Texts, Watch
 
 # A larger W takes longer to write at every validation than to train again after a break.
 _CHECKPOINT_BYTES = 1 << 30
@@ -177,10 +178,10 @@ class WordPairs(Trained):
         rows, diagonal = texts.matrix(self.view), self.diagonal_rows(fitted, texts, side)
         both = rows if diagonal is None else sparse.hstack([diagonal, rows], format="csr")
         if side == "document":
-            return Vectors(both, None)
+            return Inner(both, None)
         first = 0 if diagonal is None else diagonal.shape[1]
         words = len(fitted.view(self.view, "document").words)
-        return Vectors(both, None, PairWeights(fitted.arrays, first, words))
+        return Inner(both, None, PairWeights(fitted.arrays, first, words))
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> Words | None:
         """Words of the diagonal, then those of W."""

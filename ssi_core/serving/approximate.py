@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 
 from ssi_core import files, resources, store
-from ssi_core.evaluation.scorer import length, take
-from ssi_core.evaluation.second_stage import best_of
 from ssi_core.resources import Cost
+from ssi_core.scoring.best import best_of
+from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.serving.candidates import Near, PartScores
 from ssi_core.serving.graph import Graph, faiss, graph_cost, write_graph
 from ssi_core.serving.ranked import Scores
 from ssi_core.serving.searcher import Searcher, known, texts_of
 from ssi_core.serving.signs import SignCodes, signs_cost, write_signs
-from ssi_core.types import BadInput, Float32, Int32, Vectors
+from ssi_core.types import BadInput, Float32, Int32
 
 _log = logging.getLogger(__name__)
 
@@ -106,10 +106,10 @@ def approximate(base: Searcher, place: Path, recall: float, by: str = "graph") -
     if dense is None:
         return _exact(base, "it has no vectors of documents to look among")
     queries = _titles(base)
-    if queries.topics is not None:
+    if not isinstance(queries, Inner):
         return _exact(base, "its scores are logarithms of sums, and no inner products")
-    if length(queries) < _FEWEST:
-        return _exact(base, f"it knows words of {length(queries)} of the titles to measure it by")
+    if len(queries) < _FEWEST:
+        return _exact(base, f"it knows words of {len(queries)} of the titles to measure it by")
     parents = {
         "index": base.index.artefact.key,
         "dense": store.digest_file(base.index.path / "dense.npy"),
@@ -135,7 +135,7 @@ def approximate(base: Searcher, place: Path, recall: float, by: str = "graph") -
         file = building.path / way.file
         way.write(dense, file)
         building.counts["sha256"] = store.digest_file(file)
-        building.counts["titles"] = length(queries)
+        building.counts["titles"] = len(queries)
         building.counts["recall"] = _recalls(base, way, file, queries)
     return _opened(base, path, recall, by)
 
@@ -184,7 +184,7 @@ def _recalls(base: Searcher, way: _Way, file: Path, queries: Vectors) -> dict[st
 def _best(scores: Scores, queries: Vectors) -> Int32:
     """Rows of the best documents of each query."""
     rankings = []
-    for start in range(0, length(queries), _BLOCK):
-        candidates, block = scores(take(queries, slice(start, start + _BLOCK)), _K)
+    for start in range(0, len(queries), _BLOCK):
+        candidates, block = scores(queries.take(slice(start, start + _BLOCK)), _K)
         rankings.append(best_of(candidates, block, _K)[0])
     return np.concatenate(rankings)

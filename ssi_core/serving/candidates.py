@@ -11,9 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
-from ssi_core.evaluation.half import wide
-from ssi_core.evaluation.scorer import Scorer
-from ssi_core.types import Float32, Int32, Int64, Vectors
+from ssi_core.scoring.scorer import Scorer
+from ssi_core.scoring.vectors import Inner, Vectors, wide
+from ssi_core.types import Float32, Int32, Int64
 
 # To look at a part is no help, and may miss some, where a share of 1 / _SHARE or more is asked for.
 _SHARE = 4
@@ -68,6 +68,7 @@ class PartScores:
         self, queries: Vectors, near: Int32, products: Float32
     ) -> tuple[Int32, Float32]:
         """Add the words' part to scores, and the documents that are best by it alone."""
+        assert isinstance(queries, Inner)
         assert queries.dense is not None
         count = near.shape[1]
         rows = np.hstack([near, np.full((len(near), _BY_WORDS), -1, np.int32)])

@@ -8,8 +8,9 @@ from pathlib import Path
 from ssi_core import resources
 from ssi_core.models.base import Model
 from ssi_core.resources import Cost
+from ssi_core.scoring.vectors import Vectors
 from ssi_core.serving.index import Storage
-from ssi_core.types import Task, Vectors
+from ssi_core.types import Task
 
 _BLOCK = 16_384
 """Documents that are embedded at a time."""

@@ -27,14 +27,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ssi_core.evaluation import likelihood
 from ssi_core.models.base import FittedModel, Side, Words, require_served
 from ssi_core.models.mixture import PRIME
+from ssi_core.scoring.vectors import Inner, Likelihood, SecondStage, TwoStage, Vectors
 from ssi_core.serving.popularity import Popularity, popularity_of, without
 from ssi_core.serving.searcher import Searcher
 from ssi_core.text.fields import SHORT, TEXT
 from ssi_core.text.tokenizer import tokenize
-from ssi_core.types import BadInput, Float64, Int32, SecondStage, TextMatrix, Texts, Vectors
+from ssi_core.types import BadInput, Float64, Int32, TextMatrix, Texts
 
 # Parts that are held at once; a long query against a long document has more than memory.
 _PARTS = 1 << 22
@@ -132,7 +132,7 @@ def explain(
         raise BadInput(f"{query!r}: {reason}. There is no score to explain; try other words.")
     queries = searcher.queries([query])
     vectors = searcher.embed(queries, "query")
-    if vectors.second is not None:
+    if isinstance(vectors, TwoStage):
         return _of_features(searcher, vectors, vectors.second, text.ids[0])
     explained = explain_pair(searcher.fitted, queries, text, k, popularity=popularity)
     words = {part.document_word for part in explained.parts}
@@ -200,17 +200,17 @@ def explain_pair(
     vectors = fitted.embed_queries(query)
     if not popularity:
         vectors = without(fitted, vectors)
-    if vectors.fused:
-        raise _unexplained(fitted)
-    if vectors.topics is not None:
+    if isinstance(vectors, Likelihood):
         return _of_likelihood(fitted, vectors, document, k)
+    if not isinstance(vectors, Inner):
+        raise _unexplained(fitted)
     if (sources := fitted.model.sources(fitted, document)) is not None:
         return _of_sources(fitted, vectors, document, *sources, k)
-    if vectors.through is None:
+    if vectors.projection is None:
         left = _words_of(fitted, query, "query", vectors)
         right = _words_of(fitted, document, "document", fitted.embed_documents(document))
     else:
-        left, right = _words_through(fitted, vectors, fitted.embed_documents(document))
+        left, right = _projected_words(fitted, vectors, fitted.embed_documents(document))
     score = math.fsum(w * right.sparse.get(s, 0.0) for s, w in left.sparse.items())
     score += float(left.vectors.sum(axis=0) @ right.vectors.sum(axis=0))
     parts, rest = _largest(_blocks(left, right), k)
@@ -219,7 +219,7 @@ def explain_pair(
 
 
 def _of_features(
-    searcher: Searcher, vectors: Vectors, second: SecondStage, document: str
+    searcher: Searcher, vectors: TwoStage, second: SecondStage, document: str
 ) -> Explanation:
     """Explain the score of a reranked document, named by its id."""
     documents, values = searcher.first_documents(vectors, second.depth)
@@ -239,13 +239,13 @@ def _of_features(
     return Explanation(score, (), score - math.fsum(shares), None, tuple(features))
 
 
-def _of_likelihood(fitted: FittedModel, query: Vectors, text: Texts, k: int) -> Explanation:
+def _of_likelihood(fitted: FittedModel, query: Likelihood, text: Texts, k: int) -> Explanation:
     """Explain a score that is a logarithm of sums."""
     query_view, document_view = fitted.sparse_view("query"), fitted.sparse_view("document")
     document = fitted.embed_documents(text)
     if query_view is None or document_view is None:
         raise _unexplained(fitted)
-    counts, topics, theta = likelihood.parts(query, document)
+    counts, topics, theta = query.parts(document)
     words, given = fitted.model.topic_words(fitted, text)
     columns, by_topic = counts.indices, topics[counts.indices].astype(np.float64)
     inner = by_topic @ given.T.astype(np.float64)
@@ -296,7 +296,7 @@ def _words_of(fitted: FittedModel, text: Texts, side: Side, vectors: Vectors) ->
     return _Words(sparse, {word: row for row, word in enumerate(weights)}, rows)
 
 
-def _words_through(fitted: FittedModel, query: Vectors, document: Vectors) -> tuple[_Words, _Words]:
+def _projected_words(fitted: FittedModel, query: Inner, document: Vectors) -> tuple[_Words, _Words]:
     """Words of a query whose columns are not those of documents: each is mapped by itself.
 
     Its vector then has an entry for each column of the document, and that of a document's word the
@@ -308,7 +308,7 @@ def _words_through(fitted: FittedModel, query: Vectors, document: Vectors) -> tu
         raise _unexplained(fitted)
     assert left_words is not None
     assert right_words is not None
-    assert query.through is not None
+    assert query.projection is not None
     n, columns = left_words.nnz, right_words.indices
     alone = sparse.csr_array(
         (left_words.data, left_words.indices, np.arange(n + 1)), (n, left_words.shape[1])
@@ -316,7 +316,7 @@ def _words_through(fitted: FittedModel, query: Vectors, document: Vectors) -> tu
     met = np.zeros((n, len(columns)))
     for start in range(0, n, _MAPPED):
         rows = slice(start, min(start + _MAPPED, n))
-        met[rows] = sparse.csc_array(query.through(alone[rows]))[:, columns].toarray()
+        met[rows] = sparse.csc_array(query.projection(alone[rows]))[:, columns].toarray()
     left = _by_name([asked_view.words[s] for s in left_words.indices.tolist()], met)
     weights = np.diag(right_words.data.astype(np.float64))
     return left, _by_name([there_view.words[t] for t in columns.tolist()], weights)

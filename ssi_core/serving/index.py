@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from ssi_core import files, store
 from ssi_core.arrays import CSR_PARTS, ArraySpec, check_arrays, csr_specs, load_array, load_csr
-from ssi_core.evaluation.scorer import refuse_nan
 from ssi_core.models.base import FittedModel, require_served
+from ssi_core.scoring.vectors import Inner, Several, Vectors, refuse_nan
 from ssi_core.serving.passages import Passages, write_passages
-from ssi_core.types import BadInput, Progress, TextMatrix, Texts, Vectors
+from ssi_core.types import BadInput, Progress, TextMatrix, Texts
 from ssi_core.views.csr_writer import CsrWriter
 
 KIND = "index"
@@ -204,16 +204,20 @@ def _open_vectors(path: Path) -> Vectors:
     if (path / _FUSED).exists():
         count = sum(1 for _ in (path / _FUSED).iterdir())
         parts = tuple(_open_vectors(path / _FUSED / str(number)) for number in range(count))
-        return Vectors(None, None, fused=parts)
+        return Several(parts=parts)
     sparse = load_csr(path / "sparse") if (path / "sparse").exists() else None
     dense = load_array(path / "dense.npy") if (path / "dense.npy").exists() else None
-    return Vectors(sparse, dense)
+    return Inner(sparse, dense)
+
+
+def _several(vectors: Vectors) -> tuple[Vectors, ...]:
+    return vectors.parts if isinstance(vectors, Several) else ()
 
 
 def _parts_of(vectors: Vectors, below: str = "") -> dict[str, Any]:
     """Return the sparse and dense parts of vectors by where they lie in their directory."""
     parts = {f"{below}sparse": vectors.sparse, f"{below}dense": vectors.dense}
-    for number, one in enumerate(vectors.fused):
+    for number, one in enumerate(_several(vectors)):
         parts |= _parts_of(one, f"{_FUSED}/{number}/")
     return {place: part for place, part in parts.items() if part is not None}
 
@@ -257,8 +261,9 @@ def _write_vectors(
     with ExitStack() as files:
         for rows in _blocks(len(documents), block):
             vectors = refuse_nan(fitted.embed_documents(documents.take(rows)), str(path))
-            places = [path / _FUSED / str(number) for number in range(len(vectors.fused))] or [path]
-            for place, part in zip(places, vectors.fused or (vectors,), strict=True):
+            several = _several(vectors)
+            places = [path / _FUSED / str(number) for number in range(len(several))] or [path]
+            for place, part in zip(places, several or (vectors,), strict=True):
                 if place not in writers:
                     writers[place] = _VectorWriter(place, part, len(documents), storage, files)
                 writers[place].write(rows, part)

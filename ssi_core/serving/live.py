@@ -15,12 +15,12 @@ import polars as pl
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from ssi_core.evaluation.scorer import take
+from ssi_core.scoring.vectors import Inner, Several, Vectors
 from ssi_core.serving.passages import LONGEST, Passage
 from ssi_core.serving.ranked import Ranked, exactly
 from ssi_core.serving.searcher import Searcher
 from ssi_core.text.fields import join, url_words
-from ssi_core.types import TextMatrix, Texts, Vectors
+from ssi_core.types import TextMatrix, Texts
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class _Added:
     def take(self, rows: ArrayLike) -> _Added:
         some = self.texts.take(rows)
         passages = [self.passages[row] for row in np.asarray(rows).tolist()]
-        return _Added(_with(some, dict(some.matrices)), take(self.vectors, rows), passages)
+        return _Added(_with(some, dict(some.matrices)), self.vectors.take(rows), passages)
 
     def followed_by(self, other: _Added) -> _Added:
         one, two = self.texts, other.texts
@@ -164,11 +164,11 @@ def _stacked(one: TextMatrix, two: TextMatrix) -> TextMatrix:
 
 def _joined(one: Vectors, other: Vectors) -> Vectors:
     """Return the rows of one, then those of the other."""
-    if one.fused:
-        return Vectors(None, None, fused=tuple(map(_joined, one.fused, other.fused)))
+    if isinstance(one, Several) and isinstance(other, Several):
+        return Several(parts=tuple(map(_joined, one.parts, other.parts)))
     sparse_part = dense_part = None
     if one.sparse is not None and other.sparse is not None:
         sparse_part = _stacked(one.sparse, other.sparse)
     if one.dense is not None and other.dense is not None:
         dense_part = np.concatenate([one.dense, other.dense])
-    return Vectors(sparse_part, dense_part)
+    return Inner(sparse_part, dense_part)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssi_core.models.base import FittedModel
+from ssi_core.scoring.vectors import Likelihood
 from ssi_core.serving.searcher import texts_of
 from ssi_core.types import BadInput, Float32, Int32, Task
 from ssi_core.views.dice import dice
@@ -66,7 +67,7 @@ def neighbours(fitted: FittedModel, word: str, k: int = 10) -> list[Neighbour]:
 def _topics(fitted: FittedModel, word: str) -> tuple[list[str], Float32, Sequence[str]] | None:
     """Return the words themselves, how near all words of queries are by their topics, and these."""
     query = fitted.embed_queries(texts_of([word], fitted.query_views))
-    if query.topics is None or query.sparse is None:
+    if not isinstance(query, Likelihood) or query.sparse is None or query.topics is None:
         return None
     view = fitted.sparse_view("query")
     assert view is not None

@@ -6,14 +6,15 @@ vectors, so that a query without an entry there is ranked without it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
 from ssi_core.models.base import FittedModel, Side
 from ssi_core.models.in_degree import WORD
-from ssi_core.types import BadInput, Int64, Texts, Vectors
+from ssi_core.scoring.vectors import Vectors
+from ssi_core.types import BadInput, Int64, Texts
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def without(fitted: FittedModel, queries: Vectors) -> Vectors:
     rows = queries.sparse
     weights = np.where(np.isin(rows.indices, columns), np.float32(0), rows.data)
     plain = sparse.csr_array((weights, rows.indices, rows.indptr), rows.shape)
-    return Vectors(plain, queries.dense, queries.through, queries.topics)
+    return replace(queries, sparse=plain)
 
 
 def popularity_of(fitted: FittedModel, queries: Vectors, document: Texts) -> Popularity | None:

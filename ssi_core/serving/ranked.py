@@ -9,12 +9,13 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from ssi_core.evaluation.scorer import Scorer
-from ssi_core.evaluation.second_stage import best_documents, first_part, places
+from ssi_core.scoring.best import best_documents, places
+from ssi_core.scoring.scorer import Scorer
+from ssi_core.scoring.vectors import Vectors, first_part
 from ssi_core.serving.passages import Passage
 from ssi_core.serving.snippets import fielded_snippet
 from ssi_core.text.fields import FIELDS, TEXT
-from ssi_core.types import Float32, Int32, Int64, Vectors
+from ssi_core.types import Float32, Int32, Int64
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ssi_core import store
-from ssi_core.evaluation.scorer import refuse_nan
-from ssi_core.evaluation.second_stage import (
-    below,
-    features,
-    first_part,
-    reorder,
-    scores_of_parts,
-    starts,
-)
 from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Side, require_served
+from ssi_core.scoring.scorer import scores_of_parts
+from ssi_core.scoring.two_stage import below, features, reorder, starts
+from ssi_core.scoring.vectors import TwoStage, Vectors, first_part, refuse_nan
 from ssi_core.serving.cost import require_search
 from ssi_core.serving.index import Index, open_index
 from ssi_core.serving.nothing import NO_DOCUMENT, NOTHING_KNOWN, no_document
@@ -30,7 +24,7 @@ from ssi_core.serving.popularity import without
 from ssi_core.serving.ranked import Hit, Ranked, exactly
 from ssi_core.text.occurrences import Stemmed
 from ssi_core.text.tokenizer import spoken, tokenize
-from ssi_core.types import BadInput, Float64, Texts, Vectors, View
+from ssi_core.types import BadInput, Float64, Texts, View
 from ssi_core.views.text_view import TextView
 
 # Scores of one block of queries: 2^26 of them are 256 MiB.
@@ -175,7 +169,9 @@ class Searcher:
         vectors = self.embed(queries, side)
         if not popularity:
             vectors = without(self.fitted, vectors)
-        each = self.best(vectors, k) if vectors.second is None else self._reordered(vectors, k)
+        each = (
+            self._reordered(vectors, k) if isinstance(vectors, TwoStage) else self.best(vectors, k)
+        )
         return [
             self._answered(text if marked else "", side, best[:k])
             if is_known
@@ -196,13 +192,13 @@ class Searcher:
             answers.append(sorted(every, key=lambda one: -one.score)[:k])
         return answers
 
-    def first_documents(self, vectors: Vectors, k: int) -> tuple[list[list[Found]], Float64]:
+    def first_documents(self, vectors: TwoStage, k: int) -> tuple[list[list[Found]], Float64]:
         """Return the documents that the first stage finds, and features of the first ones.
 
         Parameters
         ----------
-        vectors : Vectors
-            Queries with a second stage.
+        vectors : TwoStage
+            Queries.
         k : int
             Documents of each query at least, where there are so many.
 
@@ -213,7 +209,6 @@ class Searcher:
         float64 (pairs, features)
             Of the first ``depth`` documents of each query, one query after the other.
         """
-        assert vectors.second is not None
         depth = vectors.second.depth
         documents = self.best(first_part(vectors), max(k, depth))
         pairs = np.array(
@@ -224,16 +219,15 @@ class Searcher:
             ],
             np.int32,
         ).reshape(-1, 3)
-        scores = np.empty((len(pairs), len(vectors.fused)))
+        scores = np.empty((len(pairs), len(vectors.parts)))
         for number, part in enumerate(self.ranked):
             here = pairs[:, 2] == number
             scores[here] = scores_of_parts(vectors, part.vectors, pairs[here, :2])
         sizes = [min(len(best), depth) for best in documents]
         return documents, features(scores, starts([size for size in sizes if size]))
 
-    def _reordered(self, vectors: Vectors, k: int) -> list[list[Found]]:
+    def _reordered(self, vectors: TwoStage, k: int) -> list[list[Found]]:
         """Return documents for each query, the first ones in the order of the second stage."""
-        assert vectors.second is not None
         depth, begin, answers = vectors.second.depth, 0, []
         documents, values = self.first_documents(vectors, k)
         scores = vectors.second(values) if len(values) else np.empty(0)

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from ssi_core import store
 from ssi_core.collection import JUDGEMENT, open_collection
+from ssi_core.scoring.ranker import Fitted
 from ssi_core.tasks import judged
 from ssi_core.tasks.frozen import KIND, freeze, open_frozen, raw_of
 from ssi_core.tasks.labels import marked_by
 from ssi_core.tasks.unseen import MOST_UNKNOWN, Raw, require_known, require_scores
-from ssi_core.types import BadInput, Fitted, Task
+from ssi_core.types import BadInput, Task
 
 logger = logging.getLogger(__name__)
 

@@ -20,10 +20,12 @@ import polars as pl
 
 from ssi_core import files
 from ssi_core.collection import INGEST, Collection, Side
+from ssi_core.scoring.ranker import Fitted
+from ssi_core.scoring.vectors import Vectors
 from ssi_core.tasks.labels import read_labels
 from ssi_core.tasks.reading import fields_in, joined, names_of, with_redirects
 from ssi_core.text.tokenizer import spoken
-from ssi_core.types import BadInput, Fitted, Task, Texts, Vectors, View
+from ssi_core.types import BadInput, Task, Texts, View
 from ssi_core.views.rewriting import RewrittenView
 from ssi_core.views.text_view import TextView
 
@@ -172,7 +174,4 @@ def require_scores(task: Task, fitted: Fitted, where: Path) -> None:
 
 
 def _tell_apart(vectors: Vectors) -> bool:
-    if vectors.fused:
-        return any(map(_tell_apart, vectors.fused))
-    parts = (None if vectors.sparse is None else vectors.sparse.data, vectors.dense)
-    return any(part is not None and bool(np.any(part)) for part in parts)
+    return any(bool(np.any(array)) for array in vectors.arrays())

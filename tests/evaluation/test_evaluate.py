@@ -15,7 +15,8 @@ from ssi_core.evaluation.evaluate import (
     validation_rank_loss,
 )
 from ssi_core.evaluation.measures import MEASURES, hubness
-from ssi_core.types import BadInput, Pairs, Vectors
+from ssi_core.scoring.vectors import Inner
+from ssi_core.types import BadInput, Pairs
 from tests.evaluation import naive
 from tests.evaluation.toy import Lookup, csr, random_task, texts
 
@@ -195,11 +196,11 @@ def test_the_validator_follows_a_model_that_learns(monkeypatch):
         dense_query = np.zeros((12, 1), np.float32)
 
         def embed_documents(self, documents):
-            return Vectors(self.diagonal, np.arange(20, dtype=np.float32)[:, None] % 7)
+            return Inner(self.diagonal, np.arange(20, dtype=np.float32)[:, None] % 7)
 
         def embed_queries(self, queries):
             rows = [int(name[-2:]) for name in queries.ids]
-            return Vectors(queries.matrix("counts"), self.dense_query[rows])
+            return Inner(queries.matrix("counts"), self.dense_query[rows])
 
     rng = np.random.default_rng(13)
     task, model, kept = random_task(rng), Learning(), None

@@ -6,7 +6,8 @@ from scipy import sparse, stats
 
 import ssi_core as ssi
 from ssi_core.evaluation.hubs import hubs, neighbours
-from ssi_core.types import BadInput, TextMatrix, Vectors
+from ssi_core.scoring.vectors import Inner, Likelihood
+from ssi_core.types import BadInput, TextMatrix
 
 
 def naive(points, labels, k, similarity):
@@ -35,7 +36,7 @@ def test_counts_are_those_of_a_naive_program(similarity, parts, monkeypatch):
     words = TextMatrix(words.astype(np.float32))
     dense = (random.normal(size=(60, 4)) * random.lognormal(0, 1, (60, 1))).astype(np.float32)
     labels = random.integers(0, 3, 60)
-    vectors = Vectors(words if parts != "dense" else None, dense if parts != "sparse" else None)
+    vectors = Inner(words if parts != "dense" else None, dense if parts != "sparse" else None)
     columns = {"dense": [dense], "sparse": [words.toarray()], "both": [words.toarray(), dense]}
     whole = np.hstack(columns[parts])
     found = hubs(vectors, k=5, labels=labels, similarity=similarity)
@@ -52,23 +53,23 @@ def test_a_star_is_a_hub_and_clusters_of_one_label_are_not_bad():
     centre = np.repeat([[20.0, 0.0], [0.0, 20.0]], 30, axis=0)
     points = (centre + random.normal(size=(60, 2))).astype(np.float32)
     labels = np.repeat([0, 1], 30)
-    apart = hubs(Vectors(None, points), k=5, labels=labels)
+    apart = hubs(Inner(None, points), k=5, labels=labels)
     assert apart.bad_ratio == 0
-    mixed = hubs(Vectors(None, points), k=5, labels=random.permutation(labels))
+    mixed = hubs(Inner(None, points), k=5, labels=random.permutation(labels))
     assert mixed.bad_ratio == pytest.approx(0.5, abs=0.15)
     # Under the inner product the longest vector is near all others.
     points[0] *= 10
-    assert hubs(Vectors(None, points), k=5, similarity="dot").skewness > apart.skewness + 1
-    assert hubs(Vectors(None, points), k=5).bad_ratio is None
+    assert hubs(Inner(None, points), k=5, similarity="dot").skewness > apart.skewness + 1
+    assert hubs(Inner(None, points), k=5).bad_ratio is None
 
 
 def test_texts_without_a_vector_are_left_out():
     points = np.eye(4, dtype=np.float32)[[0, 0, 1, 1, 2]]
     points[4] = 0
-    found = hubs(Vectors(None, points), k=1, labels=np.array([0, 0, 1, 1, 1]))
+    found = hubs(Inner(None, points), k=1, labels=np.array([0, 0, 1, 1, 1]))
     assert (found.points, found.occurrences.tolist(), found.bad_ratio) == (4, [1, 1, 1, 1], 0)
     with pytest.raises(BadInput, match="4 texts have a vector, and 4 neighbours"):
-        hubs(Vectors(None, points), k=4)
+        hubs(Inner(None, points), k=4)
 
 
 def test_vectors_of_arrays_and_of_sparse_matrices_are_alike():
@@ -85,11 +86,11 @@ def test_vectors_of_arrays_and_of_sparse_matrices_are_alike():
 def test_models_without_inner_products_are_refused():
     dense = np.ones((3, 2), np.float32)
     with pytest.raises(BadInput, match="no inner products"):
-        hubs(Vectors(None, dense, topics=dense), k=1)
+        hubs(Likelihood(None, dense, dense), k=1)
 
 
 def test_equal_ones_come_by_ascending_row():
-    assert neighbours(Vectors(None, np.ones((4, 2), np.float32)), 2).tolist() == [
+    assert neighbours(Inner(None, np.ones((4, 2), np.float32)), 2).tolist() == [
         [1, 2],
         [0, 2],
         [0, 1],

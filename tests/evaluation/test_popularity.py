@@ -9,7 +9,8 @@ import pytest
 from ssi_core.evaluation import ranking as module
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.popularity import PER_QUERY, bins, most_linked
-from ssi_core.types import Pairs, Vectors
+from ssi_core.scoring.vectors import Inner
+from ssi_core.types import Pairs
 from tests.evaluation import naive
 from tests.evaluation.toy import csr, random_task, texts
 
@@ -23,11 +24,11 @@ class Scores:
         self.table = np.asarray(table, np.float32)
 
     def embed_queries(self, given):
-        return Vectors(None, self.table[[int(i.split()[-1]) for i in given.ids]])
+        return Inner(None, self.table[[int(i.split()[-1]) for i in given.ids]])
 
     def embed_documents(self, given):
         rows = [int(i.split()[-1]) for i in given.ids]
-        return Vectors(None, np.eye(len(self.table), dtype=np.float32)[rows])
+        return Inner(None, np.eye(len(self.table), dtype=np.float32)[rows])
 
 
 def linked_task(seed, documents=90, pool=None):

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
 
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.evaluation.trec import escape, falling, write_trec
+from ssi_core.evaluation.trec import escape, write_trec
+from ssi_core.scoring.decreasing import strictly_decreasing
 from tests.evaluation import naive
 from tests.evaluation.toy import Lookup, csr, random_task, texts
 
@@ -105,7 +106,7 @@ def test_qrels_carry_the_grades(tmp_path):
 @example([2.0**-130, 2.0**-130])
 def test_scores_fall_strictly_and_stay_where_they_fell(values):
     scores = np.array(sorted(values, reverse=True), dtype=np.float32)
-    fallen = falling(scores)
+    fallen = strictly_decreasing(scores)
     assert (np.diff(fallen) < 0).all()
     largest = np.abs(scores).max(initial=0)
     largest = max(largest, 2.0**-100) if largest else 1
@@ -117,7 +118,9 @@ def test_scores_fall_strictly_and_stay_where_they_fell(values):
 
 def test_scores_without_order_fall_too():
     lowest = np.finfo(np.float32).min
-    assert (np.diff(falling(np.array([np.inf, 1, lowest, lowest], np.float32))) < 0).all()
+    assert (
+        np.diff(strictly_decreasing(np.array([np.inf, 1, lowest, lowest], np.float32))) < 0
+    ).all()
 
 
 def test_ids_become_one_field():

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from ssi_core.types import Pairs, Task, Texts, Vectors
+from ssi_core.scoring.vectors import Inner
+from ssi_core.types import Pairs, Task, Texts
 
 
 def csr(array):
@@ -63,8 +64,8 @@ class Lookup:
     def _embed(self, given):
         matrix = given.matrix("counts")
         if not self.dense:
-            return Vectors(matrix, None)
-        return Vectors(None, np.ascontiguousarray(matrix.toarray()))
+            return Inner(matrix, None)
+        return Inner(None, np.ascontiguousarray(matrix.toarray()))
 
     def embed_queries(self, queries):
         return self._embed(queries)

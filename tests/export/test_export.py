@@ -14,9 +14,10 @@ from ssi_core.export.nine_bits import codes
 from ssi_core.export.targets import TARGETS
 from ssi_core.export.terms import Bounds, Layout, document_terms, layout_of
 from ssi_core.export.writing import Material
+from ssi_core.scoring.vectors import Inner
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.searcher import texts_of
-from ssi_core.types import BadInput, Refused, Vectors
+from ssi_core.types import BadInput, Refused
 
 
 def documents_of(fitted, texts, key="documents"):
@@ -205,7 +206,7 @@ def test_a_document_that_weighs_a_word_below_zero_is_refused(models, task):
     layout = layout_of(fitted)
     bounds = Bounds.of([vectors], layout, 0.1)
     with pytest.raises(BadInput, match="below zero"):
-        document_terms(Vectors(-1 * vectors.sparse, None), layout, bounds)
+        document_terms(Inner(-1 * vectors.sparse, None), layout, bounds)
 
 
 def test_an_index_gives_the_same_documents(models, task, tmp_path):

@@ -5,7 +5,8 @@ import pytest
 
 from ssi_core.export.nine_bits import codes, decimals, values
 from ssi_core.export.terms import Bounds, Layout, document_terms, layout_of, query_terms
-from ssi_core.types import BadInput, Vectors
+from ssi_core.scoring.vectors import Inner
+from ssi_core.types import BadInput
 from tests.export.models import N
 from tests.serving.models import random_models
 
@@ -45,7 +46,7 @@ def test_every_document_carries_the_terms_of_the_latent_part_and_of_negative_wor
     vectors = fitted.embed_documents(task.documents)
     layout = layout_of(fitted)
     first = len(layout.words)
-    nothing = Vectors(0 * vectors.sparse, 0 * vectors.dense)
+    nothing = Inner(0 * vectors.sparse, 0 * vectors.dense)
     bounds = Bounds.of([vectors], layout, 0.0)
     for documents in (vectors, nothing):
         terms, _ = document_terms(documents, layout, bounds)
@@ -60,17 +61,17 @@ def test_negative_words_are_those_that_a_query_weighs_below_zero(models):
 
 def test_large_weights_of_a_query_are_scaled_to_what_lucene_takes():
     layout = Layout((), np.empty(0, np.int32), 2)
-    terms = query_terms(Vectors(None, np.array([[128, -32], [3, 0]], np.float32)), layout)
+    terms = query_terms(Inner(None, np.array([[128, -32], [3, 0]], np.float32)), layout)
 
     assert terms.toarray().tolist() == [[64, 0, 0, 16], [3, 0, 0, 0]]
 
 
 def test_values_beyond_former_bounds_are_clipped_and_counted(tmp_path):
     layout = Layout(("moon",), np.array([], np.int32), 1)
-    first = Vectors(None, np.array([[0], [1]], np.float32))
+    first = Inner(None, np.array([[0], [1]], np.float32))
     Bounds.of([first], layout, 0.1).save(tmp_path)
     bounds = Bounds.load(tmp_path, layout)
-    later = Vectors(None, np.array([[1.05], [3], [-2]], np.float32))
+    later = Inner(None, np.array([[1.05], [3], [-2]], np.float32))
     terms, clipped = document_terms(later, Layout((), layout.negative, 1), bounds)
 
     assert clipped.tolist() == [0, 1, 1]
@@ -80,7 +81,7 @@ def test_values_beyond_former_bounds_are_clipped_and_counted(tmp_path):
 
 def test_bounds_of_another_model_are_refused(tmp_path):
     one, two = (Layout((), np.empty(0, np.int32), width) for width in (1, 2))
-    Bounds.of([Vectors(None, np.zeros((1, 1), np.float32))], one, 0.1).save(tmp_path)
+    Bounds.of([Inner(None, np.zeros((1, 1), np.float32))], one, 0.1).save(tmp_path)
 
     with pytest.raises(BadInput, match="bounds of another model"):
         Bounds.load(tmp_path, two)

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ssi_core.evaluation import exhaustive as module
-from ssi_core.evaluation.exhaustive import best_of_all
 from ssi_core.kernels.sparse import csr
 from ssi_core.kernels.tiles import ROWS
+from ssi_core.scoring import exhaustive as module
+from ssi_core.scoring.exhaustive import best_of_all
 
 
 def whole(rng, rows, columns, share=1.0):

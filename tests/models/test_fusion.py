@@ -7,7 +7,6 @@ import pytest
 
 from ssi_core.evaluation.candidates import candidates
 from ssi_core.evaluation.evaluate import Validator, evaluate
-from ssi_core.evaluation.scorer import Scorer
 from ssi_core.evaluation.trec import write_trec
 from ssi_core.export.exporting import Settings, export_model
 from ssi_core.models import MODELS
@@ -15,6 +14,7 @@ from ssi_core.models.base import UnfitStart
 from ssi_core.models.fusion import Fusion
 from ssi_core.models.in_degree import InDegree
 from ssi_core.models.mixture import Mixture
+from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.index import build_index
 from ssi_core.serving.neighbours import neighbours

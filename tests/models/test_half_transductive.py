@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.evaluation.scorer import Scorer
-from ssi_core.models import Bilinear, HalfTransductive
+from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.half_transductive import HalfTransductive
+from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours
 from ssi_core.tasks.task import build_task, open_task

@@ -7,8 +7,11 @@ import polars as pl
 import pytest
 
 from ssi_core.evaluation.evaluate import Validator
-from ssi_core.evaluation.scorer import Scorer
-from ssi_core.models import InDegree, Mixture, TfIdf, load_model
+from ssi_core.models import load_model
+from ssi_core.models.in_degree import InDegree
+from ssi_core.models.mixture import Mixture
+from ssi_core.models.tfidf import TfIdf
+from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours
 from ssi_core.tasks.task import open_task

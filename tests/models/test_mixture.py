@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation.evaluate import Validator, evaluate
-from ssi_core.evaluation.scorer import Scorer
 from ssi_core.experiment import parse_table
 from ssi_core.models import MODELS, load_model
 from ssi_core.models.mixture import Mixture
+from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours
 from ssi_core.tasks.task import build_task, open_task

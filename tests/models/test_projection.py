@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import linalg, sparse
 
-from ssi_core.evaluation.scorer import Scorer
 from ssi_core.models import MODELS
 from ssi_core.models.mixture import Mixture
 from ssi_core.models.opca import Opca, regularised
@@ -15,6 +14,7 @@ from ssi_core.models.paired import Moments, Paired, Rows
 from ssi_core.models.pca import Pca
 from ssi_core.models.s2net import CosineLoss, S2Net, drawn_negatives
 from ssi_core.models.svd import leading_eigenvectors
+from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours
 from ssi_core.tasks.task import open_task

@@ -12,12 +12,12 @@ import ssi_core as ssi
 from ssi_core.collection import open_collection
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
-from ssi_core.evaluation.scorer import Scorer
 from ssi_core.models import load_model
 from ssi_core.models.base import Course, parse
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.rm3 import Rm3
+from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.task import open_task
 from ssi_core.tasks.unseen import documents_of, texts_in_views

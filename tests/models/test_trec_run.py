@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.evaluation.scorer import Scorer
 from ssi_core.evaluation.texts import measured, write_texts
 from ssi_core.evaluation.trec import write_trec
 from ssi_core.models import load_model
@@ -16,6 +15,7 @@ from ssi_core.models.fusion import Fusion
 from ssi_core.models.mixture import Mixture
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.trec_run import TrecRun
+from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.index import build_index
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput

@@ -6,13 +6,13 @@ import itertools
 import numpy as np
 import pytest
 
-from ssi_core.evaluation import scorer
-from ssi_core.evaluation.scorer import Scorer, score_pairs
 from ssi_core.kernels import pair_forms
 from ssi_core.kernels.sparse import Csr
 from ssi_core.models import load_model
 from ssi_core.models.pair_weights import hash_facts, longest, prune
 from ssi_core.models.word_pairs import WordPairs
+from ssi_core.scoring import inner
+from ssi_core.scoring.scorer import Scorer, score_pairs
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Refused
@@ -299,7 +299,7 @@ def test_scores_do_not_depend_on_the_rows_that_are_held(task, dense, monkeypatch
     queries, documents = dense.embed_queries(task.queries), dense.embed_documents(task.documents)
     whole = Scorer(documents).score(queries)
     pairs = np.random.default_rng(0).integers(0, len(task.documents), (300, 2), dtype=np.int32)
-    monkeypatch.setattr(scorer, "_ROWS_BYTES", 12 * 3 * documents.sparse.shape[1])
+    monkeypatch.setattr(inner, "ROWS_BYTES", 12 * 3 * documents.sparse.shape[1])
     for threads in (1, 2):
         np.testing.assert_array_equal(Scorer(documents, threads=threads).score(queries), whole)
         found = score_pairs(queries, documents, pairs, threads=threads)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ssi_core.scoring.vectors import Inner
 from ssi_core.serving import candidates as module
 from ssi_core.serving.approximate import WAYS, approximate
 from ssi_core.serving.candidates import PartScores
@@ -14,7 +15,7 @@ from ssi_core.serving.graph import Graph, write_graph
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.searcher import Searcher
-from ssi_core.types import BadInput, Refused, Vectors
+from ssi_core.types import BadInput, Refused
 from tests.serving.models import WORDS, documents, random_models
 
 MODELS = random_models(seed=2)
@@ -45,7 +46,7 @@ def share(exact, found):
 @pytest.mark.parametrize("by", WAYS)
 def test_it_finds_what_it_says_and_scores_it_as_exact_search_does(exact, tmp_path, monkeypatch, by):
     monkeypatch.setattr(module, "_BY_WORDS", 2)
-    monkeypatch.setattr("ssi_core.evaluation.second_stage.SPARE", 0)
+    monkeypatch.setattr("ssi_core.scoring.best.SPARE", 0)
     monkeypatch.setitem(WAYS, by, replace(WAYS[by], sizes=(16, 64, 512)))
     some, most = (approximate(exact, tmp_path, recall, by) for recall in (0, 0.99))
     assert 0 < some.recall < most.recall <= 1
@@ -163,7 +164,7 @@ def test_few_documents_are_all_looked_at(n, tmp_path):
     dense = np.random.default_rng(n).normal(size=(n, 3)).astype(np.float32)
     dense[0] = 0
     write_graph(dense, tmp_path / "graph")
-    vectors = Vectors(None, dense)
+    vectors = Inner(None, dense)
     rows, scores = PartScores(Graph(tmp_path / "graph"), vectors, 32)(vectors, n)
     expected = dense @ dense.T
     assert (np.sort(rows) == np.arange(n)).all()

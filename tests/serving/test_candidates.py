@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ssi_core.evaluation.scorer import Scorer
-from ssi_core.evaluation.second_stage import best_of
+from ssi_core.scoring.best import best_of
+from ssi_core.scoring.scorer import Scorer
+from ssi_core.scoring.vectors import Inner
 from ssi_core.serving import candidates
 from ssi_core.serving.candidates import PartScores
 from ssi_core.serving.signs import BITS, SignCodes, planes, write_signs
-from ssi_core.types import TextMatrix, Vectors
+from ssi_core.types import TextMatrix
 
 
 def random_vectors(n, seed, *, dimensions=7, words=40):
@@ -17,7 +18,7 @@ def random_vectors(n, seed, *, dimensions=7, words=40):
     dense = random.normal(size=(n, dimensions)) * random.lognormal(0, 0.5, (n, 1))
     rows = sparse.random_array((n, words), density=0.1, rng=random, format="csr")
     rows.data -= 0.3  # some weights are negative
-    return Vectors(TextMatrix(rows.astype(np.float32)), dense.astype(np.float32))
+    return Inner(TextMatrix(rows.astype(np.float32)), dense.astype(np.float32))
 
 
 @pytest.mark.parametrize("count", [1, 5, 60, 200])
@@ -64,7 +65,7 @@ def test_scores_are_those_of_all_documents_and_the_best_by_words_are_there(
     near = SignCodes(documents.dense, tmp_path / "codes.npy")
     scorer = PartScores(near, documents, 12)
     exact = Scorer(documents).score(queries)
-    by_words = Scorer(Vectors(documents.sparse, None)).score(Vectors(queries.sparse, None))
+    by_words = Scorer(Inner(documents.sparse, None)).score(Inner(queries.sparse, None))
     for _ in range(2):  # the scratch is as it was
         rows, scores = scorer(queries, 1)
         assert rows.shape == (9, 12 + words)

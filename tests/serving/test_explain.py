@@ -10,6 +10,7 @@ from scipy import sparse
 
 from ssi_core.models.base import FittedModel
 from ssi_core.models.translation_model import TranslationModel
+from ssi_core.scoring.vectors import Likelihood
 from ssi_core.serving import explain as module
 from ssi_core.serving.explain import explain, explain_pair
 from ssi_core.serving.index import build_index, open_index
@@ -41,13 +42,13 @@ def test_parts_and_rest_add_up_to_the_score(seed, which, query, document, k):
     assert abs(total - found.score) <= max(1e-5 * abs(found.score), 1e-12 * scale)
     left, right = fitted.embed_queries(q), fitted.embed_documents(d)
     plain = 0.0
-    if left.topics is not None:
+    if isinstance(left, Likelihood):
         inner = right.sparse.toarray() + left.topics @ right.dense[0]
         expected = float(left.sparse.toarray()[0] @ np.log1p(inner[0]))
         assert found.score == pytest.approx(expected, rel=1e-4, abs=1e-5)
         return
     if left.sparse is not None:
-        asked = left.sparse if left.through is None else left.through(left.sparse)
+        asked = left.sparse if left.projection is None else left.projection(left.sparse)
         plain += float((asked.toarray().astype(float) * right.sparse.toarray()).sum())
     if left.dense is not None:
         plain += float(left.dense.astype(float)[0] @ right.dense[0].astype(float))

@@ -6,6 +6,7 @@ import pytest
 from ssi_core.models.base import FittedModel
 from ssi_core.models.lsi import Lsi
 from ssi_core.models.tfidf import TfIdf
+from ssi_core.scoring.vectors import Likelihood
 from ssi_core.serving import searcher as module
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.searcher import Searcher, open_searcher
@@ -29,11 +30,11 @@ def naive_scores(fitted, query):
     q = fitted.embed_queries(texts_of([query], fitted.query_views))
     d = fitted.embed_documents(documents(fitted.document_views))
     scores = np.zeros(len(TEXTS))
-    if q.topics is not None:
+    if isinstance(q, Likelihood):
         inner = d.sparse.toarray() + d.dense.astype(float) @ q.topics.T
         return np.log1p(inner) @ q.sparse.toarray()[0]
     if q.sparse is not None:
-        row = q.sparse if q.through is None else q.through(q.sparse)
+        row = q.sparse if q.projection is None else q.projection(q.sparse)
         scores += (d.sparse.toarray().astype(float) @ row.toarray()[0]).ravel()
     if q.dense is not None:
         scores += d.dense.astype(float) @ q.dense[0]

@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssi_core.kernels.sweep import draw_shown
-from ssi_core.models import Bilinear, HalfTransductive, WordPairs
+from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.half_transductive import HalfTransductive
+from ssi_core.models.word_pairs import WordPairs
+from ssi_core.scoring.scorer import score_pairs
 from ssi_core.tasks.task import open_task
 from ssi_core.training.sgd import by_weight, training_data
 from ssi_core.types import BadInput, Judged, Pairs
@@ -97,8 +100,6 @@ def test_rows_learn_to_rank_what_was_shown_lower(task, model):
     known = replace(task, train=replace(Pairs.of(pairs), shown=lists_of(lists)))
 
     def wins(fitted):
-        from ssi_core.evaluation.scorer import score_pairs
-
         queries, documents = (fitted.embed_queries(task.queries),
                               fitted.embed_documents(task.documents))  # fmt: skip
         against = np.column_stack([pairs[:, 0], other]).astype(np.int32)

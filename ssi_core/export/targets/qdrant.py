@@ -18,7 +18,8 @@ from ssi_core import store
 from ssi_core.export.documents import Block
 from ssi_core.export.terms import Layout
 from ssi_core.export.writing import Material, Target, text, write_lines
-from ssi_core.types import TextMatrix, Vectors
+from ssi_core.scoring.vectors import Vectors
+from ssi_core.types import TextMatrix
 
 POINTS = 100
 """Points of a request."""

@@ -19,7 +19,8 @@ from ssi_core.evaluation.hubs import hubs
 from ssi_core.guests.codes.labelled import LabelledTexts
 from ssi_core.guests.codes.projections import leading
 from ssi_core.guests.codes.words import Words
-from ssi_core.types import Float64, Int32, Int64, Progress, Vectors
+from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.types import Float64, Int32, Int64, Progress
 
 
 def information_gain(rows: sparse.csr_array, labels: Int32) -> Float64:
@@ -89,7 +90,7 @@ def hub_curves(
             progress(number / len(spaces), f"{space} {features}")
         vectors = _chosen(rows, gain[:features])
         if space == "LSI":
-            vectors = Vectors(None, (rows @ basis[:, :features]).astype(np.float32))
+            vectors = Inner(None, (rows @ basis[:, :features]).astype(np.float32))
         one = hubs(vectors, k=k, labels=labels)
         measured.append(
             {
@@ -111,7 +112,7 @@ def hub_curves(
 
 def _chosen(rows: sparse.csr_array, columns: Int64) -> Vectors:
     some: Any = rows[:, np.sort(columns)]
-    return Vectors(sparse.csr_array(some).astype(np.float32), None)
+    return Inner(sparse.csr_array(some).astype(np.float32), None)
 
 
 def _entropy(counts: Float64) -> Float64:

@@ -14,19 +14,15 @@ from numpy.typing import NDArray
 
 from ssi_core.evaluation.candidates import Candidates, Side, candidates
 from ssi_core.evaluation.ranking import blocks, scores_of
-from ssi_core.evaluation.scorer import take
-from ssi_core.evaluation.second_stage import (
-    best_documents,
-    features,
-    first_part,
-    scores_of_parts,
-    starts,
-)
 from ssi_core.guests.reranking.pairs import LARGEST_GRADE, Fold, PairFeatures
 from ssi_core.models.base import FittedModel, Model
 from ssi_core.models.base import Side as ModelSide
 from ssi_core.models.measuring import require_evaluation
-from ssi_core.types import BadInput, Int32, Progress, Task, TextMatrix, Texts, Vectors, View
+from ssi_core.scoring.best import best_documents
+from ssi_core.scoring.scorer import scores_of_parts
+from ssi_core.scoring.two_stage import features, starts
+from ssi_core.scoring.vectors import Inner, Several, first_part
+from ssi_core.types import BadInput, Int32, Progress, Task, TextMatrix, Texts, View
 from ssi_core.views.tfidf import COUNTS
 
 UNLEARNT = frozenset({"tfidf", "bm25", "language_model"})
@@ -183,7 +179,7 @@ def features_of(
     rows_of_blocks = []
     for first, last in blocks(len(chosen.queries), len(chosen.documents)):
         scores = np.where(chosen.mask(first, last), score(first, last), np.float32(-np.inf))
-        part = take(first_part(query_parts), slice(first, last))
+        part = first_part(query_parts).take(slice(first, last))
         rows_of_blocks.append(best_documents(part, first_part(document_parts), scores, depth)[0])
     best = np.concatenate(rows_of_blocks)
     held = best >= 0
@@ -213,7 +209,7 @@ def feature_names(models: Sequence[Model]) -> tuple[str, ...]:
     return (*names, *OF_DOCUMENTS)
 
 
-def parts_of(models: Iterable[FittedModel], texts: Texts, side: ModelSide, other: View) -> Vectors:
+def parts_of(models: Iterable[FittedModel], texts: Texts, side: ModelSide, other: View) -> Several:
     """Return texts as `Vectors` with a part for each model, and the parts of `OF_DOCUMENTS`.
 
     Parameters
@@ -238,7 +234,7 @@ def parts_of(models: Iterable[FittedModel], texts: Texts, side: ModelSide, other
     if side == "query" and texts.views[COUNTS].space != other.space:
         words = TextMatrix((len(texts), len(other.words)), dtype=np.float32)
     # The share of the query's words that a document has, and their number, are scaled alike.
-    return Vectors(None, None, fused=(*embedded, Vectors(None, length), Vectors(words, None)))
+    return Several(parts=(*embedded, Inner(None, length), Inner(words)))
 
 
 def _require(task: Task, models: Sequence[Model]) -> None:

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ssi_core.bounds import Positive
-from ssi_core.evaluation.fusion import ranks
 from ssi_core.guests.reranking.base import MISSING, Arrays, Linear
 from ssi_core.guests.reranking.measures import Grades, measure_named
 from ssi_core.guests.reranking.pairs import PairFeatures
+from ssi_core.scoring.rank_sum import ranks
 from ssi_core.types import Float64
 
 

@@ -20,7 +20,8 @@ from ssi_core.guests.reranking.rankers import reranker_named
 from ssi_core.models.base import Course, FittedModel, Side, UnfitStart, Widths, fitted
 from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
-from ssi_core.types import Float64, Task, Texts, Vectors
+from ssi_core.scoring.vectors import TwoStage, Vectors
+from ssi_core.types import Float64, Task, Texts
 from ssi_core.views.tfidf import COUNTS
 
 _RANKER = "ranker_"
@@ -151,7 +152,7 @@ class Reranked(Parts):
         parts = parts_of(fitted_parts(fitted), texts, side, other)
         if side == "document":
             return parts
-        return Vectors(None, None, fused=parts.fused, second=self.second(fitted))
+        return TwoStage(parts=parts.parts, ranker=self.second(fitted))
 
     def second(self, fitted: FittedModel) -> Second:
         """Return the second stage of a fitted model."""

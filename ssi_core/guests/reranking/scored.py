@@ -8,16 +8,17 @@ from pathlib import Path
 import numpy as np
 
 from ssi_core import files
-from ssi_core.evaluation.trec import escape, falling
+from ssi_core.evaluation.trec import escape
 from ssi_core.guests.reranking.measures import Grades
 from ssi_core.guests.reranking.pairs import PairFeatures
+from ssi_core.scoring.decreasing import strictly_decreasing
 from ssi_core.types import Float64
 
 
 def write_run(features: PairFeatures, scores: Float64, path: Path, name: str) -> None:
     """Write the order of the documents of each query as a run of TREC.
 
-    The scores of the file fall strictly (`evaluation.trec.falling`), so that every tool has the
+    The scores of the file fall strictly (`scoring.decreasing`), so that every tool has the
     order of LETOR's measures. A row without a document is named by its place, ``row-7``.
 
     Parameters
@@ -37,7 +38,7 @@ def write_run(features: PairFeatures, scores: Float64, path: Path, name: str) ->
     def lines() -> Iterator[str]:
         for query, rows in features.lists():
             places = order[rows]
-            shown = falling(scores[places].astype(np.float32))
+            shown = strictly_decreasing(scores[places].astype(np.float32))
             for rank, (place, score) in enumerate(zip(places, shown, strict=True), 1):
                 document = escape(documents[place]) or f"row-{place + 1}"
                 yield f"{escape(query)} Q0 {document} {rank} {score:.9g} {name}\n"

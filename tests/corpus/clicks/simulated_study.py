@@ -19,8 +19,8 @@ import polars as pl
 
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
-from ssi_core.evaluation.scorer import Scorer
 from ssi_core.models.bilinear import Bilinear
+from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import Task
 from tests.corpus.clicks.policies import (

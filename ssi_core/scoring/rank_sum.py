@@ -7,7 +7,19 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from ssi_core.scoring.formula import Formula
+from ssi_core.scoring.vectors import RankSum
 from ssi_core.types import Float32, Float64
+
+
+class RankSums(Formula[RankSum]):
+    """Scores of `RankSum` queries."""
+
+    def scores(self, queries: RankSum, candidates: NDArray[np.bool_] | None = None) -> Float32:
+        """Return the scores of all queries with all documents; see `Scorer.score`."""
+        pairs = zip(self.ready.parts, queries.parts, strict=True)
+        scores_of_parts = (scorer.score(part, candidates) for scorer, part in pairs)
+        return reciprocal_ranks(scores_of_parts, queries.constant, candidates)
 
 
 def reciprocal_ranks(

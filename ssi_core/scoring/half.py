@@ -23,11 +23,6 @@ _FEW = 4
 """Queries that read all documents by themselves."""
 
 
-def wide(rows: NDArray[Any]) -> Float32:
-    """Return rows that are float16 as float32, others as they are."""
-    return rows.astype(np.float32) if rows.dtype == np.float16 else rows
-
-
 def readable(rows: NDArray[Any]) -> NDArray[Any]:
     """Return C-ordered rows for kernels: float32, or float16 as uint16 where it is converted."""
     rows = np.ascontiguousarray(rows)

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.evaluation.half import readable
 from ssi_core.kernels.exhaustive import best_one_by_one, best_together
 from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.structs import read_only
 from ssi_core.kernels.tiles import LANES, ROWS
+from ssi_core.scoring.half import readable
 from ssi_core.types import Float32, Int32, Int64
 
 _FEW = 5  # queries, which are faster one by one

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from ssi_core.evaluation import half
-from ssi_core.evaluation.half import inner_products, wide
-from ssi_core.evaluation.scorer import Scorer, score_pairs, take
 from ssi_core.kernels.scores import widen_rows
 from ssi_core.kernels.structs import read_only
-from ssi_core.types import Vectors
-from tests.evaluation.test_scorer import by_numpy, random_vectors
+from ssi_core.scoring import half
+from ssi_core.scoring.half import inner_products
+from ssi_core.scoring.scorer import Scorer, score_pairs
+from ssi_core.scoring.vectors import Inner, wide
+from tests.scoring.test_scorer import by_numpy, random_vectors
 
 
 def halved(vectors):
-    return Vectors(vectors.sparse, vectors.dense.astype(np.float16))
+    return Inner(vectors.sparse, vectors.dense.astype(np.float16))
 
 
 def test_every_float16_is_widened_to_itself():
@@ -55,4 +55,4 @@ def test_scores_and_pairs_of_halved_documents_are_those_of_their_rounded_numbers
     rows = np.argwhere(np.ones((7, 9))).astype(np.int32)
     pairs = score_pairs(queries, documents, rows)
     np.testing.assert_allclose(pairs, expected.ravel(), atol=1e-5)
-    assert take(documents, slice(0, 3)).dense.dtype == np.float32
+    assert documents.take(slice(0, 3)).dense.dtype == np.float32

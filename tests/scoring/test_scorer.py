@@ -1,10 +1,9 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from ssi_core.evaluation.scorer import Scorer, length, refuse_nan, score_pairs, take
-from ssi_core.types import BadInput, Vectors
+from ssi_core.scoring.scorer import Scorer, score_pairs
+from ssi_core.scoring.vectors import Inner, Likelihood, Several, refuse_nan
+from ssi_core.types import BadInput
 from tests.evaluation.toy import csr
 
 
@@ -12,11 +11,11 @@ def random_vectors(rng, rows, parts, width=30, dimensions=5):
     values = rng.standard_normal((rows, width)) * (rng.random((rows, width)) < 0.3)
     values[rows // 2] = 0
     dense = rng.standard_normal((rows, dimensions)).astype(np.float32)
-    return Vectors(csr(values) if "sparse" in parts else None, dense if "dense" in parts else None)
+    return Inner(csr(values) if "sparse" in parts else None, dense if "dense" in parts else None)
 
 
 def by_numpy(queries, documents):
-    scores = np.zeros((length(queries), length(documents)))
+    scores = np.zeros((len(queries), len(documents)))
     if queries.sparse is not None:
         scores += queries.sparse.toarray().astype(float) @ documents.sparse.toarray().T
     if queries.dense is not None:
@@ -47,7 +46,7 @@ def test_pairs_without_rows_are_row_by_row():
     expected = np.diag(by_numpy(queries, documents))
     np.testing.assert_allclose(score_pairs(queries, documents), expected, atol=1e-5)
     with pytest.raises(ValueError, match="8 rows, expected 9"):
-        score_pairs(queries, take(documents, slice(0, 8)))
+        score_pairs(queries, documents.take(slice(0, 8)))
 
 
 @pytest.mark.parametrize("parts", [("sparse",), ("dense",), ("sparse", "dense")])
@@ -68,7 +67,7 @@ def test_the_best_are_those_of_all_scores(parts, asked):
 
 def test_equal_documents_score_equal_and_inputs_stay():
     rng = np.random.default_rng(2)
-    documents = take(random_vectors(rng, 6, ("sparse",)), np.array([0, 1, 0, 2, 0]))
+    documents = random_vectors(rng, 6, ("sparse",)).take(np.array([0, 1, 0, 2, 0]))
     queries = random_vectors(rng, 5, ("sparse",))
     before = documents.sparse.data.copy()
     scores = Scorer(documents).score(queries)
@@ -80,7 +79,7 @@ def test_equal_documents_score_equal_and_inputs_stay():
 def test_nothing_to_score_is_no_error():
     rng = np.random.default_rng(3)
     vectors = random_vectors(rng, 4, ("sparse", "dense"))
-    nothing = take(vectors, slice(0, 0))
+    nothing = vectors.take(slice(0, 0))
     assert Scorer(vectors).score(nothing).shape == (0, 4)
     assert Scorer(nothing).score(vectors).shape == (4, 0)
     assert score_pairs(vectors, vectors, np.zeros((0, 2), np.int32)).shape == (0,)
@@ -93,11 +92,11 @@ def test_vectors_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="dense width 3, expected 5"):
         Scorer(vectors).score(narrow)
     with pytest.raises(ValueError, match="dense width None, expected 5"):
-        Scorer(vectors).score(Vectors(vectors.sparse, None))
+        Scorer(vectors).score(Inner(vectors.sparse, None))
     with pytest.raises(ValueError, match="expected one number of rows"):
-        Scorer(Vectors(vectors.sparse, vectors.dense[:2]))
+        Scorer(Inner(vectors.sparse, vectors.dense[:2]))
     with pytest.raises(ValueError, match="expected one number of rows"):
-        Scorer(Vectors(None, None))
+        Scorer(Inner(None, None))
 
 
 @pytest.mark.parametrize("part", ["sparse", "dense", "topics"])
@@ -105,11 +104,11 @@ def test_vectors_that_do_not_fit_are_refused():
 def test_vectors_with_a_nan_are_refused_also_in_one_part_of_a_sum(part, value):
     rng = np.random.default_rng(5)
     good, bad = (random_vectors(rng, 4, ("sparse", "dense")) for _ in range(2))
-    bad = replace(bad, topics=np.ones((30, 5), np.float32))
+    bad = Likelihood(bad.sparse, bad.dense, np.ones((30, 5), np.float32))
     array = bad.sparse.data if part == "sparse" else getattr(bad, part)
     assert refuse_nan(bad, "queries") is bad
-    assert refuse_nan(Vectors(None, None, fused=(good, bad)), "queries").fused == (good, bad)
+    assert refuse_nan(Several(parts=(good, bad)), "queries").parts == (good, bad)
     array.flat[-1] = value
-    for vectors in (bad, Vectors(None, None, fused=(good, bad))):
+    for vectors in (bad, Several(parts=(good, bad))):
         with pytest.raises(BadInput, match="queries: the model gives vectors that hold NaN"):
             refuse_nan(vectors, "queries")

@@ -1,0 +1,1 @@
+"""Scores of queries with documents: a class for each formula, and documents made ready for them."""

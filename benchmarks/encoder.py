@@ -39,7 +39,7 @@ from ssi_core.tasks.reading import raw_texts, texts_at
 from ssi_core.tasks.spec import TITLES
 from ssi_core.tasks.task import open_task
 from ssi_core.types import Float32, Float64, Task
-from ssi_core.views.tfidf import COUNTS
+from ssi_core.views.names import COUNTS
 
 PACKAGES = ("sentence_transformers", "model2vec", "all_minilm_l6_v2", "torch", "skeletoken")
 SHOWN = ("Wikispeedia links", "Wikispeedia, links of 3 words", "Wikispeedia titles")

@@ -1,10 +1,13 @@
 """The layers of the house: imports point down only, rooms on one line stay apart."""
 
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from ssi_core import code
 
 ROOT = Path(__file__).parents[1]
 
@@ -129,6 +132,48 @@ def test_every_room_has_a_line():
 )
 def test_a_breach_is_seen(module, source):
     assert len(list(broken(module, source))) == 1
+
+
+def imported_by_file(root):
+    """Module -> modules of ours that it imports anywhere, but for type checkers."""
+    files = code._modules(root)
+    graph = {}
+    for name, file in files.items():
+        package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+        _, names = code._read(file.read_text(encoding="utf-8"))
+        homes = {code._module(code._absolute(one, package), files) for one in names}
+        graph[name] = homes - {None, name}
+    return graph
+
+
+def circles(graph):
+    """Modules that reach themselves by what they import."""
+    reached = {name: set(homes) for name, homes in graph.items()}
+    grown = True
+    while grown:
+        grown = False
+        for homes in reached.values():
+            further = set().union(*(reached.get(home, set()) for home in homes)) - homes
+            homes |= further
+            grown |= bool(further)
+    return sorted(name for name, homes in reached.items() if name in homes)
+
+
+def test_no_file_imports_itself_by_way_of_others():
+    assert circles(imported_by_file(ROOT)) == []
+
+
+def test_a_circle_is_seen():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c"]
+
+
+def test_a_model_loads_few_modules():
+    count = "print(sum(name.startswith('ssi_core') for name in sys.modules))"
+    program = f"import sys, ssi_core.models.bm25; {count}"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert int(done.stdout) <= 25
 
 
 LIGHT = {

@@ -37,7 +37,7 @@ from ssi_core.scoring.vectors import refuse_nan
 from ssi_core.tasks.names import read_anchored
 from ssi_core.tasks.split import SIDES, hash_titles, side_of_documents
 from ssi_core.types import Int32, Int64, Pairs, Task, Texts
-from ssi_core.views.tfidf import COUNTS
+from ssi_core.views.names import COUNTS
 
 _WORDS = 3
 

@@ -28,8 +28,9 @@ from ssi_core.models.tfidf import TfIdf
 from ssi_core.models.translation_model import TranslationModel
 from ssi_core.text.tokenizer import LANGUAGES, spoken
 from ssi_core.types import BadInput, Float32, View
+from ssi_core.views.names import BM25, LM
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import BM25, LM, WEIGHTINGS
+from ssi_core.views.tfidf import WEIGHTINGS
 
 Factor: TypeAlias = float | Float32
 """A factor of all words, or one for each."""

@@ -22,7 +22,7 @@ from ssi_core.models.bm25f import Bm25F
 from ssi_core.tasks.spec import fields_of, only_relevant
 from ssi_core.text.tokenizer import stemmed
 from ssi_core.types import BadInput
-from ssi_core.views.tfidf import COUNTS
+from ssi_core.views.names import COUNTS
 
 _ENOUGH = {"valid": 30, "test": 100}
 """Wordings of links on a side, without which titles are asked for."""

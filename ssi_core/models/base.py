@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -18,16 +18,14 @@ from numpy.typing import NDArray
 
 from ssi_core import bounds, files, integrity
 from ssi_core.arrays import ArraySpecs, check_arrays, load_array
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Vectors
 from ssi_core.strict import check_keys
-from ssi_core.tasks.blind import training_part
-from ssi_core.tasks.cold import without_cold
-from ssi_core.text.tokenizer import spoken
 from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, View, Watch
-from ssi_core.views.fields import FIELDS
-from ssi_core.views.hashing import load_view
+from ssi_core.views.names import FIELDS
+
+if TYPE_CHECKING:
+    from ssi_core.evaluation.evaluate import Validator
 
 _log = logging.getLogger(__name__)
 _START_STAYED = "the start stayed the best: the rate may be too large, or the budget small"
@@ -35,6 +33,7 @@ _START_STAYED = "the start stayed the best: the rate may be too large, or the bu
 Side: TypeAlias = Literal["query", "document"]
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Widths: TypeAlias = Mapping[str, int]
+SideOfTask: TypeAlias = Literal["train", "valid", "test"]
 
 FORMAT = 2
 _MANIFEST = "model.json"
@@ -77,9 +76,15 @@ class DenseWords(NamedTuple):
     view: Words
 
 
+def _validator(task: Task, side: SideOfTask, queries: int, threads: int) -> Validator:
+    from ssi_core.evaluation.evaluate import Validator
+
+    return Validator(task, side, queries, threads=threads)
+
+
 @dataclass(frozen=True)
 class Course:
-    """Settings of one training: its start, its watch, its threads, its checkpoint.
+    """Settings of one training: its start, its watch, its threads, its checkpoint, its judge.
 
     Attributes
     ----------
@@ -94,6 +99,8 @@ class Course:
     observe : callable or None
         For curves alone: of a number of test queries, what measures the rank loss of a model on
         them. Nothing is chosen by it.
+    validator : callable
+        Makes what measures models while they learn; see `judge`.
     """
 
     start: FittedModel | None = None
@@ -101,6 +108,13 @@ class Course:
     threads: int = 1
     checkpoint: Path | None = None
     observe: Callable[[int], Callable[[FittedModel], float]] | None = None
+    validator: Callable[[Task, SideOfTask, int, int], Validator] = _validator
+
+    def judge(
+        self, task: Task, side: SideOfTask, queries: int, threads: int | None = None
+    ) -> Validator:
+        """Return what measures models on queries of a side, with the threads of the training."""
+        return self.validator(task, side, queries, self.threads if threads is None else threads)
 
 
 @dataclass(frozen=True)
@@ -176,9 +190,11 @@ class Model:
 
         The model is given the `training_part` of the task alone: no test pair, no cold document.
         """
+        from ssi_core.tasks.blind import training_part
+        from ssi_core.tasks.cold import without_cold
 
         def observe(queries: int) -> Callable[[FittedModel], float]:
-            return Validator(without_cold(task), "test", queries, threads=threads).rank_loss
+            return course.judge(without_cold(task), "test", queries).rank_loss
 
         course = Course(start, watch, threads, checkpoint, observe)
         learnt = self.learn(training_part(task), rng, course)
@@ -277,6 +293,8 @@ class FittedModel:
     @property
     def languages(self) -> list[str]:
         """Languages that the views of both sides read, sorted."""
+        from ssi_core.text.tokenizer import spoken
+
         views = (*self.query_views.values(), *self.document_views.values())
         return sorted({spoken(view.language) for view in views})
 
@@ -368,6 +386,8 @@ def load(directory: Path, models: Mapping[str, type[Model]]) -> FittedModel:
     BadInput
         The directory holds no model that is known here, or other arrays than the model declares.
     """
+    from ssi_core.views.hashing import load_view
+
     file, again = directory / _MANIFEST, "Train the model again."
     manifest = integrity.open_sealed(directory, _MANIFEST, "model", again)
     if manifest.get("format") != FORMAT:

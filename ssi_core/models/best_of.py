@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ssi_core.bounds import Count
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import Course, FittedModel, UnfitStart
 from ssi_core.models.parts import Parts
 from ssi_core.resources import Cost
@@ -59,7 +58,7 @@ class BestOf(Parts):
         models, start = self.models(), course.start
         if start is not None and start.model not in models:
             raise UnfitStart(f"start={start.model}; expected one of {', '.join(map(str, models))}")
-        validator = Validator(task, "valid", self.validation_queries, threads=course.threads)
+        validator = course.judge(task, "valid", self.validation_queries)
         losses: list[float] = []
         best: FittedModel | None = None
         starts = [start if start is not None and model == start.model else None for model in models]

@@ -189,7 +189,7 @@ class Bilinear(Trained):
         """Give the documents one length, if they are to have one."""
         if self.length is None:
             return fit
-        validator = Validator(task, "valid", self.validation_queries, threads=course.threads)
+        validator = course.judge(task, "valid", self.validation_queries)
 
         def error(fit: FittedModel) -> float:
             return validator.error(fit, self.stop_by)

@@ -11,7 +11,6 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Share, Values, Weight
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import is_clearly_higher
 from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
@@ -19,8 +18,8 @@ from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.text.fields import ANCHORS, OWN, SHORT, TEXT
 from ssi_core.types import Float32, Float64, Task, TextMatrix, Texts, View
 from ssi_core.views.bm25 import scaled, sums, with_weights
-from ssi_core.views.fields import FIELDS, of_field
-from ssi_core.views.tfidf import COUNTS
+from ssi_core.views.fields import of_field
+from ssi_core.views.names import COUNTS, FIELDS
 
 _TRIED: dict[str, tuple[float, ...]] = {
     "title": (10.0, 0.0, 1.0, 3.0, 20.0),
@@ -128,7 +127,7 @@ class Bm25F(Model):
         self, task: Task, fit: FittedModel, several: list[int], course: Course
     ) -> FittedModel:
         """Return the best value of each setting, with the others as they are; twice over."""
-        validator = Validator(task, "valid", self.validation_queries, threads=course.threads)
+        validator = course.judge(task, "valid", self.validation_queries)
         measure, names, tried = MEASURES[self.measure], list(_TRIED), 0
 
         def values(settings: Float64) -> Float64:

@@ -15,7 +15,6 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Dimensions, Values
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, Widths, fitted
 from ssi_core.models.lsi import grid, tuning_memory
 from ssi_core.models.projection import cosine_words, unit
@@ -89,7 +88,7 @@ class ClLsi(Model):
         }
         losses = {}
         if len(fits) > 1:
-            validator = Validator(task, side="train", queries=self.tuning_queries)
+            validator = course.judge(task, "train", self.tuning_queries, threads=1)
             losses = {n: validator.rank_loss(fit) for n, fit in fits.items()}
         chosen = min(losses, key=losses.__getitem__) if losses else next(iter(fits))
         facts = {

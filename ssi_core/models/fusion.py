@@ -10,7 +10,6 @@ import numpy as np
 
 from ssi_core.arrays import POSITIVE, ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Positive, Values
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import Course, FittedModel, Side, UnfitStart, Widths, fitted
 from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
@@ -82,7 +81,7 @@ class Fusion(Parts):
         fused = fitted(self, task, arrays_of(fits) | {"k": np.array(self.k[:1])}, facts)
         if len(self.k) == 1:
             return fused
-        validator = Validator(task, "valid", self.validation_queries, threads=course.threads)
+        validator = course.judge(task, "valid", self.validation_queries)
         choices = list(fused.model.variants(fused))
         losses = [validator.rank_loss(one) for one in choices]
         best = choices[int(np.argmin(losses))]

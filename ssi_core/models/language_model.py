@@ -12,7 +12,6 @@ from scipy import sparse
 
 from ssi_core.arrays import POSITIVE, ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Mixed, Values
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import Float64, Task, TextMatrix, Texts, View
@@ -55,7 +54,7 @@ class LanguageModel(Model):
         variants = list(self.variants(fitted(self, task, share)))
         if len(variants) == 1:
             return variants[0]
-        judge = Validator(task, "valid", self.validation_queries, threads=course.threads)
+        judge = course.judge(task, "valid", self.validation_queries)
         return min(variants, key=judge.rank_loss)
 
     def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:

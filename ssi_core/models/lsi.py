@@ -15,7 +15,6 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Dimensions, Share, Values
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, Widths, fitted
 from ssi_core.models.projection import Projection, cosine_words, unit
@@ -54,7 +53,7 @@ class Lsi(Projection):
         vectors, bounded = factors.vectors, sorted(set(factors.dimensions.values()))
         losses = {}
         if len(bounded) > 1:
-            validator = Validator(task, side="train", queries=self.tuning_queries)
+            validator = course.judge(task, "train", self.tuning_queries, threads=1)
             for n in bounded:
                 losses[n] = validator.rank_loss(fitted(self, task, {"V": vectors[:, :n].copy()}))
         chosen = min(losses, key=losses.__getitem__) if losses else bounded[0]
@@ -106,7 +105,7 @@ class LsiMixture(Model):
         matrix = task.documents.matrix(self.view)
         factors = leading_vectors(matrix, grid(self.dimensions), rng, threads=course.threads)
         vectors = factors.vectors
-        validator = Validator(task, side="train", queries=self.tuning_queries)
+        validator = course.judge(task, "train", self.tuning_queries, threads=1)
         tfidf = validator.scores(fitted(TfIdf(self.tfidf_view or self.view), task, {}))
         losses: dict[tuple[int, float], float] = {}
         for n in sorted(set(factors.dimensions.values())):

@@ -15,7 +15,6 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Values, Weight
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import (
     Columns,
     Course,
@@ -85,7 +84,7 @@ class Mixture(Parts):
         """Train the parts one after the other; score each once and take the best sum."""
         starts = [None, None] if course.start is None else self._starts(course.start)
         fits = list(self.learn_parts(task, rng, course, starts))
-        validator = Validator(task, self.tune_on, self.tuning_queries, threads=course.threads)
+        validator = course.judge(task, self.tune_on, self.tuning_queries)
         first, second = (validator.scores(fit) for fit in fits)
         losses = {
             beta: validator.rank_loss_of(first + np.float32(beta) * second)

@@ -18,7 +18,6 @@ from typing import ClassVar
 import numpy as np
 
 from ssi_core.bounds import Count, Dimensions, Positive, Values
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.models.base import Course, FittedModel, fitted
 from ssi_core.models.paired import Moments, Paired, components_memory
@@ -75,7 +74,7 @@ class Opca(Projection):
             fits[gamma] = fitted(self, task, {"V": paired.projection(factors.vectors)}, facts)
         if len(fits) == 1:
             return next(iter(fits.values()))
-        judge = Validator(task, "valid", self.validation_queries, threads=course.threads)
+        judge = course.judge(task, "valid", self.validation_queries)
         losses = {gamma: judge.rank_loss(fit) for gamma, fit in fits.items()}
         best = fits[min(losses, key=losses.__getitem__)]
         best.facts["validation_rank_loss"] = {str(g): loss for g, loss in losses.items()}

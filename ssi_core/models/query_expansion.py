@@ -11,7 +11,6 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Tries, Values, Weight
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.kernels.topk import top_k
 from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
 from ssi_core.scoring.scorer import Scorer
@@ -61,7 +60,7 @@ class QueryExpansion(Model):
             "data": np.asarray(collection.data),
             "ids": np.array(task.documents.ids.to_list(), dtype=np.str_),
         }
-        validator = Validator(task, side="train", queries=self.tuning_queries)
+        validator = course.judge(task, "train", self.tuning_queries, threads=1)
         plain = validator.scores(_with(self, task, arrays, 0, 0.0))
         losses: dict[tuple[int, float], float] = {(0, 0.0): validator.rank_loss_of(plain)}
         for expansion in self.expansions:

@@ -12,7 +12,6 @@ from scipy import sparse
 
 from ssi_core.arrays import CSR_PARTS, ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Part, Share, Tries, Values
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import is_clearly_higher
 from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, Words, fitted
@@ -24,7 +23,8 @@ from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import Task, TextMatrix, Texts
 from ssi_core.views.bm25 import scaled, sums, with_weights
-from ssi_core.views.tfidf import COUNTS, heaviest
+from ssi_core.views.names import COUNTS
+from ssi_core.views.tfidf import heaviest
 
 FIRST = ("bm25f", "bm25", "language_model")
 """Models of the first pass."""
@@ -126,7 +126,7 @@ class Rm3(Parts):
 
     def _chosen(self, task: Task, fit: FittedModel, course: Course) -> FittedModel:
         """Return the best settings; scores are linear in ``original``, which costs little."""
-        validator = Validator(task, "valid", self.validation_queries, threads=course.threads)
+        validator = course.judge(task, "valid", self.validation_queries)
         measure, weights = MEASURES[self.measure], [(w, 1 - w) for w in self.original]
         first = _with(fit, (1, 1, 1.0))
         plain = np.asarray(measure(validator.ranks(first)), np.float64)

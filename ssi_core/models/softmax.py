@@ -15,14 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Batch, Count, Dimensions, Positive, Rate, Triples, Values
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.adam import adam_step
 from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, Widths, fitted
@@ -33,6 +32,9 @@ from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.training import fitting
 from ssi_core.training.sgd import excluded
 from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts
+
+if TYPE_CHECKING:
+    from ssi_core.evaluation.evaluate import Validator
 
 _DECAYS = np.float32(0.9), np.float32(0.999)  # of Adam
 _SMALL = np.float32(1e-8)
@@ -93,10 +95,7 @@ class Softmax(Model):
             raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
         maps = factored(task, self.view, self.dimensions, rng)[:2]
         seed = int(rng.integers(2**63))
-        judges = [
-            Validator(task, side, self.validation_queries, threads=course.threads)
-            for side in ("train", "valid")
-        ]
+        judges = [course.judge(task, side, self.validation_queries) for side in ("train", "valid")]
 
         def begin(settings: Mapping[str, Any]) -> Training:
             return Training(self, task, maps, seed, float(settings["rate"]), judges[1])

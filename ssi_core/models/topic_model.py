@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,6 @@ from scipy import sparse
 from ssi_core import files
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Dimensions, Mixed, Prior, Share, Values
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.sparse import Csr, csr
 from ssi_core.kernels.structs import read_only
@@ -43,6 +42,9 @@ from ssi_core.models.unseen import Unseen, own_weights
 from ssi_core.resources import Cost, memory_available
 from ssi_core.scoring.vectors import Inner, Likelihood, Vectors
 from ssi_core.types import BadInput, Float32, Float64, Int32, Int64, Task, TextMatrix, Texts, View
+
+if TYPE_CHECKING:
+    from ssi_core.evaluation.evaluate import Validator
 
 _VIEW = "counts"
 
@@ -122,7 +124,7 @@ class TopicModel(Model):
         if len(task.train) == 0:
             raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
         same_space(task, _VIEW, "the words of queries and documents")
-        judge = Validator(task, "valid", self.validation_queries, threads=course.threads)
+        judge = course.judge(task, "valid", self.validation_queries)
         place = course.checkpoint.parent if course.checkpoint else None
         training = Training(self, task, int(rng.integers(2**63)), judge, course.threads, place)
         return go_over(training, training.pairs, self.passes, judge, course)

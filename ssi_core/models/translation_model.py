@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Mixed, Share, Values
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.sparse import csr
 from ssi_core.kernels.translation import likelihoods, translate
@@ -37,6 +36,9 @@ from ssi_core.models.unseen import Unseen, own_weights
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import BadInput, Float64, Int32, Int64, Task, TextMatrix, Texts, View
+
+if TYPE_CHECKING:
+    from ssi_core.evaluation.evaluate import Validator
 
 _VIEW = "counts"
 
@@ -88,7 +90,7 @@ class TranslationModel(Model):
         if len(task.train) == 0:
             raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
         same_space(task, _VIEW, "the words of queries and documents")
-        judge = Validator(task, "valid", self.validation_queries, threads=course.threads)
+        judge = course.judge(task, "valid", self.validation_queries)
         training = Training(self, task, judge, course.threads)
         return go_over(training, len(task.train), self.passes, judge, course)
 

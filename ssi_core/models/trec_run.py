@@ -23,7 +23,7 @@ from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.store import digest_file
 from ssi_core.tasks.layout import DOCUMENTS
 from ssi_core.types import BadInput, Float32, Task, Texts
-from ssi_core.views.tfidf import COUNTS
+from ssi_core.views.names import COUNTS
 
 _LINE = r"^\s*(?<query>\S+)\s+\S+\s+(?<document>\S+)\s+\S+\s+(?<score>\S+)\s+\S+\s*$"
 _FORM = "expected 'QUERY Q0 DOCUMENT RANK SCORE NAME', with blanks between"

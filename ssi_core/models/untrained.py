@@ -23,8 +23,7 @@ from ssi_core.models.svd import leading_vectors
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.resources import Cost
 from ssi_core.types import Task
-from ssi_core.views.fields import FIELDS
-from ssi_core.views.tfidf import COUNTS
+from ssi_core.views.names import COUNTS, FIELDS
 
 LSI_VIEW = "sublinear"
 DIMENSIONS = (100, 300)

@@ -13,8 +13,8 @@ from ssi_core.serving.searcher import texts_of
 from ssi_core.types import BadInput, Float32, Int32, Task
 from ssi_core.views.dice import dice
 from ssi_core.views.hashing import HashedView
+from ssi_core.views.names import COUNTS
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import COUNTS
 
 
 @dataclass(frozen=True)

@@ -64,8 +64,9 @@ from ssi_core.tasks.texts import write_two_sided
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Int32, Pairs, Task
 from ssi_core.views.counting import matrix_path
+from ssi_core.views.names import COUNTS
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import COUNTS, Weighting
+from ssi_core.views.tfidf import Weighting
 
 
 def place_of(task: Path, kind: str) -> Path:

@@ -37,8 +37,9 @@ from ssi_core.tasks.translations import write_rewritten, write_translations
 from ssi_core.types import BadInput, Progress
 from ssi_core.views.correlated import write_hashed_views
 from ssi_core.views.counting import matrix_path
+from ssi_core.views.names import COUNTS
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import COUNTS, Weighting
+from ssi_core.views.tfidf import Weighting
 
 _PAIRS: Mapping[str, Callable[[Making], Reading]] = {
     kinds.LINK: write_links,

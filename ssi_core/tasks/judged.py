@@ -31,8 +31,9 @@ from ssi_core.tasks.split import SIDES, TEST, VALID, hash_titles, side_of_docume
 from ssi_core.tasks.unseen import Raw, both_sides
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float32, Int32, Pairs, Task, Texts
+from ssi_core.views.names import COUNTS
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import COUNTS, Weighting
+from ssi_core.views.tfidf import Weighting
 
 FOLDS = 5
 GIVEN = {"test": 0, "valid": 1, "train": 2}

@@ -43,8 +43,9 @@ from ssi_core.tasks.slates import write_pairs_of
 from ssi_core.tasks.split import SIDES, TRAIN, side_of_documents
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Int32, TextMatrix
+from ssi_core.views.names import COUNTS
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import COUNTS, Weighting
+from ssi_core.views.tfidf import Weighting
 
 _AT_ONCE = 16_384
 

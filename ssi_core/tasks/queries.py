@@ -18,11 +18,12 @@ from ssi_core.types import TextMatrix, Texts, View
 from ssi_core.views.counting import matrix_path
 from ssi_core.views.csr_writer import CsrWriter
 from ssi_core.views.hashing import parse_view
+from ssi_core.views.names import FIELDS
 from ssi_core.views.rewriting import Rewriting
 from ssi_core.views.rewriting import load_view as load_rewritten
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView, load_view
-from ssi_core.views.tfidf import FIELDS, Weighting
+from ssi_core.views.tfidf import Weighting
 from ssi_core.views.weighing import weigh_side
 
 TEXTS, MATRICES, QUERY_VIEW = "queries.parquet", "queries", "query_view"

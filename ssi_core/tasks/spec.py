@@ -17,9 +17,10 @@ from ssi_core.strict import faults, instead
 from ssi_core.text.fields import FIELDS, TEXT
 from ssi_core.types import BadInput
 from ssi_core.views.hashing import Hashing, parse_view
+from ssi_core.views.names import COUNTS
+from ssi_core.views.names import FIELDS as SHORT
 from ssi_core.views.rewriting import Rewriting
-from ssi_core.views.tfidf import COUNTS, Weighting
-from ssi_core.views.tfidf import FIELDS as SHORT
+from ssi_core.views.tfidf import Weighting
 
 Relevant = Literal[
     "link", "translation", "translation > link", "click", "judgement", "anchor", "self"

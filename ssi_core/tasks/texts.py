@@ -26,9 +26,10 @@ from ssi_core.types import BadInput, TextMatrix
 from ssi_core.views.bags import Batch
 from ssi_core.views.counting import BLOCK, matrix_path, row_blocks, write_counts, write_views
 from ssi_core.views.csr_writer import CsrWriter
+from ssi_core.views.names import COUNTS
+from ssi_core.views.names import FIELDS as SHORT
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import COUNTS, Weighting
-from ssi_core.views.tfidf import FIELDS as SHORT
+from ssi_core.views.tfidf import Weighting
 from ssi_core.views.weighing import Side as WeighedSide
 
 

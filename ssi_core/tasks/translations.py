@@ -36,9 +36,10 @@ from ssi_core.tasks.spec import LINK_OF_TRANSLATION
 from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_documents
 from ssi_core.types import BadInput, Int32, Task
 from ssi_core.views.lexicon import batches
+from ssi_core.views.names import COUNTS
 from ssi_core.views.rewriting import Removal, Rewriter, Rewriting, RewrittenView, Translation
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import COUNTS, Weighting
+from ssi_core.views.tfidf import Weighting
 
 MATES, MONOLINGUAL, MONOLINGUAL_QUERIES = "mates", "monolingual", "monolingual_queries"
 _ROWS = "documents.npy"

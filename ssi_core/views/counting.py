@@ -20,9 +20,10 @@ from ssi_core.types import Int64, Progress, TextMatrix
 from ssi_core.views.bags import Bags, Batch, count_bags
 from ssi_core.views.bm25 import sums
 from ssi_core.views.csr_writer import CsrWriter
-from ssi_core.views.fields import FIELDS, by_field
+from ssi_core.views.fields import by_field
+from ssi_core.views.names import COUNTS, FIELDS
 from ssi_core.views.statistics import Statistics
-from ssi_core.views.tfidf import COUNTS, Weighting, inverse_document_frequency
+from ssi_core.views.tfidf import Weighting, inverse_document_frequency
 from ssi_core.views.vocabulary import Vocabulary, choose_words, to_columns
 from ssi_core.views.weighing import Side, weigh_side
 

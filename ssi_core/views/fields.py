@@ -13,10 +13,6 @@ from scipy import sparse
 
 from ssi_core.text import fields as names
 from ssi_core.types import Int32, TextMatrix
-from ssi_core.views.tfidf import FIELDS
-
-__all__ = ["FIELDS", "OWN_SHORT", "by_field", "of_field"]
-
 
 OWN_SHORT = len(names.OWN) - 1
 """Short fields that "counts" has, too; the others are words of other documents."""

@@ -28,10 +28,11 @@ from ssi_core.types import BadInput, Float32, TextMatrix
 from ssi_core.views import rewriting
 from ssi_core.views import text_view as views
 from ssi_core.views.dice import Matches
+from ssi_core.views.names import COUNTS
 from ssi_core.views.ngrams import Ngrams, load_ngrams
 from ssi_core.views.rewriting import Rewriting, RewrittenView
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import COUNTS, Weighting, weigh
+from ssi_core.views.tfidf import Weighting, weigh
 
 _NAME = re.compile(
     r"cfh:k=([1-9]\d*),words=([1-9]\d*),ngrams=([1-9](?:\+[1-9])*)(?:,weighting=(.+))?", re.ASCII

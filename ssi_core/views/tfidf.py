@@ -16,6 +16,7 @@ from scipy import sparse
 
 from ssi_core.kernels.rows import unit_rows
 from ssi_core.types import Float32, Float64, Int64, TextMatrix
+from ssi_core.views.names import BM25, COUNTS, FIELDS, LM
 
 VERSION = 1
 
@@ -41,19 +42,6 @@ TERM_FREQUENCIES: dict[str, Callable[[Float64], Float64]] = {
     "binary": _binary,
 }
 """Functions of the count of a word in a text, counts >= 1."""
-
-COUNTS = "counts"
-"""The weighting that is none: how often a word occurs, no idf, rows as they are."""
-
-BM25 = "bm25"
-"""The weighting whose rows of queries are others than those of documents (`views.bm25`)."""
-
-LM = "lm"
-"""The same with the weights of a language model (`views.lm`)."""
-
-FIELDS = "fields"
-"""The weighting that is none, and has columns of their own for each short field (`views.fields`);
-only documents have it."""
 
 WEIGHTINGS = (COUNTS, *TERM_FREQUENCIES)
 """Those that weigh the texts of both sides alike."""

@@ -6,8 +6,9 @@ from typing import Literal, TypeAlias
 
 from ssi_core.types import Float64, TextMatrix
 from ssi_core.views import bm25, lm
+from ssi_core.views.names import LM
 from ssi_core.views.statistics import Statistics
-from ssi_core.views.tfidf import LM, Weighting, weigh
+from ssi_core.views.tfidf import Weighting, weigh
 
 Side: TypeAlias = Literal["query", "document"]
 

@@ -23,7 +23,7 @@ from ssi_core.scoring.scorer import scores_of_parts
 from ssi_core.scoring.two_stage import features, starts
 from ssi_core.scoring.vectors import Inner, Several, first_part
 from ssi_core.types import BadInput, Int32, Progress, Task, TextMatrix, Texts, View
-from ssi_core.views.tfidf import COUNTS
+from ssi_core.views.names import COUNTS
 
 UNLEARNT = frozenset({"tfidf", "bm25", "language_model"})
 """Models whose scores of training pairs are as good as of other pairs: they learn no pair."""

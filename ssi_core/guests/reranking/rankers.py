@@ -10,34 +10,29 @@ from pathlib import Path
 from typing import Any
 
 from ssi_core.guests.reranking import base
-from ssi_core.guests.reranking.adarank import AdaRank
 from ssi_core.guests.reranking.base import FittedReranker, Reranker
-from ssi_core.guests.reranking.coordinate_ascent import CoordinateAscent
-from ssi_core.guests.reranking.lambdamart import LambdaMart
-from ssi_core.guests.reranking.rankboost import RankBoost
-from ssi_core.guests.reranking.ranknet import RankNet
-from ssi_core.guests.reranking.rankrls import GreedyRankRls, RankRls
-from ssi_core.guests.reranking.references import BestFeature, ReciprocalRanks
-from ssi_core.guests.reranking.selected import BestFirstSelection
-from ssi_core.guests.reranking.single_feature import SingleFeature
+from ssi_core.registry import Registry
 from ssi_core.strict import read_named
 
-RERANKERS: Mapping[str, type[Reranker]] = {
-    ranker.name: ranker
-    for ranker in (
-        SingleFeature,  # nothing learnt
-        BestFeature,  # one feature and its direction
-        ReciprocalRanks,  # Cormack et al. 2009
-        RankRls,  # Pahikkala et al. 2009
-        GreedyRankRls,  # Pahikkala et al. 2010
-        RankNet,  # Burges et al. 2005
-        RankBoost,  # Freund et al. 2003
-        AdaRank,  # Xu and Li 2007
-        CoordinateAscent,  # Metzler and Croft 2007
-        LambdaMart,  # Burges 2010, by LightGBM
-        BestFirstSelection,  # Dang and Croft 2010, before another of these
-    )
-}
+_HERE = "ssi_core.guests.reranking"
+
+RERANKERS: Registry[type[Reranker]] = Registry(
+    "rerankers",
+    {
+        "feature": f"{_HERE}.single_feature:SingleFeature",  # nothing learnt
+        "best_feature": f"{_HERE}.references:BestFeature",  # one feature and its direction
+        "fusion": f"{_HERE}.references:ReciprocalRanks",  # Cormack et al. 2009
+        "rankrls": f"{_HERE}.rankrls:RankRls",  # Pahikkala et al. 2009
+        "greedy_rankrls": f"{_HERE}.rankrls:GreedyRankRls",  # Pahikkala et al. 2010
+        "ranknet": f"{_HERE}.ranknet:RankNet",  # Burges et al. 2005
+        "rankboost": f"{_HERE}.rankboost:RankBoost",  # Freund et al. 2003
+        "adarank": f"{_HERE}.adarank:AdaRank",  # Xu and Li 2007
+        "coordinate_ascent": f"{_HERE}.coordinate_ascent:CoordinateAscent",  # Metzler, Croft 2007
+        "lambdamart": f"{_HERE}.lambdamart:LambdaMart",  # Burges 2010, by LightGBM
+        # Dang and Croft 2010, before another of these.
+        "best_first": f"{_HERE}.selected:BestFirstSelection",
+    },
+)
 
 
 def reranker_named(name: str, parameters: Mapping[str, Any], where: str) -> Reranker:

@@ -22,7 +22,7 @@ from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import TwoStage, Vectors
 from ssi_core.types import Float64, Task, Texts
-from ssi_core.views.tfidf import COUNTS
+from ssi_core.views.names import COUNTS
 
 _RANKER = "ranker_"
 """Beginning of the names of the ranker's arrays."""

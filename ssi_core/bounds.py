@@ -44,8 +44,6 @@ Dimensions: TypeAlias = Annotated[int, Field(ge=1, le=10**6)]
 """Rank of a map."""
 Tries: TypeAlias = Annotated[int, Field(ge=1, le=10**6)]
 """Number of trials for one step, or of documents that are looked at for one query."""
-Blocks: TypeAlias = Annotated[int, Field(ge=1, le=10**5)]
-"""Blocks of threads of a device."""
 Batch: TypeAlias = Annotated[int, Field(ge=2, le=10**5)]
 """Pairs that are told from each other."""
 

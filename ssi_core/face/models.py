@@ -149,9 +149,6 @@ class SSI(Estimator):
         Validations without improvement before the training ends.
     budget : int, optional
         Triples (q, d+, d-) at most.
-    device : str, optional
-        "cuda" takes the steps on a GPU (model ``bilinear_cuda``), in an order that is open: the
-        result is not reproducible (``reproducible_`` is False). `Refused` where there is none.
     seconds : float, optional
         End the training at the first validation after so many seconds. How many triples that gives
         depends on the machine, so the result is not reproducible (``reproducible_`` is False);
@@ -183,11 +180,10 @@ class SSI(Estimator):
         epoch: int = 20_000,
         patience: int = 50,
         budget: int = 20_000_000,
-        device: Literal["cpu", "cuda"] = "cpu",
         seconds: float | None = None,
         random_state: int = 0,
     ) -> None:
-        self.auto, self.measure, self.device = auto, measure, device
+        self.auto, self.measure = auto, measure
         self.seconds, self.random_state = seconds, random_state
         self.diagonal, self.dimensions, self.init_std = diagonal, dimensions, init_std
         self.margin, self.rate, self.diagonal_rate = margin, rate, diagonal_rate
@@ -201,26 +197,23 @@ class SSI(Estimator):
         ------
         ValueError
             A value is out of bounds, or ``auto`` meets ``seconds``, for a choice needs trainings of
-            a fixed length, or a device other than "cpu", where it is not made.
+            a fixed length.
         """
-        auto, measure, device, seconds = self.auto, self.measure, self.device, self.seconds
+        auto, measure, seconds = self.auto, self.measure, self.seconds
         if seconds is not None and (auto or not seconds > 0):
             raise ValueError(f"seconds={seconds!r}: expected a number above 0, without auto=True")
-        if device not in _OF_DEVICE or (auto and device != "cpu"):
-            known = " or ".join(map(repr, _OF_DEVICE))
-            raise ValueError(f"device={device!r}: expected {known}, and 'cpu' with auto=True")
         if auto:
             given: dict[str, Any] = {"budget": self.budget, "measure": measure, "view": LATENT}
             given["dimensions"] = self.dimensions
             documented = SSI(budget=self.budget, random_state=self.random_state)
             given["documented"] = documented._settings()
             return parse(MODELS["auto"], given)
-        return parse(MODELS[_OF_DEVICE[device]], self._settings())
+        return parse(MODELS["bilinear"], self._settings())
 
     def _settings(self) -> dict[str, Any]:
         """Return the hyper-parameters of a training."""
         settings = self.get_params()
-        for name in ("auto", "measure", "device", "seconds", "random_state"):
+        for name in ("auto", "measure", "seconds", "random_state"):
             del settings[name]
         # What trials compare is the rank loss on validation, after an epoch.
         settings |= {"rate_by": "validation", "search_budget": self.epoch}
@@ -253,10 +246,6 @@ class SSI(Estimator):
                 enough: Any = replace(ranker, budget=over.triples)  # type: ignore[call-arg]
             # From the last checkpoint to its end, which is now the budget.
             return super()._fit(enough, task, lambda step, metrics: None, threads, state)
-
-
-_OF_DEVICE = {"cpu": "bilinear", "cuda": "bilinear_cuda"}
-"""Device -> the model whose training uses it."""
 
 
 class _TimeIsOver(Exception):

@@ -32,7 +32,6 @@ MODELS: Registry[type[Model]] = Registry(
         "lsi_mixture": f"{_HERE}.lsi:LsiMixture",
         # Learnt from links: Bai et al. 2010, section 2.
         "bilinear": f"{_HERE}.bilinear:Bilinear",
-        "bilinear_cuda": f"{_HERE}.bilinear_cuda:BilinearCuda",  # the same on a GPU
         "half_transductive": f"{_HERE}.half_transductive:HalfTransductive",  # Bai et al. 2009
         "word_pairs": f"{_HERE}.word_pairs:WordPairs",
         # From a language to another: section 4.3.

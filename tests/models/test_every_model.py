@@ -20,8 +20,8 @@ pytestmark = pytest.mark.trains
 
 SMALL = dict(dimensions=8, rates=(0.1,), epoch=500, budget=1500, search_budget=200, margin=0.3)
 PAIRS = {name: value for name, value in SMALL.items() if name != "dimensions"}
-OUTSIDE = {"trec_run", "bilinear_cuda"}
-"""Models that read a file (test_trec_run.py), or need a GPU (kernels/test_sweep_cuda.py)."""
+OUTSIDE = {"trec_run"}
+"""A model that reads a file (test_trec_run.py)."""
 ROWS = {
     name: {f.name: SMALL[f.name] for f in dataclasses.fields(model) if f.name in SMALL}
     for name, model in MODELS.items()

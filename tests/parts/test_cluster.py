@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from ssi_core.corpus.mediawiki import ingest_wikipedia
@@ -18,7 +17,6 @@ from ssi_core.experiment import parse_table
 from ssi_core.experiment.training import RowPart, open_part, train_part
 from ssi_core.parts import Stage, cluster, run_parts
 from ssi_core.tasks.task import build_task
-from ssi_core.training.parallel import Workers
 from ssi_core.types import BadInput, Refused
 from ssi_core.views import matching
 from tests.corpus import dumps
@@ -26,7 +24,6 @@ from tests.flows.pages import REPOSITORY
 from tests.killing import contents
 from tests.parts import jobs
 from tests.parts.machines import running, waited
-from tests.training.jobs import begin
 
 distributed = pytest.importorskip("distributed", reason="pip install 'ssi[cluster]'")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -314,16 +311,3 @@ def test_a_part_that_kills_every_worker_fails_alone(tmp_path):
     assert [one.part for one in wrong] == [3]
     with pytest.raises(Refused, match="4 workers died over one part"):
         wrong[0].result()
-
-
-@pytest.mark.trains
-def test_workers_of_one_training_change_no_bit_of_it(dask, tmp_path, task_dir):
-    found = []
-    for where in ("local", dask.where):
-        place = tmp_path / where.partition(":")[0]
-        place.mkdir()
-        trainee = Workers(partial(begin, task_dir), place, workers=3, triples=40, where=where)
-        trainee.sweep(2 * 3 * 40)
-        found.append(trainee.arrays)
-    for name, one in found[0].items():
-        np.testing.assert_array_equal(one, found[1][name])

@@ -20,8 +20,8 @@ from flows.verdicts import (
 )
 from ssi_core.command.text import count, plain_table, styled
 from ssi_core.evaluation.claims import APART
-from ssi_core.evaluation.comparison import LEVEL, TITLES, digits, value_text
-from ssi_core.evaluation.measures import LOWER_IS_BETTER
+from ssi_core.evaluation.comparison import LEVEL, digits, value_text
+from ssi_core.evaluation.measures import LOWER_IS_BETTER, TITLES
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,7 +7,7 @@ the name in it, its value the object; in ``pyproject.toml``::
     [project.entry-points.ssi]
     "models.mine" = "my_package.models:Mine"
 
-Registries are ``models``, ``sources``, ``targets``, ``verbs`` and ``summaries``.
+Registries are ``models``, ``sources``, ``measures``, ``targets``, ``verbs`` and ``summaries``.
 """
 
 from __future__ import annotations

@@ -11,8 +11,10 @@ from typing import ClassVar
 
 import ssi_core as ssi
 from ssi_core.corpus.source import Source, files
+from ssi_core.evaluation.measures import Measure
 from ssi_core.export.writing import Target
 from ssi_core.models.base import Model, fitted
+from ssi_core.scoring.vectors import Inner
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,13 @@ def _write(place, material):
     material.counts["ids"] = sum(len(block.ids) for block in material.blocks())
 
 
+FIRST = Measure("first", "first", lambda ranks: (ranks.rank[ranks.start[:-1]] == 1) * 1.0)
 IDS = Target({"query": {}}, _write)
 '''
 POINTS = {
     "models.lengths": "a_package_of_a_test:Lengths",
     "sources.lines": "a_package_of_a_test:Lines",
+    "measures.first": "a_package_of_a_test:FIRST",
     "targets.ids": "a_package_of_a_test:IDS",
 }
 

@@ -8,6 +8,7 @@ import pytest
 import ssi_core as ssi
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
+from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.export.targets import TARGETS
 from ssi_core.models import MODELS
 from ssi_core.registry import Registry
@@ -35,6 +36,15 @@ def test_a_package_adds_a_model_a_source_and_a_target(package):
     assert [hit.score for hit in index.search("car", k=2)] == [2.0, 2.0]
     export = index.export("ids", package / "out")
     assert export.counts["ids"] == 30
+
+
+def test_a_package_adds_a_measure_that_reports_have(package):
+    task = ssi.Task.of(ssi.read(TEXTS), relevant="self", queries="words:1", views=["counts"])
+    ranker = ssi.Ranker("tfidf", view="counts").fit(task)
+    report = evaluate(ranker.fitted_, task.data)
+    first, hits = (report.per_query[name].to_numpy() for name in ("first", "p_at_1"))
+    assert report.means["first"] == pytest.approx(first.mean())
+    assert 0 < first.sum() == hits.sum()
 
 
 def test_the_command_has_what_a_package_adds(package, capsys):

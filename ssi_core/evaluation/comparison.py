@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core.evaluation.claims import TestName
+from ssi_core.evaluation.measures import PERCENT
 from ssi_core.evaluation.significance import (
     at_floor,
     holm,
@@ -18,25 +19,6 @@ from ssi_core.evaluation.significance import (
 )
 from ssi_core.types import Float64
 
-TITLES = {
-    "rank_loss": "rank loss %",
-    "map": "MAP",
-    "mrr": "MRR",
-    "p_at_1": "P@1",
-    "p_at_10": "P@10",
-    "ndcg_at_1": "nDCG@1",
-    "ndcg_at_3": "nDCG@3",
-    "ndcg_at_10": "nDCG@10",
-    "hubness": "hubness",
-    "popular_at_10": "popular@10",
-    "rank_loss_matched": "matched loss %",
-    "map_by_target": "MAP by target",
-    "slate_rank_loss": "slate loss %",
-    "slate_map": "slate MAP",
-    "slate_p_at_1": "slate P@1",
-    "slate_ndcg_at_10": "slate nDCG",
-}
-"""Measure -> heading of its column."""
 LEVEL = 0.05
 """An adjusted p below it makes a difference one."""
 
@@ -106,6 +88,6 @@ def digits(name: str, number: float, *, like: float) -> str:
 
     They are three, or two of a rank loss in per cent, and four of one that is tiny.
     """
-    if "rank_loss" not in name:
+    if name not in PERCENT:
         return f"{number:.3f}"
     return f"{100 * number:.{4 if 0 < like < 0.0005 else 2}f}"

@@ -6,7 +6,7 @@ says. Equal scores are ordered by ascending document row, except in the rank los
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,18 +14,8 @@ from numpy.typing import NDArray
 
 from ssi_core.evaluation.candidates import Lists
 from ssi_core.kernels.metrics import rank_relevant
+from ssi_core.registry import Registry
 from ssi_core.types import Float32, Float64, Int32, Int64
-
-LOWER_IS_BETTER = frozenset(
-    {
-        "rank_loss",
-        "rank_loss_tuples",
-        "rank_loss_matched",
-        "popular_at_10",
-        "hubness",
-        "slate_rank_loss",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -140,20 +130,92 @@ def ndcg_at(ranks: Ranks, k: int) -> Float64:
     return _divide(got, ideal)
 
 
-MEASURES: Mapping[str, Callable[[Ranks], Float64]] = {
-    "rank_loss": rank_loss,
-    "map": average_precision,
-    "mrr": reciprocal_rank,
-    "p_at_1": lambda ranks: precision_at(ranks, 1),
-    "p_at_10": lambda ranks: precision_at(ranks, 10),
-    "ndcg_at_1": lambda ranks: ndcg_at(ranks, 1),
-    "ndcg_at_3": lambda ranks: ndcg_at(ranks, 3),
-    "ndcg_at_10": lambda ranks: ndcg_at(ranks, 10),
-}
+@dataclass(frozen=True)
+class Measure:
+    """A measure of rankings: all that tables, plots, tests and claims know of it.
+
+    Attributes
+    ----------
+    name : str
+        Key in reports, in TOML and in MLflow.
+    title : str
+        Heading of its column; empty: it has none.
+    of : callable or None
+        From `Ranks` to a value for each query, float64; None where it is made of something else.
+    higher_is_better : bool
+    percent : bool
+        Values are written in per cent.
+    single : bool
+        A query alone has a value.
+    """
+
+    name: str
+    title: str
+    of: Callable[[Ranks], Float64] | None = None
+    higher_is_better: bool = True
+    percent: bool = False
+    single: bool = True
+
+    def __call__(self, ranks: Ranks) -> Float64:
+        """Return the value of each query."""
+        assert self.of is not None
+        return self.of(ranks)
 
 
-OF_ALL_QUERIES = ("hubness", "map_by_target")
-"""Measures that have no value for a single query."""
+RANK_LOSS = Measure("rank_loss", "rank loss %", rank_loss, higher_is_better=False, percent=True)
+MAP = Measure("map", "MAP", average_precision)
+MRR = Measure("mrr", "MRR", reciprocal_rank)
+P_AT_1 = Measure("p_at_1", "P@1", lambda ranks: precision_at(ranks, 1))
+P_AT_10 = Measure("p_at_10", "P@10", lambda ranks: precision_at(ranks, 10))
+NDCG_AT_1 = Measure("ndcg_at_1", "nDCG@1", lambda ranks: ndcg_at(ranks, 1))
+NDCG_AT_3 = Measure("ndcg_at_3", "nDCG@3", lambda ranks: ndcg_at(ranks, 3))
+NDCG_AT_10 = Measure("ndcg_at_10", "nDCG@10", lambda ranks: ndcg_at(ranks, 10))
+
+_HERE = "ssi_core.evaluation.measures"
+MEASURES: Registry[Measure] = Registry(
+    "measures",
+    {
+        "rank_loss": f"{_HERE}:RANK_LOSS",
+        "map": f"{_HERE}:MAP",
+        "mrr": f"{_HERE}:MRR",
+        "p_at_1": f"{_HERE}:P_AT_1",
+        "p_at_10": f"{_HERE}:P_AT_10",
+        "ndcg_at_1": f"{_HERE}:NDCG_AT_1",
+        "ndcg_at_3": f"{_HERE}:NDCG_AT_3",
+        "ndcg_at_10": f"{_HERE}:NDCG_AT_10",
+    },
+)
+"""Measures that follow from the ranks of the relevant documents."""
+
+OTHERS = (
+    Measure("rank_loss_tuples", "", None, False, percent=True, single=False),
+    Measure("hubness", "hubness", None, False, single=False),
+    Measure("popular_at_10", "popular@10", None, False),
+    Measure("rank_loss_matched", "matched loss %", None, False, percent=True),
+    Measure("map_by_target", "MAP by target", single=False),
+    Measure("slate_rank_loss", "slate loss %", rank_loss, False, percent=True),
+    Measure("slate_map", "slate MAP", average_precision),
+    Measure("slate_p_at_1", "slate P@1", P_AT_1.of),
+    Measure("slate_ndcg_at_10", "slate nDCG", NDCG_AT_10.of),
+)
+"""Measures of documents that are found often, of targets, and of slates."""
+
+
+def every_measure() -> dict[str, Measure]:
+    """Return all measures by their names, in the order of their columns."""
+    return {**MEASURES, **{measure.name: measure for measure in OTHERS}}
+
+
+LOWER_IS_BETTER = frozenset(
+    name for name, measure in every_measure().items() if not measure.higher_is_better
+)
+"""Names of measures of which a lower value is better."""
+TITLES = {name: measure.title for name, measure in every_measure().items() if measure.title}
+"""Name of a measure -> heading of its column."""
+PERCENT = frozenset(name for name, measure in every_measure().items() if measure.percent)
+"""Names of measures that are written in per cent."""
+OF_ALL_QUERIES = tuple(one.name for one in OTHERS if one.title and not one.single)
+"""Measures of tables that have no value for a single query."""
 
 
 def hubness(found: NDArray[np.integer]) -> float:

@@ -7,30 +7,18 @@ was not clicked, its rank loss is 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.evaluation import popularity
-from ssi_core.evaluation.measures import (
-    MEASURES,
-    Ranks,
-    average_precision,
-    ndcg_at,
-    precision_at,
-    rank_loss,
-)
+from ssi_core.evaluation.measures import MEASURES, OTHERS, Ranks
 from ssi_core.scoring.ranker import Fitted
 from ssi_core.scoring.scorer import score_pairs
 from ssi_core.types import Float32, Float64, Int32, Int64, Judged, Task
 
-_OF_EVENTS: Mapping[str, Callable[[Ranks], Float64]] = {
-    "slate_rank_loss": rank_loss,
-    "slate_map": average_precision,
-    "slate_p_at_1": lambda ranks: precision_at(ranks, 1),
-    "slate_ndcg_at_10": lambda ranks: ndcg_at(ranks, 10),
-}
+_OF_EVENTS = {one.name: one for one in OTHERS if one.name.startswith("slate_")}
 SLATE_MEASURES = tuple(_OF_EVENTS)
 """Measures of tasks that have slates."""
 PER_QUERY = (*MEASURES, *popularity.PER_QUERY, *SLATE_MEASURES)

@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 
 from ssi_core.evaluation.claims import average_seeds, twins
-from ssi_core.evaluation.comparison import LEVEL, TITLES, paired_tests, value_text
+from ssi_core.evaluation.comparison import LEVEL, paired_tests, value_text
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
-from ssi_core.evaluation.measures import LOWER_IS_BETTER, standard_error
+from ssi_core.evaluation.measures import LOWER_IS_BETTER, TITLES, standard_error
 from ssi_core.evaluation.significance import paired_randomisation
 from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.face import progress

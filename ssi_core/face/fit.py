@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ssi_core.collection import LINK
-from ssi_core.evaluation.comparison import LEVEL, TITLES
+from ssi_core.evaluation.comparison import LEVEL
+from ssi_core.evaluation.measures import TITLES
 from ssi_core.face.asked import (
     has_related,
     is_searched,

@@ -114,7 +114,8 @@ def test_files_are_opened_at_the_door_alone():
         if calls and name not in DOOR:
             elsewhere[name] = calls
     assert {name: calls for name, calls in elsewhere.items() if name not in ALLOWED} == {}
-    assert ALLOWED.keys() - elsewhere.keys() == set(), "no longer needed"
+    here = {name for name in ALLOWED if (ROOT / name).parent.is_dir()}  # the core may stand alone
+    assert here - elsewhere.keys() == set(), "no longer needed"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,8 @@ from flows.report import better_than_baseline
 from flows.verdicts import probability, stand_ins
 from ssi_core.command.text import count
 from ssi_core.evaluation.claims import APART
-from ssi_core.evaluation.comparison import TITLES, digits, value_text
+from ssi_core.evaluation.comparison import digits, value_text
+from ssi_core.evaluation.measures import TITLES
 from ssi_core.strict import instead
 from ssi_core.types import BadInput
 

@@ -22,7 +22,8 @@ from rich.console import Console
 
 from flows.report import baselines, render
 from flows.verdicts import claims_line
-from ssi_core.evaluation.comparison import TITLES, digits
+from ssi_core.evaluation.comparison import digits
+from ssi_core.evaluation.measures import TITLES
 from ssi_core.types import BadInput
 from tests.docs.figures import MissingResult, Result, Results, between, title
 from tests.docs.reference import reference

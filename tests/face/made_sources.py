@@ -9,9 +9,7 @@ import polars as pl
 import pytest
 
 import ssi_core as ssi
-from ssi_core.corpus.feeds import Entry, Feed
 from ssi_core.corpus.sources import source_named
-from ssi_core.guests.feeds.writing import atom
 from tests.corpus import dumps, kyoto
 from tests.corpus.clicks.test_ubi import bulk, event, query
 from tests.datasets.test_farm_ads import written as write_farm_ads
@@ -185,13 +183,14 @@ def folder(place):
 
 
 def feeds(place):
-    entries = tuple(
-        Entry(f"e{i}", title(i), text(i), url=f"https://example.org/{i}",
-              timestamp=f"2024-01-01T00:{i:02d}:00+00:00")
+    entries = "".join(
+        f"<entry><id>e{i}</id><title>{title(i)}</title><summary>{text(i)}</summary>"
+        "<updated>2020-01-01T00:00:00Z</updated></entry>"
         for i in range(N)
-    )  # fmt: skip
-    feed = Feed("f", "journal", "words of a writer", ("topic",), entries)
-    (place / "feed.atom").write_bytes(atom(feed))
+    )
+    head = "<id>f</id><title>journal</title><subtitle>words of a writer</subtitle>"
+    feed = f'<feed xmlns="http://www.w3.org/2005/Atom">{head}{entries}</feed>'
+    (place / "feed.atom").write_text(feed)
     return _read("feeds", paths=place), {TEXT: AT, TITLE: AT}
 
 

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# The tests of the core on a copy of the tree that has no guest: nothing of the core may need one.
+# Arguments go to pytest.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=$PWD/.venv/bin/python
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+cp -r ssi_core flows tests benchmarks docs README.md CONTRIBUTING.md CHANGELOG.md Makefile \
+  mkdocs.yml prefect.yaml pyproject.toml "$tree"
+rm -r "$tree/ssi_core/guests" "$tree/tests/guests"
+mkdir -p "$tree/.cache"
+ln -s "$PWD/.cache/tests" "$tree/.cache/tests"
+# The environment has the project of this tree installed, which would give the guests again.
+cat >"$tree/sitecustomize.py" <<'PYTHON'
+import sys
+
+sys.meta_path[:] = [
+    finder for finder in sys.meta_path if "__editable__" not in getattr(finder, "__module__", "")
+]
+PYTHON
+cd "$tree"
+PYTHONPATH=$tree "$python" -c 'import importlib.util as i; assert i.find_spec("ssi_core.guests") is None'
+PYTHONPATH=$tree "$python" -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder "$@" \
+  --ignore=tests/flows --ignore=tests/robust --ignore=tests/docs --ignore=tests/benchmarks

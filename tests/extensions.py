@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import click
+
 import ssi_core as ssi
+from ssi_core.command.verb import Outcome, Verb
 from ssi_core.corpus.source import Source, files
 from ssi_core.evaluation.measures import Measure
 from ssi_core.export.writing import Target
@@ -53,6 +56,12 @@ def _write(place, material):
     material.counts["ids"] = sum(len(block.ids) for block in material.blocks())
 
 
+@click.command(cls=Verb, examples=("ssi hello",))
+def hello():
+    """Greet."""
+    return Outcome({"hello": "world"}, lambda console: console.print("hello, world"))
+
+
 FIRST = Measure("first", "first", lambda ranks: (ranks.rank[ranks.start[:-1]] == 1) * 1.0)
 IDS = Target({"query": {}}, _write)
 '''
@@ -60,6 +69,7 @@ POINTS = {
     "models.lengths": "a_package_of_a_test:Lengths",
     "sources.lines": "a_package_of_a_test:Lines",
     "measures.first": "a_package_of_a_test:FIRST",
+    "verbs.hello": "a_package_of_a_test:hello",
     "targets.ids": "a_package_of_a_test:IDS",
 }
 

@@ -30,7 +30,7 @@ class Lengths(Model):
     def views(self):
         return {"counts"}
 
-    def learn(self, task, rng, course):
+    def learn(self, task, rng, options):
         return fitted(self, task, {})
 
     def vectors(self, fitted, texts, side):

@@ -24,7 +24,7 @@ from ssi_core.experiment.training import (
     train_part,
 )
 from ssi_core.models.auto import Auto
-from ssi_core.models.base import Course
+from ssi_core.models.base import FitOptions
 from ssi_core.models.rounds import Rounds, Step, Went
 from ssi_core.parts import Done
 from ssi_core.tasks.blind import training_part
@@ -75,9 +75,9 @@ def _tried(part: TrialPart) -> Went:
         memory=auto.trained(part.step.settings).cost(task, row.threads).memory,
         remedy=resources.FEWER,
     )
-    course = Course(threads=row.threads, checkpoint=part.state)
+    options = FitOptions(threads=row.threads, checkpoint=part.state)
     with limited(row.threads):
-        went = auto.do(part.step, task, generator(row.seed), course)
+        went = auto.do(part.step, task, generator(row.seed), options)
     return went._replace(curve=[])  # its file has it
 
 

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ssi_core.bounds import Count, Dimensions, Part, Rate, Triples, Values, Weight
-from ssi_core.models.base import Course, FittedModel, Model, UnfitStart, parse
+from ssi_core.models.base import FitOptions, FittedModel, Model, UnfitStart, parse
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F
@@ -225,11 +225,11 @@ class Auto(Model):
             return trained, LsiMixture(LSI_VIEW, self.words(task)[0], DIMENSIONS)
         return trained, ClLsi(LSI_VIEW, DIMENSIONS)
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Choose as the head of this file says; ``start`` is refused, for it is of one model."""
-        if course.start is not None:
+        if options.start is not None:
             raise UnfitStart("start: 'auto' begins anew; retrain the model that it chose")
-        halves = self._halves(task, course)
+        halves = self._halves(task, options)
         seed = _seed(rng)
         base, unlearned = strongest(task, self.words(task), halves, rng)
         facts: dict[str, Any] = {
@@ -238,8 +238,8 @@ class Auto(Model):
             "untrained": [{"model": label(fit.model), "mean": mean} for fit, mean in unlearned],
         }
         with tempfile.TemporaryDirectory(prefix="ssi-auto-") as place:
-            kept = course.checkpoint or Path(place)
-            trials = Trials(self, halves, seed, replace(course, checkpoint=kept))
+            kept = options.checkpoint or Path(place)
+            trials = Trials(self, halves, seed, replace(options, checkpoint=kept))
             trained = trials.run()
         facts["trials"] = [one._asdict() for one in trials.done]
         facts["triples"] = sum(one.triples for one in trials.done)
@@ -250,7 +250,7 @@ class Auto(Model):
             words, _ = max(single, key=lambda one: one[1])
             finalists.append(self._mixed(task, halves, trained, words))
         if self.documented and is_shared(task, LSI_VIEW):
-            finalists.append(self._documented(halves, seed, course))
+            finalists.append(self._documented(halves, seed, options))
             facts["triples"] += finalists[-1].facts["triples"]
         chosen, p, why = self._final(halves, base, finalists)
         choice = label(chosen.model)
@@ -258,10 +258,10 @@ class Auto(Model):
         chosen.facts.setdefault("triples", 0)
         return chosen
 
-    def _documented(self, halves: Halves, seed: int, course: Course) -> FittedModel:
+    def _documented(self, halves: Halves, seed: int, options: FitOptions) -> FittedModel:
         """Train the model of the documented settings; another process, or an earlier run, may."""
-        state = course.checkpoint and course.checkpoint / "documented"
-        of_its_own = replace(course, checkpoint=state, watch=None)
+        state = options.checkpoint and options.checkpoint / "documented"
+        of_its_own = replace(options, checkpoint=state, watch=None)
         task = halves.learning
         against = {"against": "shown"} if task.train.weighing == "shown" else {}
         model = parse(Bilinear, {**self.documented, **against})
@@ -284,20 +284,20 @@ class Auto(Model):
         on = "on the half of the queries that had no part in the choice"
         return best, p, f"{how} the best untrained model ({figures}; p {p:.2g} {on})"
 
-    def do(self, step: Step, task: Task, rng: np.random.Generator, course: Course) -> Went:
+    def do(self, step: Step, task: Task, rng: np.random.Generator, options: FitOptions) -> Went:
         """Do a step before the choice is made, which then finds it.
 
         Parameters
         ----------
         step : Step
             Of `Rounds`.
-        task, rng, course
+        task, rng, options
             As of `learn`, with a checkpoint.
         """
-        return Trials(self, self._halves(task, course), _seed(rng), course).do(step)
+        return Trials(self, self._halves(task, options), _seed(rng), options).do(step)
 
-    def _halves(self, task: Task, course: Course) -> Halves:
-        return Halves(task, self.measure, self.validation_queries, course.threads)
+    def _halves(self, task: Task, options: FitOptions) -> Halves:
+        return Halves(task, self.measure, self.validation_queries, options.threads)
 
     def _mixed(
         self, task: Task, halves: Halves, trained: Sequence[FittedModel], base: FittedModel

@@ -83,7 +83,7 @@ def _validator(task: Task, side: SideOfTask, queries: int, threads: int) -> Vali
 
 
 @dataclass(frozen=True)
-class Course:
+class FitOptions:
     """Settings of one training: its start, its watch, its threads, its checkpoint, its judge.
 
     Attributes
@@ -194,16 +194,16 @@ class Model:
         from ssi_core.tasks.cold import without_cold
 
         def observe(queries: int) -> Callable[[FittedModel], float]:
-            return course.judge(without_cold(task), "test", queries).rank_loss
+            return options.judge(without_cold(task), "test", queries).rank_loss
 
-        course = Course(start, watch, threads, checkpoint, observe)
-        learnt = self.learn(training_part(task), rng, course)
+        options = FitOptions(start, watch, threads, checkpoint, observe)
+        learnt = self.learn(training_part(task), rng, options)
         # Measures say what a model is worth; why one is worth nothing is for those who look for it.
         if learnt.facts.get("triples") and learnt.facts.get("best_at") == 0:
             _log.debug(_START_STAYED)
         return learnt
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Train on what `fit` gives: the training part of a task.
 
         Parameters
@@ -212,7 +212,7 @@ class Model:
             Training and validation pairs; without test pairs and cold documents.
         rng : Generator
             Every random choice.
-        course : Course
+        options : FitOptions
             How the training goes.
         """
         raise TypeError(f"{type(self).__name__} cannot be fitted")

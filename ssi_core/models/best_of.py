@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ssi_core.bounds import Count
-from ssi_core.models.base import Course, FittedModel, UnfitStart
+from ssi_core.models.base import FitOptions, FittedModel, UnfitStart
 from ssi_core.models.parts import Parts
 from ssi_core.resources import Cost
 from ssi_core.types import Task
@@ -53,16 +53,16 @@ class BestOf(Parts):
         dense, nonzeros = zip(*(model.vector_shape(task) for model in self.models()), strict=True)
         return max(dense), max(nonzeros)
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Fit the models one after the other and return the best; ``start`` is for its like."""
-        models, start = self.models(), course.start
+        models, start = self.models(), options.start
         if start is not None and start.model not in models:
             raise UnfitStart(f"start={start.model}; expected one of {', '.join(map(str, models))}")
-        validator = course.judge(task, "valid", self.validation_queries)
+        validator = options.judge(task, "valid", self.validation_queries)
         losses: list[float] = []
         best: FittedModel | None = None
         starts = [start if start is not None and model == start.model else None for model in models]
-        for fit in self.learn_parts(task, rng, course, starts):
+        for fit in self.learn_parts(task, rng, options, starts):
             losses.append(validator.rank_loss(fit))
             if best is None or losses[-1] < min(losses[:-1]):
                 best = fit

@@ -19,7 +19,15 @@ from ssi_core.kernels.adagrad import first_squares
 from ssi_core.kernels.sparse import aligned_empty, floats, halved, padded
 from ssi_core.kernels.structs import Parameters, Squares
 from ssi_core.kernels.vectors import converts_float16
-from ssi_core.models.base import Course, DenseWords, FittedModel, Side, UnfitStart, Widths, fitted
+from ssi_core.models.base import (
+    DenseWords,
+    FitOptions,
+    FittedModel,
+    Side,
+    UnfitStart,
+    Widths,
+    fitted,
+)
 from ssi_core.models.lengths import LENGTH, brought, brought_words, with_one_length
 from ssi_core.models.terms import Groups, Objective, Term, flat, rows_of_maps
 from ssi_core.models.trained import KERNELS, Trained, Training, same_space
@@ -139,7 +147,7 @@ class Bilinear(Trained):
         """View of W, unless W is zero, and of the diagonal, unless there is none."""
         return {self.diagonals_view} if self.form == "zero" else super().views()
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Search the rate (alpha, margin, init std), then train with early stopping.
 
         ``start`` gives the first values of the rows of words that both vocabularies have; its
@@ -151,20 +159,20 @@ class Bilinear(Trained):
                 same_space(task, self.view, f"learn_on={self.learn_on!r}")
             other = further(task, "learn_on", self.learn_on)
             model = replace(self, learn_on=None, curves=False, length=None)
-            fit = model.learn(other, rng, course)
-            return self._brought(fitted(self, task, fit.arrays, fit.facts), task, course)
+            fit = model.learn(other, rng, options)
+            return self._brought(fitted(self, task, fit.arrays, fit.facts), task, options)
         self.check(task)
         further_tasks = {
             one.task: further(task, "beside", one.task) for one in flat(self.groups()) if one.task
         }
         for one in further_tasks.values():
             self.check_pairs(one)
-        before, checkpoint = Before(course.start), course.checkpoint
-        if course.start is None:
+        before, checkpoint = Before(options.start), options.checkpoint
+        if options.start is None:
             place = None if checkpoint is None else checkpoint.with_name(f"{checkpoint.name}-first")
-            before = self.before(task, rng, replace(course, checkpoint=place))
+            before = self.before(task, rng, replace(options, checkpoint=place))
         seed = int(rng.integers(2**63))
-        training = self.training(task, further_tasks, seed, replace(course, start=before.start))
+        training = self.training(task, further_tasks, seed, replace(options, start=before.start))
         searched = {"init_std": several(self.init_std), **self.searched()}
         grid = {name: before.chosen.get(name) or values for name, values in searched.items()}
         sgd, facts = fitting.fit(
@@ -176,20 +184,20 @@ class Bilinear(Trained):
             slow=Sgd.slow,
             measure="rank_loss" if self.stop_by == "rank_loss" else f"{self.stop_by}_error",
             validation_time=self.validation_time,
-            watch=later(course.watch, before.triples),
+            watch=later(options.watch, before.triples),
             checkpoint=checkpoint,
         )
-        facts = {**before.facts, **facts, **training.hits(facts), "threads": course.threads}
+        facts = {**before.facts, **facts, **training.hits(facts), "threads": options.threads}
         if self.diagonal == "alpha":
             facts["alpha"] = float(sgd.parameters.diagonal[0])
         fit = fitted(self, task, training.arrays(sgd.parameters), facts)
-        return self._brought(fit, task, course)
+        return self._brought(fit, task, options)
 
-    def _brought(self, fit: FittedModel, task: Task, course: Course) -> FittedModel:
+    def _brought(self, fit: FittedModel, task: Task, options: FitOptions) -> FittedModel:
         """Give the documents one length, if they are to have one."""
         if self.length is None:
             return fit
-        validator = course.judge(task, "valid", self.validation_queries)
+        validator = options.judge(task, "valid", self.validation_queries)
 
         def error(fit: FittedModel) -> float:
             return validator.error(fit, self.stop_by)
@@ -197,19 +205,19 @@ class Bilinear(Trained):
         return with_one_length(fit, task.documents, several(self.length), error)
 
     def training(
-        self, task: Task, others: Mapping[str, Task], seed: int, course: Course
+        self, task: Task, others: Mapping[str, Task], seed: int, options: FitOptions
     ) -> _Training:
         """Return what begins trainings of a task, with further ones by their names."""
-        return _Training(self, task, others, seed, course)
+        return _Training(self, task, others, seed, options)
 
-    def before(self, task: Task, rng: np.random.Generator, course: Course) -> Before:
+    def before(self, task: Task, rng: np.random.Generator, options: FitOptions) -> Before:
         """Learn what the training starts from: ``U'V`` on the task to begin with, or nothing."""
         if self.learn_first is None:
             return Before()
         plain = self.plain(diagonal="none", alpha=1.0, learn_first=None, length=None)
         first = further(task, "learn_first", self.learn_first)
         plain = replace(plain, curves=False)
-        fit = plain.learn(first, rng, replace(course, watch=None))
+        fit = plain.learn(first, rng, replace(options, watch=None))
         return Before(fit, {"learned_first": fit.facts})
 
     def plain(self, **changes: Any) -> Bilinear:
@@ -373,11 +381,11 @@ class _Training(Training[Bilinear]):
         task: Task,
         others: Mapping[str, Task],
         seed: int,
-        course: Course,
+        options: FitOptions,
     ) -> None:
-        if course.start is not None:
-            _check_start(model, course.start)
-        super().__init__(model, task, seed, course)
+        if options.start is not None:
+            _check_start(model, options.start)
+        super().__init__(model, task, seed, options)
         if model.stop_by != "rank_loss":
             self._observe["val/rank_loss"] = self.valid
             validator = Validator(task, "valid", model.validation_queries, threads=self._threads)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Share, Weight
-from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, fitted
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import Task, Texts, View
 
@@ -43,7 +43,7 @@ class Bm25(Model):
         """Counts."""
         return {"counts"}
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Count document frequencies and the mean length on the task's documents."""
         counts = task.documents.matrix("counts")
         n, words = counts.shape

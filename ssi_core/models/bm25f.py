@@ -13,7 +13,7 @@ from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Share, Values, Weight
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import is_clearly_higher
-from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, fitted
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.text.fields import ANCHORS, OWN, SHORT, TEXT
 from ssi_core.types import Float32, Float64, Task, TextMatrix, Texts, View
@@ -104,7 +104,7 @@ class Bm25F(Model):
         """Tell that the fields of documents are read, where a task has them."""
         return True
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Count document frequencies and mean lengths; choose the settings, one after the other."""
         counts, short = _counts(task.documents)
         first = [getattr(self, name)[0] for name in _TRIED]
@@ -115,7 +115,7 @@ class Bm25F(Model):
         }
         fit = fitted(self, task, arrays)
         several = [place for place, name in enumerate(_TRIED) if len(getattr(self, name)) > 1]
-        return self._chosen(task, fit, several, course) if several else fit
+        return self._chosen(task, fit, several, options) if several else fit
 
     def _idf(self, counts: TextMatrix, short: TextMatrix) -> Float32:
         """Return idf of the words, float32 (words,); with a row for each field to add scores of."""
@@ -124,10 +124,10 @@ class Bm25F(Model):
         return np.vstack([_inverse(rows) for _, rows in _by_field(counts, short)])
 
     def _chosen(
-        self, task: Task, fit: FittedModel, several: list[int], course: Course
+        self, task: Task, fit: FittedModel, several: list[int], options: FitOptions
     ) -> FittedModel:
         """Return the best value of each setting, with the others as they are; twice over."""
-        validator = course.judge(task, "valid", self.validation_queries)
+        validator = options.judge(task, "valid", self.validation_queries)
         measure, names, tried = MEASURES[self.measure], list(_TRIED), 0
 
         def values(settings: Float64) -> Float64:

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Dimensions, Values
-from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import DenseWords, FitOptions, FittedModel, Model, Side, Widths, fitted
 from ssi_core.models.lsi import grid, tuning_memory
 from ssi_core.models.projection import cosine_words, unit
 from ssi_core.models.svd import Factors, leading_vectors, memory_of
@@ -79,7 +79,7 @@ class ClLsi(Model):
         """Return the one view that the model reads."""
         return {self.view}
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Factor once at the largest N; keep the N of the lowest training rank loss."""
         U, V, factors = factored(task, self.view, self.dimensions, rng)
         fits = {
@@ -88,7 +88,7 @@ class ClLsi(Model):
         }
         losses = {}
         if len(fits) > 1:
-            validator = course.judge(task, "train", self.tuning_queries, threads=1)
+            validator = options.judge(task, "train", self.tuning_queries, threads=1)
             losses = {n: validator.rank_loss(fit) for n, fit in fits.items()}
         chosen = min(losses, key=losses.__getitem__) if losses else next(iter(fits))
         facts = {

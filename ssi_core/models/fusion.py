@@ -10,7 +10,7 @@ import numpy as np
 
 from ssi_core.arrays import POSITIVE, ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Positive, Values
-from ssi_core.models.base import Course, FittedModel, Side, UnfitStart, Widths, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Side, UnfitStart, Widths, fitted
 from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import RankSum, Several, Vectors
@@ -70,10 +70,10 @@ class Fusion(Parts):
         dense, nonzeros = zip(*(model.vector_shape(task) for model in self.models()), strict=True)
         return sum(dense), sum(nonzeros)
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Train the parts one after the other; choose k where there is a choice."""
-        starts = [None] * len(self.parts) if course.start is None else self._starts(course.start)
-        fits = list(self.learn_parts(task, rng, course, starts))
+        starts = [None] * len(self.parts) if options.start is None else self._starts(options.start)
+        fits = list(self.learn_parts(task, rng, options, starts))
         facts = {
             "triples": sum(fit.facts.get("triples", 0) for fit in fits),
             "parts": [fit.facts for fit in fits],
@@ -81,7 +81,7 @@ class Fusion(Parts):
         fused = fitted(self, task, arrays_of(fits) | {"k": np.array(self.k[:1])}, facts)
         if len(self.k) == 1:
             return fused
-        validator = course.judge(task, "valid", self.validation_queries)
+        validator = options.judge(task, "valid", self.validation_queries)
         choices = list(fused.model.variants(fused))
         losses = [validator.rank_loss(one) for one in choices]
         best = choices[int(np.argmin(losses))]

@@ -17,7 +17,7 @@ from ssi_core import resources
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Rate, Triples, Values, Weight
 from ssi_core.kernels.structs import Parameters
-from ssi_core.models.base import Columns, Course, DenseWords, FittedModel, Side, Widths
+from ssi_core.models.base import Columns, DenseWords, FitOptions, FittedModel, Side, Widths
 from ssi_core.models.bilinear import Before, Bilinear
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.models.terms import Groups, Objective
@@ -85,13 +85,13 @@ class HalfTransductive(Bilinear):
         free = functional._replace(document="v", form="free")
         return ((Objective("", free), Objective("", functional, self.gamma)),)
 
-    def before(self, task: Task, rng: np.random.Generator, course: Course) -> Before:
+    def before(self, task: Task, rng: np.random.Generator, options: FitOptions) -> Before:
         """Learn the maps alone, with the settings that this chooses."""
         if self.initial == "normal":
-            return super().before(task, rng, course)
+            return super().before(task, rng, options)
         rates = self.functional_rates or self.rates
         functional = self.plain(rates=rates, budget=self.functional_budget)
-        fit = functional.learn(task, rng, course)
+        fit = functional.learn(task, rng, options)
         names = ("rate", "triples", "seconds", "trials")
         facts = {f"functional_{name}": fit.facts[name] for name in names}
         facts |= {name: fit.facts[name] for name in ("learned_first",) if name in fit.facts}

@@ -14,7 +14,16 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
-from ssi_core.models.base import Arrays, Columns, Course, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import (
+    Arrays,
+    Columns,
+    FitOptions,
+    FittedModel,
+    Model,
+    Side,
+    Widths,
+    fitted,
+)
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import Task, Texts
@@ -43,7 +52,7 @@ class InDegree(Model):
         """Return one view: an index, and a mixture, need the words of a model."""
         return {self.view}
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Count the training pairs of each document; documents without one are not kept."""
         links = np.bincount(task.train.rows[:, 1], minlength=len(task.documents))
         linked = np.flatnonzero(links)

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from ssi_core.arrays import POSITIVE, ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Mixed, Values
-from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, fitted
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import Float64, Task, TextMatrix, Texts, View
 from ssi_core.views.statistics import share_of
@@ -48,13 +48,13 @@ class LanguageModel(Model):
         """Counts."""
         return {"counts"}
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Count the words of the task's documents, and choose the weight of the collection."""
         share = {"share": shares(task.documents.matrix("counts"))}
         variants = list(self.variants(fitted(self, task, share)))
         if len(variants) == 1:
             return variants[0]
-        judge = course.judge(task, "valid", self.validation_queries)
+        judge = options.judge(task, "valid", self.validation_queries)
         return min(variants, key=judge.rank_loss)
 
     def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:

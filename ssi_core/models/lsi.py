@@ -16,7 +16,7 @@ from scipy import sparse
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Dimensions, Share, Values
 from ssi_core.evaluation.memory import ranking_memory
-from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import DenseWords, FitOptions, FittedModel, Model, Side, Widths, fitted
 from ssi_core.models.projection import Projection, cosine_words, unit
 from ssi_core.models.svd import leading_vectors, memory_of
 from ssi_core.models.tfidf import TfIdf
@@ -46,14 +46,14 @@ class Lsi(Projection):
     dimensions: Dimensions | Values[Dimensions] = _GRID
     tuning_queries: Count = 500
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Factor once at the largest N; keep the N of the lowest training rank loss."""
         matrix = task.documents.matrix(self.view)
-        factors = leading_vectors(matrix, grid(self.dimensions), rng, threads=course.threads)
+        factors = leading_vectors(matrix, grid(self.dimensions), rng, threads=options.threads)
         vectors, bounded = factors.vectors, sorted(set(factors.dimensions.values()))
         losses = {}
         if len(bounded) > 1:
-            validator = course.judge(task, "train", self.tuning_queries, threads=1)
+            validator = options.judge(task, "train", self.tuning_queries, threads=1)
             for n in bounded:
                 losses[n] = validator.rank_loss(fitted(self, task, {"V": vectors[:, :n].copy()}))
         chosen = min(losses, key=losses.__getitem__) if losses else bounded[0]
@@ -100,12 +100,12 @@ class LsiMixture(Model):
         """Views of both parts."""
         return {self.view, self.tfidf_view or self.view}
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Choose alpha and N together; the two parts are scored once each and then mixed."""
         matrix = task.documents.matrix(self.view)
-        factors = leading_vectors(matrix, grid(self.dimensions), rng, threads=course.threads)
+        factors = leading_vectors(matrix, grid(self.dimensions), rng, threads=options.threads)
         vectors = factors.vectors
-        validator = course.judge(task, "train", self.tuning_queries, threads=1)
+        validator = options.judge(task, "train", self.tuning_queries, threads=1)
         tfidf = validator.scores(fitted(TfIdf(self.tfidf_view or self.view), task, {}))
         losses: dict[tuple[int, float], float] = {}
         for n in sorted(set(factors.dimensions.values())):

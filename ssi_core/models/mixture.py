@@ -17,8 +17,8 @@ from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Values, Weight
 from ssi_core.models.base import (
     Columns,
-    Course,
     DenseWords,
+    FitOptions,
     FittedModel,
     Side,
     UnfitStart,
@@ -80,11 +80,11 @@ class Mixture(Parts):
         dense, nonzeros = zip(*(model.vector_shape(task) for model in self.models()), strict=True)
         return sum(dense), sum(nonzeros)
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Train the parts one after the other; score each once and take the best sum."""
-        starts = [None, None] if course.start is None else self._starts(course.start)
-        fits = list(self.learn_parts(task, rng, course, starts))
-        validator = course.judge(task, self.tune_on, self.tuning_queries)
+        starts = [None, None] if options.start is None else self._starts(options.start)
+        fits = list(self.learn_parts(task, rng, options, starts))
+        validator = options.judge(task, self.tune_on, self.tuning_queries)
         first, second = (validator.scores(fit) for fit in fits)
         losses = {
             beta: validator.rank_loss_of(first + np.float32(beta) * second)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ssi_core.bounds import Count, Dimensions, Positive, Values
 from ssi_core.evaluation.memory import ranking_memory
-from ssi_core.models.base import Course, FittedModel, fitted
+from ssi_core.models.base import FitOptions, FittedModel, fitted
 from ssi_core.models.paired import Moments, Paired, components_memory
 from ssi_core.models.projection import Projection
 from ssi_core.models.svd import Metric, leading_eigenvectors
@@ -52,11 +52,11 @@ class Opca(Projection):
     gammas: Values[Positive] = (0.01, 0.1, 1.0, 10.0)
     validation_queries: Count = 500
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Compute the components for each gamma; keep those of the lowest validation rank loss."""
-        paired = Paired(task, self.view, np.float64, course.threads)
-        total = Moments(paired, "separate", centred=True, threads=course.threads)
-        noise = Moments(paired, "apart", centred=False, threads=course.threads)
+        paired = Paired(task, self.view, np.float64, options.threads)
+        total = Moments(paired, "separate", centred=True, threads=options.threads)
+        noise = Moments(paired, "apart", centred=False, threads=options.threads)
         diagonal, words = noise.diagonal(), task.queries.width(self.view)
         if not diagonal.any():
             raise BadInput(
@@ -74,7 +74,7 @@ class Opca(Projection):
             fits[gamma] = fitted(self, task, {"V": paired.projection(factors.vectors)}, facts)
         if len(fits) == 1:
             return next(iter(fits.values()))
-        judge = course.judge(task, "valid", self.validation_queries)
+        judge = options.judge(task, "valid", self.validation_queries)
         losses = {gamma: judge.rank_loss(fit) for gamma, fit in fits.items()}
         best = fits[min(losses, key=losses.__getitem__)]
         best.facts["validation_rank_loss"] = {str(g): loss for g, loss in losses.items()}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.arrays import ArraySpec, ArraySpecs, prefixed
-from ssi_core.models.base import Course, FittedModel, Model, UnfitStart, Widths, parse
+from ssi_core.models.base import FitOptions, FittedModel, Model, UnfitStart, Widths, parse
 from ssi_core.resources import Cost
 from ssi_core.types import Task, Watch
 
@@ -95,14 +95,16 @@ class Parts(Model):
         self,
         task: Task,
         rng: np.random.Generator,
-        course: Course,
+        options: FitOptions,
         starts: Sequence[FittedModel | None],
     ) -> Iterator[FittedModel]:
         """Train the parts one after the other, each with its start; see `Model.learn`."""
         for number, (model, start) in enumerate(zip(self.models(), starts, strict=True), 1):
-            kept = course.checkpoint and course.checkpoint / f"part_{number}"
-            watch = _named(course.watch, number)
-            yield model.learn(task, rng, replace(course, start=start, watch=watch, checkpoint=kept))
+            kept = options.checkpoint and options.checkpoint / f"part_{number}"
+            watch = _named(options.watch, number)
+            yield model.learn(
+                task, rng, replace(options, start=start, watch=watch, checkpoint=kept)
+            )
 
 
 def arrays_of(parts: Sequence[FittedModel]) -> dict[str, NDArray[Any]]:

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from ssi_core.evaluation.evaluate import Validator
-from ssi_core.models.base import Course, FittedModel
+from ssi_core.models.base import FitOptions, FittedModel
 from ssi_core.training.descend import Trainee, descend
 
 
@@ -21,7 +21,7 @@ class Passing(Trainee, Protocol):
 
 
 def go_over(
-    training: Passing, pairs: int, passes: int, judge: Validator, course: Course
+    training: Passing, pairs: int, passes: int, judge: Validator, options: FitOptions
 ) -> FittedModel:
     """Train by passes over all pairs; keep the pass and the variant that are best on validation.
 
@@ -33,7 +33,7 @@ def go_over(
         Training pairs, and how often to go over them.
     judge : Validator
         Its rank loss chooses.
-    course : Course
+    options : FitOptions
         How the training goes.
     """
     progress = descend(
@@ -41,8 +41,8 @@ def go_over(
         epoch=pairs,
         budget=passes * pairs,
         patience=passes,
-        watch=course.watch,
-        checkpoint=course.checkpoint,
+        watch=options.watch,
+        checkpoint=options.checkpoint,
     )
     plain = training.fitted()
     facts = {
@@ -50,7 +50,7 @@ def go_over(
         "passes": progress.best_at // pairs,
         "pairs": pairs,
         "seconds": progress.seconds,
-        "threads": course.threads,
+        "threads": options.threads,
     }
     choices = list(plain.model.variants(replace(plain, facts=facts)))
     losses = [judge.rank_loss(choice) for choice in choices]

@@ -15,7 +15,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ssi_core.bounds import Dimensions
-from ssi_core.models.base import Course, FittedModel, fitted
+from ssi_core.models.base import FitOptions, FittedModel, fitted
 from ssi_core.models.paired import Moments, Paired, components_memory
 from ssi_core.models.projection import Projection
 from ssi_core.models.svd import leading_eigenvectors
@@ -47,10 +47,10 @@ class Pca(Projection):
     texts: Literal["separate", "joined"] = "separate"
     dimensions: Dimensions = 100
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Compute the components."""
-        paired = Paired(task, self.view, np.float64, course.threads)
-        moments = Moments(paired, self.texts, centred=True, threads=course.threads)
+        paired = Paired(task, self.view, np.float64, options.threads)
+        moments = Moments(paired, self.texts, centred=True, threads=options.threads)
         factors = leading_eigenvectors(moments, len(paired.words), self.dimensions, rng)
         facts = {"dimensions": factors.vectors.shape[1], "residual": factors.residual}
         return fitted(self, task, {"V": paired.projection(factors.vectors)}, facts)

@@ -12,7 +12,7 @@ from scipy import sparse
 from ssi_core.arrays import ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Tries, Values, Weight
 from ssi_core.kernels.topk import top_k
-from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, fitted
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import Task, TextMatrix, Texts, View
@@ -51,7 +51,7 @@ class QueryExpansion(Model):
         """Return the one view that the model reads."""
         return {self.view}
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Try every (E, beta) on training pairs; scores are linear in beta: only E costs."""
         collection = task.documents.matrix(self.view)
         arrays = {
@@ -60,7 +60,7 @@ class QueryExpansion(Model):
             "data": np.asarray(collection.data),
             "ids": np.array(task.documents.ids.to_list(), dtype=np.str_),
         }
-        validator = course.judge(task, "train", self.tuning_queries, threads=1)
+        validator = options.judge(task, "train", self.tuning_queries, threads=1)
         plain = validator.scores(_with(self, task, arrays, 0, 0.0))
         losses: dict[tuple[int, float], float] = {(0, 0.0): validator.rank_loss_of(plain)}
         for expansion in self.expansions:

@@ -14,7 +14,7 @@ from ssi_core.arrays import CSR_PARTS, ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Part, Share, Tries, Values
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import is_clearly_higher
-from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, Words, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, Words, fitted
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.parts import Parts, arrays_of, fitted_parts
@@ -102,12 +102,12 @@ class Rm3(Parts):
         (first,) = self.costs(task, threads)
         return Cost(first.memory + 3 * _ENTRY * task.documents.matrix(COUNTS).nnz, first.disk)
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Fit the first pass, keep the documents, and choose the settings."""
-        (first,) = self.learn_parts(task, rng, course, [None])
-        return self.behind(task, first, course)
+        (first,) = self.learn_parts(task, rng, options, [None])
+        return self.behind(task, first, options)
 
-    def behind(self, task: Task, first: FittedModel, course: Course) -> FittedModel:
+    def behind(self, task: Task, first: FittedModel, options: FitOptions) -> FittedModel:
         """Return the model behind a first pass that is fitted."""
         # Where queries are no documents, one that is called like a document is another text.
         keys = fingerprints(task.documents if task.same else task.documents.take([]))
@@ -122,11 +122,11 @@ class Rm3(Parts):
         facts = {"parts": [first.facts]}
         arrays |= arrays_of([first]) | {"settings": np.array(every[0])}
         fit = fitted(self, task, arrays, facts)
-        return fit if len(every) == 1 else self._chosen(task, fit, course)
+        return fit if len(every) == 1 else self._chosen(task, fit, options)
 
-    def _chosen(self, task: Task, fit: FittedModel, course: Course) -> FittedModel:
+    def _chosen(self, task: Task, fit: FittedModel, options: FitOptions) -> FittedModel:
         """Return the best settings; scores are linear in ``original``, which costs little."""
-        validator = course.judge(task, "valid", self.validation_queries)
+        validator = options.judge(task, "valid", self.validation_queries)
         measure, weights = MEASURES[self.measure], [(w, 1 - w) for w in self.original]
         first = _with(fit, (1, 1, 1.0))
         plain = np.asarray(measure(validator.ranks(first)), np.float64)

@@ -25,7 +25,7 @@ from ssi_core.bounds import Count, Dimensions, Positive, Tries
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.logistic import logistic_pairs
-from ssi_core.models.base import Course, FittedModel, fitted
+from ssi_core.models.base import FitOptions, FittedModel, fitted
 from ssi_core.models.paired import Paired, Rows, components_memory, paired_memory
 from ssi_core.models.pca import Pca
 from ssi_core.models.projection import Projection
@@ -73,24 +73,24 @@ class S2Net(Projection):
     patience: Count = 5
     validation_queries: Count = 500
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Start from the principal components; train with early stopping."""
-        start = Pca(self.view, "separate", self.dimensions).learn(task, rng, course)
-        training = Training(self, task, start.arrays["V"], rng, course.threads)
+        start = Pca(self.view, "separate", self.dimensions).learn(task, rng, options)
+        training = Training(self, task, start.arrays["V"], rng, options.threads)
         progress = descend(
             training,
             epoch=self.epoch * training.triples,
             budget=self.budget * training.triples,
             patience=self.patience,
-            watch=course.watch,
-            checkpoint=course.checkpoint,
+            watch=options.watch,
+            checkpoint=options.checkpoint,
         )
         facts = {
             "iterations": progress.best_at // training.triples,
             "triples": progress.triples,
             "seconds": progress.seconds,
             "validation_rank_loss": progress.best,
-            "threads": course.threads,
+            "threads": options.threads,
         }
         return replace(training.fitted(), facts=facts)
 

@@ -24,7 +24,7 @@ from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Batch, Count, Dimensions, Positive, Rate, Triples, Values
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.adam import adam_step
-from ssi_core.models.base import Course, DenseWords, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import DenseWords, FitOptions, FittedModel, Model, Side, Widths, fitted
 from ssi_core.models.cl_lsi import factored, factoring_memory
 from ssi_core.models.projection import cosine_words, unit
 from ssi_core.resources import Cost
@@ -89,13 +89,13 @@ class Softmax(Model):
         """Return the one view that the model reads."""
         return {self.view}
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Factor the mates, then train with early stopping; one thread makes the same bits."""
         if len(task.train) == 0:
             raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
         maps = factored(task, self.view, self.dimensions, rng)[:2]
         seed = int(rng.integers(2**63))
-        judges = [course.judge(task, side, self.validation_queries) for side in ("train", "valid")]
+        judges = [options.judge(task, side, self.validation_queries) for side in ("train", "valid")]
 
         def begin(settings: Mapping[str, Any]) -> Training:
             return Training(self, task, maps, seed, float(settings["rate"]), judges[1])
@@ -105,9 +105,9 @@ class Softmax(Model):
             return first, second
 
         trained, facts = fitting.fit(
-            self, {}, begin, errors, watch=course.watch, checkpoint=course.checkpoint
+            self, {}, begin, errors, watch=options.watch, checkpoint=options.checkpoint
         )
-        facts["threads"] = course.threads
+        facts["threads"] = options.threads
         return fitted(self, task, trained.fitted().arrays, facts)
 
     def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:

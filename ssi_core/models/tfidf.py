@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ssi_core.models.base import Course, FittedModel, Model, Side, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import Task, Texts, View
 
@@ -29,7 +29,7 @@ class TfIdf(Model):
         """Return the one view that the model reads."""
         return {self.view}
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Take the view; there is nothing to fit."""
         return fitted(self, task, {})
 

@@ -34,7 +34,7 @@ from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.sparse import Csr, csr
 from ssi_core.kernels.structs import read_only
 from ssi_core.kernels.topics import em_pass, fold_in
-from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, fitted
 from ssi_core.models.language_model import WEIGHTS, share_spec, shares, weighed
 from ssi_core.models.passes import go_over
 from ssi_core.models.trained import same_space
@@ -119,15 +119,15 @@ class TopicModel(Model):
         """Counts."""
         return {_VIEW}
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Train by EM; the pass and the mixture that are best on validation are kept."""
         if len(task.train) == 0:
             raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
         same_space(task, _VIEW, "the words of queries and documents")
-        judge = course.judge(task, "valid", self.validation_queries)
-        place = course.checkpoint.parent if course.checkpoint else None
-        training = Training(self, task, int(rng.integers(2**63)), judge, course.threads, place)
-        return go_over(training, training.pairs, self.passes, judge, course)
+        judge = options.judge(task, "valid", self.validation_queries)
+        place = options.checkpoint.parent if options.checkpoint else None
+        training = Training(self, task, int(rng.integers(2**63)), judge, options.threads, place)
+        return go_over(training, training.pairs, self.passes, judge, options)
 
     def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:
         """Yield the model with each choice of the weights of the mixture."""

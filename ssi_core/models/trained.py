@@ -32,7 +32,7 @@ from ssi_core.kernels.sparse import padded
 from ssi_core.kernels.structs import Data, Parameters, Settings, read_only
 from ssi_core.kernels.sweep import Group as Kernels
 from ssi_core.kernels.sweep import draw_negative, draw_shown, draw_weighted
-from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, fitted
 from ssi_core.resources import Cost
 from ssi_core.tasks.share import share_of_pairs
 from ssi_core.training.embedding import shared_words
@@ -245,9 +245,9 @@ T = TypeVar("T", bound=Trained)
 class Training(Generic[T]):
     """Fit of a model: the data, the validators, and trainings begun from the same start."""
 
-    def __init__(self, model: T, task: Task, seed: int, course: Course) -> None:
-        self.model, self.task, self.seed, self.start = model, task, seed, course.start
-        self._threads = course.threads
+    def __init__(self, model: T, task: Task, seed: int, options: FitOptions) -> None:
+        self.model, self.task, self.seed, self.start = model, task, seed, options.start
+        self._threads = options.threads
         views = sorted(model.views())
         shown = model.view if model.view in views else views[0]
         diagonal = shown if model.diagonal == "none" else model.diagonals_view
@@ -262,8 +262,8 @@ class Training(Generic[T]):
         self.train = self._judge(known, "train")
         if model.curves:
             self._observe["curve/train_rank_loss"] = self.train
-            if course.observe is not None:
-                test = course.observe(model.validation_queries)
+            if options.observe is not None:
+                test = options.observe(model.validation_queries)
                 self._observe["curve/test_rank_loss"] = lambda p: test(self._fitted(p))
 
     def _judge(

@@ -28,7 +28,7 @@ from ssi_core.bounds import Count, Mixed, Share, Values
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.sparse import csr
 from ssi_core.kernels.translation import likelihoods, translate
-from ssi_core.models.base import Course, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, fitted
 from ssi_core.models.language_model import WEIGHTS, share_spec, shares, weighed
 from ssi_core.models.passes import go_over
 from ssi_core.models.trained import same_space
@@ -85,14 +85,14 @@ class TranslationModel(Model):
         """Counts."""
         return {_VIEW}
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Train by EM; the pass and the mixture that are best on validation are kept."""
         if len(task.train) == 0:
             raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
         same_space(task, _VIEW, "the words of queries and documents")
-        judge = course.judge(task, "valid", self.validation_queries)
-        training = Training(self, task, judge, course.threads)
-        return go_over(training, len(task.train), self.passes, judge, course)
+        judge = options.judge(task, "valid", self.validation_queries)
+        training = Training(self, task, judge, options.threads)
+        return go_over(training, len(task.train), self.passes, judge, options)
 
     def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:
         """Yield the model with each choice of the weights of the mixture."""

@@ -18,7 +18,16 @@ from ssi_core.arrays import ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Values
 from ssi_core.corpus import inputs
 from ssi_core.evaluation.trec import escape
-from ssi_core.models.base import Arrays, Columns, Course, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import (
+    Arrays,
+    Columns,
+    FitOptions,
+    FittedModel,
+    Model,
+    Side,
+    Widths,
+    fitted,
+)
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.store import digest_file
 from ssi_core.tasks.layout import DOCUMENTS
@@ -70,7 +79,7 @@ class TrecRun(Model):
         """Return no dense part, and the lines of the files at most."""
         return 0, sum(Path(run).stat().st_size for run in self.runs if Path(run).exists()) // 16
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Read the files; every id in them must be one of the task."""
         _require_names(task)
         frames = [_read(Path(run)) for run in self.runs]

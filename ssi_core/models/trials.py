@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ssi_core import integrity, locks
-from ssi_core.models.base import Course, FittedModel
+from ssi_core.models.base import FitOptions, FittedModel
 from ssi_core.models.halves import Halves
 from ssi_core.models.rounds import Curve, Rounds, Step, Trial, Went
 from ssi_core.training.descend import Diverged
@@ -53,7 +53,7 @@ class Trials:
         Task to learn from, and the measure.
     seed : int
         Of every training.
-    course : Course
+    options : FitOptions
         Its checkpoint is the directory that holds the state of all trainings.
 
     Attributes
@@ -62,10 +62,10 @@ class Trials:
         Filled by `run`.
     """
 
-    def __init__(self, auto: Auto, halves: Halves, seed: int, course: Course) -> None:
-        assert course.checkpoint is not None
-        self._auto, self._halves, self._seed, self._course = auto, halves, seed, course
-        self._place = course.checkpoint
+    def __init__(self, auto: Auto, halves: Halves, seed: int, options: FitOptions) -> None:
+        assert options.checkpoint is not None
+        self._auto, self._halves, self._seed, self._options = auto, halves, seed, options
+        self._place = options.checkpoint
         self._fits: dict[int, FittedModel] = {}
         self.done: list[Trial] = []
 
@@ -106,8 +106,8 @@ class Trials:
             if went is None:
                 return self._done(step, others)
         for n, metrics in went.curve:
-            if self._course.watch is not None:
-                self._course.watch(others + n, metrics)
+            if self._options.watch is not None:
+                self._options.watch(others + n, metrics)
         return went
 
     def _done(self, step: Step, others: int) -> Went:
@@ -116,8 +116,8 @@ class Trials:
         def note(n: int, metrics: Mapping[str, float]) -> None:
             if n > step.before:
                 curve.append((n, {name: float(value) for name, value in metrics.items()}))
-                if self._course.watch is not None:
-                    self._course.watch(others + n, metrics)
+                if self._options.watch is not None:
+                    self._options.watch(others + n, metrics)
 
         try:
             fit = self._learnt(step, note)
@@ -147,5 +147,5 @@ class Trials:
         model = self._auto.trained({**step.settings, **schedule})
         start = None if step.start is None else self._fit(step.start)
         checkpoint = self._place / f"configuration_{step.number}"
-        course = replace(self._course, start=start, checkpoint=checkpoint, watch=watch)
-        return model.learn(self._halves.learning, np.random.default_rng(self._seed), course)
+        options = replace(self._options, start=start, checkpoint=checkpoint, watch=watch)
+        return model.learn(self._halves.learning, np.random.default_rng(self._seed), options)

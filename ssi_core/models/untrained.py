@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ssi_core.bounds import Count, Values
-from ssi_core.models.base import Course, FittedModel, Model, UnfitStart, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, UnfitStart, fitted
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.cl_lsi import ClLsi, factored
@@ -83,11 +83,11 @@ class Untrained(Model):
             return LsiMixture(LSI_VIEW, self.view[0], DIMENSIONS)
         return ClLsi(LSI_VIEW, DIMENSIONS)
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Choose by the mean over queries of validation; ``start`` is refused, as of `Auto`."""
-        if course.start is not None:
+        if options.start is not None:
             raise UnfitStart("start: 'untrained' chooses anew; there is nothing to go on from")
-        halves = Halves(task, self.measure, self.validation_queries, course.threads)
+        halves = Halves(task, self.measure, self.validation_queries, options.threads)
         views = [view for view in self.view if is_shared(task, view)]
         views = views or [view for view in sorted(task.queries.views) if is_shared(task, view)]
         chosen, several = strongest(task, views, halves, rng)
@@ -186,19 +186,19 @@ def strongest(
 def _of_words(
     task: Task, cosines: Iterable[FittedModel], halves: Halves, rng: np.random.Generator
 ) -> Iterator[tuple[FittedModel, float]]:
-    course = Course(threads=halves.threads)
+    options = FitOptions(threads=halves.threads)
     with_fields = FIELDS in task.documents.views
     best_known: Model = Bm25F.tuned(measure=halves.measure) if with_fields else Bm25()
-    words = best_known.learn(task, rng, course)
+    words = best_known.learn(task, rng, options)
     yield words, halves.mean_unlearned(words)
-    language = LanguageModel(background=_BACKGROUNDS).learn(task, rng, course)
+    language = LanguageModel(background=_BACKGROUNDS).learn(task, rng, options)
     yield language, halves.mean_unlearned(language)
     if not task.same:  # a document that asks is long, and its expansion longer
         first = {"model": words.model.name, **vars(words.model)}
-        feedback = Rm3.tuned(parts=(first,), measure=halves.measure).behind(task, words, course)
+        feedback = Rm3.tuned(parts=(first,), measure=halves.measure).behind(task, words, options)
         yield feedback, halves.mean_unlearned(feedback)
     if task.same:
-        links = InDegree().learn(task, rng, course)
+        links = InDegree().learn(task, rng, options)
         best = max(cosines, key=halves.mean_unlearned)
         popular, mean = _sum(task, best, links, _POPULARITY, halves, learned=True)
         # Training queries know these links: what they add is measured on validation alone.

@@ -20,7 +20,7 @@ from ssi_core.kernels.sparse import Csr, aligned_empty, padded
 from ssi_core.kernels.structs import Parameters
 from ssi_core.models.base import (
     Columns,
-    Course,
+    FitOptions,
     FittedModel,
     Side,
     UnfitStart,
@@ -102,7 +102,7 @@ class WordPairs(Trained):
         if self.hollow and self.initial == "identity":
             raise ValueError("initial='identity' with hollow, whose diagonal is zero")
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Search the rate (alpha, margin), train with early stopping; a sparse W in rounds.
 
         ``start`` gives the weights of the words that both vocabularies have. A dense W of more than
@@ -116,8 +116,8 @@ class WordPairs(Trained):
             The hash leaves many buckets out, or ``start`` has a hashed W of other words.
         """
         self.check(task)
-        training = _Training(self, task, int(rng.integers(2**63)), course)
-        hashing, checkpoint = training.hashing(), course.checkpoint
+        training = _Training(self, task, int(rng.integers(2**63)), options)
+        hashing, checkpoint = training.hashing(), options.checkpoint
         if training.dense_bytes > _CHECKPOINT_BYTES:
             checkpoint = None
         grid = self.searched()
@@ -130,14 +130,14 @@ class WordPairs(Trained):
                 training.begin,
                 training.errors,
                 validation_time=self.validation_time,
-                watch=course.watch,
+                watch=options.watch,
                 checkpoint=first,
             )
         else:
             sgd = training.begin(facts)
         if self.form == "sparse":
-            sgd = training.thin_out(sgd, facts, course.watch, checkpoint)
-        facts |= {"threads": course.threads} | training.hits(facts) | hashing
+            sgd = training.thin_out(sgd, facts, options.watch, checkpoint)
+        facts |= {"threads": options.threads} | training.hits(facts) | hashing
         if self.diagonal == "alpha":
             facts["alpha"] = float(sgd.parameters.diagonal[0])
         return fitted(self, task, self.arrays(sgd.parameters), facts)
@@ -195,10 +195,10 @@ class WordPairs(Trained):
 class _Training(Training[WordPairs]):
     """Fit of W."""
 
-    def __init__(self, model: WordPairs, task: Task, seed: int, course: Course) -> None:
-        if course.start is not None:
-            _check_start(model, course.start)
-        super().__init__(model, task, seed, course)
+    def __init__(self, model: WordPairs, task: Task, seed: int, options: FitOptions) -> None:
+        if options.start is not None:
+            _check_start(model, options.start)
+        super().__init__(model, task, seed, options)
         sides = (task.queries, task.documents)
         queries, documents = (texts.matrix(model.view).shape[1] for texts in sides)
         self._shape: tuple[int, int] = (queries, documents)

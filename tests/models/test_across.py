@@ -8,7 +8,7 @@ from scipy import sparse
 
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models import MODELS, load_model
-from ssi_core.models.base import Course
+from ssi_core.models.base import FitOptions
 from ssi_core.models.bilinear import Bilinear, _Training
 from ssi_core.models.cl_lsi import ClLsi
 from ssi_core.models.mixture import Mixture
@@ -107,7 +107,7 @@ def test_a_diagonal_between_two_languages_is_refused(link):
 def test_the_scratch_of_a_training_has_room_for_the_words_of_either_side(link):
     widths = [texts.matrix("raw").shape[1] for texts in (link.queries, link.documents)]
     assert widths[0] > widths[1]
-    training = Training(ROWS["word_pairs"], link, 0, Course())
+    training = Training(ROWS["word_pairs"], link, 0, FitOptions())
     assert training.width == widths[0]
 
 
@@ -216,7 +216,7 @@ def begun(link, beside):
     model = MultiTask(**SMALL, beside=tuple(BESIDE[name] for name in beside))
     others = {one["task"]: link.auxiliary[one["task"]] for one in model.beside}
     settings = {"rate": 0.1, "margin": 0.3, "init_std": 0.1}
-    training = _Training(model, link, others, 5, Course()).begin(settings)
+    training = _Training(model, link, others, 5, FitOptions()).begin(settings)
     objectives = [objective for (objective,) in model.groups()]
     return objectives, [link, *others.values()], training
 

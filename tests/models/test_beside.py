@@ -7,7 +7,7 @@ import pytest
 
 from ssi_core.evaluation.evaluate import Validator, evaluate
 from ssi_core.models import load_model
-from ssi_core.models.base import Course
+from ssi_core.models.base import FitOptions
 from ssi_core.models.best_of import BestOf
 from ssi_core.models.bilinear import Bilinear, _Training
 from ssi_core.models.multi_task import MultiTask
@@ -61,7 +61,7 @@ def begun(task, model):
     names = [objective.task for (objective,) in model.groups()[1:]]
     settings = {"rate": 0.1, "margin": 0.3, "init_std": 0.1, "alpha": 2.0}
     others = {name: task.auxiliary[name] for name in names}
-    return _Training(model, task, others, 5, Course()).begin(settings)
+    return _Training(model, task, others, 5, FitOptions()).begin(settings)
 
 
 def test_a_name_alone_has_the_maps_of_the_model():

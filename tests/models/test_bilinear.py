@@ -9,7 +9,7 @@ from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.kernels.vectors import converts_float16
 from ssi_core.models import bilinear, load_model
-from ssi_core.models.base import Course
+from ssi_core.models.base import FitOptions
 from ssi_core.models.bilinear import Bilinear, _Training
 from ssi_core.models.half_transductive import HalfTransductive
 from ssi_core.models.tfidf import TfIdf
@@ -240,7 +240,7 @@ def test_an_interrupted_training_goes_on_with_other_threads(before, after, task,
 
 
 def test_samplers_that_are_seeded_anew_draw_something_else(task):
-    training = _Training(SMALL, task, {}, 3, Course(threads=2))
+    training = _Training(SMALL, task, {}, 3, FitOptions(threads=2))
     settings = {"rate": 0.1, "init_std": 0.1, "alpha": 1.0, "margin": 0.3}
     states = []
     for triples in (0, 500, 1000):
@@ -371,8 +371,8 @@ def test_the_rate_falls_to_a_third(task):
 
 def test_after_it_fell_a_step_is_a_third_as_long(task):
     def step(*, slow):
-        seed, course = 3, Course()
-        sgd = _Training(SMALL, task, {}, seed, course).begin(
+        seed, options = 3, FitOptions()
+        sgd = _Training(SMALL, task, {}, seed, options).begin(
             {"rate": 0.3, "margin": 5.0, "alpha": 1.0, "init_std": 0.1, "negatives_power": 0.0}
         )
         sgd.sweep(1)

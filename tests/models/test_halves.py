@@ -7,7 +7,7 @@ import pytest
 
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
-from ssi_core.models.base import Course
+from ssi_core.models.base import FitOptions
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.halves import Halves
 from ssi_core.models.lsi import LsiMixture
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.trains
 
 
 def fit(model, task):
-    return model.learn(task, np.random.default_rng(0), Course())
+    return model.learn(task, np.random.default_rng(0), FitOptions())
 
 
 def test_halves_share_no_query_and_are_all_that_was_drawn(task, halves):

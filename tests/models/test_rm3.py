@@ -13,7 +13,7 @@ from ssi_core.collection import open_collection
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.models import load_model
-from ssi_core.models.base import Course, parse
+from ssi_core.models.base import FitOptions, parse
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.rm3 import Rm3
@@ -196,7 +196,7 @@ def test_validation_takes_feedback_where_it_helps(task):
     best = np.argmax(scores, axis=1)
     rows = np.column_stack([np.arange(len(best)), best])
     asked = dataclasses.replace(task, train=Pairs.of(rows[::2]), valid=Pairs.of(rows[1::2]))
-    chosen = Rm3(original=(0.95, 0.5), **settings).learn(asked, RNG, Course())
+    chosen = Rm3(original=(0.95, 0.5), **settings).learn(asked, RNG, FitOptions())
     assert chosen.facts["chosen"] == {"documents": 5, "terms": 30, "original": 0.5}
     assert chosen.facts["val/mrr"] == pytest.approx(1.0)
     assert chosen.facts["val/mrr of the first pass"] < 1
@@ -217,7 +217,7 @@ def test_feedback_that_is_better_by_less_than_its_error_is_not_taken(task):
     # Nothing else is known of the two, so that all documents are candidates.
     train = task.train.take(~np.isin(task.train.rows[:, 0], two[:, 0]))
     asked = dataclasses.replace(task, train=train, valid=Pairs.of(two))
-    fit = Rm3(original=(0.5, 0.99), **settings).learn(asked, RNG, Course())
+    fit = Rm3(original=(0.5, 0.99), **settings).learn(asked, RNG, FitOptions())
     assert fit.facts["chosen"]["original"] == 1.0
     validator = Validator(asked, "valid", 10)
     half = Rm3(original=(0.5,), **settings).fit(task, RNG)

@@ -17,7 +17,7 @@ from ssi_core.bounds import Count
 from ssi_core.guests.reranking.base import Arrays, Reranker
 from ssi_core.guests.reranking.first_stage import feature_names, parts_of, sides_to_learn
 from ssi_core.guests.reranking.rankers import reranker_named
-from ssi_core.models.base import Course, FittedModel, Side, UnfitStart, Widths, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Side, UnfitStart, Widths, fitted
 from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import TwoStage, Vectors
@@ -112,17 +112,17 @@ class Reranked(Parts):
         dense, nonzeros = zip(*(model.vector_shape(task) for model in self.models()), strict=True)
         return sum(dense) + 1, sum(nonzeros) + int(task.documents.matrix(COUNTS).nnz)
 
-    def learn(self, task: Task, rng: np.random.Generator, course: Course) -> FittedModel:
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Train the parts, then the ranker on what they say of pairs."""
-        starts = [None] * len(self.parts) if course.start is None else self._starts(course.start)
-        fits = list(self.learn_parts(task, rng, course, starts))
+        starts = [None] * len(self.parts) if options.start is None else self._starts(options.start)
+        fits = list(self.learn_parts(task, rng, options, starts))
         names = feature_names(self.models())
         train, valid = sides_to_learn(
             task,
             dict(zip(names, fits, strict=False)),
             depth=self.depth,
             queries=self.queries,
-            threads=course.threads,
+            threads=options.threads,
         )
         ranker = self.reranker().fit(train, valid)
         facts = {

@@ -116,8 +116,8 @@ def back_up(
         raise BadInput(f"{archive}: the name of an archive ends with .tar, .tar.gz or .tgz.")
     if archive.exists():
         raise Refused(f"{archive} is there already; it is left alone. Name another file.")
-    made = datetime.now(UTC).isoformat(timespec="seconds")
-    contents = Contents(str(environment.root()), made, essential)
+    time_made = datetime.now(UTC).isoformat(timespec="seconds")
+    contents = Contents(str(environment.root()), time_made, essential)
     partial = archive.with_name(f".{archive.name}.partial")
     kind: Any = {} if archive.suffix == ".tar" else {"mode": "w:gz", "compresslevel": 1}
     with files.writing(archive.parent), tempfile.TemporaryDirectory(prefix="ssi-") as space:

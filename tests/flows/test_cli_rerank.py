@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from flows import tracking
 from flows.cli import cli
 from flows.tracking.database import search
+from ssi_core.command.rerank import rerank
 from ssi_core.command.verb import run
 from ssi_core.evaluation.trec import escape
 from ssi_core.reranking.letor import read_folds, read_letor, write_letor
@@ -165,6 +167,36 @@ def test_missing_values_are_counted_and_scaled(tmp_path, ssi, capsys):
     code, wrong, _ = ssi("rerank", "fit", fold, "--models", "bm25", "--scale", "--out", "m")
     assert code == 2
     assert "--scale goes with a file" in wrong["error"]["message"]
+
+
+@pytest.fixture
+def plain(tmp_path, monkeypatch, ssi):
+    """An empty directory, in which a task is made of made-up documents without any option."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    assert ssi("ingest", "sample", "--documents", 60, "--out", "corpus")[0] == 0
+    assert ssi("features", "corpus", "--out", "task")[0] == 0
+
+
+def typed(verb, ssi):
+    """Type the example of a help that names models of a task."""
+    (example,) = [line for line in rerank.commands[verb].examples if "--models" in line]
+    code, answer, _ = ssi(*shlex.split(example.replace("tfidf", "ssi"))[1:])
+    assert code == 0
+    return answer["features"]
+
+
+@pytest.mark.trains
+def test_the_example_of_fit_works_on_a_plain_task(plain, ssi):
+    assert typed("fit", ssi)[:3] == ["bm25", "language_model", "bilinear"]
+    assert ssi("search", "model", "car")[1]["results"]
+
+
+@pytest.mark.slow
+@pytest.mark.trains
+def test_the_example_of_features_works_on_a_plain_task(plain, ssi):
+    """With "ssi", too."""
+    assert typed("features", ssi)[:3] == ["bm25", "language_model", "bilinear"]
 
 
 @pytest.mark.parametrize(

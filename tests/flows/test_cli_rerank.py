@@ -119,6 +119,11 @@ def test_features_of_models_are_folds_to_compare(tmp_path, ssi):
         assert made_of["folds"][fold.name] == {
             "train": counts["train"], "vali": counts["valid"], "test": counts["test"]
         }  # fmt: skip
+    rows = "first stage,RankRLS"
+    code, result, _ = ssi("rerank", "compare", pairs, "--table", "first-stage", "--rows", rows)
+    assert code == 0
+    assert result["title"] == "Rerankers of a first ranking"
+    assert_has_references(result)
     (pairs / "notes.txt").write_text("mine")
     code, refused, _ = ssi(*arguments, "--out", pairs)
     assert code == 4
@@ -145,6 +150,30 @@ def test_other_folds_are_not_titled_as_those_of_a_paper(data, capsys):
     assert "Rankers on folds" in out
     assert "LETOR 4.0" not in out
     assert "printed " not in out.replace("its printed values are of other data", "")
+
+
+@pytest.mark.parametrize(
+    ("table", "rows"),
+    [("mq2008", "RankRLS,RankSVM"), ("feature-selection", "AdaRank,coordinate ascent")],
+)
+def test_nothing_of_a_paper_is_told_of_other_folds_in_json(table, rows, data, ssi):
+    code, result, _ = ssi("rerank", "compare", data / "folds", "--table", table, "--rows", rows)
+    assert code == 0
+    assert result["title"] == "Rankers on folds"
+    assert result["source"] == ""
+    assert not [row for row in result["rows"] if "printed" in row]
+    assert "MQ2008" not in json.dumps(result)
+    assert_has_references(result)
+
+
+def assert_has_references(result):
+    """Both rows that no ranker should be below, chosen by the first measure of the table."""
+    rows = {row["label"]: row for row in result["rows"]}
+    first = result["measures"][0]
+    for label in ("best feature", "rank fusion"):
+        assert rows[label]["parameters"] == {"measure": first}
+        assert result["references"]["rows"][label]["mean"] == rows[label]["means"][first]
+    assert {"feature", "direction"} <= rows["best feature"]["folds"][0]["facts"].keys()
 
 
 def test_missing_values_are_counted_and_scaled(tmp_path, ssi, capsys):

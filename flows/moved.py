@@ -28,14 +28,19 @@ _MANIFEST = "artefact.json"
 
 def rewritten(text: str, old: str, new: str) -> str:
     """Rewrite a path, or every path inside JSON, where it lies below a directory that was moved."""
-    # The second is how JSON writes a path that is not ASCII.
-    for before, after in {(old, new), (_in_json(old), _in_json(new))}:
-        # What is below the new directory is rewritten, where that is below the old one.
-        below = after.removeprefix(before)
-        other = f"(?!{re.escape(below)}{_END})" if below.startswith("/") else ""
-        pattern = f'(?:^|(?<=")|(?<=file://)){re.escape(before)}{other}{_END}'
+    in_json = text[:1] in ("{", "[")
+    after = _in_json(new) if in_json else new
+    # What is below the new directory is rewritten, where that is below the old one.
+    below = new.removeprefix(old)
+    done = f"(?!(?:{_either(below)}){_END})" if below.startswith("/") and below != new else ""
+    for before in {old, _in_json(old)} if in_json else {old}:
+        pattern = f'(?:^|(?<=")|(?<=file://)){re.escape(before)}{done}{_END}'
         text = re.sub(pattern, after.replace("\\", r"\\"), text)
     return text
+
+
+def _either(path: str) -> str:
+    return "|".join({re.escape(path), re.escape(_in_json(path))})
 
 
 _END = r'(?=[/"\\]|$)'
@@ -104,9 +109,8 @@ def _rewrite_manifests(old: str, new: str) -> None:
             below[:] = [name for name in below if not name.startswith(".") and name != "mlruns"]
             if _MANIFEST not in files:
                 continue
-            with suppress(
-                OSError, ValueError
-            ):  # the reader of a damaged file has the clear message
+            # The reader of a damaged file has the clear message.
+            with suppress(OSError, ValueError):
                 text = json.dumps(integrity.read_manifest(Path(directory), _MANIFEST, ""))
                 if (changed := rewritten(text, old, new)) != text:
                     integrity.write_manifest(Path(directory), _MANIFEST, json.loads(changed))

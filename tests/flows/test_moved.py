@@ -149,6 +149,16 @@ def test_paths_below_a_directory_are_rewritten_once(value, expected):
     assert moved.rewritten(expected, "/a/b", "/a/b/c") == expected
 
 
+def test_paths_that_are_not_ascii_are_rewritten_in_json_and_in_text():
+    for old, new in (("/a", "/ö"), ("/ö", "/a"), ("/ö", '/"'), ("/ö", "/ö/ü")):
+        assert moved.rewritten(f"{old}/x", old, new) == f"{new}/x"
+        for is_ascii in (True, False):
+            text = json.dumps({"uri": f"{old}/x"}, ensure_ascii=is_ascii)
+            once = moved.rewritten(text, old, new)
+            assert json.loads(once) == {"uri": f"{new}/x"}
+            assert moved.rewritten(once, old, new) == once
+
+
 def test_a_backup_is_restored_at_another_path(archive, original, monkeypatch, tmp_path, ssi):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path / "restored"))
     (tmp_path / "restored" / "mlruns").mkdir(parents=True)

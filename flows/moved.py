@@ -22,8 +22,8 @@ from flows.holding import alone, refuse_while_open
 
 logger = logging.getLogger(__name__)
 
-_MANIFEST = "artefact.json"
-"""File below a root that can hold a path: of frozen sets and mates."""
+_NOTE, _MANIFEST = "root.json", "artefact.json"
+"""Note beside the database, and file below a root that can hold a path: of frozen sets, mates."""
 
 
 def rewritten(text: str, old: str, new: str) -> str:
@@ -74,17 +74,13 @@ def note() -> None:
     """Note under which path the root is written."""
     from ssi_core import store
 
-    store.write_json(_note(), {"root": str(environment.root())})
-
-
-def _note() -> Path:
-    return database().with_name("root.json")
+    store.write_json(database().with_name(_NOTE), {"root": str(environment.root())})
 
 
 def noted() -> str | None:
     """Return the path under which the root was written; None where that is not noted."""
     try:
-        value = json.loads(_note().read_text(encoding="utf-8"))["root"]
+        value = json.loads(database().with_name(_NOTE).read_text("utf-8"))["root"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
     return value if isinstance(value, str) else None

@@ -153,8 +153,8 @@ def _members(
             raise _damaged(archive, f"its {MANIFEST} has {amount(member.size)}")
         if member.size > (room := max(disk_free(target) - spare, 0)):
             raise Refused(
-                f"{archive}: {_quoted(member.name)} takes {amount(member.size)}, and {amount(room)}"
-                f" are free at {target.parent}. Make room, or name another root (--root)."
+                f"{archive}: {strict.cut(member.name)!r} takes {amount(member.size)}, and "
+                f"{amount(room)} are free at {target.parent}. Make room, or name another root (--root)."
             )
         source = tar.extractfile(member)
         assert source is not None  # a plain file
@@ -169,7 +169,7 @@ def _members(
             digests[member.name] = _extract(source, target / path)
         except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
             what = "is there twice, or it or a part of it is a file and a directory"
-            raise _damaged(archive, f"{_quoted(member.name)} {what}") from error
+            raise _damaged(archive, f"{strict.cut(member.name)!r} {what}") from error
     raise _damaged(archive, f"it has no {MANIFEST}, so it is no backup, or its end is missing")
 
 
@@ -182,15 +182,11 @@ def _path_of(archive: Path, member: tarfile.TarInfo) -> PurePosixPath:
     fits = longest <= _NAME and len(path.parts) <= _LEVELS
     if not member.isreg() or ".." in path.parts or not names or not fits:
         raise BadInput(
-            f"{archive}: its member {_quoted(member.name)} is no plain file of a root, of names of "
-            f"at most {_NAME} bytes and {_LEVELS} levels. Nothing was restored; it is no backup of "
-            "ssi."
+            f"{archive}: its member {strict.cut(member.name)!r} is no plain file of a root, of "
+            f"names of at most {_NAME} bytes and {_LEVELS} levels. Nothing was restored; it is no "
+            "backup of ssi."
         )
     return path
-
-
-def _quoted(name: str) -> str:
-    return repr(strict.cut(name))
 
 
 def _extract(source: IO[bytes], target: Path) -> str:
@@ -227,7 +223,7 @@ def _compare(archive: Path, contents: Contents, digests: dict[str, str]) -> None
     for name in sorted(wanted.keys() | digests.keys()):
         if wanted.get(name) != digests.get(name):
             what = "is missing, or has not the digest that the manifest says"
-            raise _damaged(archive, f"{_quoted(name)} {what}")
+            raise _damaged(archive, f"{strict.cut(name)!r} {what}")
 
 
 def _end_runs(database: Path) -> None:

@@ -154,7 +154,8 @@ def _members(
         if member.size > (room := max(disk_free(target) - spare, 0)):
             raise Refused(
                 f"{archive}: {strict.cut(member.name)!r} takes {amount(member.size)}, and "
-                f"{amount(room)} are free at {target.parent}. Make room, or name another root (--root)."
+                f"{amount(room)} are free at {target.parent}. Make room, or name another "
+                "root (--root)."
             )
         source = tar.extractfile(member)
         assert source is not None  # a plain file

@@ -8,7 +8,6 @@ one moment, and before all other files: what a finished run names is then in the
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import json
@@ -18,15 +17,14 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from flows import environment, sqlite
-from ssi_core import files
+from ssi_core import files, private
 from ssi_core.types import BadInput, Progress, Refused
 
 MANIFEST = "ssi-backup.json"
@@ -51,6 +49,15 @@ _PASSING = (
 
 
 @dataclass
+class Facts:
+    """Describe a file: its digest, its bytes, and when it was changed."""
+
+    sha256: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass
 class Contents:
     """List what an archive holds, as its manifest says.
 
@@ -63,7 +70,7 @@ class Contents:
     essential : bool
         Whether what can be rebuilt was left out.
     files : dict
-        Name of a file -> ``sha256``, ``size``, ``mtime_ns``.
+        Name of a file -> its facts.
     left_out : list of str
         Names that are no plain files, or no part of a backup.
     """
@@ -71,17 +78,17 @@ class Contents:
     root: str
     made: str
     essential: bool
-    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    files: dict[str, Facts] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
 
     @property
     def size(self) -> int:
         """Bytes of all files."""
-        return sum(int(facts["size"]) for facts in self.files.values())
+        return sum(facts.size for facts in self.files.values())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values that the manifest holds."""
-        return {"format": FORMAT, "ssi": version("ssi"), **vars(self)}
+        return {"format": FORMAT, "ssi": version("ssi"), **asdict(self)}
 
 
 def back_up(
@@ -109,13 +116,17 @@ def back_up(
         raise BadInput(f"{archive}: the name of an archive ends with .tar, .tar.gz or .tgz.")
     if archive.exists():
         raise Refused(f"{archive} is there already; it is left alone. Name another file.")
-    contents = Contents(str(environment.root()), _now(), essential)
+    time_made = datetime.now(UTC).isoformat(timespec="seconds")
+    contents = Contents(str(environment.root()), time_made, essential)
     partial = archive.with_name(f".{archive.name}.partial")
+    kind: Any = {} if archive.suffix == ".tar" else {"mode": "w:gz", "compresslevel": 1}
     with files.writing(archive.parent), tempfile.TemporaryDirectory(prefix="ssi-") as space:
         archive.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with _tar_writer(partial, archive.suffix != ".tar") as tar:
-                _write(tar, contents, Path(space), {archive, partial}, progress)
+            # Tags and settings can hold what others should not read.
+            os.close(private.opened(partial))
+            with tarfile.open(partial, **{"mode": "w", **kind}) as tar:
+                _write(tar, contents, Path(space), progress)
             sqlite.flush(partial)
             partial.rename(archive)
             sqlite.flush(archive.parent)
@@ -124,51 +135,29 @@ def back_up(
     return contents
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-@contextmanager
-def _tar_writer(partial: Path, is_compressed: bool) -> Iterator[tarfile.TarFile]:
-    # Tags and settings can hold what others should not read.
-    descriptor = os.open(partial, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-    with ExitStack() as inside:
-        file: Any = inside.enter_context(os.fdopen(descriptor, "wb"))
-        if is_compressed:
-            zipped = gzip.GzipFile(fileobj=file, mode="wb", filename="", compresslevel=1)
-            file = inside.enter_context(zipped)
-        yield inside.enter_context(tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT))
-
-
 def _write(
-    tar: tarfile.TarFile,
-    contents: Contents,
-    space: Path,
-    own: set[Path],
-    progress: Progress | None,
+    tar: tarfile.TarFile, contents: Contents, space: Path, progress: Progress | None
 ) -> None:
-    databases = [(name, path) for name, path in _found(contents) if _is_database(path)]
-    for name, path in databases:
-        copy = space / "copy.db"
+    copy = space / "copy.db"
+    for name, path in _found(contents, is_database=True):
         sqlite.copy(path, copy)
         _add(tar, contents, name, copy)
         sqlite.remove(copy)
     # Only now: the files of a run that is finished in a database are all there.
     contents.left_out.clear()
-    others = [(name, path) for name, path in _found(contents) if not _is_database(path)]
+    others = list(_found(contents, is_database=False))
     for done, (name, path) in enumerate(others):
         if progress is not None:
             progress(done / len(others), name)
-        if path not in own:
-            _add(tar, contents, name, path)
+        _add(tar, contents, name, path)
     text = json.dumps(contents.to_dict(), indent=1, ensure_ascii=False).encode()
     member = tarfile.TarInfo(MANIFEST)
     member.size, member.mtime = len(text), int(time.time())
     tar.addfile(member, io.BytesIO(text))
 
 
-def _found(contents: Contents) -> Iterator[tuple[str, Path]]:
-    """Find the files of the root: (name in the archive, place)."""
+def _found(contents: Contents, *, is_database: bool) -> Iterator[tuple[str, Path]]:
+    """Find the databases of the root, or its other files: (name in the archive, place)."""
     left_out = [*NEVER, *(REBUILDABLE if contents.essential else ())]
     skipped = {f"{HOME}/{name}" for name in left_out}
     for top, base in ((MLRUNS, environment.root() / MLRUNS), (HOME, environment.home())):
@@ -183,7 +172,7 @@ def _found(contents: Contents) -> Iterator[tuple[str, Path]]:
                 is_plain = not path.is_symlink() and stat.S_ISREG(path.lstat().st_mode)
                 if not is_plain or not is_saved(place / name):
                     contents.left_out.append(str(place / name))
-                else:
+                elif (path.suffix == ".db") == is_database:
                     yield str(place / name), path
 
 
@@ -208,10 +197,6 @@ def _passes(name: str) -> bool:
     return name.endswith(_PASSING)
 
 
-def _is_database(path: Path) -> bool:
-    return path.suffix == ".db"
-
-
 def _add(tar: tarfile.TarFile, contents: Contents, name: str, path: Path) -> None:
     """Add a file, unless it went in the meantime, and note its digest."""
     try:
@@ -222,33 +207,26 @@ def _add(tar: tarfile.TarFile, contents: Contents, name: str, path: Path) -> Non
         facts = os.fstat(file.fileno())
         member = tarfile.TarInfo(name)
         member.size, member.mtime, member.mode = facts.st_size, int(facts.st_mtime), 0o644
-        reader = _Digesting(file)
+        reader = Digesting(file)
         try:
             tar.addfile(member, reader)
         except OSError as error:
-            if reader.read_bytes == member.size or error.errno is not None:
+            if error.errno is not None:
                 raise
             raise Refused(f"{path} became shorter while it was read. Run this again.") from error
-    contents.files[name] = {
-        "sha256": reader.digest.hexdigest(),
-        "size": facts.st_size,
-        "mtime_ns": facts.st_mtime_ns,
-    }
+    contents.files[name] = Facts(reader.digest.hexdigest(), facts.st_size, facts.st_mtime_ns)
 
 
-class _Digesting(io.RawIOBase):
+class Digesting:
     """Read a file, and digest what is read."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.digest = hashlib.sha256()
-        self.read_bytes = 0
+        self._file, self.digest = file, hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes."""
         block = self._file.read(size)
         self.digest.update(block)
-        self.read_bytes += len(block)
         return block
 
 

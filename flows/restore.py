@@ -6,7 +6,7 @@ and sizes are bounded before anything is read or written.
 
 from __future__ import annotations
 
-import hashlib
+import gzip
 import json
 import os
 import shutil
@@ -16,11 +16,13 @@ import time
 import zlib
 from contextlib import closing
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Literal, Self
+from typing import IO, Literal, Self
+
+from pydantic import TypeAdapter, ValidationError
 
 from flows import environment, moved, sqlite
-from flows.backup import FORMAT, HOME, MANIFEST, MLRUNS, Contents, is_saved
-from ssi_core import files, private
+from flows.backup import FORMAT, HOME, MANIFEST, MLRUNS, Contents, Digesting, is_saved
+from ssi_core import files, private, strict
 from ssi_core.resources import amount, disk_free
 from ssi_core.types import BadInput, Progress, Refused
 
@@ -60,10 +62,6 @@ def restore(archive: Path, progress: Progress | None = None) -> Contents:
         private.directory(partial)
         try:
             contents = _unpacked(archive, partial, progress)
-            try:
-                _end_runs(partial / MLRUNS / moved.database().name)
-            except sqlite3.Error as error:
-                raise _damaged(archive, f"MLflow's database: {error}") from error
             os.sync()
             _put(partial / HOME, home)
             _put(partial / MLRUNS, root / MLRUNS)
@@ -91,17 +89,8 @@ def _put(source: Path, target: Path) -> None:
             shutil.move(one, target / one.name)
 
 
-_DAMAGE = (
-    tarfile.TarError,
-    EOFError,
-    zlib.error,
-    RecursionError,
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    OverflowError,
-)
+_UNREADABLE = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, sqlite3.Error)
+_WRONG = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 class _Header(tarfile.TarInfo):
@@ -138,16 +127,12 @@ def _unpacked(archive: Path, target: Path, progress: Progress | None) -> Content
         contents = _contents(manifest, archive)
         _compare(archive, contents, digests)
         for name, facts in contents.files.items():
-            os.utime(target / name, ns=(facts["mtime_ns"], facts["mtime_ns"]))
+            os.utime(target / name, ns=(facts.mtime_ns, facts.mtime_ns))
+        _end_runs(target / MLRUNS / moved.database().name)
     except (BadInput, Refused):
         raise
-    except _DAMAGE as error:
+    except (*_UNREADABLE, *_WRONG) as error:
         raise _damaged(archive, str(error) or type(error).__name__) from error
-    except OSError as error:
-        # gzip says so of what it cannot read; the number is of the system's own errors.
-        if error.errno is not None:
-            raise
-        raise _damaged(archive, str(error)) from error
     return contents
 
 
@@ -164,27 +149,28 @@ def _members(
     spare = min(_SPARE, disk_free(target) // 20)
     for member in tar:
         path = _path_of(archive, member)
-        if member.name == MANIFEST:
-            return digests, _manifest(tar, archive, member)
+        if member.name == MANIFEST and member.size > _MANIFEST:
+            raise _damaged(archive, f"its {MANIFEST} has {amount(member.size)}")
         if member.size > (room := max(disk_free(target) - spare, 0)):
             raise Refused(
-                f"{archive}: {_quoted(member.name)} takes {amount(member.size)}, and {amount(room)}"
-                f" are free at {target.parent}. Make room, or name another root (--root)."
+                f"{archive}: {strict.cut(member.name)!r} takes {amount(member.size)}, and "
+                f"{amount(room)} are free at {target.parent}. Make room, or name another "
+                "root (--root)."
             )
+        source = tar.extractfile(member)
+        assert source is not None  # a plain file
+        if member.name == MANIFEST:
+            return digests, source.read()
         if not is_saved(path):
             continue
         if progress is not None:
             # Compressed files are read from a place that is not told.
             progress(min(member.offset / max(size, 1), 1.0), member.name)
-        if member.name in digests:
-            raise _damaged(archive, f"it has two files {_quoted(member.name)}")
-        source = tar.extractfile(member)
-        assert source is not None  # a plain file
         try:
             digests[member.name] = _extract(source, target / path)
         except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-            what = f"{_quoted(member.name)}, or a part of it, is a file and a directory"
-            raise _damaged(archive, what) from error
+            what = "is there twice, or it or a part of it is a file and a directory"
+            raise _damaged(archive, f"{strict.cut(member.name)!r} {what}") from error
     raise _damaged(archive, f"it has no {MANIFEST}, so it is no backup, or its end is missing")
 
 
@@ -193,81 +179,52 @@ def _path_of(archive: Path, member: tarfile.TarInfo) -> PurePosixPath:
     path = PurePosixPath(member.name)
     inside = path.parts[:1] in ((MLRUNS,), (HOME,)) and len(path.parts) > 1
     names = (inside or member.name == MANIFEST) and str(path) == member.name
-    if not member.isreg() or ".." in path.parts or not names:
+    longest = max((len(os.fsencode(part)) for part in path.parts), default=0)
+    fits = longest <= _NAME and len(path.parts) <= _LEVELS
+    if not member.isreg() or ".." in path.parts or not names or not fits:
         raise BadInput(
-            f"{archive}: its member {_quoted(member.name)} is no plain file of a root. Nothing was "
-            "restored; it is no backup of ssi."
-        )
-    longest = max(len(os.fsencode(part)) for part in path.parts)
-    if longest > _NAME or len(path.parts) > _LEVELS:
-        raise BadInput(
-            f"{archive}: its member {_quoted(member.name)} has a name of {longest} bytes, "
-            f"{len(path.parts)} levels deep; at most {_NAME} and {_LEVELS} are restored. Nothing "
-            "was restored."
+            f"{archive}: its member {strict.cut(member.name)!r} is no plain file of a root, of "
+            f"names of at most {_NAME} bytes and {_LEVELS} levels. Nothing was restored; it is no "
+            "backup of ssi."
         )
     return path
 
 
-def _quoted(name: str) -> str:
-    return repr(name if len(name) <= 100 else f"{name[:100]}...")
-
-
 def _extract(source: IO[bytes], target: Path) -> str:
     target.parent.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256()
+    reader = Digesting(source)
     with target.open("xb") as file:
         if target.suffix == ".db":
             target.chmod(private.FILE)
-        while block := source.read(_BLOCK):
-            digest.update(block)
-            file.write(block)
-    return digest.hexdigest()
-
-
-def _manifest(tar: tarfile.TarFile, archive: Path, member: tarfile.TarInfo) -> bytes:
-    source = tar.extractfile(member)
-    if member.size > _MANIFEST or source is None:
-        raise _damaged(archive, f"its {MANIFEST} has {amount(member.size)}")
-    return source.read()
-
-
-_OF_FILES = {"sha256": str, "size": int, "mtime_ns": int}
-_OF_CONTENTS = {"root": str, "made": str, "essential": bool, "files": dict, "left_out": list}
-"""Entries of a manifest, and their types."""
+        shutil.copyfileobj(reader, file, _BLOCK)
+    return reader.digest.hexdigest()
 
 
 def _contents(text: bytes, archive: Path) -> Contents:
-    manifest = json.loads(text)
-    if manifest["format"] != FORMAT:
+    kind = json.loads(text)["format"]
+    if kind != FORMAT:
         raise BadInput(
-            f"{archive}: it has format {str(manifest['format'])[:20]}, and this version of ssi "
-            f"reads format {FORMAT}. Restore it with the ssi that wrote it."
+            f"{archive}: it has format {str(kind)[:20]}, and this version of ssi reads format "
+            f"{FORMAT}. Restore it with the ssi that wrote it."
         )
-    contents = Contents(**_typed(manifest, _OF_CONTENTS))
-    for name, facts in list(contents.files.items()):
-        contents.files[name] = _typed(facts, _OF_FILES)
-        if not is_saved(PurePosixPath(name)):
-            # Of an earlier version, whose backups held the database of Prefect, or of a stranger.
-            del contents.files[name]
-            contents.left_out.append(name)
+    try:
+        contents = TypeAdapter(Contents).validate_json(text, strict=True)
+    except ValidationError as error:
+        what = f"of its {MANIFEST}, {strict.cut(strict.faults(error))}"
+        raise _damaged(archive, what) from None
+    for name in [name for name in contents.files if not is_saved(PurePosixPath(name))]:
+        # Of an earlier version, whose backups held the database of Prefect, or of a stranger.
+        del contents.files[name]
+        contents.left_out.append(name)
     return contents
 
 
-def _typed(values: Any, types: dict[str, type]) -> dict[str, Any]:
-    for name, kind in types.items():
-        if not isinstance(values[name], kind):
-            raise ValueError(f"{name} of its {MANIFEST} is no {kind.__name__}")
-    return {name: values[name] for name in types}
-
-
 def _compare(archive: Path, contents: Contents, digests: dict[str, str]) -> None:
-    wanted = {name: facts["sha256"] for name, facts in contents.files.items()}
+    wanted = {name: facts.sha256 for name, facts in contents.files.items()}
     for name in sorted(wanted.keys() | digests.keys()):
-        if name not in digests:
-            raise _damaged(archive, f"{_quoted(name)} is missing")
-        if wanted.get(name) != digests[name]:
-            what = f"{_quoted(name)} has not the digest that the manifest says"
-            raise _damaged(archive, what)
+        if wanted.get(name) != digests.get(name):
+            what = "is missing, or has not the digest that the manifest says"
+            raise _damaged(archive, f"{strict.cut(name)!r} {what}")
 
 
 def _end_runs(database: Path) -> None:

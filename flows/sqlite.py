@@ -71,20 +71,6 @@ def revision_of(database: Path) -> str | None:
     return str(row[0]) if row else None
 
 
-def has_rows(database: Path, table: str, where: str = "1") -> bool:
-    """Say whether a table is there and has a row that fulfils a condition."""
-    if table not in tables(database):
-        return False
-    with reading(database) as connection:
-        query = f'SELECT 1 FROM "{table}" WHERE {where} LIMIT 1'
-        return connection.execute(query).fetchone() is not None
-
-
-def is_empty(database: Path, besides: set[str]) -> bool:
-    """Say whether a file has no rows, but for some tables that are filled when it is made."""
-    return not any(has_rows(database, table) for table in tables(database) - besides)
-
-
 def copy(source: Path, target: Path) -> None:
     """Copy a database as it is at one moment, also while other processes write to it.
 

@@ -82,17 +82,16 @@ def _open(uri: str) -> MlflowClient:
 def _hold(file: Path) -> None:
     """Hold a database file for the life of this process, made, migrated and at home in its root."""
     in_root = file == moved.database()
+    if in_root:
+        moved.settle()
 
     def prepare() -> None:
-        if in_root:
-            moved.prepare()
+        if in_root and not (file.exists() and moved.noted()):
+            moved.note()
         migration.prepare(file)
         sqlite.make_private(file)
 
-    def obstacle() -> str:
-        return (moved.trouble() if in_root else "") or migration.trouble(file)
-
-    hold(file, prepare, obstacle)
+    hold(file, prepare, lambda: migration.trouble(file))
 
 
 def _wait_for(uri: str) -> None:

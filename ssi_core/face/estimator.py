@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import polars as pl
 
-from ssi_core import files, resources, types
+from ssi_core import files, resources, strict, types
 from ssi_core.face import progress
 from ssi_core.face.task import Task, require_views
 from ssi_core.models.base import FittedModel, Model
@@ -99,7 +99,7 @@ class Estimator:
             There is too little memory.
         """
         ranker = self.ranker()
-        require_views(task, ranker.views(), repr(self))
+        require_views(task, ranker.views(), strict.cut(repr(self)))
         if checkpoint is not None:
             Path(checkpoint).mkdir(parents=True, exist_ok=True)
         with limited(threads), progress.shown("fit") as tell:

@@ -222,19 +222,20 @@ def pax_of_pax(place):
 LONG, DEEP = "mlruns/" + "n" * 300, "mlruns" + "/d" * 3000
 ONE, TWO = ("mlruns/a", {"content": b"x"}), ("mlruns/a/b", {"content": b"x"})
 BAD = {
-    "a file as a directory": (of_members(ONE, TWO), "'mlruns/a/b', or a part of it, is a file and"),
-    "a directory as a file": (of_members(TWO, ONE), "'mlruns/a', or a part of it, is a file and"),
+    "a file as a directory": (of_members(ONE, TWO), "'mlruns/a/b' is there twice, or it or a part"),
+    "a directory as a file": (of_members(TWO, ONE), "'mlruns/a' is there twice, or it or a part"),
     "a file as a deep directory": (
         of_members(ONE, ("mlruns/a/b/c", {})),
-        "'mlruns/a/b/c', or a part of it, is a file and",
+        "'mlruns/a/b/c' is there twice, or it or a part",
     ),
-    "a long name": (of_members((LONG, {})), "has a name of 300 bytes, 2 levels deep; at most 255"),
-    "3,000 levels": (of_members((DEEP, {})), "3001 levels deep; at most 255 and 100 are restored"),
+    "the same name twice": (of_members(ONE, ONE), "'mlruns/a' is there twice, or it or a part"),
+    "a long name": (of_members((LONG, {})), "of names of at most 255 bytes"),
+    "3,000 levels": (of_members((DEEP, {})), "at most 255 bytes and 100 levels"),
     "a nested manifest": (nested, "is damaged: maximum recursion depth"),
-    "no list of files": (wrong(files=[]), "files of its ssi-backup.json is no dict"),
+    "no list of files": (wrong(files=[]), "of its ssi-backup.json, files=[]: "),
     "a size that is no number": (
         wrong(files={"mlruns/a": {"sha256": "", "size": "1", "mtime_ns": 1}}),
-        "size of its ssi-backup.json is no int",
+        "of its ssi-backup.json, files='1': ",
     ),
     "a format of many words": (wrong(format="x" * 9999), "it has format xxxxxxxxxxxxxxxxxxxx, and"),
     "a name with a dot": (of_members(("mlruns/./a", {})), "is no plain file of a root"),

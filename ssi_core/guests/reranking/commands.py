@@ -103,10 +103,11 @@ def fit(
 
     TRAIN is a file, or a folder of train.txt and vali.txt; where it has a test.txt, the ranker is
     measured on it. With --models TRAIN is a task of 'ssi features': each model is trained on it
-    ("ssi" has the defaults of ssi.SSI, others theirs), the first one ranks, and the ranker learns
-    the order of its first --depth documents from the scores of all. MODEL then holds the whole, and
-    an index of the documents: 'ssi search MODEL TEXT' gives reranked answers. The gain over the
-    first model is measured over all candidates of the test queries.
+    ("ssi" has the defaults of ssi.SSI, others theirs; it reads whole texts where the task has no
+    view sublinear:50@30000), the first one ranks, and the ranker learns the order of its first
+    --depth documents from the scores of all. MODEL then holds the whole, and an index of the
+    documents: 'ssi search MODEL TEXT' gives reranked answers. The gain over the first model is
+    measured over all candidates of the test queries.
     """
     given = {name: value for name, value in of_task.items() if value is not None}
     if models is not None:
@@ -161,14 +162,15 @@ def _fit_on_task(
     out: Path,
     given: Mapping[str, int],
 ) -> Outcome:
+    from ssi_core.face.models import Ranker
     from ssi_core.face.task import Task
     from ssi_core.guests.reranking.face import Reranker, gain, models_named
 
-    models_named(models)
     threads = settings().threads or 1
     task, options = Task.open(path), dict[str, Any](given)
     options["random_state"] = options.pop("seed", 0)
-    behind = Reranker(ranker, **values).behind(*models, **options)
+    named = [Ranker(one.name, **vars(one)) for one in models_named(models, task)]
+    behind = Reranker(ranker, **values).behind(*named, **options)
     fitted = behind.fit(task, threads=threads)
     comparison = gain(fitted, task, threads=threads)
     fitted.save(out)
@@ -302,19 +304,20 @@ def features(task: Path, models: str, out: Path, depth: int, queries: int, seed:
     ranks; its first --depth documents are the pairs, and the scores of all models are features,
     with 1 / rank, the length of the document and the share of the query's words that it has.
     """
+    from ssi_core.face.task import Task
     from ssi_core.guests.reranking.face import models_named
     from ssi_core.guests.reranking.first_stage import first_stage_folds
     from ssi_core.guests.reranking.letor import write_folds
-    from ssi_core.tasks.task import open_task
     from ssi_core.types import Refused
 
     if out.exists() and any(path.is_file() for path in out.iterdir()):
         raise Refused(f"{out} holds files that are no folds; it is left alone. Name another.")
-    named = models_named(models.split(","))
+    opened = Task.open(task)
+    named = models_named(models.split(","), opened)
     how: dict[str, Any] = {"depth": depth, "queries": queries, "seed": seed}
     how["threads"] = settings().threads or 1
     with progress("features") as tell:
-        folds = first_stage_folds(open_task(task), named, **how, progress=tell)
+        folds = first_stage_folds(opened.data, named, **how, progress=tell)
     write_folds(folds, out)
     sides = {"train": "train", "vali": "valid", "test": "test"}
     value: dict[str, Any] = {

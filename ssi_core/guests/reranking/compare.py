@@ -124,7 +124,8 @@ def compare(
     """
     table = table.on(digest(folds), name)
     labels = {row.label for row in table.rows}
-    references = [row for row in REFERENCES if row.label not in labels]
+    by = {"measure": table.measures[0]}
+    references = [replace(row, parameters=by) for row in REFERENCES if row.label not in labels]
     rows = [*(row for row in table.rows if row.ranker), *references]
     trained: dict[str, Trained] = {}
     runs: dict[str, str] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -21,12 +22,22 @@ from ssi_core.models.parts import fitted_parts
 from ssi_core.strict import instead
 from ssi_core.types import BadInput, Float64
 
+logger = logging.getLogger(__name__)
+
 FIRST, RERANKED = "first stage", "reranked"
 """Names of the two rows of `gain`."""
 
 
-def models_named(names: Sequence[str]) -> tuple[Model, ...]:
+def models_named(names: Sequence[str], task: Task | None = None) -> tuple[Model, ...]:
     """Return models by their names, each with its defaults; "ssi" has those of `SSI`.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of models, or "ssi".
+    task : Task, optional
+        The task to train them on. Where it has no view of the heaviest words of a text, as one of
+        ``ssi features`` without ``--views``, "ssi" reads whole texts; this is logged.
 
     Raises
     ------
@@ -39,8 +50,17 @@ def models_named(names: Sequence[str]) -> tuple[Model, ...]:
     for name in names:
         if name != "ssi" and name not in MODELS:
             raise BadInput(f"no model {instead(name, ['ssi', *MODELS])}")
-        models.append(SSI().ranker() if name == "ssi" else parse(MODELS[name], {}))
+        models.append(_ssi_on(task) if name == "ssi" else parse(MODELS[name], {}))
     return tuple(models)
+
+
+def _ssi_on(task: Task | None) -> Model:
+    model = SSI()
+    if task is not None and model.view not in task.data.documents.views:
+        whole = model.diagonal_view
+        logger.warning("task %s has no view %s; ssi reads %s", task.path, model.view, whole)
+        model = SSI(view=whole)
+    return model.ranker()
 
 
 def gain(model: Estimator, task: Task, *, threads: int = 1) -> Comparison:

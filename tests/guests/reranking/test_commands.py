@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from flows.cli import cli
 from flows.tracking.database import search
 from ssi_core.command.verb import run
 from ssi_core.evaluation.trec import escape
+from ssi_core.guests.reranking.commands import rerank
 from ssi_core.guests.reranking.letor import read_folds, read_letor, write_letor
 from ssi_core.tasks.task import build_task
 from tests.corpora import write_collection
@@ -117,6 +119,11 @@ def test_features_of_models_are_folds_to_compare(tmp_path, ssi):
         assert made_of["folds"][fold.name] == {
             "train": counts["train"], "vali": counts["valid"], "test": counts["test"]
         }  # fmt: skip
+    rows = "first stage,RankRLS"
+    code, result, _ = ssi("rerank", "compare", pairs, "--table", "first-stage", "--rows", rows)
+    assert code == 0
+    assert result["title"] == "Rerankers of a first ranking"
+    assert_has_references(result)
     (pairs / "notes.txt").write_text("mine")
     code, refused, _ = ssi(*arguments, "--out", pairs)
     assert code == 4
@@ -145,6 +152,30 @@ def test_other_folds_are_not_titled_as_those_of_a_paper(data, capsys):
     assert "printed " not in out.replace("its printed values are of other data", "")
 
 
+@pytest.mark.parametrize(
+    ("table", "rows"),
+    [("mq2008", "RankRLS,RankSVM"), ("feature-selection", "AdaRank,coordinate ascent")],
+)
+def test_nothing_of_a_paper_is_told_of_other_folds_in_json(table, rows, data, ssi):
+    code, result, _ = ssi("rerank", "compare", data / "folds", "--table", table, "--rows", rows)
+    assert code == 0
+    assert result["title"] == "Rankers on folds"
+    assert result["source"] == ""
+    assert not [row for row in result["rows"] if "printed" in row]
+    assert "MQ2008" not in json.dumps(result)
+    assert_has_references(result)
+
+
+def assert_has_references(result):
+    """Both rows that no ranker should be below, chosen by the first measure of the table."""
+    rows = {row["label"]: row for row in result["rows"]}
+    first = result["measures"][0]
+    for label in ("best feature", "rank fusion"):
+        assert rows[label]["parameters"] == {"measure": first}
+        assert result["references"]["rows"][label]["mean"] == rows[label]["means"][first]
+    assert {"feature", "direction"} <= rows["best feature"]["folds"][0]["facts"].keys()
+
+
 def test_missing_values_are_counted_and_scaled(tmp_path, ssi, capsys):
     folds = tmp_path / "folds"
     for seed, side in enumerate(("train", "vali", "test")):
@@ -165,6 +196,36 @@ def test_missing_values_are_counted_and_scaled(tmp_path, ssi, capsys):
     code, wrong, _ = ssi("rerank", "fit", fold, "--models", "bm25", "--scale", "--out", "m")
     assert code == 2
     assert "--scale goes with a file" in wrong["error"]["message"]
+
+
+@pytest.fixture
+def plain(tmp_path, monkeypatch, ssi):
+    """An empty directory, in which a task is made of made-up documents without any option."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    assert ssi("ingest", "sample", "--documents", 60, "--out", "corpus")[0] == 0
+    assert ssi("features", "corpus", "--out", "task")[0] == 0
+
+
+def typed(verb, ssi):
+    """Type the example of a help that names models of a task."""
+    (example,) = [line for line in rerank.commands[verb].examples if "--models" in line]
+    code, answer, _ = ssi(*shlex.split(example.replace("tfidf", "ssi"))[1:])
+    assert code == 0
+    return answer["features"]
+
+
+@pytest.mark.trains
+def test_the_example_of_fit_works_on_a_plain_task(plain, ssi):
+    assert typed("fit", ssi)[:3] == ["bm25", "language_model", "bilinear"]
+    assert ssi("search", "model", "car")[1]["results"]
+
+
+@pytest.mark.slow
+@pytest.mark.trains
+def test_the_example_of_features_works_on_a_plain_task(plain, ssi):
+    """With "ssi", too."""
+    assert typed("features", ssi)[:3] == ["bm25", "language_model", "bilinear"]
 
 
 @pytest.mark.parametrize(

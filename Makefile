@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test coverage other-kernels docs docs-figures lint slow kills fuzz hostile bench peers clean
+.PHONY: demo test core coverage other-kernels docs docs-figures lint slow kills fuzz hostile bench peers clean
 
 demo: .venv/.stamp
 	$(BIN)/ssi demo
@@ -22,7 +22,11 @@ test: .venv/.stamp
 	if [ $$kernels = 0 ]; then echo "kernels as Python: $$(tail -n 1 $$log)"; else cat $$log; fi; \
 	[ $$suite = 0 ] && [ $$kernels = 0 ]
 
-# The same, and the share of the lines that they run; it takes a third longer.
+# The tests of the core on a copy of the tree without guests.
+core: .venv/.stamp
+	tests/without_guests.sh
+
+# All tests, and the share of the lines that they run; it takes a third longer.
 coverage: .venv/.stamp
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q --cov --cov-report= tests/kernels
 	$(PYTEST) --cov --cov-append --cov-report=term:skip-covered --cov-fail-under=90

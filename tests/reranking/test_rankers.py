@@ -67,7 +67,7 @@ def test_a_ranker_learns_an_order_and_is_the_same_again(name, validated, sides, 
     assert loaded.facts == fitted.facts
 
 
-@pytest.mark.hostile
+@pytest.mark.hostile("resealed directories")
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_that_are_not_as_they_are_declared_are_refused(name, sides, tmp_path):
     fitted = small(name).fit(*sides[:2])

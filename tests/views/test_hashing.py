@@ -169,7 +169,7 @@ def test_a_view_that_was_changed_is_refused(task, tmp_path):
         load_view(tmp_path)
 
 
-@pytest.mark.hostile
+@pytest.mark.hostile("resealed directories")
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_that_are_not_as_they_are_declared_are_refused(task, name, tmp_path):
     view = task.documents.views[name]

@@ -1,12 +1,15 @@
 """What every reranker does, and each against a plain twin or a toy whose best order is seen."""
 
 import importlib.util
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ssi_core.arrays import check_arrays
 from ssi_core.kernels.rankboost import best_threshold
 from ssi_core.kernels.ranknet import ranknet_list
+from ssi_core.reranking import lambdamart
 from ssi_core.reranking.adarank import AdaRank
 from ssi_core.reranking.base import Preferences
 from ssi_core.reranking.coordinate_ascent import STEPS, Climb, CoordinateAscent
@@ -184,6 +187,27 @@ def test_ranknet_learns_an_order_that_no_line_has():
 def test_lambdamart_learns_an_order_that_no_line_has():
     fitted = LambdaMart(rounds=60, least=5).fit(in_the_middle(1), in_the_middle(3))
     assert mean_ap(fitted, in_the_middle(2)) > 0.95
+
+
+@pytest.mark.skipif(not HAS_LIGHTGBM, reason="LightGBM isn't installed")
+@pytest.mark.parametrize("leaves", [2, 15])
+def test_kept_trees_score_as_lightgbm_does_bit_by_bit(leaves):
+    import lightgbm
+
+    random = np.random.default_rng(leaves)
+    values = random.normal(size=(3000, 4))
+    values[random.random(values.shape) < 0.2] = np.nan
+    values[:, 3] = np.round(np.nan_to_num(values[:, 3]))  # no value is missing, many are equal
+    grade = np.nan_to_num(values[:, 0]) + np.isnan(values[:, 1]) + values[:, 3] > 0.5
+    data = lightgbm.Dataset(values[:2000], label=grade[:2000], group=[20] * 100)
+    settings = {"objective": "lambdarank", "num_leaves": leaves, "verbosity": -1, "num_threads": 1}
+    trees = lightgbm.train(settings, data, num_boost_round=30)
+    values[2000:2100, 3] = np.nan  # a missing value where the training had none
+    arrays = lambdamart._arrays(trees.model_to_string())
+    check_arrays(LambdaMart().array_specs(4), arrays, Path("trees"), "")
+    ours = LambdaMart(leaves=leaves).scores(arrays, values)
+    assert len(np.unique(ours)) > 20
+    np.testing.assert_array_equal(ours, trees.predict(values, num_threads=1))
 
 
 @pytest.mark.skipif(HAS_LIGHTGBM, reason="LightGBM is installed")

@@ -41,7 +41,7 @@ def reading(database: Path) -> Iterator[sqlite3.Connection]:
     try:
         with closing(sqlite3.connect(database, timeout=PATIENCE)) as connection:
             yield connection
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         if isinstance(error, sqlite3.OperationalError):
             raise
         # Not above: it loads numpy, which row workers load later.

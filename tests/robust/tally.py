@@ -24,12 +24,15 @@ SECONDS = 20
 
 @dataclass
 class Table:
-    """Counts of outcomes by kind; a wrong outcome, and a kind that was not tried, is a failure."""
+    """Counts of outcomes by kind: a wrong outcome is a failure, as is a kind that was not tried.
+
+    Where the kinds are not said before, each that is tried is one.
+    """
 
     title: str
-    kinds: tuple[str, ...]
     outcomes: tuple[str, ...]
     wrong: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
     counts: dict[str, Counter[str]] = field(init=False)
 
     def __post_init__(self):
@@ -37,7 +40,8 @@ class Table:
 
     def add(self, kind, outcome):
         assert outcome in self.outcomes
-        self.counts[kind][outcome] += 1
+        assert kind in self.kinds or not self.kinds, f"{kind!r} is no kind of {self.title!r}"
+        self.counts.setdefault(kind, Counter())[outcome] += 1
 
     def failures(self, *, whole):
         """Sentences about what is wrong; of a whole run every kind was tried."""
@@ -50,7 +54,7 @@ class Table:
         names = ("tried", *self.outcomes)
         total = sum(self.counts.values(), Counter())
         yield f"{self.title:24}" + "".join(f"{name:>10}" for name in names)
-        for kind in (*(kind for kind in self.kinds if self.counts[kind]), "all"):
+        for kind in (*(kind for kind, of_kind in self.counts.items() if of_kind), "all"):
             of_kind = total if kind == "all" else self.counts[kind]
             numbers = (of_kind.total(), *(of_kind[name] for name in self.outcomes))
             yield f"{kind:24}" + "".join(f"{number:>10,}" for number in numbers)
@@ -58,17 +62,24 @@ class Table:
 
 STRANGERS = Table(
     "brought by a stranger",
-    (
+    ("refused", "harmless", "raw", "crashed", "run"),
+    wrong=("raw", "crashed", "run"),
+    kinds=(
         *("folders", "settings in folders", "archives", "packed files", "pages", "front matter"),
         *("tables", "parquet", "feeds", "resealed directories", "databases", "exports"),
         *("request bodies", "requests", "outputs"),
     ),
-    ("refused", "harmless", "raw", "crashed", "run"),
-    wrong=("raw", "crashed", "run"),
 )
 """Refused is a message (`BadInput`, `Refused`, a 4xx); harmless is read as data, or left out."""
 
-TABLES = [STRANGERS]
+FLIPS = Table(
+    "flipped bits",
+    ("noticed", "harmless", "silent", "raw", "crashed"),
+    wrong=("silent", "raw", "crashed"),
+)
+"""Noticed is a message, or something that is made again; harmless gives the same as before."""
+
+TABLES = [STRANGERS, FLIPS]
 
 
 class Hangs(BaseException):
@@ -111,7 +122,7 @@ def attempt(kind=None, *, ran=None, refusals=(BadInput, Refused), seconds=SECOND
     kind, seen = kind or _CURRENT.kind(), Seen()
     outcome, commands = "crashed", len(_COMMANDS)
     try:
-        with _alarm(seconds):
+        with alarm(seconds):
             yield seen
         outcome = seen.outcome
     except refusals:
@@ -130,7 +141,7 @@ def attempt(kind=None, *, ran=None, refusals=(BadInput, Refused), seconds=SECOND
 
 
 @contextmanager
-def _alarm(seconds):
+def alarm(seconds):
     if threading.current_thread() is not threading.main_thread():
         yield
         return

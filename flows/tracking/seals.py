@@ -51,8 +51,8 @@ def _compare(run: Run, tag: str, found: Any, what: str) -> None:
     written = run.data.tags.get(tag)
     if written is not None and written != _digest(found):
         raise BadInput(
-            f"run {run.info.run_id}: {what} was changed after it was written. Restore a backup (ssi "
-            "restore), or delete the run in MLflow: its row is trained again."
+            f"run {run.info.run_id}: {what} was changed after it was written. Restore a backup "
+            "(ssi restore), or delete the run in MLflow: its row is trained again."
         )
 
 

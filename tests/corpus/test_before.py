@@ -283,7 +283,8 @@ CALL = (
 
 
 @pytest.mark.parametrize(
-    ("function", "nth"), [("ssi_core.store.write_json", 1), ("ssi_core.integrity.write_manifest", 3)]
+    ("function", "nth"),
+    [("ssi_core.store.write_json", 1), ("ssi_core.integrity.write_manifest", 3)],
 )
 def test_a_killed_run_is_gone_on_from_with_since_or_without(tmp_path, old, function, nth):
     dump = write(tmp_path / "enwiki-2.xml", edited(wiki())[0].items())

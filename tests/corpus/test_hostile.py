@@ -10,6 +10,7 @@ import random
 import subprocess
 import tarfile
 import threading
+import zlib
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +24,7 @@ from ssi_core import store
 from ssi_core.collection import open_collection
 from ssi_core.command.verb import run
 from ssi_core.corpus import archive, inputs
+from ssi_core.corpus import front_matter as front_matter_reader
 from ssi_core.corpus.clicks.header import header_of
 from ssi_core.corpus.clicks.json_rows import is_array
 from ssi_core.corpus.folder import ingest_folder, read_page
@@ -31,6 +33,7 @@ from ssi_core.corpus.parquet import parquet_batches, parquet_columns
 from ssi_core.corpus.stream import read_xml
 from ssi_core.corpus.table import ingest_table
 from ssi_core.corpus.tree import files_below, walk
+from ssi_core.reranking.letor import read_folds
 from ssi_core.types import LONGEST_MESSAGE, BadInput
 from tests.robust.tally import attempt
 
@@ -75,7 +78,10 @@ READERS = {
 def test_a_bomb_ends_at_the_limit_with_the_file_and_a_remedy(tmp_path, ending, reader):
     path = tmp_path / f"a.jsonl{ending}"
     path.write_bytes(PACKERS[ending](b'{"id": "1", "text": "x"}\n' * 20_000 + ZEROS))
-    with pytest.raises(BadInput, match=r"a\.jsonl\.\w+: it unpacks to more than 1 MiB.*unpack it"), attempt():
+    with (
+        pytest.raises(BadInput, match=r"a\.jsonl\.\w+: it unpacks to more than 1 MiB.*unpack it"),
+        attempt(),
+    ):
         READERS[reader](path)
 
 
@@ -110,6 +116,39 @@ def test_a_zstd_bomb_is_unpacked_by_little_pieces(tmp_path):
     with attempt(), inputs.open_input(path) as file:
         file.read(10)
         assert len(file.raw._stream._ready) < 160 * MIB
+
+
+def xz(content, dictionary):
+    """Content as an xz stream that asks for a dictionary of a size."""
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 20}]
+    packed = bytearray(lzma.compress(content, filters=filters))
+    # The header of the block: sizes, flags, the filter, its one property; then its checksum.
+    assert packed[12:16] == bytes([2, 0, 0x21, 1])
+    packed[16] = dictionary
+    packed[20:24] = zlib.crc32(packed[12:20]).to_bytes(4, "little")
+    return bytes(packed)
+
+
+@packed
+def test_a_dictionary_of_gigabytes_is_refused_and_that_of_any_preset_is_read(tmp_path):
+    path = tmp_path / "a.xz"
+    path.write_bytes(xz(b"text", 39))  # 3 GiB
+    with pytest.raises(BadInput, match=r"a\.xz: .* more than 256 MiB of memory.*unpack"), attempt():
+        inputs.read_input(path)
+    for preset in range(10):
+        path.write_bytes(lzma.compress(b"text", preset=preset))
+        assert inputs.read_input(path) == b"text"
+
+
+@packed
+def test_streams_of_xz_may_follow_each_other_and_what_is_cut_off_is_an_error(tmp_path):
+    path, one = tmp_path / "a.xz", lzma.compress(b"one")
+    path.write_bytes(one + bytes(8) + lzma.compress(b"two") + bytes(4))
+    assert inputs.read_input(path) == b"onetwo"
+    for wrong in (one[:-1], one[:20], one + b"more", one[:30] + b"x" + one[31:]):
+        path.write_bytes(wrong)
+        with pytest.raises(BadInput, match=r"a\.xz: "), attempt():
+            inputs.read_input(path)
 
 
 def test_one_line_does_not_fill_the_memory(tmp_path, monkeypatch):
@@ -160,7 +199,10 @@ def test_members_are_bounded_and_regular(tmp_path, monkeypatch):
     with attempt():
         assert [name[0] for name, _ in archive.read_matching(path, pattern)] == ["a/x"]
     tar(path, ("a/big", 2 * MIB, {}))
-    with pytest.raises(BadInput, match=r"a\.tar\.gz: the member 'a/big' has more than 1 MiB"), attempt():
+    with (
+        pytest.raises(BadInput, match=r"a\.tar\.gz: the member 'a/big' has more than 1 MiB"),
+        attempt(),
+    ):
         list(archive.read_matching(path, pattern))
 
 
@@ -169,6 +211,26 @@ def test_a_name_of_megabytes_is_refused_unread(tmp_path):
     path = tar(tmp_path / "a.tar.gz", ("n" * (2 * MIB), 1, {}))
     with pytest.raises(BadInput, match="a name of more than 1 MiB"), attempt():
         list(archive.read_matching(path, archive.re.compile(".*")))
+
+
+@packed
+def test_what_an_archive_and_a_folder_leave_out_although_it_matches_is_said(tmp_path, caplog):
+    link = ("a/key", 0, {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"})
+    path = tar(tmp_path / "a.tar.gz", link, ("a/x", 10, {}))
+    with attempt():
+        assert len(list(archive.read_matching(path, archive.re.compile(r"a/\w+")))) == 1
+    assert f"{path}: left out of what it holds: member_not_regular 1" in caplog.text
+    (tmp_path / "Fold1").mkdir()
+    for side in ("train", "vali", "test"):
+        (tmp_path / "Fold1" / f"{side}.txt").symlink_to("/etc/passwd")
+    with pytest.raises(BadInput, match="it has no fold"), attempt("folders"):
+        read_folds(tmp_path)
+    assert "file_outside_of_the_folder 3" in caplog.text
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "x").symlink_to("/etc/passwd")
+    with attempt("folders"):
+        assert not list(archive.read_matching(tmp_path / "folder", archive.re.compile("x")))
+    assert "file_outside_of_the_folder 1" in caplog.text
 
 
 # --- folders ---
@@ -256,11 +318,34 @@ def test_a_page_costs_no_more_than_its_size(tmp_path, name):
 
 
 @front_matter
+def test_yaml_that_is_nested_deep_takes_no_time_that_grows_with_its_square():
+    """Each level that is read costs as much as all before it."""
+    levels = front_matter_reader._DEEPEST
+    for depth, values in ((levels - 1, {"kind": ["page"]}), (levels + 1, {})):
+        with attempt():
+            block = f"---\ndeep: {'[' * depth}{']' * depth}\nkind: page\n---\nText"
+            assert read_front_matter(block) == (values, 1, "Text")
+
+
+@front_matter
 def test_keys_around_a_deep_value_stay():
     deep = "deep: " + "[" * 90 + "]" * 90
     with attempt():
         read = read_front_matter(f"---\ntitle: Car\n{deep}\nkind: page\n---\nText")
     assert (read.values, read.dropped) == ({"title": ["Car"], "kind": ["page"]}, 1)
+
+
+@pages
+def test_a_page_that_is_nested_too_deep_is_counted(tmp_path):
+    (tmp_path / "site").mkdir()
+    for depth in (100, 300):
+        text = f"<p>before</p>{'<div>' * depth}deep{'</div>' * depth}<p>after</p>"
+        (tmp_path / "site" / f"{depth}.html").write_text(text)
+    with attempt():
+        artefact = ingest_folder(tmp_path / "site", tmp_path / "out")
+    assert artefact.skipped["page_cut_where_nested_too_deep"] == 1
+    texts = open_collection(artefact.path).documents.collect().sort("id")["text"]
+    assert texts.to_list() == ["before\ndeep\nafter", "before"]
 
 
 @pages
@@ -294,7 +379,10 @@ def test_a_reader_that_dies_is_a_message(tmp_path, monkeypatch):
         path, row_group_size=1 << 30
     )
     monkeypatch.setattr("ssi_core.resources.memory_available", lambda: 300 * MIB)
-    with pytest.raises(BadInput, match=r"a\.parquet: it is damaged, or its rows do not fit"), attempt():
+    with (
+        pytest.raises(BadInput, match=r"a\.parquet: it is damaged, or its rows do not fit"),
+        attempt(),
+    ):
         list(parquet_batches(path))
 
 
@@ -305,7 +393,10 @@ def test_parquet_of_one_long_value_is_bounded(tmp_path):
     value = pl.Series("text", ["x" * 1_000_000]).new_from_index(0, 20)
     pl.DataFrame({"text": value}).write_parquet(path)
     assert path.stat().st_size < 10_000
-    with pytest.raises(BadInput, match=r"unpacks to more than 1 MiB.*write it as JSON lines"), attempt():
+    with (
+        pytest.raises(BadInput, match=r"unpacks to more than 1 MiB.*write it as JSON lines"),
+        attempt(),
+    ):
         list(parquet_batches(path))
 
 

@@ -3,7 +3,6 @@
 import bz2
 import gzip
 import io
-import json
 import lzma
 import os
 import random
@@ -19,10 +18,7 @@ import polars as pl
 import pytest
 import zstandard
 
-from flows.cli import cli
-from ssi_core import store
 from ssi_core.collection import open_collection
-from ssi_core.command.verb import run
 from ssi_core.corpus import archive, inputs
 from ssi_core.corpus import front_matter as front_matter_reader
 from ssi_core.corpus.clicks.header import header_of
@@ -34,7 +30,7 @@ from ssi_core.corpus.stream import read_xml
 from ssi_core.corpus.table import ingest_table
 from ssi_core.corpus.tree import files_below, walk
 from ssi_core.reranking.letor import read_folds
-from ssi_core.types import LONGEST_MESSAGE, BadInput
+from ssi_core.types import BadInput
 from tests.robust.tally import attempt
 
 pytestmark = pytest.mark.hostile("tables")
@@ -414,77 +410,13 @@ def test_damaged_parquet_ends_no_process_but_its_reader(tmp_path, seed):
         list(parquet_batches(path))
 
 
-# --- messages and outputs ---
-
-
-def test_messages_cut_what_they_quote(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text(",".join(f"column{n}{'x' * 500}" for n in range(5000)) + "\n1\n")
-    with pytest.raises(BadInput, match=r"--column text=NAME$") as refused, attempt():
-        ingest_table([path], tmp_path / "out")
-    assert str(path) in str(refused.value)
-    assert len(str(refused.value)) <= LONGEST_MESSAGE
-    assert len(str(BadInput("x" * 10**6))) <= LONGEST_MESSAGE
-
-
-def lines(path):
-    path.write_text('{"id": "1", "text": "one"}\n{"id": "2", "text": "two"}\n')
-    return path
-
-
-@outputs
-@pytest.mark.parametrize("force", [[], ["--force"]])
-@pytest.mark.parametrize(
-    ("source", "out", "said"),
-    [
-        ("data/a.jsonl", "data/a.jsonl", "is the input"),
-        ("data/a.jsonl", "data", "holds the input"),
-        ("data", "data", "is the input"),
-        ("data", "data/../linked", "is the input"),
-    ],
-)
-def test_an_output_that_is_an_input_is_refused_and_force_is_no_remedy(
-    tmp_path, monkeypatch, capsys, force, source, out, said
-):
-    (tmp_path / "data").mkdir()
-    kept = lines(tmp_path / "data" / "a.jsonl").read_text()
-    (tmp_path / "data" / "a.md").write_text("a")
-    (tmp_path / "linked").symlink_to(tmp_path / "data")
-    monkeypatch.chdir(tmp_path)
-    verb = "table" if source.endswith("jsonl") else "folder"
-    given = ["--root", "root", "ingest", verb, source, "--out", out, *force]
-    with attempt() as seen:
-        code = seen.code(run(cli, given))
-    message = capsys.readouterr().err
-    assert (code, said in message, "--force" in message) in ((3, True, False), (2, False, False))
-    if code == 3:
-        assert "Name a place apart from it" in message
-    assert (tmp_path / "data" / "a.jsonl").read_text() == kept
-
-
-@outputs
-def test_an_output_in_a_folder_that_is_read_is_no_part_of_it(tmp_path, monkeypatch, capsys):
-    (tmp_path / "a.md").write_text("# A\n\none [two](b.md)")
-    (tmp_path / "b.md").write_text("# B\n\ntwo")
-    monkeypatch.chdir(tmp_path)
-    keys = []
-    for name in ("corpus", "again"):
-        assert run(cli, ["--root", "root", "--json", "ingest", "folder", ".", "--out", name]) == 0
-        keys.append(json.loads(capsys.readouterr().out)["key"])
-        assert len(open_collection(Path(name)).documents.collect()) == 2
-    assert keys[0] == keys[1]
-
-
-@outputs
-def test_an_artefact_is_not_replaced_by_what_is_made_of_it(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    lines(tmp_path / "a.jsonl")
-    corpus = ingest_table([tmp_path / "a.jsonl"], tmp_path / "corpus")
-    given = ["--root", "root", "summary", "concepts", "corpus", "--out", "corpus"]
-    with attempt() as seen:
-        assert seen.code(run(cli, given)) == 3
-    assert "corpus: the output is the input corpus" in capsys.readouterr().err
-    assert len(open_collection(corpus.path).documents.collect()) == 2
+@folders
+def test_what_is_read_to_its_end_is_a_regular_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    for name, said in (("pipe.csv", "no regular file"), ("none.csv", "no such file")):
+        for read in (inputs.read_blocks, inputs.read_lines):
+            with pytest.raises(BadInput, match=rf"{name}: .*{said}"), attempt():
+                list(read(tmp_path / name))
 
 
 @folders
@@ -498,11 +430,3 @@ def test_a_folder_with_an_entry_of_each_kind_is_ingested(tmp_path):
         artefact = ingest_folder(place, tmp_path / "out")
     assert "Good" in open_collection(artefact.path).documents.collect()["title"].to_list()
     assert list(walk(place, Counter()))
-
-
-@outputs
-def test_the_store_does_not_replace_what_an_artefact_is_made_from(tmp_path):
-    corpus = ingest_table([lines(tmp_path / "a.jsonl")], tmp_path / "corpus")
-    given = {"out": corpus.path, "force": True, "data": True}
-    with pytest.raises(BadInput, match="the output is an input"), attempt():
-        store.open_or_make("task", {}, {"corpus": corpus.key}, lambda building: None, **given)

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from ssi_core.arrays import ArraySpec
 from ssi_core.evaluation.scorer import Scorer
 from ssi_core.evaluation.second_stage import best_of
 from ssi_core.serving import candidates
 from ssi_core.serving.candidates import PartScores
 from ssi_core.serving.signs import BITS, SignCodes, planes, write_signs
 from ssi_core.types import TextMatrix, Vectors
+from tests.seals import accepted
 
 
 def random_vectors(n, seed, *, dimensions=7, words=40):
@@ -18,6 +20,14 @@ def random_vectors(n, seed, *, dimensions=7, words=40):
     rows = sparse.random_array((n, words), density=0.1, rng=random, format="csr")
     rows.data -= 0.3  # some weights are negative
     return Vectors(TextMatrix(rows.astype(np.float32)), dense.astype(np.float32))
+
+
+@pytest.mark.hostile("resealed directories")
+def test_codes_that_are_not_as_they_are_declared_are_refused(tmp_path):
+    documents, path = random_vectors(200, 0).dense, tmp_path / "codes.npy"
+    write_signs(documents, path)
+    specs = {"codes": ArraySpec("uint64", (BITS // 64, 200))}
+    assert not accepted(tmp_path, None, lambda place: SignCodes(documents, path), specs)
 
 
 @pytest.mark.parametrize("count", [1, 5, 60, 200])

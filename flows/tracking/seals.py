@@ -29,7 +29,7 @@ def check_values(run: Run) -> None:
     BadInput
         They are not those that were written.
     """
-    _compare(run, _VALUES, _values(run), "its values in MLflow's database")
+    _compare(run, _VALUES, _values(run), "what MLflow's database says of it")
 
 
 def seal_table(run_id: str, table: dict[str, Any]) -> None:

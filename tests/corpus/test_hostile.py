@@ -337,11 +337,13 @@ def test_a_page_that_is_nested_too_deep_is_counted(tmp_path):
     for depth in (100, 300):
         text = f"<p>before</p>{'<div>' * depth}deep{'</div>' * depth}<p>after</p>"
         (tmp_path / "site" / f"{depth}.html").write_text(text)
+        quoted = f"before\n\n{'> ' * depth}deep\n\nafter"
+        (tmp_path / "site" / f"{depth}.md").write_text(quoted)
     with attempt():
         artefact = ingest_folder(tmp_path / "site", tmp_path / "out")
-    assert artefact.skipped["page_cut_where_nested_too_deep"] == 1
+    assert artefact.skipped["page_cut_where_nested_too_deep"] == 2
     texts = open_collection(artefact.path).documents.collect().sort("id")["text"]
-    assert texts.to_list() == ["before\ndeep\nafter", "before"]
+    assert texts.to_list() == [*["before\ndeep\nafter"] * 2, *["before"] * 2]
 
 
 @pages

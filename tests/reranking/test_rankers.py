@@ -20,6 +20,7 @@ from ssi_core.reranking.rankers import RERANKERS, load_reranker, reranker_named
 from ssi_core.reranking.ranknet import RankNet
 from ssi_core.types import BadInput, Refused
 from tests.reranking import made
+from tests.robust.tally import attempt
 from tests.seals import accepted
 
 SMALL = {"rankboost": {"rounds": 60}, "adarank": {"rounds": 40}, "lambdamart": {"least": 5}}
@@ -208,6 +209,15 @@ def test_kept_trees_score_as_lightgbm_does_bit_by_bit(leaves):
     ours = LambdaMart(leaves=leaves).scores(arrays, values)
     assert len(np.unique(ours)) > 20
     np.testing.assert_array_equal(ours, trees.predict(values, num_threads=1))
+
+
+@pytest.mark.hostile("resealed directories")
+def test_trees_that_lead_back_to_their_root_end():
+    """LightGBM itself never ends on such a tree."""
+    nodes = {"left": [0, 1], "right": [1, 1], "feature": [0, 0], "unknown": [0, 0], "roots": [0]}
+    arrays = {name: np.array(values) for name, values in nodes.items()}
+    with attempt():
+        LambdaMart().scores({**arrays, "value": np.array([5.0, 1.0])}, np.zeros((3, 1)))
 
 
 @pytest.mark.skipif(HAS_LIGHTGBM, reason="LightGBM is installed")

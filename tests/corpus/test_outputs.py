@@ -3,14 +3,15 @@
 import json
 from pathlib import Path
 
+import click
 import pytest
 
 from flows.cli import cli
 from ssi_core import store
 from ssi_core.collection import open_collection
-from ssi_core.command.verb import run
+from ssi_core.command.verb import OUTPUTS, _refuse_outputs, run
 from ssi_core.corpus.table import ingest_table
-from ssi_core.types import LONGEST_MESSAGE, BadInput
+from ssi_core.types import LONGEST_MESSAGE, BadInput, Inapplicable, Refused
 from tests.robust.tally import attempt
 
 pytestmark = pytest.mark.hostile("outputs")
@@ -88,3 +89,43 @@ def test_the_store_does_not_replace_what_an_artefact_is_made_from(tmp_path):
     given = {"out": corpus.path, "force": True, "data": True}
     with pytest.raises(BadInput, match="the output is an input"), attempt():
         store.open_or_make("task", {}, {"corpus": corpus.key}, lambda building: None, **given)
+
+
+def verbs(group=cli, names=()):
+    """All verbs that write to a place and read from another, by their names."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from verbs(command, (*names, name))
+            continue
+        outputs = [one for one in command.params if one.name in OUTPUTS]
+        inputs = [one for one in command.params if one not in outputs and is_path(one)]
+        if outputs and inputs:
+            yield pytest.param(command, outputs, inputs, id=" ".join((*names, name)))
+
+
+def is_path(param):
+    return param.name != "root" and isinstance(param.type, click.Path)
+
+
+@pytest.mark.parametrize(("command", "outputs", "inputs"), list(verbs()))
+def test_no_verb_writes_to_what_it_reads(command, outputs, inputs, tmp_path):
+    """And none says that --force would."""
+    (tmp_path / "place").mkdir()
+    (tmp_path / "place" / "inner").touch()
+    replaces = any(param.name == "force" for param in command.params)
+    for out in outputs:
+        for source in inputs:
+            for name in ("place", "place/inner") if replaces else ("place",):
+                context = click.Context(command)
+                context.params = {out.name: tmp_path / "place", source.name: tmp_path / name}
+                with pytest.raises(BadInput, match="Name a place apart") as refused, attempt():
+                    _refuse_outputs(command, context)
+                assert "--force" not in str(refused.value)
+
+
+def test_all_messages_are_cut(tmp_path):
+    for kind in (BadInput, Refused, Inapplicable):
+        text = str(kind(f"{tmp_path}: {'x' * 10**6}. Do that."))
+        assert text.startswith(str(tmp_path))
+        assert text.endswith("Do that.")
+        assert len(text) <= LONGEST_MESSAGE

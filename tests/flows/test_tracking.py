@@ -291,6 +291,7 @@ def test_a_changed_value_is_named(table, task_dir, mlflow_root, what):
 @pytest.mark.parametrize(
     ("old", "new"),
     [(b"latest_metrics", b"latest_metrjcs"), (b"SQLite format 3", b"SQLite format 7")],
+    ids=["table", "head"],
 )
 def test_a_damaged_database_is_named(table, task_dir, mlflow_root, tmp_path, monkeypatch, old, new):
     with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir):

@@ -138,7 +138,7 @@ def _arrays(text: str) -> Arrays:
     nodes: list[tuple[int, float, int, int, int]] = []
     for tree in text.split("\nTree=")[1:]:
         lines = (line.partition("=") for line in tree.splitlines())
-        facts = {name: values.split() for name, _, values in lines}
+        facts = {name: numbers.split() for name, _, numbers in lines}
         begin, inner = len(nodes), len(facts.get("split_feature", ()))
 
         def place(child: str, begin: int = begin, inner: int = inner) -> int:
@@ -160,12 +160,12 @@ def _arrays(text: str) -> Arrays:
             )
         for leaf, value in enumerate(facts["leaf_value"], begin + inner):
             nodes.append((0, float(value), leaf, leaf, _AS_ZERO))
-    feature, value, left, right, unknown = zip(*nodes, strict=True)
+    features, values, lefts, rights, unknowns = zip(*nodes, strict=True)
     return {
         "roots": np.array(roots, np.int32),
-        "feature": np.array(feature, np.int32),
-        "value": np.array(value, np.float64),
-        "left": np.array(left, np.int32),
-        "right": np.array(right, np.int32),
-        "unknown": np.array(unknown, np.uint8),
+        "feature": np.array(features, np.int32),
+        "value": np.array(values, np.float64),
+        "left": np.array(lefts, np.int32),
+        "right": np.array(rights, np.int32),
+        "unknown": np.array(unknowns, np.uint8),
     }

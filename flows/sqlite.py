@@ -52,10 +52,10 @@ def damaged(database: Path, error: Exception) -> Exception:
     # Not above: it loads numpy, which row workers load later.
     from ssi_core.types import BadInput
 
-    said = " ".join(str(getattr(error, "message", error)).split())[:300]
+    reason = " ".join(str(getattr(error, "message", error)).split())[:300]
     return BadInput(
-        f"{database}: {said}. Restore a backup (ssi restore), or move the file away: a new one is "
-        "made."
+        f"{database}: {reason}. Restore a backup (ssi restore), or move the file away: a new one "
+        "is made."
     )
 
 

@@ -72,11 +72,13 @@ class Chunks:
             return False
         try:
             records = self._facts(number)["files"]
-            found = {table: list(integrity.record(self.part(table, number))) for table in records}
+            records_now = {
+                table: list(integrity.record(self.part(table, number))) for table in records
+            }
         except (BadInput, OSError) as error:
             _log.warning("%s", error)
             return False
-        return bool(records == found)
+        return bool(records == records_now)
 
     def counts(self, number: int) -> Counter[str]:
         """Read the counts of a whole chunk, see `readings.counts_of`."""

@@ -56,9 +56,9 @@ def load_report(directory: Path) -> Report:
 
 def _facts(directory: Path, again: str) -> dict[str, Any]:
     """Return what ``report.json`` says, after a check of the tables."""
-    said = files.read_object(directory / _REST, again)
-    if said.keys() <= {"means", "errors", "bounds", "candidates"}:  # MLflow keeps older ones
-        return said
+    rest = files.read_object(directory / _REST, again)
+    if rest.keys() <= {"means", "errors", "bounds", "candidates"}:  # MLflow keeps older ones
+        return rest
     facts = integrity.read_manifest(directory, _REST, again)
     integrity.check_directory(directory, _REST, facts["files"], again)
     return facts

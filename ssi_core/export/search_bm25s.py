@@ -19,14 +19,14 @@ SUMS = "SHA256SUMS"
 
 def checked(place: Path) -> Path:
     """Return a directory of which every file is as it was written; see its ``SHA256SUMS``."""
-    written, found = "", None
+    listed, sums = "", None
     try:
-        written = (place / SUMS).read_text(encoding="utf-8")
-        names = [line.partition("  ")[2] for line in written.splitlines()]
-        found = "".join(f"{_digest(place / name)}  {name}\n" for name in names)
+        listed = (place / SUMS).read_text(encoding="utf-8")
+        names = [line.partition("  ")[2] for line in listed.splitlines()]
+        sums = "".join(f"{_digest(place / name)}  {name}\n" for name in names)
     except (OSError, ValueError):
         pass
-    if not written or found != written:
+    if not listed or sums != listed:
         raise ValueError(
             f"{place}: it was changed after it was written. Copy it from the export again, or "
             "export the model anew (ssi export)."

@@ -16,6 +16,8 @@ from mlflow.models import set_model
 from mlflow.pyfunc import PythonModel
 
 K = 10
+SEALED = "sealed.json"
+"""Manifest of all that MLflow keeps of a model, its code with it; the index comes later."""
 
 
 def signature() -> Any:
@@ -33,6 +35,21 @@ def signature() -> Any:
     )
 
 
+def check_sealed(place: Path) -> None:
+    """Compare a model of MLflow with its manifest; one of an earlier version has none.
+
+    Raises
+    ------
+    BadInput
+        A file is not as it was written.
+    """
+    from ssi_core import integrity
+
+    again = "Restore a backup (ssi restore), or train the row again."
+    if (place / SEALED).exists():
+        integrity.open_sealed(place, SEALED, "model of MLflow", again)
+
+
 class RankedSearch(PythonModel):  # type: ignore[misc]
     """The searcher behind MLflow's ``predict``."""
 
@@ -41,8 +58,10 @@ class RankedSearch(PythonModel):  # type: ignore[misc]
         from ssi_core.serving.searcher import open_searcher
         from ssi_core.types import BadInput
 
+        model = Path(context.artifacts["model"])
+        check_sealed(model.parents[1])
         try:
-            self._searcher = open_searcher(Path(context.artifacts["model"]))
+            self._searcher = open_searcher(model)
         except BadInput as error:
             raise BadInput(
                 f"{error} A run gets its index when it is first searched (ssi search RUN TEXT) or "

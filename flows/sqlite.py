@@ -41,16 +41,22 @@ def reading(database: Path) -> Iterator[sqlite3.Connection]:
     try:
         with closing(sqlite3.connect(database, timeout=PATIENCE)) as connection:
             yield connection
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         if isinstance(error, sqlite3.OperationalError):
             raise
-        # Not above: it loads numpy, which row workers load later.
-        from ssi_core.types import BadInput
+        raise damaged(database, error) from error
 
-        raise BadInput(
-            f"{database}: {error}. Restore a backup (ssi restore), or move the file away: a new "
-            "one is made."
-        ) from error
+
+def damaged(database: Path, error: Exception) -> Exception:
+    """Return what to say of a damaged file."""
+    # Not above: it loads numpy, which row workers load later.
+    from ssi_core.types import BadInput
+
+    reason = " ".join(str(getattr(error, "message", error)).split())[:300]
+    return BadInput(
+        f"{database}: {reason}. Restore a backup (ssi restore), or move the file away: a new one "
+        "is made."
+    )
 
 
 def tables(database: Path) -> set[str]:

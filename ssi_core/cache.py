@@ -26,12 +26,14 @@ def directory() -> Path | None:
 
 
 def recall(kind: str, name: str) -> str | None:
-    """Return the fact that was remembered under a name; None if there is none."""
+    """Return the fact that was remembered under a name; None where it is not as it was written."""
     place = _place(kind, name)
     try:
-        return None if place is None else place.read_text(encoding="utf-8")
+        written = "" if place is None else place.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return None
+    digest, _, fact = written.partition("\n")
+    return fact if digest == _digest(fact) else None
 
 
 def remember(kind: str, name: str, fact: str) -> None:
@@ -42,7 +44,7 @@ def remember(kind: str, name: str, fact: str) -> None:
     temporary = place.with_name(f"{place.name}.{os.getpid()}")
     try:
         place.parent.mkdir(mode=0o700, exist_ok=True)
-        temporary.write_text(fact, encoding="utf-8")
+        temporary.write_text(f"{_digest(fact)}\n{fact}", encoding="utf-8")
         temporary.replace(place)
     except OSError:
         temporary.unlink(missing_ok=True)
@@ -50,4 +52,8 @@ def remember(kind: str, name: str, fact: str) -> None:
 
 def _place(kind: str, name: str) -> Path | None:
     base = directory()
-    return base and base / kind / hashlib.sha256(name.encode()).hexdigest()[:32]
+    return base and base / kind / _digest(name)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -39,6 +39,13 @@ LONGEST_MESSAGE = 1500
 """Letters of a message; of a longer one the middle is left out."""
 
 
+def _bounded(message: object) -> str:
+    text = str(message)
+    if len(text) > LONGEST_MESSAGE:
+        text = f"{text[: LONGEST_MESSAGE - 500]} ... {text[-490:]}"
+    return text
+
+
 class BadInput(ValueError):
     """The input is wrong; the message names the file, the place and the remedy (exit code 3).
 
@@ -47,10 +54,7 @@ class BadInput(ValueError):
     """
 
     def __init__(self, message: object = "") -> None:
-        text = str(message)
-        if len(text) > LONGEST_MESSAGE:
-            text = f"{text[: LONGEST_MESSAGE - 500]} ... {text[-490:]}"
-        super().__init__(text)
+        super().__init__(_bounded(message))
 
 
 class Inapplicable(BadInput):
@@ -58,7 +62,13 @@ class Inapplicable(BadInput):
 
 
 class Refused(RuntimeError):
-    """The work is refused: memory, disk, a lock, another key in the way (exit code 4)."""
+    """The work is refused: memory, disk, a lock, another key in the way (exit code 4).
+
+    The message is bounded as that of `BadInput` is.
+    """
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(_bounded(message))
 
 
 class View(Protocol):

@@ -16,6 +16,7 @@ from _pytest.doctest import DoctestModule
 
 from flows.environment import import_path
 from tests import trains
+from tests.robust import tally
 
 
 def one_thread_of_polars():
@@ -78,6 +79,7 @@ gc.disable()
 
 def pytest_configure(config):
     """Make ready, but for a process that only hands tests out: what is loaded here takes time."""
+    config.pluginmanager.register(tally.Plugin())
     if config.getoption("numprocesses", None):
         return
     from hypothesis import settings

@@ -7,6 +7,7 @@ import numpy as np
 
 from ssi_core import integrity, store
 from ssi_core.types import BadInput
+from tests.robust.tally import attempt
 
 
 def reseal(directory, manifest=store.MANIFEST, **facts):
@@ -51,7 +52,8 @@ def accepted(directory, manifest, load, specs):
 
 def _refusal(load, directory):
     try:
-        load(directory)
+        with attempt("resealed directories"):
+            load(directory)
     except BadInput as error:
         return str(error)
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import time
 import warnings
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from flows import environment, migration, moved, sqlite
 from flows.addresses import shown, trouble
 from flows.holding import hold
 from ssi_core import locks, private, store
+from ssi_core.errors import chain_of
 from ssi_core.types import BadInput, Refused
 
 logger = logging.getLogger(__name__)
@@ -71,12 +73,29 @@ def _open(uri: str) -> MlflowClient:
     _wait_for(uri)
     # It shows the traceback of what it raises, which we say in a line.
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
-    with locked(), quiet():
+    with locked(), quiet(), undamaged(uri):
         if (file := sqlite.file_of(uri)) is not None:
             _hold(file)
         opened = MlflowClient(uri)
         opened.search_experiments(max_results=1)
     return opened
+
+
+@contextmanager
+def undamaged(uri: str) -> Iterator[None]:
+    """Turn what is raised of a damaged database file into `BadInput`."""
+    try:
+        yield
+    except (BadInput, Refused):
+        raise
+    except Exception as error:
+        file = sqlite.file_of(uri)
+        if file is None or not _DAMAGE.search(" ".join(map(str, chain_of(error)))):
+            raise
+        raise sqlite.damaged(file, error) from error
+
+
+_DAMAGE = re.compile("malformed|not a database|no such (?:table|column)|codec can't decode")
 
 
 def _hold(file: Path) -> None:
@@ -180,7 +199,8 @@ def _create_experiment(name: str) -> str:
 
 def known_experiment(name: str) -> str:
     """Return the id of an experiment; `BadInput` names those that there are."""
-    experiment = client().get_experiment_by_name(name)
+    with undamaged(tracking_uri()):
+        experiment = client().get_experiment_by_name(name)
     if experiment is None:
         known = sorted(e.name for e in client().search_experiments() if e.name != "Default")
         raise BadInput(f"no experiment {name!r} in {shown(tracking_uri())}; there are: {known}.")
@@ -201,14 +221,15 @@ def search(experiment: str, where: str, limit: int = 0) -> list[Run]:
     runs: list[Run] = []
     token: str | None = None
     while True:
-        page = client().search_runs(
-            [experiment],
-            where,
-            ViewType.ACTIVE_ONLY,
-            limit or 1000,
-            ["attributes.start_time DESC"],
-            token,
-        )
+        with undamaged(tracking_uri()):
+            page = client().search_runs(
+                [experiment],
+                where,
+                ViewType.ACTIVE_ONLY,
+                limit or 1000,
+                ["attributes.start_time DESC"],
+                token,
+            )
         runs += page
         token = page.token
         if limit or not token:

@@ -15,6 +15,7 @@ from pathlib import Path
 import ssi_core
 from flows import environment
 from flows.processes import own_name
+from flows.pyfunc_model import check_sealed
 from flows.tracking import models
 from flows.tracking.database import client
 from ssi_core import store
@@ -60,6 +61,7 @@ def _add_index(logged: str, place: Path) -> None:
         names = names_of_task(task.path) if task.path else None
         build_index(fitted, task.documents, index, parents=parents, texts=texts, names=names)
     else:
+        check_sealed(place.parents[1])
         _build_with(code, place, task, index, parents, texts)
     if not models.local(described.artifact_location).is_dir():
         _upload(logged, index)

@@ -17,10 +17,11 @@ from mlflow.models import Model
 from mlflow.utils import environment as environment_of_models
 
 import ssi_core
-from flows import environment
+from flows import environment, pyfunc_model
 from flows.processes import own_name
 from flows.tracking.database import client, quiet
 from flows.tracking.requirements import requirements
+from ssi_core import integrity
 from ssi_core.types import BadInput
 
 CODE = Path(next(iter(ssi_core.__path__)))
@@ -39,6 +40,10 @@ class _Unrehearsed:
     def save_model(*, validate_serving_input: bool, **given: Any) -> None:
         with patch.object(environment_of_models, "warn_dependency_requirement_mismatches"):
             mlflow.pyfunc.save_model(**given)
+        place = Path(given["path"])
+        for compiled in place.rglob("__pycache__"):  # MLflow removes them next
+            shutil.rmtree(compiled)
+        integrity.seal_directory(place, pyfunc_model.SEALED, {}, durable=False)
 
 
 def log_model(experiment: str, run_id: str, directory: Path, languages: Collection[str]) -> str:
@@ -59,8 +64,6 @@ def log_model(experiment: str, run_id: str, directory: Path, languages: Collecti
     model = client().create_logged_model(experiment, name="model", source_run_id=run_id)
     # MLflow keeps an artifact under the name of its directory, which loading relies on.
     with quiet(), tempfile.TemporaryDirectory(prefix="ssi-") as folder:
-        from flows import pyfunc_model
-
         shutil.copytree(directory, Path(folder) / "model")
         Model.log(
             None,

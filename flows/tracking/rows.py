@@ -26,6 +26,7 @@ from flows.tracking.dataset import dataset_of
 from flows.tracking.models import log_model
 from flows.tracking.origin import code, origin
 from flows.tracking.page import describe
+from flows.tracking.seals import seal_table, seal_values
 from flows.tracking.trials import log_trials
 from ssi_core import store
 from ssi_core.evaluation.report import save_report
@@ -259,12 +260,14 @@ def open_run(
         client().set_tag(run.run_id, "reason", reason[:4000])
         client().set_terminated(run.run_id, "KILLED" if stopped else "FAILED")
         raise
+    seal_values(run.run_id)
     client().set_terminated(run.run_id, "FINISHED")
 
 
 def _describe(run_id: str, table: Table, row: Row, seed: int, task: store.Artefact) -> None:
     # Parameters, the data set and the table, all before the work, so that a failed run has them.
     client().log_dict(run_id, table.to_dict(), "table.json")
+    seal_table(run_id, json.loads(json.dumps(table.to_dict())))
     ranker = row.ranker()
     values = {f.name: getattr(ranker, f.name) for f in fields(ranker)}
     values_logged = {"model": row.model, "task": row.task, "seed": seed, **values}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import tempfile
 import time
@@ -24,6 +23,8 @@ from flows.tracking.database import (
 )
 from flows.tracking.models import local
 from flows.tracking.origin import origin
+from flows.tracking.seals import check_table, check_values
+from ssi_core import files
 from ssi_core.evaluation.report import load_report
 from ssi_core.experiment import Table, parse_table
 from ssi_core.experiment.training import Curve
@@ -75,6 +76,7 @@ def finished_rows(experiment: str, comparison: str) -> list[FinishedRow]:
     """Return the finished rows of a comparison, the newest run of each row and seed."""
     rows: dict[tuple[str, int], FinishedRow] = {}
     for run in row_runs(known_experiment(experiment), comparison, "FINISHED"):
+        check_values(run)
         label, seed = run.data.tags["row"], int(run.data.tags["seed"])
         chosen = {
             name.removeprefix("chosen_"): value
@@ -106,7 +108,9 @@ def reasons(experiment: str, comparison: str) -> dict[str, str]:
 def run_table(run_id: str) -> Table:
     """Return the table that a run was a row of, as it was then."""
     with _artifact(run_id, "table.json") as path:
-        return parse_table(json.loads(path.read_text(encoding="utf-8")), f"run {run_id}")
+        written = files.read_object(path, "Restore a backup (ssi restore), or train the row again.")
+    check_table(client().get_run(run_id), written)
+    return parse_table(written, f"run {run_id}")
 
 
 def run_report(run_id: str, place: str | None = None) -> Report:

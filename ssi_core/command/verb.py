@@ -161,7 +161,9 @@ def _refuse_outputs(command: click.Command, ctx: click.Context) -> None:
         from ssi_core.files import refuse_output
 
         for out in outputs:
-            refuse_output(out, sources, is_artefact=False)
+            # What --force replaces is a whole directory, with an input that lies in it.
+            replaces = any(param.name == "force" for param in command.params)
+            refuse_output(out, sources, is_artefact=replaces)
 
 
 def _flat(value: Any) -> Iterator[Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ssi_core.corpus import inputs
-from ssi_core.corpus.tree import walk
+from ssi_core.corpus.tree import tell_left_out, walk
 from ssi_core.strict import cut
 from ssi_core.types import BadInput
 
@@ -78,18 +78,21 @@ def read_matching(path: Path, pattern: re.Pattern[str]) -> Iterator[tuple[re.Mat
     """Yield the match of the name, and the content, of each file whose name the pattern matches.
 
     Names are relative to the folder or the archive, with ``/``; a folder is read by sorted names,
-    an archive in its order. Nothing is unpacked to disk.
+    an archive in its order. Nothing is unpacked to disk. The log tells what was left out although
+    its name could match: links that lead out, pipes, what is hidden.
 
     Raises
     ------
     BadInput
         The path is missing, or the archive is damaged.
     """
+    skipped: Counter[str] = Counter()
     if path.is_dir():
-        for file in walk(path, Counter()):
+        for file in walk(path, skipped):
             name = pattern.fullmatch(file.relative_to(path).as_posix())
             if name:
                 yield name, inputs.read_input(file, inputs.DOWNLOAD, packed=False)
+        tell_left_out(path, skipped)
         return
     if not path.exists():
         raise BadInput(f"{path}: there is no such file or folder. Check the path.")
@@ -97,3 +100,6 @@ def read_matching(path: Path, pattern: re.Pattern[str]) -> Iterator[tuple[re.Mat
         name = pattern.fullmatch(member.name.removeprefix("./"))
         if name and member.isfile():
             yield name, _content(archive, member, path)
+        elif name:
+            skipped["member_not_regular"] += 1
+    tell_left_out(path, skipped)

@@ -8,7 +8,7 @@ wikitext. Pages that an earlier corpus holds as they are cost neither.
 from __future__ import annotations
 
 import gc
-import json
+import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ssi_core import collection, store
+from ssi_core import collection, integrity
 from ssi_core.corpus import titles
 from ssi_core.corpus.before import Before, Marks, mark_pages
 from ssi_core.corpus.dump import Chunk
@@ -37,9 +37,11 @@ from ssi_core.text.wikitext import (
     strip_anchor,
 )
 from ssi_core.text.wording import LONGEST, PLAIN, wording_of
+from ssi_core.types import BadInput
 
 TEXTS, PAGES = "texts", "pages"
 _COUNTS = "counts"
+_log = logging.getLogger(__name__)
 _AT_ONCE = 200
 """Pages that are taken out of the XML before their texts are read, as caches like it better."""
 
@@ -65,12 +67,26 @@ class Chunks:
         return self.directory / table / f"{number:05d}.parquet"
 
     def is_whole(self, number: int) -> bool:
-        """Tell whether all tables of a chunk are there."""
-        return self._counts(number).exists()
+        """Tell whether all tables of a chunk are there, and are as they were written."""
+        if not self._counts(number).exists():
+            return False
+        try:
+            records = self._facts(number)["files"]
+            records_now = {
+                table: list(integrity.record(self.part(table, number))) for table in records
+            }
+        except (BadInput, OSError) as error:
+            _log.warning("%s", error)
+            return False
+        return bool(records == records_now)
 
     def counts(self, number: int) -> Counter[str]:
         """Read the counts of a whole chunk, see `readings.counts_of`."""
-        return Counter(json.loads(self._counts(number).read_text()))
+        return Counter(self._facts(number)["counts"])
+
+    def _facts(self, number: int) -> dict[str, Any]:
+        path = self._counts(number)
+        return integrity.read_manifest(path.parent, path.name, "The chunk is read again.")
 
     def _counts(self, number: int) -> Path:
         return self.directory / _COUNTS / f"{number:05d}.json"
@@ -81,8 +97,10 @@ class Chunks:
             with file_once(self.part(table, number)) as part:
                 frame.write_parquet(part, compression="zstd", compression_level=1)
         # Written last: a chunk with counts is whole.
-        with file_once(self._counts(number)) as file:
-            store.write_json(file, counts)
+        records = {table: integrity.record(self.part(table, number)) for table in frames}
+        facts = {"counts": counts, "files": records}
+        with file_once(self._counts(number)) as draft:
+            integrity.write_manifest(draft.parent, draft.name, facts, durable=False)
 
 
 class _Targets(dict[str, int]):

@@ -138,6 +138,7 @@ def _build(
             rows, known = _read(directory, names, earlier if isinstance(earlier, Earlier) else None)
             taken += known
             skipped["file_not_utf8"] += len(names) - len(rows)
+            skipped["page_cut_where_nested_too_deep"] += rows.filter(pl.col("cut") != "").height
             for name, aliases, dropped in rows.select("id", "aliases", "dropped").iter_rows():
                 skipped["front_matter_key"] += int(dropped)
                 _alias(site, name, json.loads(aliases))
@@ -216,11 +217,11 @@ def _tell_lost(building: Building, directory: Path, lost: Counter[str]) -> None:
 
 
 _log = logging.getLogger(__name__)
-_COLUMNS = ("title", "timestamp", "url", "headings", "aliases", "dropped", "links")
+_COLUMNS = ("title", "timestamp", "url", "headings", "aliases", "dropped", "cut", "links")
 _SCHEMA: dict[str, Any] = {
     "id": pl.String, "digest": pl.Binary, "title": pl.String, "text": pl.String,
     "timestamp": pl.String, "url": pl.String, "headings": pl.String, "aliases": pl.String,
-    "dropped": pl.String, "links": pl.String,
+    "dropped": pl.String, "cut": pl.String, "links": pl.String,
 }  # fmt: skip
 _LINKS = dict.fromkeys(("source", "target", "text"), pl.String)
 
@@ -255,7 +256,7 @@ def _values(path: Path) -> tuple[str | None, ...] | None:
         return None
     links, aliases = (json.dumps(one, ensure_ascii=False) for one in (page.links, page.aliases))
     about = (page.timestamp or None, page.url or None, page.headings or None)
-    return page.title, page.text, *about, aliases, str(page.dropped), links
+    return page.title, page.text, *about, aliases, str(page.dropped), "x" * page.cut, links
 
 
 def read_page(path: Path) -> Page | None:
@@ -293,6 +294,7 @@ def _of_markdown(text: str, name: str, *, mdx: bool = False) -> Page:
         headings=page.headings,
         aliases=(*aliases, *([f"{_XREF}{uid}"] if uid else [])),
         dropped=front.dropped,
+        cut=page.cut,
     )
 
 

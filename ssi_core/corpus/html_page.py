@@ -40,6 +40,8 @@ class Page:
         that scheme.
     dropped : int
         Keys of the front matter that were not read.
+    cut : bool
+        It is nested deeper than the parser goes, which leaves out the rest of the page.
     """
 
     title: str
@@ -50,6 +52,7 @@ class Page:
     headings: str = ""
     aliases: tuple[str, ...] = ()
     dropped: int = 0
+    cut: bool = False
 
 
 def read_html(data: bytes, name: str, encoding: str | None = None, title: str = "") -> Page:
@@ -88,7 +91,9 @@ def read_html(data: bytes, name: str, encoding: str | None = None, title: str = 
         shown = _Walk(heading).text if heading is not None else declared
         named = " ".join(shown.split()) or " ".join(declared.split()) or name
     headings = (words for words in walk.headings if words and words != named)
-    return Page(named, walk.text, tuple(walk.links), url=url, headings="\n".join(headings))
+    cut = any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log)
+    links = tuple(walk.links)
+    return Page(named, walk.text, links, url=url, headings="\n".join(headings), cut=cut)
 
 
 def _encoding(data: bytes) -> str | None:

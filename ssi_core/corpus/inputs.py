@@ -9,7 +9,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
-import lzma
 import os
 import stat
 import tomllib
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, TextIO
 
 from ssi_core import cache, files, store
-from ssi_core.corpus.zstd import Unzstd
+from ssi_core.corpus.packed import unxz, unzstd
 from ssi_core.types import BadInput, Progress
 
 LARGEST_LINE = 16 << 20
@@ -44,8 +43,8 @@ _OPENERS: dict[str, tuple[tuple[bytes, ...], Callable[[IO[bytes]], Any]]] = {
         ),
         bz2.BZ2File,
     ),
-    ".xz": ((b"\xfd7zXZ\0",), lzma.LZMAFile),
-    ".zst": ((b"\x28\xb5\x2f\xfd",), Unzstd),
+    ".xz": ((b"\xfd7zXZ\0",), unxz),
+    ".zst": ((b"\x28\xb5\x2f\xfd",), unzstd),
 }
 PACKINGS = tuple(_OPENERS)
 """Endings of packed files."""

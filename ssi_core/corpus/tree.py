@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import stat
 from collections import Counter
@@ -12,6 +13,7 @@ from pathlib import Path
 from ssi_core import files, store
 from ssi_core.corpus import inputs
 
+_log = logging.getLogger(__name__)
 _KINDS_OF_FILES = 100
 """Suffixes that are counted by themselves."""
 
@@ -75,6 +77,13 @@ def walk(directory: Path, skipped: Counter[str], *, deep: bool = True) -> Iterat
             yield place
         else:
             skipped[reason] += 1
+
+
+def tell_left_out(directory: Path, skipped: Counter[str]) -> None:
+    """Say in the log what `walk` left out, where nothing else counts it."""
+    if skipped:
+        reasons = ", ".join(f"{reason} {n}" for reason, n in sorted(skipped.items()))
+        _log.warning("%s: left out of what it holds: %s", directory, reasons)
 
 
 def _shown(place: Path, skipped: Counter[str]) -> list[Path]:

@@ -1,6 +1,7 @@
 """A report as a directory.
 
-``report.parquet`` per query, ``slices.parquet`` per slice and query, ``report.json`` the rest.
+``report.parquet`` per query, ``slices.parquet`` per slice and query, ``report.json`` the rest and
+the digests of all.
 """
 
 from __future__ import annotations
@@ -8,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from ssi_core import files
-from ssi_core.store import write_json
+from ssi_core import files, integrity
 from ssi_core.types import Report
 
 _PER_QUERY, _SLICES, _REST = "report.parquet", "slices.parquet", "report.json"
@@ -21,6 +22,7 @@ _PER_QUERY, _SLICES, _REST = "report.parquet", "slices.parquet", "report.json"
 def save_report(report: Report, directory: Path) -> None:
     """Write a report; what is there under its names is replaced."""
     directory.mkdir(parents=True, exist_ok=True)
+    records = {}
     for name, frame in ((_PER_QUERY, report.per_query), (_SLICES, report.slices)):
         if frame is None:
             (directory / name).unlink(missing_ok=True)
@@ -28,26 +30,38 @@ def save_report(report: Report, directory: Path) -> None:
             temporary = directory / f"{name}.tmp"
             frame.write_parquet(temporary)
             temporary.rename(directory / name)
+            records[name] = integrity.record(directory / name)
     rest = {"means": report.means, "errors": report.errors, "bounds": report.bounds}
     # JSON has no NaN: an unknown error is null.
     numbers = {name: _nulls(values) for name, values in rest.items()}
-    write_json(directory / _REST, {**numbers, "candidates": report.candidates})
+    facts = {**numbers, "candidates": report.candidates, "files": records}
+    integrity.write_manifest(directory, _REST, facts, durable=False)
 
 
 def load_report(directory: Path) -> Report:
-    """Read a report; `BadInput` when there is none or it is damaged."""
+    """Read a report; `BadInput` when there is none, or it is not as it was written."""
     again = "Evaluate the model again."
-    rest = files.read_object(directory / _REST, again)
+    rest = _facts(directory, again)
     with files.reading(directory, again):
         per_query = pl.read_parquet(directory / _PER_QUERY, glob=False)
         numbers = {
             name: {k: math.nan if v is None else float(v) for k, v in rest[name].items()}
             for name in ("means", "errors", "bounds")
         }
-        sliced = (directory / _SLICES).exists()
+        sliced = _SLICES in rest.get("files", {_SLICES}) and (directory / _SLICES).exists()
         slices = pl.read_parquet(directory / _SLICES, glob=False) if sliced else None
         candidates = rest.get("candidates")
         return Report(per_query, **numbers, slices=slices, candidates=candidates)
+
+
+def _facts(directory: Path, again: str) -> dict[str, Any]:
+    """Return what ``report.json`` says, after a check of the tables."""
+    rest = files.read_object(directory / _REST, again)
+    if rest.keys() <= {"means", "errors", "bounds", "candidates"}:  # MLflow keeps older ones
+        return rest
+    facts = integrity.read_manifest(directory, _REST, again)
+    integrity.check_directory(directory, _REST, facts["files"], again)
+    return facts
 
 
 def _nulls(numbers: Mapping[str, float]) -> dict[str, float | None]:

@@ -6,6 +6,7 @@ Each line of the standard input is a query; each line of the output a document: 
 id, title, score.
 """
 
+import hashlib
 import json
 import sys
 from collections.abc import Mapping
@@ -13,12 +14,36 @@ from pathlib import Path
 
 import numpy as np
 
+SUMS = "SHA256SUMS"
+
+
+def checked(place: Path) -> Path:
+    """Return a directory of which every file is as it was written; see its ``SHA256SUMS``."""
+    listed, sums = "", None
+    try:
+        listed = (place / SUMS).read_text(encoding="utf-8")
+        names = [line.partition("  ")[2] for line in listed.splitlines()]
+        sums = "".join(f"{_digest(place / name)}  {name}\n" for name in names)
+    except (OSError, ValueError):
+        pass
+    if not listed or sums != listed:
+        raise ValueError(
+            f"{place}: it was changed after it was written. Copy it from the export again, or "
+            "export the model anew (ssi export)."
+        )
+    return place
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
 
 class Search:
-    """Search of a directory ``index``."""
+    """Search of a directory ``index``; `ValueError` where it is not as it was written."""
 
     def __init__(self, index: str | Path) -> None:
-        place = Path(index)
+        place = checked(Path(index))
         self.data, self.rows, self.ends = (
             np.load(place / f"{name}.csc.index.npy", mmap_mode="r")
             for name in ("data", "indices", "indptr")
@@ -40,7 +65,10 @@ class Search:
 
 
 if __name__ == "__main__":
-    search = Search(sys.argv[1])
+    try:
+        search = Search(sys.argv[1])
+    except ValueError as error:
+        sys.exit(str(error))
     for number, line in enumerate(sys.stdin):
         for row, score in search.best(json.loads(line), int(sys.argv[2])):
             document = search.documents[row]

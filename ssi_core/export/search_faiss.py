@@ -6,6 +6,7 @@ Each line of the standard input is a query; each line of the output a document: 
 id, title, score.
 """
 
+import hashlib
 import json
 import sys
 from collections.abc import Mapping
@@ -18,13 +19,36 @@ from scipy import sparse
 
 CANDIDATES = 1000
 """Documents of each part that are scored in full."""
+SUMS = "SHA256SUMS"
+
+
+def checked(place: Path) -> Path:
+    """Return a directory of which every file is as it was written; see its ``SHA256SUMS``."""
+    listed, sums = "", None
+    try:
+        listed = (place / SUMS).read_text(encoding="utf-8")
+        names = [line.partition("  ")[2] for line in listed.splitlines()]
+        sums = "".join(f"{_digest(place / name)}  {name}\n" for name in names)
+    except (OSError, ValueError):
+        pass
+    if not listed or sums != listed:
+        raise ValueError(
+            f"{place}: it was changed after it was written. Copy it from the export again, or "
+            "export the model anew (ssi export)."
+        )
+    return place
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class Search:
-    """Search of a directory ``vectors``."""
+    """Search of a directory ``vectors``; `ValueError` where it is not as it was written."""
 
     def __init__(self, vectors: str | Path) -> None:
-        place = Path(vectors)
+        place = checked(Path(vectors))
         self.latent = np.load(place / "latent.npy", mmap_mode="r")
         self.index = faiss.IndexFlatIP(self.latent.shape[1])
         self.index.add(np.ascontiguousarray(self.latent))
@@ -48,7 +72,10 @@ class Search:
 
 
 if __name__ == "__main__":
-    search = Search(sys.argv[1])
+    try:
+        search = Search(sys.argv[1])
+    except ValueError as error:
+        sys.exit(str(error))
     for number, line in enumerate(sys.stdin):
         for row, score in search.best(json.loads(line), int(sys.argv[2])):
             document = search.documents[row]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ssi_core import store
 from ssi_core.export.documents import Block, Documents
 from ssi_core.export.nine_bits import codes, decimals
 from ssi_core.export.terms import Bounds, Layout, document_terms
@@ -102,6 +103,13 @@ def write_lines(
         size, total = size + length, total + length
     flush()
     return total
+
+
+def seal_files(directory: Path) -> None:
+    """Write ``SHA256SUMS``, which the program beside a directory and ``sha256sum -c`` compare."""
+    names = sorted(path.name for path in directory.iterdir())
+    sums = [f"{store.digest_file(directory / name)}  {name}\n" for name in names]
+    (directory / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
 
 
 def program(name: str, place: Path) -> None:

@@ -46,8 +46,6 @@ class Index:
     ['moon 7']
     >>> len(index.explain("moon 7", "moon 7").parts)
     2
-    >>> index.summary("moon 7", words=3, k=1)
-    moon 7 (moon 7)
     """
 
     def __init__(self, opened: searcher.Searcher, related: searcher.Searcher | None = None) -> None:

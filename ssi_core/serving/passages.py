@@ -24,6 +24,8 @@ from ssi_core.views.csr_writer import GrowingArray
 LONGEST = 20_000
 """Characters that are kept of a text, and of any other field."""
 _LEVEL, _ROWS = 1, 1024
+_MOST = 32 << 20
+"""Bytes of a document; its address is no longer than a line that is read."""
 
 
 class Passage(NamedTuple):
@@ -73,13 +75,21 @@ class Passages:
     def __getitem__(self, row: int) -> Passage:
         packed = self._packed[self._starts[row] : self._starts[row + 1]]
         try:
-            url, _, document = zlib.decompress(packed.tobytes()).decode().partition("\n")
+            url, _, document = _unpacked(packed.tobytes()).decode().partition("\n")
         except (zlib.error, UnicodeDecodeError):
             raise BadInput(
                 f"{self._directory}: the text of row {row} is damaged. {files.MAKE_AGAIN}"
             ) from None
         of = fields.split(document)
         return Passage(url or None, of["text"], of["title"], of["headings"], of["anchors"])
+
+
+def _unpacked(packed: bytes) -> bytes:
+    unpacking = zlib.decompressobj()
+    raw = unpacking.decompress(packed, _MOST)
+    if not unpacking.eof:
+        raise zlib.error("it is cut off, or unpacks to more than it may")
+    return raw
 
 
 def write_passages(

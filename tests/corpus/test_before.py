@@ -282,14 +282,17 @@ CALL = (
 )
 
 
-@pytest.mark.parametrize("nth", [1, 4])
-def test_a_killed_run_is_gone_on_from_with_since_or_without(tmp_path, old, nth):
+@pytest.mark.parametrize(
+    ("function", "nth"),
+    [("ssi_core.store.write_json", 1), ("ssi_core.integrity.write_manifest", 3)],
+)
+def test_a_killed_run_is_gone_on_from_with_since_or_without(tmp_path, old, function, nth):
     dump = write(tmp_path / "enwiki-2.xml", edited(wiki())[0].items())
     full = read(dump, tmp_path / "full")
     for n, (killed, then) in enumerate(((f"Path({str(old.path)!r})", None), (None, old.path))):
         out = tmp_path / f"out{n}"
         call = CALL.format(dump=str(dump), out=str(out), since=killed)
-        run_killed(call, "ssi_core.store.write_json", nth)
+        run_killed(call, function, nth)
         assert beside(out)
         assert_same(read(dump, out, since=then), full)
         assert beside(out) == []

@@ -34,7 +34,6 @@ ALLOWED = {
     "corpus/clicks/texts.py": PARTS,
     "corpus/clicks/visits.py": PARTS,
     "datasets/wikispeedia_clicks.py": WORK,
-    "corpus/chunks.py": WORK,
     "datasets/smart.py": NAMED,
     "corpus/download.py": "bytes that this run has fetched, compared with a published checksum",
     "corpus/folder.py": WORK,

@@ -43,7 +43,7 @@ def undisturbed(dump, tmp_path_factory):
     ("function", "nth"),
     [
         ("ssi_core.store.write_json", 1),
-        ("ssi_core.store.write_json", 5),
+        ("ssi_core.integrity.write_manifest", 4),
         ("ssi_core.corpus.mediawiki.resolve_links", 1),
         ("ssi_core.store._replace", 1),
         ("ssi_core.store._remove_work", 1),
@@ -67,7 +67,7 @@ def test_a_killed_run_is_gone_on_from(dump, undisturbed, tmp_path, monkeypatch, 
 
 def test_what_a_run_with_other_settings_left_is_cleared(dump, undisturbed, tmp_path, caplog):
     out = tmp_path / "corpus"
-    run_killed(CALL.format(dump=str(dump), out=str(out)), "ssi_core.store.write_json", 5)
+    run_killed(CALL.format(dump=str(dump), out=str(out)), "ssi_core.integrity.write_manifest", 4)
     key = json.loads((tmp_path / ".corpus.work" / "key").read_text())
     with caplog.at_level(logging.INFO):
         made = ingest_wikipedia([dump], out, processes=1, part_bytes=2 * PART)

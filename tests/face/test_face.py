@@ -26,6 +26,7 @@ def task(docs):
 
 
 def test_names_load_when_they_are_used():
+    pytest.importorskip("ssi_core.guests", reason="some of the names are of guests")
     code = (
         "import sys, ssi_core as ssi\n"
         "print(sorted({'numpy', 'polars', 'numba', 'scipy', 'pydantic'} & set(sys.modules)))\n"

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from flows import tracking
-from flows.pyfunc_model import RankedSearch
+from flows.pyfunc_model import SEALED, RankedSearch
 from flows.server import free_port
 from flows.tracking import models, registry
 from flows.tracking.requirements import requirements
@@ -31,6 +31,7 @@ from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import write_corpus
 from tests.flows import comparisons
+from tests.seals import reseal
 
 TABLE = dataclasses.replace(parse_table(comparisons.TABLE), name="models")
 
@@ -87,6 +88,7 @@ def build_index(fitted, documents, out, *, parents):
     (out / "artefact.json").write_text(str(len(documents)))
 """
     made_by.write_text(text + earlier)
+    reseal(made_by.parents[3], SEALED)
     tracking.searchable_directory(run)
     documents = len(open_task(task_dir).documents)
     assert (index_of(run) / store.MANIFEST).read_text() == str(documents)
@@ -97,6 +99,9 @@ def test_earlier_code_that_fails_is_said(run):
         tracking.model_directory(run).parents[1] / "code" / "ssi_core" / "serving" / "index.py"
     )
     made_by.write_text("raise ValueError('it is too old')")
+    with pytest.raises(BadInput, match=r"index\.py: it does not have .* train the row again"):
+        tracking.searchable_directory(run)
+    reseal(made_by.parents[3], SEALED)
     with pytest.raises(BadInput, match=rf"{run} cannot make its index: .*too old.*--index"):
         tracking.searchable_directory(run)
     assert not index_of(run).exists()

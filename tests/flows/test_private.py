@@ -7,7 +7,7 @@ import pytest
 from flows import access, environment, migration, sqlite, tracking
 from ssi_core.serving.changes import Changes
 
-pytestmark = pytest.mark.hostile
+pytestmark = pytest.mark.hostile("folders")
 
 
 def mode(path):

@@ -13,6 +13,7 @@ import uvicorn
 from flows.serve.guard import Guard
 from flows.serve.protocol import with_patience
 from flows.server import free_port
+from tests.robust.tally import attempt
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -89,7 +90,7 @@ def test_the_rest_of_a_refused_body_is_not_waited_for():
         assert b"413" in last_words(connection)
 
 
-@pytest.mark.hostile
+@pytest.mark.hostile("requests")
 def test_an_answer_that_is_not_read_ends_its_connection():
     gone = threading.Event()
 
@@ -99,7 +100,7 @@ def test_an_answer_that_is_not_read_ends_its_connection():
             await send({"type": "http.response.body", "body": bytes(1 << 20), "more_body": True})
         gone.set()
 
-    with connected(large, 30, reading=0.3) as connection:
+    with attempt(seconds=60), connected(large, 30, reading=0.3) as connection:
         connection.sendall(WHOLE)
         # Nothing is read: all that the application sends is in the way of its end.
         assert gone.wait(20)
@@ -113,7 +114,7 @@ def _read(connection):
     return b""
 
 
-@pytest.mark.hostile
+@pytest.mark.hostile("requests")
 def test_an_answer_that_is_read_may_take_longer_than_that():
     async def large(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})

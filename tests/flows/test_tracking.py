@@ -4,7 +4,9 @@ import dataclasses
 import json
 import os
 import signal
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import mlflow
@@ -27,6 +29,7 @@ from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
 from tests.evaluation.toy import Lookup, random_task
 from tests.flows import comparisons as written
+from tests.robust.tally import attempt
 
 
 @pytest.fixture
@@ -261,6 +264,53 @@ def test_what_was_written_is_read_back(table, task_dir):
     assert dict(found.errors) == dict(report.errors)
     assert tracking.run_curve(finished) == [(100, {"val/rank_loss": 0.5})]
     assert comparisons.latest(table.name) == "c"
+
+
+CHANGES = {
+    "metric": "UPDATE latest_metrics SET value = value + 1e-9 WHERE key = 'test/map'",
+    "setting": "UPDATE params SET value = 'bm25' WHERE key = 'model'",
+    "tag": "UPDATE tags SET value = '1' WHERE key = 'seed'",
+}
+
+
+@pytest.mark.hostile("databases")
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_changed_value_is_named(table, task_dir, mlflow_root, what):
+    with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir) as run:
+        run.measured({"test/map": 0.3})
+    assert len(tracking.finished_rows(table.name, "c")) == 1
+    where = f" AND run_uuid = '{run.run_id}'"
+    with closing(sqlite3.connect(mlflow_root / "mlruns" / "mlflow.db")) as connection, connection:
+        assert connection.execute(CHANGES[what] + where).rowcount == 1
+    message = f"{run.run_id}: what MLflow's database says of it was changed .*ssi restore"
+    with pytest.raises(BadInput, match=message), attempt():
+        tracking.finished_rows(table.name, "c")
+
+
+@pytest.mark.hostile("databases")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b"latest_metrics", b"latest_metrjcs"), (b"SQLite format 3", b"SQLite format 7")],
+    ids=["table", "head"],
+)
+def test_a_damaged_database_is_named(table, task_dir, mlflow_root, tmp_path, monkeypatch, old, new):
+    with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir):
+        pass
+    copy = tmp_path / "mlflow.db"
+    copy.write_bytes((mlflow_root / "mlruns" / "mlflow.db").read_bytes().replace(old, new))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{copy}")
+    with pytest.raises(BadInput, match=f"{copy}: .*ssi restore"), attempt():
+        tracking.finished_rows(table.name, "c")
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_a_table_that_was_changed_is_named(table, task_dir):
+    with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir) as run:
+        pass
+    place = Path(run_of(run.run_id).info.artifact_uri.removeprefix("file://")) / "table.json"
+    place.write_text(place.read_text().replace("Rows of made-up", "Rows of other"))
+    with pytest.raises(BadInput, match=r"its table\.json was changed"):
+        tracking.run_table(run.run_id)
 
 
 @pytest.mark.usefixtures("mlflow_root")

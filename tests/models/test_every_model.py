@@ -14,6 +14,7 @@ from ssi_core.scoring.scorer import Scorer, score_pairs
 from ssi_core.scoring.vectors import Likelihood
 from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput, Texts
+from tests.robust.tally import attempt
 from tests.seals import accepted, reseal
 
 pytestmark = pytest.mark.trains
@@ -194,7 +195,7 @@ def specs_of(fit):
 
 
 @every
-@pytest.mark.hostile
+@pytest.mark.hostile("resealed directories")
 def test_arrays_that_are_not_as_they_are_declared_are_refused(row, fits, tmp_path):
     """The digests are made right again each time: only the declarations are in the way."""
     fit = fits[row]
@@ -205,11 +206,11 @@ def test_arrays_that_are_not_as_they_are_declared_are_refused(row, fits, tmp_pat
     assert not accepted(tmp_path, "model.json", load_model, files)
     if specs:
         reseal(tmp_path, "model.json", arrays=sorted(specs)[1:])
-        with pytest.raises(BadInput, match=r"npy: it is missing"):
+        with pytest.raises(BadInput, match=r"npy: it is missing"), attempt():
             load_model(tmp_path)
     np.save(tmp_path / "arrays" / "more.npy", np.zeros(3))
     reseal(tmp_path, "model.json", arrays=[*sorted(specs), "more"])
-    with pytest.raises(BadInput, match=r"more\.npy: it is not declared"):
+    with pytest.raises(BadInput, match=r"more\.npy: it is not declared"), attempt():
         load_model(tmp_path)
 
 

@@ -16,8 +16,9 @@ import pytest
 from flows import backup, restore
 from flows.cli import cli
 from ssi_core.command.verb import run
+from tests.robust.tally import attempt
 
-pytestmark = pytest.mark.hostile
+pytestmark = pytest.mark.hostile("archives")
 
 REPOSITORY = Path(__file__).parents[2]
 TERABYTE = 1 << 40
@@ -39,7 +40,8 @@ def restored(root, tmp_path, capsys):
     """Restore an archive by the command; return its code, and the object that it prints."""
 
     def call(archive):
-        code = run(cli, ["restore", str(archive), "--json"])
+        with attempt() as seen:
+            code = seen.code(run(cli, ["restore", str(archive), "--json"]))
         return code, json.loads(capsys.readouterr().out)
 
     return call

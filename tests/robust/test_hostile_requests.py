@@ -11,8 +11,9 @@ import uvicorn
 from flows.serve.guard import Guard
 from flows.serve.protocol import PatientProtocol
 from flows.server import free_port
+from tests.robust.tally import attempt
 
-pytestmark = pytest.mark.hostile
+pytestmark = pytest.mark.hostile("requests")
 
 
 def answer_to(method, **headers):
@@ -31,8 +32,9 @@ def answer_to(method, **headers):
     fields = {"host": "127.0.0.1:8000", **{n.replace("_", "-"): v for n, v in headers.items()}}
     encoded = [(name.encode(), value.encode()) for name, value in fields.items()]
     asked = {"type": "http", "method": method, "path": "/", "scheme": "http", "headers": encoded}
-    asyncio.run(Guard(passed, {}, together=10)(asked, receive, send))
-    return said[0]["status"]
+    with attempt() as seen:
+        asyncio.run(Guard(passed, {}, together=10)(asked, receive, send))
+        return seen.status(said[0]["status"])
 
 
 @pytest.mark.parametrize("method", ["DELETE", "POST", "PUT", "PATCH", "OPTIONS", "TRACE"])
@@ -83,11 +85,11 @@ def said_to():
         time.sleep(0.01)
 
     def send(content):
-        with socket.create_connection(("127.0.0.1", port), 10) as connection:
-            connection.sendall(content)
-            said = b""
-            while part := connection.recv(65_536):
-                said += part
+        with attempt() as seen:
+            with socket.create_connection(("127.0.0.1", port), 10) as connection:
+                connection.sendall(content)
+                said = b"".join(iter(lambda: connection.recv(65_536), b""))
+            seen.status(int(said.split()[1]))
         return said, passed
 
     yield send

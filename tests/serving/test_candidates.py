@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from ssi_core.arrays import ArraySpec
 from ssi_core.scoring.best import best_of
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Inner
@@ -11,6 +12,7 @@ from ssi_core.serving import candidates
 from ssi_core.serving.candidates import PartScores
 from ssi_core.serving.signs import BITS, SignCodes, planes, write_signs
 from ssi_core.types import TextMatrix
+from tests.seals import accepted
 
 
 def random_vectors(n, seed, *, dimensions=7, words=40):
@@ -19,6 +21,14 @@ def random_vectors(n, seed, *, dimensions=7, words=40):
     rows = sparse.random_array((n, words), density=0.1, rng=random, format="csr")
     rows.data -= 0.3  # some weights are negative
     return Inner(TextMatrix(rows.astype(np.float32)), dense.astype(np.float32))
+
+
+@pytest.mark.hostile("resealed directories")
+def test_codes_that_are_not_as_they_are_declared_are_refused(tmp_path):
+    documents, path = random_vectors(200, 0).dense, tmp_path / "codes.npy"
+    write_signs(documents, path)
+    specs = {"codes": ArraySpec("uint64", (BITS // 64, 200))}
+    assert not accepted(tmp_path, None, lambda place: SignCodes(documents, path), specs)
 
 
 @pytest.mark.parametrize("count", [1, 5, 60, 200])

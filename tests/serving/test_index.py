@@ -12,6 +12,7 @@ from ssi_core.arrays import ArraySpec
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.searcher import Searcher
 from ssi_core.types import BadInput, Refused
+from tests.robust.tally import attempt
 from tests.seals import accepted, reseal
 from tests.serving.models import TITLES, documents, random_models, views
 
@@ -138,7 +139,7 @@ def test_vocabularies_of_equal_size_are_told_apart(tmp_path):
         open_index(tmp_path / "i").check(replace(fitted, document_views={"raw": other["raw"]}))
 
 
-@pytest.mark.hostile
+@pytest.mark.hostile("resealed directories")
 @pytest.mark.parametrize("fitted", MODELS, ids=NAMES)
 def test_arrays_that_are_not_those_of_an_index_are_refused(fitted, tmp_path):
     """The digests are made right again each time."""
@@ -165,7 +166,7 @@ def _spec(file, documents):
     return ArraySpec("float32|float16" if file.name == "dense.npy" else "float32", (rows,))
 
 
-@pytest.mark.hostile
+@pytest.mark.hostile("resealed directories")
 @pytest.mark.parametrize("part", ["dense.npy", "sparse/shape.json", "words/raw/shape.json"])
 def test_vectors_of_another_width_than_the_models_are_refused(part, tmp_path):
     name = "lsi_mixture" if part != "sparse/shape.json" else "tfidf"
@@ -179,7 +180,8 @@ def test_vectors_of_another_width_than_the_models_are_refused(part, tmp_path):
         rows, columns = json.loads(file.read_text())
         file.write_text(json.dumps([rows, columns + 1]))
     reseal(place)
-    with pytest.raises(BadInput, match=r"other widths .* Build the index with this model"):
+    message = r"other widths .* Build the index with this model"
+    with pytest.raises(BadInput, match=message), attempt():
         Searcher(fitted, open_index(place))
 
 

@@ -14,6 +14,7 @@ from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.searcher import Searcher
 from ssi_core.types import BadInput, Refused
+from tests.robust.tally import attempt
 from tests.serving.models import TEXTS, TITLES, documents, random_models
 
 MODELS = random_models(0)
@@ -133,7 +134,7 @@ def damaged(path, statement):
         connection.execute(statement)
 
 
-@pytest.mark.hostile
+@pytest.mark.hostile("databases")
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
@@ -155,11 +156,12 @@ def test_what_was_changed_is_named_and_not_served(statement, said, tmp_path):
     changes.put(ALL[:2])
     changes.drop(["d9"])
     damaged(path, statement)
-    with pytest.raises(DamagedDocuments, match=f"{said}.*ssi store repair '{path}'"):
+    message = f"{said}.*ssi store repair '{path}'"
+    with pytest.raises(DamagedDocuments, match=message), attempt():
         changes.read()
 
 
-@pytest.mark.hostile
+@pytest.mark.hostile("databases")
 def test_a_repair_keeps_what_is_whole_and_names_what_is_not(tmp_path):
     path = tmp_path / "documents.db"
     changes = Changes(path)
@@ -167,16 +169,17 @@ def test_a_repair_keeps_what_is_whole_and_names_what_is_not(tmp_path):
     changes.drop(["d9"])
     damaged(path, "UPDATE rows SET text = 'other' WHERE id = 'd1'")
     damaged(path, "DELETE FROM rows WHERE id = 'd2'")
-    found = Changes.repair(path)
+    with attempt():
+        found = Changes.repair(path)
     assert (found.kept, found.lost, found.damaged) == (3, 1, ["d1"])
     assert Changes(path).read() == ([ALL[0], ALL[3]], ["d9"])
-    with pytest.raises(DamagedDocuments):
+    with pytest.raises(DamagedDocuments), attempt():
         Changes(found.before).read()
     Changes(path).put([ALL[1]])
     damaged(path, "UPDATE rows SET text = 'other' WHERE id = 'd0'")
     assert Changes.repair(path).before != found.before
     (tmp_path / "other.db").write_bytes(b"x" * 9000)
-    with pytest.raises(BadInput, match=r"no row of it can be read.* mv "):
+    with pytest.raises(BadInput, match=r"no row of it can be read.* mv "), attempt():
         Changes.repair(tmp_path / "other.db")
 
 

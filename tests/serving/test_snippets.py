@@ -1,7 +1,9 @@
 """What a result shows: the part of a text with the words of the query, and the address."""
 
+import zlib
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from ssi_core.serving.passages import LONGEST, Passages, write_passages
 from ssi_core.serving.searcher import Searcher
 from ssi_core.serving.snippets import WIDTH, snippet
 from ssi_core.types import BadInput
+from tests.robust.tally import attempt
 from tests.serving.models import TEXTS, documents, random_models, write_parts
 
 FITTED = random_models(0)[0]
@@ -151,3 +154,18 @@ def test_a_document_that_was_added_shows_its_own(tmp_path):
     assert (hits["n"].url, hits["n"].snippet) == ("https://example.org/new", "A moon. car car car")
     assert (hits["d0"].url, hits["d0"].snippet) == (None, "Another car.")
     assert hits["d4"].snippet == TEXTS[4]
+
+
+@pytest.mark.hostile("resealed directories")
+def test_a_text_that_unpacks_to_more_than_any_document_is_refused(tmp_path):
+    for size, whole in ((31 << 20, True), (33 << 20, False)):
+        place = tmp_path / str(size)
+        place.mkdir()
+        packed = np.frombuffer(zlib.compress(b"\n" + bytes(size)), np.uint8)
+        np.save(place / "packed.npy", packed)
+        np.save(place / "starts.npy", np.array([0, len(packed)]))
+        if whole:
+            assert Passages(place, 1)[0].url is None
+            continue
+        with pytest.raises(BadInput, match="the text of row 0 is damaged"), attempt():
+            Passages(place, 1)[0]

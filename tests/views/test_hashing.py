@@ -169,7 +169,7 @@ def test_a_view_that_was_changed_is_refused(task, tmp_path):
         load_view(tmp_path)
 
 
-@pytest.mark.hostile
+@pytest.mark.hostile("resealed directories")
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_that_are_not_as_they_are_declared_are_refused(task, name, tmp_path):
     view = task.documents.views[name]
@@ -181,6 +181,8 @@ def test_arrays_that_are_not_as_they_are_declared_are_refused(task, name, tmp_pa
         specs[f"hashed-{n}/dice"] = ArraySpec("float32", (items, k), least=0, most=1)
         if n > 1:
             specs[f"hashed-{n}/idf"] = ArraySpec("float32", (items,), least=0)
+        for m in range(2, n + 1):
+            specs[f"hashed-{n}/pairs-{m}"] = ArraySpec("uint64", (f"runs of {m}",))
     assert not accepted(tmp_path, None, load_view, specs)
 
 

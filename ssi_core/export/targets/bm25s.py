@@ -13,7 +13,7 @@ from scipy import sparse
 
 from ssi_core import store
 from ssi_core.export.terms import Layout
-from ssi_core.export.writing import Material, Target, program, text
+from ssi_core.export.writing import Material, Target, program, seal_files, text
 
 PARAMETERS = {
     # What bm25s would compute weights by; those of the model are there already.
@@ -50,6 +50,7 @@ def _write(place: Path, material: Material) -> None:
         for name, title in zip(material.documents.ids, material.documents.titles, strict=True):
             file.write(f"{text({'id': name, 'title': title})}\n")
     material.counts["bytes"] = sum(file.stat().st_size for file in index.iterdir())
+    seal_files(index)
 
 
 def _first(place: Path, layout: Layout) -> None:

@@ -13,7 +13,7 @@ from numpy.lib.format import open_memmap
 from scipy import sparse
 
 from ssi_core.export.terms import Layout
-from ssi_core.export.writing import Material, Target, program, text
+from ssi_core.export.writing import Material, Target, program, seal_files, text
 from ssi_core.types import BadInput
 
 
@@ -38,6 +38,7 @@ def _write(place: Path, material: Material) -> None:
         matrix = sparse.csr_array(sparse.vstack(words, format="csr"))
         sparse.save_npz(vectors / "words.npz", matrix, compressed=False)
     material.counts["bytes"] = sum(file.stat().st_size for file in vectors.iterdir())
+    seal_files(vectors)
 
 
 def _first(place: Path, layout: Layout) -> None:

@@ -23,7 +23,7 @@ import polars as pl
 from ssi_core import files, resources
 from ssi_core.corpus.archive import read_members
 from ssi_core.corpus.inputs import LARGEST_LINE, read_lines
-from ssi_core.corpus.tree import walk
+from ssi_core.corpus.tree import tell_left_out, walk
 from ssi_core.guests.reranking.pairs import LARGEST_GRADE, Fold, PairFeatures
 from ssi_core.types import BadInput, Progress
 
@@ -126,7 +126,9 @@ _FOLDS = "Expected: folders with train.txt, vali.txt and test.txt, as LETOR's Fo
 def _sides_of(path: Path, progress: Progress | None) -> Iterator[tuple[str, PairFeatures]]:
     if path.is_dir():
         names = {f"{side}.txt" for side in SIDES}
-        places = [file for file in walk(path, Counter()) if file.name in names]
+        skipped: Counter[str] = Counter()
+        places = [file for file in walk(path, skipped) if file.name in names]
+        tell_left_out(path, skipped)
         places = [file for file in places if file.parent.parent == path]
         for number, file in enumerate(places):
             if progress is not None:

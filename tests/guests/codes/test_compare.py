@@ -75,7 +75,7 @@ def test_a_model_comes_back_from_its_directory(texts, tmp_path, name):
     assert not list(tmp_path.rglob("*.pkl"))
 
 
-@pytest.mark.hostile
+@pytest.mark.hostile("resealed directories")
 @pytest.mark.parametrize("name", HASHERS)
 def test_arrays_that_are_not_as_they_are_declared_are_refused(texts, tmp_path, name):
     train, place = texts.train, tmp_path / "codes"

@@ -247,7 +247,7 @@ def test_profiles_come_back_from_their_directory(tmp_path):
         model.save(tmp_path / "mine")
 
 
-@pytest.mark.hostile
+@pytest.mark.hostile("resealed directories")
 def test_arrays_that_are_not_those_of_profiles_are_refused(tmp_path):
     model, place = ProfileModel.of(log(), Profiler(clusters=2, tokens=3)), tmp_path / "profiles"
     model.save(place)

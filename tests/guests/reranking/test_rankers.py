@@ -1,10 +1,13 @@
 """What every reranker does, and each against a plain twin or a toy whose best order is seen."""
 
 import importlib.util
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ssi_core.arrays import check_arrays
+from ssi_core.guests.reranking import lambdamart
 from ssi_core.guests.reranking.adarank import AdaRank
 from ssi_core.guests.reranking.base import Preferences
 from ssi_core.guests.reranking.coordinate_ascent import STEPS, Climb, CoordinateAscent
@@ -17,6 +20,7 @@ from ssi_core.guests.reranking.rankers import RERANKERS, load_reranker, reranker
 from ssi_core.guests.reranking.ranknet import RankNet
 from ssi_core.types import BadInput, Refused
 from tests.guests.reranking import made
+from tests.robust.tally import attempt
 from tests.seals import accepted
 
 SMALL = {"rankboost": {"rounds": 60}, "adarank": {"rounds": 40}, "lambdamart": {"least": 5}}
@@ -67,7 +71,7 @@ def test_a_ranker_learns_an_order_and_is_the_same_again(name, validated, sides, 
     assert loaded.facts == fitted.facts
 
 
-@pytest.mark.hostile
+@pytest.mark.hostile("resealed directories")
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_that_are_not_as_they_are_declared_are_refused(name, sides, tmp_path):
     fitted = small(name).fit(*sides[:2])
@@ -184,6 +188,36 @@ def test_ranknet_learns_an_order_that_no_line_has():
 def test_lambdamart_learns_an_order_that_no_line_has():
     fitted = LambdaMart(rounds=60, least=5).fit(in_the_middle(1), in_the_middle(3))
     assert mean_ap(fitted, in_the_middle(2)) > 0.95
+
+
+@pytest.mark.skipif(not HAS_LIGHTGBM, reason="LightGBM isn't installed")
+@pytest.mark.parametrize("leaves", [2, 15])
+def test_kept_trees_score_as_lightgbm_does_bit_by_bit(leaves):
+    import lightgbm
+
+    random = np.random.default_rng(leaves)
+    values = random.normal(size=(3000, 4))
+    values[random.random(values.shape) < 0.2] = np.nan
+    values[:, 3] = np.round(np.nan_to_num(values[:, 3]))  # no value is missing, many are equal
+    grade = np.nan_to_num(values[:, 0]) + np.isnan(values[:, 1]) + values[:, 3] > 0.5
+    data = lightgbm.Dataset(values[:2000], label=grade[:2000], group=[20] * 100)
+    settings = {"objective": "lambdarank", "num_leaves": leaves, "verbosity": -1, "num_threads": 1}
+    trees = lightgbm.train(settings, data, num_boost_round=30)
+    values[2000:2100, 3] = np.nan  # a missing value where the training had none
+    arrays = lambdamart._arrays(trees.model_to_string())
+    check_arrays(LambdaMart().array_specs(4), arrays, Path("trees"), "")
+    ours = LambdaMart(leaves=leaves).scores(arrays, values)
+    assert len(np.unique(ours)) > 20
+    np.testing.assert_array_equal(ours, trees.predict(values, num_threads=1))
+
+
+@pytest.mark.hostile("resealed directories")
+def test_trees_that_lead_back_to_their_root_end():
+    """LightGBM itself never ends on such a tree."""
+    nodes = {"left": [0, 1], "right": [1, 1], "feature": [0, 0], "unknown": [0, 0], "roots": [0]}
+    arrays = {name: np.array(values) for name, values in nodes.items()}
+    with attempt():
+        LambdaMart().scores({**arrays, "value": np.array([5.0, 1.0])}, np.zeros((3, 1)))
 
 
 @pytest.mark.skipif(HAS_LIGHTGBM, reason="LightGBM is installed")

@@ -100,7 +100,7 @@ def test_a_base_is_kept_without_a_pickle(base, tmp_path):
         base.save(tmp_path / "mine")
 
 
-@pytest.mark.hostile
+@pytest.mark.hostile("resealed directories")
 def test_arrays_that_are_not_those_of_concepts_are_refused(base, tmp_path):
     base.save(tmp_path / "concepts")
     phrases, titles = len(base.phrases), len(base.titles)

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from tests.profiles.test_profiles import log
 
 from flows import pyfunc_model, tracking
 from ssi_core import cache, store
@@ -50,6 +49,7 @@ from ssi_core.training.descend import descend
 from ssi_core.types import BadInput
 from tests.flows import comparisons
 from tests.guests.codes import made as codes
+from tests.guests.profiles.test_profiles import log
 from tests.guests.reranking import made as pairs
 from tests.guests.summary import made as summary
 from tests.serving.models import random_models

@@ -119,6 +119,13 @@ static int on_descriptor(const char *call, int fd, int grows, int divides) {
     return found;
 }
 
+static int is_there(int directory, const char *path) {
+    struct stat known;
+    int saved = errno, found = !fstatat(directory, path, &known, 0);
+    errno = saved;
+    return found;
+}
+
 #define REAL(name) __typeof__(&name) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 /* One that needs no room, one that does. */
 #define NAMED(type, name, parameters, arguments, directory, path, grows)         \
@@ -174,8 +181,10 @@ NAMED(int, link, (const char *from, const char *to), (from, to), AT_FDCWD, to, 1
 NAMED(int, linkat, (int a, const char *from, int b, const char *to, int flags),
       (a, from, b, to, flags), b, to, 1)
 NAMED(int, symlink, (const char *from, const char *to), (from, to), AT_FDCWD, to, 1)
-NAMED(int, mkdir, (const char *path, mode_t mode), (path, mode), AT_FDCWD, path, 1)
-NAMED(int, mkdirat, (int at, const char *path, mode_t mode), (at, path, mode), at, path, 1)
+NAMED(int, mkdir, (const char *path, mode_t mode), (path, mode), AT_FDCWD, path,
+      !is_there(AT_FDCWD, path))
+NAMED(int, mkdirat, (int at, const char *path, mode_t mode), (at, path, mode), at, path,
+      !is_there(at, path))
 
 /* These return the number of the error. */
 int posix_fallocate(int fd, off_t at, off_t size) {
@@ -191,10 +200,7 @@ int posix_fallocate64(int fd, off64_t at, off64_t size) {
 /* A file that is there needs no room to be opened. */
 static int opens(const char *call, int at, const char *path, int flags) {
     if ((flags & O_ACCMODE) == O_RDONLY) return PASS;
-    struct stat known;
-    int saved = errno, made = (flags & O_CREAT) && fstatat(at, path, &known, 0) < 0;
-    errno = saved;
-    return on_name(call, at, path, made);
+    return on_name(call, at, path, (flags & O_CREAT) && !is_there(at, path));
 }
 
 #define MODE                                                                     \

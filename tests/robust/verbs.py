@@ -212,12 +212,31 @@ def _write_package(directory: Path) -> None:
     (directory / "__init__.py").touch()
 
 
-def run_verb(here: Path, words: list[str], faults: Faults) -> Ended:
-    """Run a command in a directory, whose ``root`` is its root."""
+READS = {
+    "search", "related", "neighbours", "explain", "codes search", "summary of", "profiles show",
+    "store list", "store verify", "doctor",
+}  # fmt: skip
+"""Verbs that only read, and need no room."""
+
+
+def run_verb(here: Path, words: list[str], faults: Faults, memory: int | None = None) -> Ended:
+    """Run a command in a directory, whose ``root`` is its root.
+
+    Parameters
+    ----------
+    memory : int or None
+        MiB of addresses that the command may take.
+    """
+    limit = (
+        "import psutil, resource\n"
+        f"most = psutil.Process().memory_info().vms + {memory} * 2**20\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (most, most))\n"
+    )
     code = (
         f"import os; os.chdir({str(here)!r})\n"
         "from pathlib import Path; from flows.tracking import models\n"
         f"models.CODE = Path({str(here.parent / 'ssi_core')!r})\n"
+        f"{'' if memory is None else limit}"
         f"from flows.cli import main; main({['--root', str(here / 'root'), *words]!r})"
     )
     return run_code(code, faults, ready=READY)

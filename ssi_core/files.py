@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import fcntl
+import glob
 import json
 import lzma
 import os
@@ -14,7 +16,7 @@ import tempfile
 import tokenize
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -153,17 +155,58 @@ def replacing(directory: Path, manifest: str, what: str) -> Iterator[Path]:
         raise Refused(f"{directory} is there and holds no {what}; it is left alone. Name another.")
     with writing(directory):
         directory.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
-        old, new = beside / "old", beside / "new"
+        with _beside(directory) as beside:
+            old, new = beside / "old", beside / "new"
+            try:
+                yield new
+                if directory.exists():
+                    directory.rename(old)
+                new.rename(directory)
+            finally:
+                if old.exists() and not directory.exists():
+                    old.rename(directory)
+
+
+@contextmanager
+def _beside(directory: Path) -> Iterator[Path]:
+    """Make a hidden directory beside another, and clear those of processes that were killed.
+
+    Each is locked by the process that works in it, and the directory above while one is made.
+    """
+    prefix, above = f".{directory.name}.", directory.parent
+    with ExitStack() as stack:
+        with _locked(above, wait=True):
+            for left in above.glob(f"{glob.escape(prefix)}????????"):
+                with _locked(left) as is_ours:
+                    if is_ours:
+                        _clear(left, directory)
+            beside = Path(tempfile.mkdtemp(prefix=prefix, dir=above))
+            stack.enter_context(_locked(beside))
         try:
-            yield new
-            if directory.exists():
-                directory.rename(old)
-            new.rename(directory)
+            yield beside
         finally:
-            if old.exists() and not directory.exists():
-                old.rename(directory)
             shutil.rmtree(beside, ignore_errors=True)
+
+
+def _clear(left: Path, directory: Path) -> None:
+    """Remove what a killed process left, but not the only whole directory."""
+    if (left / "old").exists() and not directory.exists():
+        (left / "old").rename(directory)
+    shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def _locked(directory: Path, *, wait: bool = False) -> Iterator[bool]:
+    """Lock a directory, and say whether that succeeded; the lock goes with the process."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        is_ours = False
+        with suppress(OSError):  # another process has it, or the file system has no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            is_ours = True
+        yield is_ours
+    finally:
+        os.close(descriptor)
 
 
 def refusal(error: BaseException, directory: Path) -> Refused | None:

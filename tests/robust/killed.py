@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import sqlite3
 import tarfile
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,21 @@ join tags t on t.run_uuid = l.source_run_id and t.key = 'row' where l.source_run
 """
 _ALIASES = "select name, alias, version from registered_model_aliases"
 _VERSIONS = "select name, version, run_id, status from model_versions"
+
+
+_TIMED = ("model.json", "new")
+"""Files that tell how long something took, or when it was made."""
+_TIME = re.compile(
+    rb'"(?:[a-z_]*seconds|[a-z_]*per_second|peak_memory_mib|digest)": ?[^,}\n]+,?'
+)
+
+
+def timeless(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the same files without what they tell of time."""
+    return {
+        name: _TIME.sub(b"", data) if Path(name).name in _TIMED else data
+        for name, data in found.items()
+    }
 
 
 def ask(database: Path, question: str) -> list[tuple[Any, ...]]:
@@ -51,8 +68,11 @@ def outcome(here: Path) -> dict[str, Any]:
     """Return what must be equal, bit by bit: the output, and what finished rows measured."""
     new, database = here / "new", here / "root" / "mlruns" / "mlflow.db"
     found: dict[str, Any] = contents(new) if new.is_dir() else {}
+    if new.is_file():
+        found["new"] = new.read_bytes()
     if (archive := here / "new.tar").exists():
         found |= members(archive)
+    found = timeless(found)
     found["metrics"] = sorted(set(ask(database, _ROWS)))
     for row, place in ask(database, _ARRAYS):
         for file in Path(place.removeprefix("file://"), "artifacts", "model").rglob("*.npy"):
@@ -62,7 +82,7 @@ def outcome(here: Path) -> dict[str, Any]:
 
 
 def members(archive: Path) -> dict[str, object]:
-    """Return the members of a backup; of a database what it holds."""
+    """Return the members of a backup but its list, which has digests; of a database what it holds."""
     found: dict[str, object] = {}
     with tarfile.open(archive) as tar:
         for member in tar:
@@ -72,6 +92,7 @@ def members(archive: Path) -> dict[str, object]:
                     connection.deserialize(data)
                     data = "\n".join(connection.iterdump()).encode()
             found[member.name] = data
+    found.pop("ssi-backup.json")
     return found
 
 

@@ -1,16 +1,21 @@
 """What is said where a machine runs out of something: the cause, and a remedy that helps."""
 
 import errno
+import re
 import resource
 import shutil
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from ssi_core import files, resources
 from ssi_core.types import Refused
+from tests.killing import COUNT, FULL, Faults, run_code
+
+PACKAGE = Path(files.__file__).parent
 
 FILE_LIMIT = (
     "import resource, sys; from ssi_core import files; from pathlib import Path; "
@@ -65,3 +70,25 @@ def test_the_bound_that_refuses_is_named(monkeypatch):
     monkeypatch.setenv("SSI_MEMORY", "1k")
     with pytest.raises(Refused, match=r"Or raise what bounds it: SSI_MEMORY\.$"):
         resources.require("a stage", memory=10_000)
+
+
+def test_an_array_that_is_written_through_a_map_finds_a_full_disk_when_it_is_made(tmp_path):
+    code = (
+        "from pathlib import Path; from ssi_core.arrays import create_array\n"
+        f"create_array(Path({str(tmp_path / 'a.npy')!r}), 'float32', (1000, 10))[:] = 1"
+    )
+    for kind, said in ((COUNT, ""), (FULL, "No space left on device")):
+        with Faults(tmp_path, 1, kind, "*fallocate* *") as faults:
+            ended = run_code(code, faults)
+            assert len(faults.log()) == 1
+        assert (ended.code, said in ended.printed) == (int(kind == FULL), True)
+
+
+def test_no_other_array_is_made_through_a_map():
+    """A block that the disk has no room for ends the process with SIGBUS."""
+    found = [
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if re.search(r"memmap\([^)]*\"w", path.read_text(encoding="utf-8"))
+    ]
+    assert found == ["arrays.py"]

@@ -228,8 +228,7 @@ def run_verb(here: Path, words: list[str], faults: Faults, memory: int | None = 
         MiB of addresses that the command may take.
     """
     limit = (
-        "import psutil, resource\n"
-        f"most = psutil.Process().memory_info().vms + {memory} * 2**20\n"
+        f"import resource; most = {memory or 0} << 20\n"
         "resource.setrlimit(resource.RLIMIT_AS, (most, most))\n"
     )
     code = (

@@ -242,7 +242,7 @@ _TOO_MANY = {errno.EMFILE, errno.ENFILE}
 _OPEN = "too many files are open. Raise that limit (ulimit -n), and run it again."
 _MAKE_ROOM, _RAISE = "Make room there, or name another directory", "Raise that limit"
 _TOO_LARGE = "a file would grow beyond the largest size that is allowed (ulimit -f)"
-_UNKNOWN = -1
+_UNKNOWN, _DATABASE = -1, -2
 _WITHOUT_ROOM = {
     errno.ENOSPC: ("no space is left on its disk", _MAKE_ROOM),
     errno.EDQUOT: ("the quota of this user is used up", _MAKE_ROOM),
@@ -251,7 +251,13 @@ _WITHOUT_ROOM = {
         f"no space is left on its disk, or {_TOO_LARGE}",
         f"{_MAKE_ROOM}, or raise the limit",
     ),
+    _DATABASE: (
+        "a database cannot be written: no space is left on its disk, or the disk fails",
+        _MAKE_ROOM,
+    ),
 }
+_UNWRITTEN = {"SQLITE_CANTOPEN", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_DIR_FSYNC"}
+"""Errors of SQLite where its journal cannot be made or written."""
 _CLOSED = {
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
@@ -259,10 +265,11 @@ _CLOSED = {
     errno.ENOTDIR: "a part of this path is no directory",
 }
 # Libraries that write by themselves lose the number: numpy says how much it could write, SQLite
-# says it in words, and what copies a directory lists the errors of its files.
+# says it in words, what copies a directory lists the errors of its files, and polars calls the end
+# of a parquet file that it cannot write a transport error (what it cannot read is `BadInput`).
 _IN_WORDS = re.compile(
     r"(?:\(os error |\[Errno )(\d+)|\d+ requested and \d+ written|or disk is full"
-    r"|Not enough free space to write"
+    r"|Not enough free space to write|Invalid thrift: transport error"
 )
 _LIMITED = "disk I/O error"
 """Words of SQLite for a limit on the size of files, and for other errors."""
@@ -274,7 +281,9 @@ def _reason(error: BaseException) -> int | None:
     limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
     match = _IN_WORDS.search(str(error))
     if match is None:
-        return _UNKNOWN if limited and _LIMITED in str(error) else None
+        if limited and _LIMITED in str(error):
+            return _UNKNOWN
+        return _DATABASE if getattr(error, "sqlite_errorname", "") in _UNWRITTEN else None
     if match[1]:
         return int(match[1])
     return _UNKNOWN if limited else errno.ENOSPC

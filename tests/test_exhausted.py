@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from ssi_core import files, resources
@@ -29,6 +30,9 @@ FILE_LIMIT = (
     [
         OSError("Not enough free space to write 24000000 bytes after offset 128"),
         OSError("1000 requested and 10 written"),
+        pl.exceptions.ComputeError(
+            "parquet: File out of specification: Invalid thrift: transport error"
+        ),
         shutil.Error([("a", "b", "[Errno 28] No space left on device: 'b'")]),
     ],
 )
@@ -82,6 +86,25 @@ def test_an_array_that_is_written_through_a_map_finds_a_full_disk_when_it_is_mad
             ended = run_code(code, faults)
             assert len(faults.log()) == 1
         assert (ended.code, said in ended.printed) == (int(kind == FULL), True)
+
+
+def test_a_full_disk_at_any_write_of_a_parquet_file_is_known(tmp_path):
+    code = (
+        "from pathlib import Path; import polars as pl; from ssi_core import files\n"
+        f"path = Path({str(tmp_path / 'a.parquet')!r})\n"
+        "with files.writing(path.parent), open(path, 'wb') as file:\n"
+        "    pl.DataFrame({'a': ['b'] * 100}).write_parquet(file if {how} else path)"
+    )
+    for how in ("True", "False"):
+        with Faults(tmp_path) as faults:
+            assert run_code(code.replace("{how}", how), faults).code == 0
+            calls = len(faults.log())
+        (tmp_path / "a.parquet").unlink()
+        for at in range(1, calls + 1):
+            with Faults(tmp_path, at, FULL) as faults:
+                ended = run_code(code.replace("{how}", how), faults)
+            (tmp_path / "a.parquet").unlink(missing_ok=True)
+            assert "no space is left on its disk" in ended.printed, f"{at}: {ended.printed}"
 
 
 def test_no_other_array_is_made_through_a_map():

@@ -33,9 +33,9 @@ _VERSIONS = "select name, version, run_id, status from model_versions"
 
 
 _TIMED = ("model.json", "new")
-"""Files that tell how long something took, or when it was made."""
+"""Files that tell how long something took, or from which checkpoint it went on."""
 _TIME = re.compile(
-    rb'"(?:[a-z_]*seconds|[a-z_]*per_second|peak_memory_mib|digest)": ?[^,}\n]+,?'
+    rb'"(?:[a-z_]*seconds|[a-z_]*per_second|peak_memory_mib|resumed_at|digest)": ?[^,}\n]+,?'
 )
 
 

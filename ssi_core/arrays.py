@@ -73,9 +73,11 @@ def load_csr(directory: Path) -> TextMatrix:
         return matrix
 
 
-def create_array(path: Path, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
+def create_array(
+    path: Path, dtype: str, shape: tuple[int, ...]
+) -> np.memmap[tuple[int, ...], np.dtype[Any]]:
     """Create a ``.npy`` array to be written through a map; a full disk is found here."""
-    array: NDArray[Any] = open_memmap(path, "w+", np.dtype(dtype), shape)
+    array = open_memmap(path, "w+", np.dtype(dtype), shape)
     # A block that the disk has no room for would end the process when it is written.
     with path.open("r+b") as file:
         os.posix_fallocate(file.fileno(), 0, path.stat().st_size)

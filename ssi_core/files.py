@@ -256,7 +256,12 @@ _WITHOUT_ROOM = {
         _MAKE_ROOM,
     ),
 }
-_UNWRITTEN = {"SQLITE_CANTOPEN", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_DIR_FSYNC"}
+_UNWRITTEN = {
+    "SQLITE_CANTOPEN",
+    "SQLITE_IOERR_WRITE",
+    "SQLITE_IOERR_FSYNC",
+    "SQLITE_IOERR_DIR_FSYNC",
+}
 """Errors of SQLite where its journal cannot be made or written."""
 _CLOSED = {
     errno.EACCES: "permission denied",

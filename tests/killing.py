@@ -1,7 +1,8 @@
 """Processes whose writes are counted: at a chosen one they are killed, or their disk is full.
 
-``faults.c`` is preloaded into a process and all that it starts. It counts the calls that write below
-a directory (`open` for writing, `write`, `fsync`, `rename`, `unlink`, ...), and acts at a chosen one.
+``faults.c`` is preloaded into a process and all that it starts. It counts the calls that write
+below a directory (`open` for writing, `write`, `fsync`, `rename`, `unlink`, ...), and acts at a
+chosen one.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Faults:
     """
 
     def __init__(self, below: Path, at: int = 0, kind: int = COUNT, name: str = "*") -> None:
-        self._file = tempfile.NamedTemporaryFile(prefix="faults-")
+        self._file = tempfile.NamedTemporaryFile(prefix="faults-")  # noqa: SIM115
         self._file.write(struct.pack("3Q", 0, at, kind))
         self._file.flush()
         self._log = Path(f"{self._file.name}.log")

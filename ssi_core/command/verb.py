@@ -154,11 +154,11 @@ def refuse_small_limits() -> None:
     MemoryError
         The limit is that small.
     """
-    for name, (shown, least) in _LEAST.items():
+    for name, (option, least) in _LEAST.items():
         limit, _ = resource.getrlimit(getattr(resource, name))
         if resource.RLIM_INFINITY != limit < least << 20:
             raise MemoryError(
-                f"{shown} leaves {limit >> 20:,} MiB of memory, and the libraries of ssi take "
+                f"{option} leaves {limit >> 20:,} MiB of memory, and the libraries of ssi take "
                 f"{least:,} MiB when they load. Raise that limit, or bound memory by SSI_MEMORY "
                 "instead."
             )

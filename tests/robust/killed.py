@@ -35,7 +35,7 @@ _VERSIONS = "select name, version, run_id, status from model_versions"
 _TIMED = ("model.json", "new")
 """Files that tell how long something took, or from which checkpoint it went on."""
 _TIME = re.compile(
-    rb'"(?:[a-z_]*seconds|[a-z_]*per_second|peak_memory_mib|resumed_at|digest)": ?[^,}\n]+,?'
+    rb'"(?:[a-z_]*seconds|[a-z_]*per_second|peak_memory_mib|cpu_ms|resumed_at|digest)": ?[^,}\n]+,?'
 )
 
 
@@ -82,7 +82,7 @@ def outcome(here: Path) -> dict[str, Any]:
 
 
 def members(archive: Path) -> dict[str, object]:
-    """Return the members of a backup but its list, which has digests; of a database what it holds."""
+    """Return the members of a backup, of a database what it holds; not the list of digests."""
     found: dict[str, object] = {}
     with tarfile.open(archive) as tar:
         for member in tar:

@@ -145,7 +145,9 @@ def test_the_same_command_again_makes_the_same(kind, part, trials, table, capsys
         ended = "was killed" if first.code == -signal.SIGKILL else f"ended with {first.code}"
         group = "process" if whom == PROCESS else "group"
         shown = {name: value for name, value in wrong.items() if value}
-        print(f"\nseed {SEED}: {kind}, {call} of {calls}, {group}: {ended}; again: {shown or 'equal'}")
+        print(
+            f"\nseed {SEED}: {kind}, {call} of {calls}, {group}: {ended}; again: {shown or 'equal'}"
+        )
     assert again.code == 0, again.printed
     assert (lost, different, left) == (set(), [], [])
     if kind != "first command":

@@ -1,4 +1,4 @@
-"""Two ``ssi fit`` at once on one root: the models of one alone, or a refusal that says who writes."""
+"""Two ``ssi fit`` at once on one root: the models of one alone, or a refusal that names it."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from tests.robust.killed import timeless
 
 pytestmark = [pytest.mark.slow]
 
-FIT = "--ask link --defaults --budget 400".split()
+FIT = ["--ask", "link", "--defaults", "--budget", "400"]
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -170,7 +169,7 @@ FIRST = (
 
 
 def make(here: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """Write what the commands read, in a directory and beside it; return verb -> the words of its command."""
+    """Write what the commands read, in a directory and beside it; return verb -> its words."""
     monkeypatch.setenv("SSI_ROOT", str(here / "root"))
     (here / "root" / "data").mkdir(parents=True)
     _write_package(here.parent / "ssi_core")

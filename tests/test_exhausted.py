@@ -93,7 +93,9 @@ def test_a_full_disk_at_any_write_of_a_parquet_file_is_known(tmp_path):
         "from pathlib import Path; import polars as pl; from ssi_core import files\n"
         f"path = Path({str(tmp_path / 'a.parquet')!r})\n"
         "with files.writing(path.parent), open(path, 'wb') as file:\n"
-        "    pl.DataFrame({'a': ['b'] * 100}).write_parquet(file if {how} else path)"
+        # Its end is larger than what is buffered.
+        "    frame = pl.DataFrame({f'column {n}': ['b'] * 9 for n in range(99)})\n"
+        "    frame.write_parquet(file if {how} else path)"
     )
     for how in ("True", "False"):
         with Faults(tmp_path) as faults:
@@ -105,6 +107,37 @@ def test_a_full_disk_at_any_write_of_a_parquet_file_is_known(tmp_path):
                 ended = run_code(code.replace("{how}", how), faults)
             (tmp_path / "a.parquet").unlink(missing_ok=True)
             assert "no space is left on its disk" in ended.printed, f"{at}: {ended.printed}"
+
+
+def test_a_full_disk_at_any_write_of_a_database_is_known(tmp_path):
+    code = (
+        "import sqlite3; from contextlib import closing; from pathlib import Path\n"
+        f"from ssi_core import files; path = Path({str(tmp_path / 'a.db')!r})\n"
+        "with files.writing(path.parent), closing(sqlite3.connect(path)) as made, made:\n"
+        "    made.execute('create table a (b)')\n"
+        "    made.execute('insert into a values (?)', ('c' * 5000,))"
+    )
+    with Faults(tmp_path) as faults:
+        assert run_code(code, faults).code == 0
+        calls = len(faults.log())
+    for at in range(1, calls):  # the last one removes the journal
+        (tmp_path / "a.db").unlink(missing_ok=True)
+        with Faults(tmp_path, at, FULL) as faults:
+            ended = run_code(code, faults)
+        assert "no space is left on its disk" in ended.printed, f"{at}: {ended.printed}"
+
+
+@pytest.mark.parametrize(("limit", "option"), [("AS", "ulimit -v"), ("DATA", "ulimit -d")])
+def test_a_limit_below_what_libraries_take_is_refused_before_they_load(limit, option, tmp_path):
+    code = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_{limit}, (200 << 20, 200 << 20))\n"
+        "from ssi_core.command.library import main; main(['sample', 'own', '--out', 'new'])"
+    )
+    with Faults(tmp_path) as faults:
+        ended = run_code(code, faults, SSI_ROOT=str(tmp_path / "root"))
+    assert ended.code == 4
+    said = f"ssi: refused: {option} leaves 200 MiB of memory, and the libraries of ssi take"
+    assert said in ended.printed
 
 
 def test_no_other_array_is_made_through_a_map():

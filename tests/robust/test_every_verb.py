@@ -72,8 +72,6 @@ def test_a_full_disk_is_said_and_the_next_run_makes_the_same(verb, place, capsys
             where = next((line for line in faults.log() if line.startswith(f"{at} ")), "nowhere")
         ends[ended.code] += 1
         said = f"disk full at {where} of {calls}: {ended.code}\n{ended.printed}"
-        with capsys.disabled():
-            print(f"\n{verb}: {said[:100]} ... {said[-250:]}")
         assert "Traceback" not in ended.printed, said
         assert ended.code in ((DONE,) if verb in verbs.READS else (DONE, REFUSED)), said
         if ended.code == REFUSED:
@@ -85,6 +83,8 @@ def test_a_full_disk_is_said_and_the_next_run_makes_the_same(verb, place, capsys
         found = killed.outcome(place.here)
         assert [name for name in expected if found.get(name) != expected[name]] == [], said
         assert killed.left_over(place.here) == [], said
+    with capsys.disabled():
+        print(f"\nseed {SEED}: {verb}, {calls} writes: {dict(ends)}")
 
 
 LIMITS = {100: "ulimit -v", 1410: "", 1700: ""}

@@ -256,13 +256,8 @@ _WITHOUT_ROOM = {
         _MAKE_ROOM,
     ),
 }
-_UNWRITTEN = {
-    "SQLITE_CANTOPEN",
-    "SQLITE_IOERR_WRITE",
-    "SQLITE_IOERR_FSYNC",
-    "SQLITE_IOERR_DIR_FSYNC",
-}
-"""Errors of SQLite where its journal cannot be made or written."""
+_UNWRITTEN = re.compile(r"SQLITE_(CANTOPEN|IOERR_(WRITE|(DIR_)?FSYNC|SHM(OPEN|SIZE|MAP)))")
+"""Errors of SQLite where what it needs beside a database cannot be made or written."""
 _CLOSED = {
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
@@ -288,7 +283,7 @@ def _reason(error: BaseException) -> int | None:
     if match is None:
         if limited and _LIMITED in str(error):
             return _UNKNOWN
-        return _DATABASE if getattr(error, "sqlite_errorname", "") in _UNWRITTEN else None
+        return _DATABASE if _UNWRITTEN.fullmatch(getattr(error, "sqlite_errorname", "")) else None
     if match[1]:
         return int(match[1])
     return _UNKNOWN if limited else errno.ENOSPC

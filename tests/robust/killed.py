@@ -32,10 +32,11 @@ _ALIASES = "select name, alias, version from registered_model_aliases"
 _VERSIONS = "select name, version, run_id, status from model_versions"
 
 
-_TIMED = ("model.json", "new")
+_TIMED = ("model.json", "artefact.json", "new")
 """Files that tell how long something took, or from which checkpoint it went on."""
 _TIME = re.compile(
-    rb'\s*"(?:[a-z_]*seconds|[a-z_]*per_second|peak_memory_mib|cpu_ms|resumed_at|digest)": ?[^,}\n]+,?'
+    rb'\s*"(?:[a-z_]*seconds|[a-z_]*per_second|peak_memory_mib|cpu_ms|resumed_at|drawn|digest)"'
+    rb": ?[^,}\n]+,?"
 )
 
 

@@ -213,7 +213,7 @@ def _write_package(directory: Path) -> None:
 
 READS = {
     "search", "related", "neighbours", "explain", "codes search", "summary of", "profiles show",
-    "store list", "store verify", "doctor",
+    "store list", "doctor",
 }  # fmt: skip
 """Verbs that only read, and need no room."""
 

@@ -165,7 +165,7 @@ def refuse_small_limits() -> None:
 
 
 _LEAST = {
-    "RLIMIT_AS": ("ulimit -v", 1400),
+    "RLIMIT_AS": ("ulimit -v", 1600),
     "RLIMIT_DATA": ("ulimit -d", 300),
 }
 """Limit -> its name in a shell, and the MiB that it must leave (on two cores)."""

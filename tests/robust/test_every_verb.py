@@ -88,7 +88,7 @@ def test_a_full_disk_is_said_and_the_next_run_makes_the_same(verb, place, capsys
         print(f"\nseed {SEED}: {verb}, {calls} writes: {dict(ends)}")
 
 
-LIMITS = {100: "ulimit -v", 1410: "", 1700: ""}
+LIMITS = {100: "ulimit -v", 1610: "", 2000: ""}
 """MiB of addresses -> what must be said; where nothing is, a verb may also be done."""
 
 

@@ -20,8 +20,7 @@ from flows import access, environment, prefect_database
 from flows.access import HOST, Running
 from flows.kept import GRACE, Kept, answers_at
 from flows.processes import is_over, name_of
-from ssi_core import files, locks
-from ssi_core.errors import chain_of
+from ssi_core import locks
 
 
 class Server(Kept):
@@ -123,6 +122,9 @@ class Server(Kept):
 
     def _refuse_where_full(self, error: Exception) -> None:
         """Raise `Refused` where the disk is full, of which an answer (500) says nothing."""
+        from ssi_core import files
+        from ssi_core.errors import chain_of
+
         answers = (getattr(seen, "response", None) for seen in chain_of(error))
         if any(answer is not None and answer.status_code >= 500 for answer in answers):
             place = self.log.parent

@@ -53,7 +53,7 @@ docs-figures: .venv/.stamp
 slow: .venv/.stamp
 	$(PYTEST) -m "slow and not kill"
 
-# SSI_KILLS=20 for more of them.
+# SSI_KILLS=100 for more of them; a line for each tells the write that it came before.
 kills: .venv/.stamp
 	$(BIN)/pytest -q -s -m kill
 

@@ -39,7 +39,7 @@ def import_path() -> str:
     return os.pathsep.join(paths if checkout in paths else [checkout, *paths])
 
 
-CONSOLE = "PREFECT_LOGGING_HANDLERSCONSOLE_LEVEL"
+CONSOLE = "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"
 
 
 def _of_prefect(file: str) -> str:

@@ -7,6 +7,7 @@ must not take what belongs to a command that still runs.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import socket
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from flows import environment
 
+_log = logging.getLogger(__name__)
 _SAME_START = 2.0
 """Seconds by which two readings of the start of one process may differ."""
 
@@ -76,12 +78,18 @@ def machine_of(name: str) -> str:
 def scratch() -> Iterator[Path]:
     """Keep temporary files of this process and its children in a directory under ``.ssi/tmp``.
 
-    It goes with the block; those of commands that were killed go now.
+    It goes with the block; those of commands that were killed go now. Where none can be made, as on
+    a full disk, the system's place serves: what only reads, or makes room, need not fail.
     """
     space = environment.home() / "tmp"
     place = space / own_name()
     clear_scratch(space)
-    place.mkdir(parents=True, exist_ok=True)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        _log.debug("%s: %s", place, error)
+        yield Path(tempfile.gettempdir())
+        return
     before, variable = tempfile.tempdir, os.environ.get("TMPDIR")
     tempfile.tempdir, os.environ["TMPDIR"] = str(place), str(place)
     try:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import tempfile
 import time
 from typing import Self
 
@@ -116,6 +117,20 @@ class Server(Kept):
                 time.sleep(0.05)
             if self._is_started:
                 self.process.poll()
+        if raised and isinstance(raised[1], Exception):
+            self._refuse_where_full(raised[1])
+
+    def _refuse_where_full(self, error: Exception) -> None:
+        """Raise `Refused` where the disk is full, of which an answer (500) says nothing."""
+        from ssi_core import files
+        from ssi_core.errors import chain_of
+
+        answers = (getattr(seen, "response", None) for seen in chain_of(error))
+        if any(answer is not None and answer.status_code >= 500 for answer in answers):
+            place = self.log.parent
+            with files.writing(place), tempfile.TemporaryFile(dir=place) as probe:
+                probe.write(bytes(1 << 16))
+                probe.flush()
 
 
 def chosen_url() -> str:

@@ -8,6 +8,7 @@ it is loaded: kernels trust the sizes and places that arrays hold.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -70,6 +71,17 @@ def load_csr(directory: Path) -> TextMatrix:
         matrix = LongCsr((rows, columns), dtype=data.dtype)
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
         return matrix
+
+
+def create_array(
+    path: Path, dtype: str, shape: tuple[int, ...]
+) -> np.memmap[tuple[int, ...], np.dtype[Any]]:
+    """Create a ``.npy`` array to be written through a map; a full disk is found here."""
+    array = open_memmap(path, "w+", np.dtype(dtype), shape)
+    # A block that the disk has no room for would end the process when it is written.
+    with path.open("r+b") as file:
+        os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+    return array
 
 
 CSR_PARTS: Sequence[str] = ("indptr", "indices", "data")

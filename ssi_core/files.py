@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import fcntl
+import glob
 import json
 import lzma
 import os
@@ -14,7 +16,7 @@ import tempfile
 import tokenize
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -153,17 +155,58 @@ def replacing(directory: Path, manifest: str, what: str) -> Iterator[Path]:
         raise Refused(f"{directory} is there and holds no {what}; it is left alone. Name another.")
     with writing(directory):
         directory.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
-        old, new = beside / "old", beside / "new"
+        with _beside(directory) as beside:
+            old, new = beside / "old", beside / "new"
+            try:
+                yield new
+                if directory.exists():
+                    directory.rename(old)
+                new.rename(directory)
+            finally:
+                if old.exists() and not directory.exists():
+                    old.rename(directory)
+
+
+@contextmanager
+def _beside(directory: Path) -> Iterator[Path]:
+    """Make a hidden directory beside another, and clear those of processes that were killed.
+
+    Each is locked by the process that works in it, and the directory above while one is made.
+    """
+    prefix, above = f".{directory.name}.", directory.parent
+    with ExitStack() as stack:
+        with _locked(above, wait=True):
+            for left in above.glob(f"{glob.escape(prefix)}????????"):
+                with _locked(left) as is_ours:
+                    if is_ours:
+                        _clear(left, directory)
+            beside = Path(tempfile.mkdtemp(prefix=prefix, dir=above))
+            stack.enter_context(_locked(beside))
         try:
-            yield new
-            if directory.exists():
-                directory.rename(old)
-            new.rename(directory)
+            yield beside
         finally:
-            if old.exists() and not directory.exists():
-                old.rename(directory)
             shutil.rmtree(beside, ignore_errors=True)
+
+
+def _clear(left: Path, directory: Path) -> None:
+    """Remove what a killed process left, but not the only whole directory."""
+    if (left / "old").exists() and not directory.exists():
+        (left / "old").rename(directory)
+    shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def _locked(directory: Path, *, wait: bool = False) -> Iterator[bool]:
+    """Lock a directory, and say whether that succeeded; the lock goes with the process."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        is_ours = False
+        with suppress(OSError):  # another process has it, or the file system has no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            is_ours = True
+        yield is_ours
+    finally:
+        os.close(descriptor)
 
 
 def refusal(error: BaseException, directory: Path) -> Refused | None:
@@ -199,7 +242,7 @@ _TOO_MANY = {errno.EMFILE, errno.ENFILE}
 _OPEN = "too many files are open. Raise that limit (ulimit -n), and run it again."
 _MAKE_ROOM, _RAISE = "Make room there, or name another directory", "Raise that limit"
 _TOO_LARGE = "a file would grow beyond the largest size that is allowed (ulimit -f)"
-_UNKNOWN = -1
+_UNKNOWN, _DATABASE = -1, -2
 _WITHOUT_ROOM = {
     errno.ENOSPC: ("no space is left on its disk", _MAKE_ROOM),
     errno.EDQUOT: ("the quota of this user is used up", _MAKE_ROOM),
@@ -208,7 +251,13 @@ _WITHOUT_ROOM = {
         f"no space is left on its disk, or {_TOO_LARGE}",
         f"{_MAKE_ROOM}, or raise the limit",
     ),
+    _DATABASE: (
+        "a database cannot be written: no space is left on its disk, or the disk fails",
+        _MAKE_ROOM,
+    ),
 }
+_UNWRITTEN = re.compile(r"SQLITE_(CANTOPEN|IOERR_(WRITE|(DIR_)?FSYNC|SHM(OPEN|SIZE|MAP)))")
+"""Errors of SQLite where what it needs beside a database cannot be made or written."""
 _CLOSED = {
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
@@ -216,10 +265,11 @@ _CLOSED = {
     errno.ENOTDIR: "a part of this path is no directory",
 }
 # Libraries that write by themselves lose the number: numpy says how much it could write, SQLite
-# says it in words, and what copies a directory lists the errors of its files.
+# says it in words, what copies a directory lists the errors of its files, and polars calls the end
+# of a parquet file that it cannot write a transport error (what it cannot read is `BadInput`).
 _IN_WORDS = re.compile(
     r"(?:\(os error |\[Errno )(\d+)|\d+ requested and \d+ written|or disk is full"
-    r"|Not enough free space to write"
+    r"|Not enough free space to write|Invalid thrift: transport error"
 )
 _LIMITED = "disk I/O error"
 """Words of SQLite for a limit on the size of files, and for other errors."""
@@ -231,7 +281,9 @@ def _reason(error: BaseException) -> int | None:
     limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
     match = _IN_WORDS.search(str(error))
     if match is None:
-        return _UNKNOWN if limited and _LIMITED in str(error) else None
+        if limited and _LIMITED in str(error):
+            return _UNKNOWN
+        return _DATABASE if _UNWRITTEN.fullmatch(getattr(error, "sqlite_errorname", "")) else None
     if match[1]:
         return int(match[1])
     return _UNKNOWN if limited else errno.ENOSPC

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ssi_core import integrity
+from ssi_core.files import refusal
 from ssi_core.types import BadInput, Progress
 
 MANIFESTS = ("artefact.json", "model.json", "progress.json")
@@ -101,6 +102,9 @@ def _problem_of(path: Path, check: Callable[[Path], object] | None) -> str | Non
     except BadInput as error:
         return str(error)
     except sqlite3.Error as error:
+        # What cannot be read for want of room is not damaged.
+        if (refused := refusal(error, path)) is not None:
+            raise refused from error
         answer = str(error)
     if answer == "ok":
         return None

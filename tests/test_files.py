@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from ssi_core import files
 from ssi_core.files import replacing
 from ssi_core.types import Refused
+from tests.killing import beside, run_killed
 
 
 def written(place, text, fails=False):
@@ -47,3 +49,34 @@ def test_what_fails_leaves_the_one_before(tmp_path, monkeypatch, at):
         written(place, "second", fails=at == "writing")
     assert (place / "thing.json").read_text() == "first"
     assert [path.name for path in tmp_path.iterdir()] == ["thing"]
+
+
+KILLED = """
+from pathlib import Path
+from ssi_core import files
+with files.replacing(Path({out!r}), "manifest", "thing") as new:
+    new.mkdir()
+    (new / "manifest").write_text("new")
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["mkdir */new", "write */manifest", "rename */old", "rename */out", "unlinkat *old*"]
+)
+def test_what_a_killed_process_left_beside_a_directory_goes_with_the_next(name, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "manifest").write_text("before")
+    run_killed(KILLED.format(out=str(out)), tmp_path, name, 1)
+    assert beside(out)
+    # Another process that works there is left alone.
+    with files.replacing(out, "manifest", "thing") as other:
+        other.mkdir()
+        (other / "manifest").write_text("other")
+        with files.replacing(out, "manifest", "thing") as new:
+            assert (out / "manifest").read_text() in ("before", "new")
+            new.mkdir()
+            (new / "manifest").write_text("again")
+        assert len(beside(out)) == 1
+    assert beside(out) == []
+    assert (out / "manifest").read_text() == "other"

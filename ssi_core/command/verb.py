@@ -10,6 +10,7 @@ import io
 import json
 import logging
 import os
+import resource
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ import click
 
 from ssi_core.command.signals import TERMINATED, code_of, terminable
 from ssi_core.command.text import TerminalHandler, shown
+from ssi_core.errors import chain_of
 from ssi_core.root import root
 from ssi_core.threads import threads
 
@@ -131,6 +133,7 @@ class Verb(_Teaching):
         """Run the verb and print what it found; logs and foreign prints go to standard error."""
         chosen = ctx.ensure_object(Settings)
         announce(chosen)
+        refuse_small_limits()
         _refuse_outputs(self, ctx)
         with _kept_stdout(chosen.json) as stdout:
             with ExitStack() as stack:
@@ -141,6 +144,31 @@ class Verb(_Teaching):
             if isinstance(outcome, Outcome):
                 _print(outcome, chosen, stdout)
         return DONE
+
+
+def refuse_small_limits() -> None:
+    """Refuse a limit below what libraries take when they load: some end the process without a word.
+
+    Raises
+    ------
+    MemoryError
+        The limit is that small.
+    """
+    for name, (option, least) in _LEAST.items():
+        limit, _ = resource.getrlimit(getattr(resource, name))
+        if resource.RLIM_INFINITY != limit < least << 20:
+            raise MemoryError(
+                f"{option} leaves {limit >> 20:,} MiB of memory, and the libraries of ssi take "
+                f"{least:,} MiB when they load. Raise that limit, or bound memory by SSI_MEMORY "
+                "instead."
+            )
+
+
+_LEAST = {
+    "RLIMIT_AS": ("ulimit -v", 1600),
+    "RLIMIT_DATA": ("ulimit -d", 300),
+}
+"""Limit -> its name in a shell, and the MiB that it must leave (on two cores)."""
 
 
 OUTPUTS = ("out", "save", "scores", "exports")
@@ -269,6 +297,9 @@ def run(group: click.Group, arguments: Sequence[str] | None = None) -> int:
         return _explain("usage", error.format_message(), USAGE, chosen, said=True)
     except click.ClickException as error:
         return _explain("failed", error.format_message(), FAILED, chosen)
+    except MemoryError as error:
+        # Nothing is loaded for it.
+        return _explain("refused", _out_of_memory(error), REFUSED, chosen)
     except BaseException as error:
         # click takes the end of any file for Ctrl-D.
         if isinstance(error, click.Abort) and isinstance(error.__cause__, EOFError):
@@ -313,9 +344,22 @@ def _message(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, BadInput | Refused) and text:
         return text
+    for seen in chain_of(error):
+        if isinstance(seen, MemoryError):
+            return _out_of_memory(seen)
     if isinstance(error, ModuleNotFoundError):
         text = f"{text}. {WORKFLOW}"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _out_of_memory(error: MemoryError) -> str:
+    text = " ".join(str(error).split())
+    if text.startswith("ulimit "):
+        return text
+    reason = f" ({text.rstrip('.')})" if text else ""
+    return (
+        f"memory is used up{reason}. Close other programs, raise what bounds it, or take less data."
+    )
 
 
 def _explain(kind: str, message: str, code: int, chosen: Settings, *, said: bool = False) -> int:

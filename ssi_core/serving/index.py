@@ -12,7 +12,6 @@ A directory (artefact of kind "index") that grows with the corpus and is never h
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -21,11 +20,18 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from ssi_core import files, store
-from ssi_core.arrays import CSR_PARTS, ArraySpec, check_arrays, csr_specs, load_array, load_csr
+from ssi_core.arrays import (
+    CSR_PARTS,
+    ArraySpec,
+    check_arrays,
+    create_array,
+    csr_specs,
+    load_array,
+    load_csr,
+)
 from ssi_core.models.base import FittedModel, require_served
 from ssi_core.scoring.vectors import Inner, Several, Vectors, refuse_nan
 from ssi_core.serving.passages import Passages, write_passages
@@ -286,8 +292,7 @@ class _VectorWriter:
             self._sparse = files.enter_context(CsrWriter(path / "sparse", width))
         if first.dense is not None:
             shape = (documents, first.dense.shape[1])
-            self._dense = open_memmap(path / "dense.npy", "w+", np.dtype(storage), shape)
-            _take_room(path / "dense.npy")
+            self._dense = create_array(path / "dense.npy", storage, shape)
 
     def write(self, rows: slice, vectors: Vectors) -> None:
         """Write the vectors of some rows."""
@@ -303,12 +308,6 @@ class _VectorWriter:
 
 
 _LARGEST = float(np.finfo(np.float16).max)
-
-
-def _take_room(path: Path) -> None:
-    # Written through the map, a block that the disk has no room for would end the process.
-    with path.open("r+b") as file:
-        os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
 def _write_words(path: Path, documents: Texts, names: Sequence[str], block: int) -> list[str]:

@@ -19,6 +19,8 @@ from tests.killing import beside, contents, run_killed
 
 PART = 4000
 PAGES = 80
+COUNTED = "rename */counts/?????.json"
+"""The end of a part: its counts get their name."""
 CALL = (
     "from pathlib import Path\n"
     "from ssi_core.corpus.mediawiki import ingest_wikipedia\n"
@@ -40,18 +42,18 @@ def undisturbed(dump, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("function", "nth"),
+    ("name", "nth"),
     [
-        ("ssi_core.store.write_json", 1),
-        ("ssi_core.integrity.write_manifest", 4),
-        ("ssi_core.corpus.mediawiki.resolve_links", 1),
-        ("ssi_core.store._replace", 1),
-        ("ssi_core.store._remove_work", 1),
+        (COUNTED, 1),
+        (COUNTED, 5),
+        ("mkdir *.partial/relations/link", 1),
+        ("rename */corpus", 1),
+        ("unlink *.work/key", 1),
     ],
 )
-def test_a_killed_run_is_gone_on_from(dump, undisturbed, tmp_path, monkeypatch, function, nth):
+def test_a_killed_run_is_gone_on_from(dump, undisturbed, tmp_path, monkeypatch, name, nth):
     out = tmp_path / "corpus"
-    run_killed(CALL.format(dump=str(dump), out=str(out)), function, nth)
+    run_killed(CALL.format(dump=str(dump), out=str(out)), tmp_path, name, nth)
     assert beside(out)
     whole = len(list((tmp_path / ".corpus.work").glob("chunks/counts/*.json")))
     read = []
@@ -59,7 +61,7 @@ def test_a_killed_run_is_gone_on_from(dump, undisturbed, tmp_path, monkeypatch, 
     monkeypatch.setattr(chunks, "read_pages", lambda chunk: read.append(chunk) or real(chunk))
     made = ingest_wikipedia([dump], out, processes=1, part_bytes=PART)
     parts = sum(name.startswith("documents/") for name in undisturbed)
-    assert len(read) == (0 if function.endswith("_remove_work") else parts - whole)
+    assert len(read) == (0 if name.startswith("unlink") else parts - whole)
     assert contents(out) == undisturbed
     dumps.accounts(made)
     assert beside(out) == []
@@ -67,7 +69,7 @@ def test_a_killed_run_is_gone_on_from(dump, undisturbed, tmp_path, monkeypatch, 
 
 def test_what_a_run_with_other_settings_left_is_cleared(dump, undisturbed, tmp_path, caplog):
     out = tmp_path / "corpus"
-    run_killed(CALL.format(dump=str(dump), out=str(out)), "ssi_core.integrity.write_manifest", 4)
+    run_killed(CALL.format(dump=str(dump), out=str(out)), tmp_path, COUNTED, 5)
     key = json.loads((tmp_path / ".corpus.work" / "key").read_text())
     with caplog.at_level(logging.INFO):
         made = ingest_wikipedia([dump], out, processes=1, part_bytes=2 * PART)

@@ -13,6 +13,8 @@ SUBJECTS = (
     "bread flour oven baker yeast crust dough wheat",
 )
 PAGES = 51
+MODELS = ("model", "tfidf")
+"""Directories of the models that `make` writes."""
 
 
 def write_dump(path: Path) -> Path:
@@ -52,7 +54,7 @@ def make(directory: Path) -> Path:
     ingest_wikipedia([dump], directory / "corpus", processes=1)
     build_task(directory / "corpus", directory / "task")
     task = open_task(directory / "task")
-    for name, model in (("model", Lsi(dimensions=3)), ("tfidf", TfIdf())):
+    for name, model in zip(MODELS, (Lsi(dimensions=3), TfIdf()), strict=True):
         fitted = model.fit(task, np.random.default_rng(0))
         fitted.save(directory / name)
         index = directory / name / "index"

@@ -26,7 +26,7 @@ def make(root: Path, monkeypatch) -> dict[str, str]:
     comparisons.write(root / "data" / "task")
     runs = {}
     for version in ("1", "2"):
-        runs[version] = _train(root / "data" / "task", root / "data" / "tfidf", int(version))
+        runs[version] = train(root / "data" / "task", root / "data" / "tfidf", int(version))
         registry.promote(runs[version], f"run {version}")
     draw("ssi", [], str(root / "data" / "corpus"), split_seed=0, relevant=None)
     sensor.sensor.fn(sensor.SensorSettings(paths=[str(root / "data" / "dump.xml.bz2")]))
@@ -36,7 +36,7 @@ def make(root: Path, monkeypatch) -> dict[str, str]:
     return runs
 
 
-def _train(task: Path, model: Path, seed: int) -> str:
+def train(task: Path, model: Path, seed: int) -> str:
     table = dataclasses.replace(parse_table(comparisons.TABLE), name="trained")
     fitted = table.row("TF-IDF").ranker().fit(open_task(task), np.random.default_rng(0))
     with tracking.row_run(table, table.row("TF-IDF"), seed, "c", task) as run:

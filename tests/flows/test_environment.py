@@ -45,6 +45,15 @@ def test_prepare_leaves_what_is_set(clean, tmp_path, monkeypatch):
         assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
 
 
+def test_prefect_reads_the_level_of_the_terminal(clean, monkeypatch):
+    """The terminal is the command's: what Prefect logs goes to the page of the run."""
+    from prefect.logging.configuration import DEFAULT_LOGGING_SETTINGS_PATH, load_logging_config
+
+    monkeypatch.setenv(environment.CONSOLE, "CRITICAL")
+    known = load_logging_config(DEFAULT_LOGGING_SETTINGS_PATH)
+    assert known["handlers"]["console"]["level"] == "CRITICAL"
+
+
 def test_a_command_runs_under_the_settings(clean, tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     say = [sys.executable, "-c", "import os; print(os.environ['PREFECT_HOME'])"]

@@ -96,6 +96,15 @@ def test_scratch_goes_with_its_block_and_that_of_killed_commands_goes_too(
     assert [p.name for p in space.iterdir()] == ["elsewhere-1-2.0"]
 
 
+def test_where_no_scratch_can_be_made_the_place_of_the_system_serves(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    (tmp_path / ".ssi").mkdir()
+    (tmp_path / ".ssi" / "tmp").touch()
+    before = tempfile.gettempdir()
+    with scratch() as own:
+        assert str(own) == tempfile.gettempdir() == before
+
+
 def test_a_command_leaves_no_scratch(tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     monkeypatch.delenv("SSI_HOME", raising=False)

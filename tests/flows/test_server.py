@@ -1,4 +1,5 @@
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -7,10 +8,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
+from flows import environment
+from flows import server as module
 from flows.kept import start_kept
 from flows.server import Server, free_port
 from ssi_core import locks
@@ -216,3 +220,20 @@ def test_a_server_that_cannot_start_says_why(monkeypatch, tmp_path):
 def test_a_free_port_is_free():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", free_port()))
+
+
+class _Answer(Exception):
+    response = SimpleNamespace(status_code=500)
+
+
+def test_a_server_that_fails_on_a_full_disk_is_said_to(own_root, monkeypatch):
+    def full(**how):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    server = Server()
+    server._refuse_where_full(ValueError("other"))
+    (environment.home() / "prefect").mkdir(parents=True)
+    server._refuse_where_full(_Answer())
+    monkeypatch.setattr(module.tempfile, "TemporaryFile", full)
+    with pytest.raises(Refused, match="no space is left on its disk"):
+        server._refuse_where_full(_Answer())

@@ -15,6 +15,8 @@ from tests.corpora import topical, write_corpus
 from tests.killing import beside, contents, run_killed
 
 BATCH = 3000
+DONE = "rename *.work/*/done.json"
+"""The end of a batch: how far all files go."""
 CALL = (  # in batches of BATCH bytes
     "from pathlib import Path\n"
     "from functools import partial\n"
@@ -49,24 +51,24 @@ def batches_of(corpus):
 
 
 @pytest.mark.parametrize(
-    ("function", "nth"),
+    ("name", "nth"),
     [
-        ("ssi_core.views.bags._append", 1),
-        ("ssi_core.views.bags._append", 5),
-        ("ssi_core.tasks.texts.write_views", 1),
-        ("ssi_core.store._remove_work", 1),
+        (DONE, 1),
+        (DONE, 5),
+        ("mkdir *.partial/view", 1),
+        ("unlink *.work/key", 1),
     ],
 )
-def test_a_killed_task_is_gone_on_from(corpus, undisturbed, tmp_path, monkeypatch, function, nth):
+def test_a_killed_task_is_gone_on_from(corpus, undisturbed, tmp_path, monkeypatch, name, nth):
     out = tmp_path / "task"
-    run_killed(CALL.format(corpus=str(corpus), out=str(out)), function, nth)
+    run_killed(CALL.format(corpus=str(corpus), out=str(out)), tmp_path, name, nth)
     assert beside(out)
     counted = []
     append = bags._append
     monkeypatch.setattr(bags, "_append", lambda *args: counted.append(1) or append(*args))
     monkeypatch.setattr(reading, "batches", partial(batches, most=BATCH))
     build_task(corpus, out)
-    left = batches_of(corpus) - (nth - 1) if function.endswith("_append") else 0
+    left = batches_of(corpus) - (nth - 1) if name == DONE else 0
     assert len(counted) == left
     assert contents(out) == undisturbed
     assert beside(out) == []

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-from numpy.lib.format import open_memmap
 from scipy import sparse
 
+from ssi_core.arrays import create_array
 from ssi_core.export.terms import Layout
 from ssi_core.export.writing import Material, Target, program, seal_files, text
 from ssi_core.types import BadInput
@@ -22,7 +21,7 @@ def _write(place: Path, material: Material) -> None:
     vectors = place / "vectors"
     vectors.mkdir()
     shape = (len(material.documents), material.layout.latent)
-    latent = open_memmap(vectors / "latent.npy", "w+", np.dtype(np.float32), shape)
+    latent = create_array(vectors / "latent.npy", "float32", shape)
     words, start = [], 0
     with (vectors / "documents.jsonl").open("w", encoding="utf-8") as file:
         for block in material.blocks():

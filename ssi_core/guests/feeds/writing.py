@@ -179,13 +179,13 @@ def write_feeds(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise Refused(f"{out} holds files already; it is left alone. Name another folder.")
     counts = {"feeds": 0, "entries": 0, "topics": len(drawn.topics), "feeds_without_entry": 0}
-    with files.writing(out):
-        out.mkdir(parents=True, exist_ok=True)
+    with files.replacing(out, "00000.atom", "feeds") as new:
+        new.mkdir()
         for number, feed in enumerate(feeds_of(opened, drawn, entries)):
             if progress is not None and number % 50 == 0:
                 progress(number / len(drawn.feeds), f"{number:,} of {len(drawn.feeds):,} feeds")
             write, suffix = (atom, "atom") if number % 2 == 0 else (rss, "rss")
-            (out / f"{number:05d}.{suffix}").write_bytes(write(feed))
+            (new / f"{number:05d}.{suffix}").write_bytes(write(feed))
             counts["feeds"] += 1
             counts["entries"] += len(feed.entries)
             counts["feeds_without_entry"] += not feed.entries

@@ -1,0 +1,324 @@
+"""Every verb of ``ssi`` once, as a command that takes a second on small made-up data."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import click
+import pytest
+
+from flows.cli import cli
+from flows.tracking import models
+from ssi_core.command.fields import parameters
+from ssi_core.corpus.sources import SOURCES, source_named
+from ssi_core.guests.feeds.writing import atom, rss
+from ssi_core.serving.changes import Changes, Document
+from tests.corpus.clicks import logs
+from tests.face import made_sources
+from tests.flows import roots
+from tests.guests.codes import made as labelled
+from tests.guests.feeds import test_feeds
+from tests.guests.reranking import made as pairs
+from tests.guests.summary import made as wiki
+from tests.guests.summary.test_questions import meeting, write_meetings
+from tests.killing import Ended, Faults, run_code
+
+TABLE = """
+name = "small"
+title = "Two rows"
+
+[[rows]]
+label = "TF-IDF"
+model = "tfidf"
+seeds = 1
+
+[[rows]]
+label = "U'V + I"
+model = "bilinear"
+dimensions = 4
+rates = [0.1]
+budget = 1000
+epoch = 200
+patience = 100
+search_budget = 100
+seeds = 1
+"""
+SLATES = """
+name = "slates"
+title = "One row"
+
+[[rows]]
+label = "against the slate"
+model = "bilinear"
+against = "shown"
+diagonal = "none"
+dimensions = 4
+rates = [0.1]
+margin = 0.3
+epoch = 400
+budget = 800
+seeds = 1
+"""
+RANKERS = """
+name = "rankers"
+title = "One row"
+
+[[rows]]
+label = "one feature"
+ranker = "greedy_rankrls"
+lambdas = [1.0]
+most = 1
+"""
+RERANKER = "fold --ranker rankrls --set lambdas=1,8"
+
+COMMANDS = {
+    "sample own": "--out new --documents 20",
+    "sample encyclopedia": "new --documents 20",
+    "fit": "DATA/corpus --ask link --defaults --budget 400 --out new",
+    "features": "DATA/corpus --out new",
+    "index": "DATA/model --task DATA/task --out new",
+    "search": "DATA/model moon",
+    "related": "DATA/model Page_1",
+    "neighbours": "DATA/model moon",
+    "explain": "DATA/model moon Page_1",
+    "export": "DATA/model --to opensearch --out new",
+    "evaluate": "DATA/model --task DATA/task --out new",
+    "rerank fit": f"{RERANKER} --out new",
+    "rerank score": "reranker fold/test.txt --out new --scores scores",
+    "rerank compare": "folds --table rankers.toml --save new",
+    "rerank features": "DATA/task --models bm25,tfidf --out new",
+    "codes compare": "labelled.jsonl --bits 8 --save new",
+    "codes fit": "labelled.jsonl --bits 8 --out new",
+    "codes search": "codes kitten",
+    "codes hubs": "labelled.jsonl --dimensions 2,3 -k 3 --save new",
+    "summary concepts": "wiki --out new",
+    "summary of": "fossil notes.txt",
+    "summary compare": "QMSum --concepts concepts --words 20 --save new",
+    "profiles compare": "visits --tokens texts --set tokens=5 --save new",
+    "profiles fit": "visits --set clusters=4 --out new",
+    "profiles show": "profiles --cluster 0",
+    "feeds compare": "feeds --entries 1,2 --save new",
+    "feeds write": "DATA/corpus new --topics topics.tsv --most 2",
+    "pipeline": "table.toml --task DATA/task",
+    "tune": "table.toml --task DATA/task --row U'V_+_I --set margin=1,0.3",
+    "train": "table.toml --task DATA/task --row TF-IDF",
+    "compare": "made-up --save new",
+    "export-trec": "RUN --out new",
+    "match": "RUN page.txt",
+    "estimate": "CLICKED --clicks clicks --candidates shown --rounds 20 --least-visits 1",
+    "freeze": "DATA/corpus --queries 10 --out new",
+    "retrain": "table.toml --corpus DATA/corpus --name nightly",
+    "promote": "RUN",
+    "rollback": "",
+    "champions": "",
+    "store verify": "",
+    "store repair": "documents.db",
+    "store list": "",
+    "store remove": "",
+    "doctor": "",
+    "backup": "new.tar",
+    "restore": "saved.tar --root other",
+}
+"""Verb -> its arguments; ``_`` stands for a space within one."""
+SERVERS = ("serve", "ui", "up", "deploy")
+"""Verbs that run until they are ended, or need one that does."""
+LONG = {
+    "demo": "runs pipeline, fit and search, on more documents",
+    "reproduce": "is pipeline, for tables on published data",
+    "ingest ir-datasets": "downloads",
+}
+"""Verbs that are left out -> the reason."""
+
+
+def verbs() -> Iterator[str]:
+    """Walk the registry of verbs."""
+    yield from _below(cli, "", click.Context(cli))
+
+
+def _below(group: click.Group, before: str, context: click.Context) -> Iterator[str]:
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        if isinstance(found, click.Group):
+            yield from _below(found, f"{before}{name} ", context)
+        else:
+            yield f"{before}{name}"
+
+
+READY = (
+    "flows.cli", "flows.tracking", "ssi_core.corpus.mediawiki", "ssi_core.tasks.task",
+    "ssi_core.experiment", "ssi_core.face.fit", "ssi_core.serving.index", "scipy.sparse.linalg",
+)  # fmt: skip
+"""Modules that most verbs load."""
+FIRST = (
+    "ingest clicks log.csv --map map.toml --clicks weighted --out clicks",
+    "features clicks --vocabularies two --out clicked",
+    "ingest clicks visits.csv --map visits.toml --clicks all --out visits",
+    f"rerank fit {RERANKER} --out reranker",
+    "codes fit labelled.jsonl --bits 8 --out codes",
+    "summary concepts wiki --out concepts",
+    "profiles fit visits --set clusters=4 --out profiles",
+    "pipeline table.toml --task DATA/task --rows TF-IDF",
+    "backup saved.tar",
+)
+"""Commands that make what the others read."""
+
+
+def make(here: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+    """Write what the commands read, in a directory and beside it; return verb -> its words."""
+    monkeypatch.setenv("SSI_ROOT", str(here / "root"))
+    (here / "root" / "data").mkdir(parents=True)
+    _write_package(here.parent / "ssi_core")
+    monkeypatch.setattr(models, "CODE", here.parent / "ssi_core")
+    runs = roots.make(here / "root", monkeypatch)
+    # They are empty, to see that no backup has them.
+    for name in ("prefect", "checkpoints"):
+        shutil.rmtree(here / "root" / ".ssi" / name)
+    (here / "table.toml").write_text(TABLE)
+    (here / "clicks.toml").write_text(SLATES)
+    (here / "page.txt").write_text("The moon, a rocket and a planet.")
+    (here / "topics.tsv").write_text("".join(f"{n + 1}\tabout {n % 3}\n" for n in range(51)))
+    _write_pairs(here)
+    _write_texts(here)
+    _write_clicks(here)
+    _write_documents(here / "documents.db")
+    names = {"DATA": "root/data", "RUN": runs["1"]}
+    for command in FIRST:
+        _made(here, split(command, names))
+    row = "train clicks.toml --task clicked --row against_the_slate"
+    names["CLICKED"] = json.loads(_made(here, split(f"{row} --json", names)))["run_id"]
+    commands = {**COMMANDS, **_ingests(here.parent / "in", monkeypatch)}
+    return {verb: split(f"{verb} {words}", names) for verb, words in commands.items()}
+
+
+def split(command: str, names: dict[str, str]) -> list[str]:
+    """Divide a command into words, with some of them replaced."""
+    for name, value in names.items():
+        command = command.replace(name, value)
+    return [
+        word if Path(word).suffix or "/" in word else word.replace("_", " ")
+        for word in command.split()
+    ]
+
+
+def _write_package(directory: Path) -> None:
+    """Write a package of the name of ours, for models to be logged with: all of ours is large."""
+    directory.mkdir()
+    (directory / "__init__.py").touch()
+
+
+READS = {
+    "search", "related", "neighbours", "explain", "codes search", "summary of", "profiles show",
+    "store list", "doctor",
+}  # fmt: skip
+"""Verbs that only read, and need no room."""
+
+
+def run_verb(here: Path, words: list[str], faults: Faults, memory: int | None = None) -> Ended:
+    """Run a command in a directory, whose ``root`` is its root.
+
+    Parameters
+    ----------
+    memory : int or None
+        MiB of addresses that the command may take.
+    """
+    limit = (
+        f"import resource; most = {memory or 0} << 20\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (most, most))\n"
+    )
+    code = (
+        f"import os; os.chdir({str(here)!r})\n"
+        "from pathlib import Path; from flows.tracking import models\n"
+        f"models.CODE = Path({str(here.parent / 'ssi_core')!r})\n"
+        f"{'' if memory is None else limit}"
+        f"from flows.cli import main; main({['--root', str(here / 'root'), *words]!r})"
+    )
+    return run_code(code, faults, ready=READY)
+
+
+def _made(here: Path, words: list[str]) -> str:
+    with Faults(here) as faults:
+        ended = run_verb(here, words, faults)
+    assert ended.code == 0, f"{' '.join(words)}\n{ended.printed}"
+    return ended.printed.splitlines()[-1]
+
+
+def _write_clicks(here: Path) -> None:
+    columns = {**logs.COLUMNS}
+    rows = logs.rows(300)
+    logs.write_csv(here / "log.csv", rows)
+    visits = [row | {"who": f"u{place // 32:03}"} for place, row in enumerate(logs.rows(2400))]
+    for row, visit in enumerate(visits):
+        day, hour = divmod(row // 4 // 60, 24)
+        visit["when"] = f"2024-01-{day + 1:02}T{hour:02}:{row // 4 % 60:02}:00Z"
+    logs.write_csv(here / "visits.csv", visits)
+    for name, named in (("map", columns), ("visits", columns | {"user": "who"})):
+        lines = "".join(f'{role} = "{column}"\n' for role, column in named.items())
+        (here / f"{name}.toml").write_text(f"[columns]\n{lines}")
+
+
+def _write_documents(path: Path) -> None:
+    """Write documents that were added to a service; one was changed by something else."""
+    Changes(path).put([Document(f"new{n}", f"New {n}", "a moon and a car") for n in range(3)])
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE rows SET text = 'a cab' WHERE id = 'new1'")
+
+
+def _write_pairs(here: Path) -> None:
+    from ssi_core.guests.reranking.letor import write_letor
+
+    for number in (1, 2):
+        for n, side in enumerate(("train", "vali", "test")):
+            features = pairs.pairs([8] * 9, seed=10 * number + n)
+            queries = features.queries + f"-{side}"
+            features = type(features)(**{**vars(features), "queries": queries})
+            write_letor(features, here / "folds" / f"Fold{number}" / f"{side}.txt")
+    shutil.copytree(here / "folds" / "Fold1", here / "fold")
+    (here / "rankers.toml").write_text(RANKERS)
+
+
+def _write_texts(here: Path) -> None:
+    labelled.lines(here / "labelled.jsonl", 40, 12)
+    wiki.collection(here / "wiki")
+    (here / "notes.txt").write_text(wiki.TEXTS[1])
+    one = meeting(*wiki.TEXTS, answer="Delegates spoke about global warming for many hours.")
+    write_meetings(here / "QMSum", train={"a": one}, val={"b": one})
+    (here / "feeds").mkdir()
+    for number, feed in enumerate(test_feeds.made(60)):
+        text = (atom if number % 2 else rss)(test_feeds.stamped(feed))
+        (here / "feeds" / f"{number}.xml").write_bytes(text)
+
+
+def _ingests(place: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Write a small input of every source; return verb -> arguments."""
+    found, read = {}, []
+
+    def reading(name, **settings):
+        read.append((name, settings))
+        return real(name, **settings) if name == "table" else None
+
+    real = made_sources._read
+    with monkeypatch.context() as patch:
+        patch.setattr(made_sources, "_read", reading)
+        for name in SOURCES:
+            if f"ingest {name}" not in LONG:
+                directory = place / name
+                directory.mkdir(parents=True)
+                made_sources.SOURCES[name](directory)
+                found[f"ingest {name}"] = _words(*read[-1])
+    return found
+
+
+def _words(name: str, settings: dict[str, object]) -> str:
+    """Write the settings of a source as a command line."""
+    options = {param.name: param for param in parameters(source_named(name))}
+    words = []
+    for setting, value in settings.items():
+        param = options[setting]
+        option = [] if isinstance(param, click.Argument) else [param.opts[0]]
+        words += [*option, str(value)]
+    return " ".join([*words, "--out new"])

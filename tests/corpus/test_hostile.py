@@ -29,7 +29,6 @@ from ssi_core.corpus.parquet import parquet_batches, parquet_columns
 from ssi_core.corpus.stream import read_xml
 from ssi_core.corpus.table import ingest_table
 from ssi_core.corpus.tree import files_below, walk
-from ssi_core.guests.reranking.letor import read_folds
 from ssi_core.types import BadInput
 from tests.robust.tally import attempt
 
@@ -210,18 +209,23 @@ def test_a_name_of_megabytes_is_refused_unread(tmp_path):
 
 
 @packed
+def test_what_folds_leave_out_is_said(tmp_path, caplog):
+    letor = pytest.importorskip("ssi_core.guests.reranking.letor", reason="no guest is here")
+    (tmp_path / "Fold1").mkdir()
+    for side in ("train", "vali", "test"):
+        (tmp_path / "Fold1" / f"{side}.txt").symlink_to("/etc/passwd")
+    with pytest.raises(BadInput, match="it has no fold"), attempt("folders"):
+        letor.read_folds(tmp_path)
+    assert "file_outside_of_the_folder 3" in caplog.text
+
+
+@packed
 def test_what_an_archive_and_a_folder_leave_out_although_it_matches_is_said(tmp_path, caplog):
     link = ("a/key", 0, {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"})
     path = tar(tmp_path / "a.tar.gz", link, ("a/x", 10, {}))
     with attempt():
         assert len(list(archive.read_matching(path, archive.re.compile(r"a/\w+")))) == 1
     assert f"{path}: left out of what it holds: member_not_regular 1" in caplog.text
-    (tmp_path / "Fold1").mkdir()
-    for side in ("train", "vali", "test"):
-        (tmp_path / "Fold1" / f"{side}.txt").symlink_to("/etc/passwd")
-    with pytest.raises(BadInput, match="it has no fold"), attempt("folders"):
-        read_folds(tmp_path)
-    assert "file_outside_of_the_folder 3" in caplog.text
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "x").symlink_to("/etc/passwd")
     with attempt("folders"):

@@ -94,7 +94,9 @@ def test_the_store_does_not_replace_what_an_artefact_is_made_from(tmp_path):
 
 def verbs(group=cli, names=()):
     """All verbs that write to a place and read from another, by their names."""
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         if isinstance(command, click.Group):
             yield from verbs(command, (*names, name))
             continue

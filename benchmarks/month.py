@@ -126,7 +126,7 @@ def run_night(corpus: Path, table: Path, start: str) -> tuple[str, dict[str, Any
 
 def champion_map(corpus: Path) -> float:
     """Return the MAP of the champion on the frozen set, as the last retraining knows it."""
-    from flows.frozen import measured, sets_of
+    from flows.frozen_sets import measured, sets_of
     from flows.tracking import registry
 
     version = registry.champion(NAME)

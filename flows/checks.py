@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.frozen import source_with_key
+from flows.frozen_sets import source_with_key
 from flows.tracking import decisions
 from ssi_core.monitoring.drift import Limits, Profile, changes, problems, profile
 

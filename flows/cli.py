@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import click
 
-from flows import environment, moved
+from flows import environment, relocation
 from flows.processes import scratch
 from ssi_core.command import models
 from ssi_core.command.library import VERBS
@@ -87,7 +87,7 @@ def cli() -> None:
 def _around() -> Iterator[None]:
     """Hold what Prefect and MLflow need around a verb."""
     environment.prepare()
-    moved.settle()
+    relocation.settle()
     with scratch():
         yield
 

@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from flows import tracking
+from flows.comparison_tests import against_baseline, baseline_of, judged, object_of, test_of
 from flows.comparisons import latest
-from flows.measured import measured
+from flows.partial_table import measured
 from flows.report import markdown, render
-from flows.saved import settings_digest
-from flows.tested import against_baseline, baseline_of, judged, object_of, test_of
+from flows.result_file import settings_digest
 from flows.verdicts import claims_line, counts
 from ssi_core.evaluation.claims import average_seeds, twins
 from ssi_core.evaluation.measures import LOWER_IS_BETTER

@@ -5,7 +5,7 @@ files of the working directory are closed to Prefect (`flows.isolation`), and th
 that it reads all the same are set here. This module imports nothing that reads them when it loads.
 ``python -m flows.environment COMMAND ...`` runs a command, such as ``prefect worker start``, with
 the same settings as ``ssi`` itself; one of Prefect calls the server of this root, if that runs
-(`flows.typed`).
+(`flows.prefect_command`).
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def main(command: Sequence[str]) -> None:
     """Become another command, under the prepared environment."""
     if not command:
         sys.exit("usage: python -m flows.environment COMMAND [ARGUMENT ...]")
-    from flows.typed import is_service, settings_of
+    from flows.prefect_command import is_service, settings_of
     from ssi_core.types import Refused
 
     private.directory(home())

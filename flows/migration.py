@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from flows import sqlite
-from flows.holding import refuse_while_open
+from flows.database_lock import refuse_while_open
 from ssi_core import files
 from ssi_core.types import BadInput
 

@@ -29,7 +29,7 @@ from flows.costs import require_rows
 from flows.features import features_of, make_task
 from flows.ingest import IngestSettings, MatesSettings, ingest_source, settings_of_files
 from flows.server import Server
-from flows.shipped import find_table
+from flows.shipped_tables import find_table
 from flows.steps import Name, Where, begin, worth_retrying
 from flows.tally import Tally
 from flows.tracking.database import written_alone

@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 
 from flows import environment, sqlite
-from flows.holding import refuse_while_open
+from flows.database_lock import refuse_while_open
 
 logger = logging.getLogger(__name__)
 

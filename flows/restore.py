@@ -20,7 +20,7 @@ from typing import IO, Literal, Self
 
 from pydantic import TypeAdapter, ValidationError
 
-from flows import environment, moved, sqlite
+from flows import environment, relocation, sqlite
 from flows.backup import FORMAT, HOME, MANIFEST, MLRUNS, Contents, Digesting, is_saved
 from ssi_core import files, private, strict
 from ssi_core.resources import amount, disk_free
@@ -67,7 +67,7 @@ def restore(archive: Path, progress: Progress | None = None) -> Contents:
             _put(partial / MLRUNS, root / MLRUNS)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-    moved.settle()
+    relocation.settle()
     return contents
 
 
@@ -128,7 +128,7 @@ def _unpacked(archive: Path, target: Path, progress: Progress | None) -> Content
         _compare(archive, contents, digests)
         for name, facts in contents.files.items():
             os.utime(target / name, ns=(facts.mtime_ns, facts.mtime_ns))
-        _end_runs(target / MLRUNS / moved.database().name)
+        _end_runs(target / MLRUNS / relocation.database().name)
     except (BadInput, Refused):
         raise
     except (*_UNREADABLE, *_WRONG) as error:

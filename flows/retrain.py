@@ -22,11 +22,11 @@ from flows.board import posted, row_name
 from flows.checks import PROFILE, DataCheck, check_data
 from flows.costs import require_rows
 from flows.features import features_of, make_task
-from flows.frozen import draw, due, measured, sets_of
+from flows.frozen_sets import draw, due, measured, sets_of
 from flows.ingest import ClicksSettings, IngestSettings, MatesSettings, ingest_source
 from flows.rows import run_row
 from flows.server import Server
-from flows.shipped import find_table
+from flows.shipped_tables import find_table
 from flows.steps import Name, begin
 from flows.tracking import decisions, registry
 from flows.tracking.database import written_alone

@@ -18,8 +18,8 @@ from typing import Self
 
 from flows import access, environment, prefect_database
 from flows.access import HOST, Running
-from flows.kept import GRACE, Kept, answers_at
 from flows.processes import is_over, name_of
+from flows.supervisor import GRACE, Kept, answers_at
 from ssi_core import locks
 
 

@@ -12,7 +12,7 @@ from flows import tracking
 from flows.board import posted, row_name
 from flows.costs import require_rows
 from flows.rows import forget, run_row
-from flows.shipped import find_table
+from flows.shipped_tables import find_table
 from flows.steps import Name, begin, worth_retrying
 from flows.workers import Workers
 from ssi_core.experiment import Row

@@ -23,8 +23,8 @@ import numpy as np
 
 from flows import environment, tracking
 from flows.board import posted, watched
-from flows.required import require_views
-from flows.shipped import find_table
+from flows.shipped_tables import find_table
+from flows.view_check import require_views
 from ssi_core import files, resources
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES, standard_error

@@ -7,10 +7,10 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from flows import environment, holding, sqlite
+from flows import database_lock, environment, sqlite
 from flows.access import HOST
-from flows.kept import Kept, answers_at
 from flows.server import check_port
+from flows.supervisor import Kept, answers_at
 
 
 class MlflowServer(Kept):
@@ -43,7 +43,7 @@ class MlflowServer(Kept):
             *("--artifacts-destination", str(environment.root() / "mlruns" / "artifacts")),
         ]
         if (database := sqlite.file_of(self._tracking)) is not None:
-            command = holding.command(database, command)
+            command = database_lock.command(database, command)
         # Not in the command, which everybody on the machine can read: it may have a password.
         self.start(command, {"MLFLOW_BACKEND_STORE_URI": self._tracking})
 

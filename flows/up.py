@@ -11,7 +11,7 @@ from uuid import UUID
 
 from flows import environment
 from flows.deployments import POOL
-from flows.kept import Kept
+from flows.supervisor import Kept
 from ssi_core import locks
 from ssi_core.types import Refused
 

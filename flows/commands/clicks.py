@@ -223,7 +223,7 @@ def _warn_of_own_log(model: str, clicks: Path) -> None:
     from flows.tracking import training_of
     from ssi_core import store
     from ssi_core.corpus.clicks.before import logs_of
-    from ssi_core.stored import list_store
+    from ssi_core.store_listing import list_store
 
     key = training_of(model).get("corpus")
     if not key:

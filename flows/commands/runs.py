@@ -40,7 +40,7 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
     from flows.bars import shown_board
     from flows.board import posted, row_name
     from flows.costs import require_rows
-    from flows.shipped import find_table
+    from flows.shipped_tables import find_table
 
     declared = find_table(table)
     threads = settings().threads or 1

@@ -17,8 +17,8 @@ from ssi_core.command.search import APPROXIMATE, BY, INDEX, RECALL, prepared
 from ssi_core.command.verb import Outcome, Verb, settings
 
 if TYPE_CHECKING:
-    from flows.kept import Kept
     from flows.serve.service import Service
+    from flows.supervisor import Kept
 
 
 @click.command(

@@ -96,7 +96,7 @@ def _compute(
     given = [name for name in (corpus, texts, task, sample) if name]
     if len(given) != 1:
         raise click.UsageError("Give one of --corpus, --texts, --task and --sample.")
-    from flows.shipped import find_table
+    from flows.shipped_tables import find_table
     from ssi_core import store
     from ssi_core.collection import open_collection
     from ssi_core.parts import address_of
@@ -182,7 +182,7 @@ def reproduce(name: str | None, **options: Any) -> Outcome:
     It is 'ssi pipeline' for these tables: rows that are finished are not trained again, and those
     that were interrupted go on.
     """
-    from flows.shipped import find_table, shipped_tables
+    from flows.shipped_tables import find_table, shipped_tables
     from ssi_core.strict import instead
     from ssi_core.types import BadInput
 
@@ -209,7 +209,7 @@ _NEEDS = {
 
 
 def _listed(tables: list[Any]) -> Outcome:
-    from flows.shipped import NEW_DATA
+    from flows.shipped_tables import NEW_DATA
     from ssi_core.command.text import plain_table
 
     entries = [
@@ -288,7 +288,7 @@ def compare(
 
     results = compared(experiment, comparison)
     if save is not None:
-        from flows.saved import save as write
+        from flows.result_file import save as write
 
         write(results, save)
     return comparison_outcome(results, slices=slices)

@@ -17,9 +17,9 @@ from mlflow import MlflowClient
 from mlflow.entities import Experiment, Run, ViewType
 from mlflow.exceptions import MlflowException
 
-from flows import environment, migration, moved, sqlite
+from flows import environment, migration, relocation, sqlite
 from flows.addresses import shown, trouble
-from flows.holding import hold
+from flows.database_lock import hold
 from ssi_core import locks, private, store
 from ssi_core.errors import chain_of
 from ssi_core.types import BadInput, Refused
@@ -100,13 +100,13 @@ _DAMAGE = re.compile("malformed|not a database|no such (?:table|column)|codec ca
 
 def _hold(file: Path) -> None:
     """Hold a database file for the life of this process, made, migrated and at home in its root."""
-    in_root = file == moved.database()
+    in_root = file == relocation.database()
     if in_root:
-        moved.settle()
+        relocation.settle()
 
     def prepare() -> None:
-        if in_root and not (file.exists() and moved.noted()):
-            moved.note()
+        if in_root and not (file.exists() and relocation.noted()):
+            relocation.note()
         migration.prepare(file)
         sqlite.make_private(file)
 

@@ -19,7 +19,7 @@ from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.clicks.header import header_of
 from ssi_core.corpus.clicks.log import read_log
 from ssi_core.corpus.judgements import write_judgements
-from ssi_core.corpus.own import write_own
+from ssi_core.corpus.user_texts import write_own
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 

@@ -21,8 +21,8 @@ from lxml import etree, html
 
 from ssi_core import collection, store
 from ssi_core.corpus import inputs
-from ssi_core.corpus.own import write_own
 from ssi_core.corpus.tree import digest_tree, files_below
+from ssi_core.corpus.user_texts import write_own
 from ssi_core.store import Artefact, Building
 from ssi_core.strict import cut
 from ssi_core.types import BadInput, Progress

@@ -20,10 +20,10 @@ from ssi_core import collection, store
 from ssi_core.corpus import inputs
 from ssi_core.corpus.front_matter import read_front_matter
 from ssi_core.corpus.html_page import Page, read_html
-from ssi_core.corpus.own import write_own
 from ssi_core.corpus.since import Earlier, Kept, digest_of, open_earlier, told
 from ssi_core.corpus.site import MALFORMED, NO_PAGE, Site
 from ssi_core.corpus.tree import digest_tree, files_below
+from ssi_core.corpus.user_texts import write_own
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 

@@ -20,7 +20,7 @@ from ssi_core import collection, store
 from ssi_core.corpus import inputs
 from ssi_core.corpus.inputs import LARGEST_LINE, read_lines
 from ssi_core.corpus.judgements import write_judgements
-from ssi_core.corpus.own import write_own
+from ssi_core.corpus.user_texts import write_own
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 

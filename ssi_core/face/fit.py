@@ -17,7 +17,11 @@ import numpy as np
 from ssi_core.collection import LINK
 from ssi_core.evaluation.comparison import LEVEL
 from ssi_core.evaluation.measures import TITLES
-from ssi_core.face.asked import (
+from ssi_core.face.compare import EITHER, Comparison, compare, title_of
+from ssi_core.face.documents import Documents
+from ssi_core.face.estimator import Estimator
+from ssi_core.face.fit_cache import fit_once
+from ssi_core.face.fit_tasks import (
     has_related,
     is_searched,
     opened,
@@ -26,11 +30,7 @@ from ssi_core.face.asked import (
     with_judgements,
     with_stems,
 )
-from ssi_core.face.compare import EITHER, Comparison, compare, title_of
-from ssi_core.face.documents import Documents
-from ssi_core.face.estimator import Estimator
 from ssi_core.face.index import Index
-from ssi_core.face.kept import fit_once
 from ssi_core.face.models import SSI, Ranker
 from ssi_core.face.show import WIDTH
 from ssi_core.face.task import LATENT, Task

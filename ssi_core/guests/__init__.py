@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 REGISTRIES: Mapping[str, Mapping[str, str]] = {
     "models": {"reranked": "ssi_core.guests.reranking.reranked:Reranked"},
-    "summaries": {"sentences": "ssi_core.guests.summary.found:summarised"},
+    "summaries": {"sentences": "ssi_core.guests.summary.answers:summarised"},
     "verbs": {
         "rerank": "ssi_core.guests.reranking.commands:rerank",
         "codes": "ssi_core.guests.codes.commands:codes",

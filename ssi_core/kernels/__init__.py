@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from ssi_core.kernels.configuration import numba
-from ssi_core.kernels.kept import keep
+from ssi_core.kernels.machine_code import keep
 
 F = TypeVar("F", bound=Callable[..., object])
 

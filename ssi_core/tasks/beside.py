@@ -44,7 +44,6 @@ from ssi_core.tasks.frozen import excluded_pairs
 from ssi_core.tasks.keywords import write_keyword_queries
 from ssi_core.tasks.layout import BESIDE, COLD, MATRICES, PAIRS
 from ssi_core.tasks.links import links_of
-from ssi_core.tasks.making import Making, Names
 from ssi_core.tasks.names import anchors_of, titles_of, write_name_queries, write_names
 from ssi_core.tasks.pairs import keys, load_pairs, write_pairs
 from ssi_core.tasks.queries import load_exclude, load_queries
@@ -60,6 +59,7 @@ from ssi_core.tasks.split import (
     side_of_documents,
     side_of_rows,
 )
+from ssi_core.tasks.task_builder import Making, Names
 from ssi_core.tasks.texts import write_two_sided
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Int32, Pairs, Task

@@ -22,7 +22,6 @@ from ssi_core.tasks.judged import write_judged
 from ssi_core.tasks.keywords import write_keyword_queries
 from ssi_core.tasks.layout import MATRICES, RAW
 from ssi_core.tasks.links import write_links
-from ssi_core.tasks.making import Making, Reading
 from ssi_core.tasks.names import (
     write_anchored,
     write_anchors,
@@ -32,6 +31,7 @@ from ssi_core.tasks.names import (
 from ssi_core.tasks.queries import MATRICES as QUERY_MATRICES
 from ssi_core.tasks.reading import language_of, texts_of
 from ssi_core.tasks.spec import NO_LINKS, TaskSpec, spec_of
+from ssi_core.tasks.task_builder import Making, Reading
 from ssi_core.tasks.texts import write_texts, write_two_sided
 from ssi_core.tasks.translations import write_rewritten, write_translations
 from ssi_core.types import BadInput, Progress

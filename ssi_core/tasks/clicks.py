@@ -30,10 +30,10 @@ from ssi_core.tasks.exposure import WEIGHTS, count_exposure
 from ssi_core.tasks.frozen import excluded_pairs
 from ssi_core.tasks.judged import read_judgements, write_test_lists
 from ssi_core.tasks.layout import PAIRS
-from ssi_core.tasks.making import Making, Mask, Reading
 from ssi_core.tasks.queries import write_exclude
 from ssi_core.tasks.slates import write_exposed, write_pairs_of, write_shown, write_slates
 from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN
+from ssi_core.tasks.task_builder import Making, Mask, Reading
 from ssi_core.types import BadInput, Int32, Weights
 
 _OF_PAIRS = ("passed", "grade")

@@ -19,8 +19,8 @@ from ssi_core import integrity
 from ssi_core.arrays import load_array
 from ssi_core.collection import Side
 from ssi_core.parts import Stage, once, run_parts
-from ssi_core.tasks.making import Making, Mask
 from ssi_core.tasks.reading import texts_in
+from ssi_core.tasks.task_builder import Making, Mask
 from ssi_core.views.bags import Counted
 from ssi_core.views.lexicon import Lexicon
 

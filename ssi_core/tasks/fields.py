@@ -25,10 +25,10 @@ import polars as pl
 from ssi_core import files
 from ssi_core.collection import ANCHOR, REDIRECT
 from ssi_core.tasks.layout import FIELDS, PAIRS
-from ssi_core.tasks.making import Making
 from ssi_core.tasks.reading import fields_in, language_of, lines_of, names_in, with_redirects
 from ssi_core.tasks.spec import ANCHORS, LINK, TITLES
 from ssi_core.tasks.split import TRAIN, side_of_documents
+from ssi_core.tasks.task_builder import Making
 from ssi_core.text import fields as names
 from ssi_core.text.tokenizer import tokenize
 

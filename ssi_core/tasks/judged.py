@@ -24,10 +24,10 @@ from ssi_core.arrays import load_array
 from ssi_core.collection import INGEST, JUDGEMENT, Collection, relation_at
 from ssi_core.scoring.ranker import Fitted
 from ssi_core.tasks.layout import PAIRS
-from ssi_core.tasks.making import Making
 from ssi_core.tasks.pairs import write_side
 from ssi_core.tasks.queries import load_queries, write_exclude, write_queries
 from ssi_core.tasks.split import SIDES, TEST, VALID, hash_titles, side_of_documents
+from ssi_core.tasks.task_builder import Making
 from ssi_core.tasks.unseen import Raw, both_sides
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float32, Int32, Pairs, Task, Texts

@@ -8,11 +8,11 @@ from ssi_core import collection
 from ssi_core.tasks.cold import cold_documents
 from ssi_core.tasks.frozen import excluded_pairs
 from ssi_core.tasks.layout import COLD, PAIRS
-from ssi_core.tasks.making import Making, Reading
 from ssi_core.tasks.pairs import held_out_twice, link_rows, sides_of_pairs, write_pairs
 from ssi_core.tasks.queries import write_exclude
 from ssi_core.tasks.spec import NO_LINKS
 from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_documents
+from ssi_core.tasks.task_builder import Making, Reading
 from ssi_core.types import BadInput, Int32
 
 

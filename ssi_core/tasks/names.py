@@ -35,12 +35,12 @@ import polars as pl
 from ssi_core import files
 from ssi_core.collection import ANCHOR, INGEST, has_title
 from ssi_core.tasks.layout import ANCHORED, PAIRS
-from ssi_core.tasks.making import Making, Names, Reading
 from ssi_core.tasks.pairs import write_pairs
 from ssi_core.tasks.queries import write_exclude, write_queries
 from ssi_core.tasks.reading import language_of
 from ssi_core.tasks.slates import write_pairs_of
 from ssi_core.tasks.split import SIDES, TRAIN, side_of_documents
+from ssi_core.tasks.task_builder import Making, Names, Reading
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Int32, TextMatrix
 from ssi_core.views.names import COUNTS

@@ -15,11 +15,11 @@ from ssi_core.parts import LOCAL
 from ssi_core.tasks.counted import counted_texts
 from ssi_core.tasks.fields import field_parts
 from ssi_core.tasks.layout import DOCUMENTS, MATRICES, VIEW
-from ssi_core.tasks.making import Making, Mask, Reading
 from ssi_core.tasks.names import without_titles
 from ssi_core.tasks.queries import MATRICES as QUERY_MATRICES
 from ssi_core.tasks.queries import QUERY_VIEW, TEXTS
 from ssi_core.tasks.reading import language_of, texts_of
+from ssi_core.tasks.task_builder import Making, Mask, Reading
 from ssi_core.text.fields import FIELDS
 from ssi_core.text.tokenizer import stemmed
 from ssi_core.types import BadInput, TextMatrix

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ssi_core import files, integrity
 from ssi_core.arrays import load_array
-from ssi_core.training.kept import PASSING, Kept
+from ssi_core.training.best import PASSING, Kept
 
 MANIFEST = "progress.json"
 """Of a checkpoint: how far the training is, its files and their digests."""

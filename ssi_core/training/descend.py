@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core import files
+from ssi_core.training.best import Kept, in_bounds
 from ssi_core.training.checkpoint import Checkpoint
 from ssi_core.training.clock import working
-from ssi_core.training.kept import Kept, in_bounds
 from ssi_core.types import BadInput, Watch
 
 log = logging.getLogger(__name__)

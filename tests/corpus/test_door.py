@@ -40,7 +40,7 @@ ALLOWED = {
     "corpus/judged_queries.py": PARTS,
     "corpus/judgements.py": WORK,
     "corpus/mediawiki.py": WORK,
-    "corpus/own.py": WORK,
+    "corpus/user_texts.py": WORK,
     "corpus/readings.py": PARTS,
     "corpus/redirects.py": PARTS,
     "corpus/since.py": PARTS,

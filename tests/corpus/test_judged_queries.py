@@ -149,7 +149,7 @@ def test_a_collection_with_queries_is_refused(docs, tmp_path):
 
 
 def test_frames_and_rows_in_memory_are_taken(docs):
-    from ssi_core.face.asked import with_judgements
+    from ssi_core.face.fit_tasks import with_judgements
 
     queries = pl.DataFrame(ASKED, schema=["id", "text"], orient="row")
     made = with_judgements(docs, queries, JUDGED)

@@ -293,7 +293,7 @@ def test_a_folder_and_a_table_of_the_same_pages_are_the_same_documents(tmp_path)
 
 def test_the_words_of_links_in_a_table_are_anchors(articles, tmp_path, monkeypatch):
     # Blocks and sources of a size of their own change nothing.
-    monkeypatch.setattr("ssi_core.corpus.own._SOURCES", 1)
+    monkeypatch.setattr("ssi_core.corpus.user_texts._SOURCES", 1)
     (tmp_path / "one.csv").write_text("from,to,text\na,b,The  Moon\nc,a,\nc,a,Ｃars\na,z,lost\n")
     (tmp_path / "two.csv").write_text("from,to,text\nc,a,*\na,b,the moon\nb,c,bread\n")
     files = [tmp_path / "one.csv", tmp_path / "two.csv"]

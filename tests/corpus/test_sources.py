@@ -17,7 +17,7 @@ from ssi_core.command.fields import parameters
 from ssi_core.command.ingest import ingest
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
-from ssi_core.corpus import inputs, own
+from ssi_core.corpus import inputs, user_texts
 from ssi_core.corpus.source import Source, directory, files, named, option
 from ssi_core.corpus.sources import SOURCES, source_named, source_of
 from ssi_core.types import BadInput
@@ -44,7 +44,7 @@ class Lines(Source):
         def make(building):
             texts = path.read_text(encoding="utf-8").splitlines()[self.skip :]
             rows = pl.DataFrame({"id": [str(n) for n in range(len(texts))], "text": texts})
-            own.write_own(building, [rows], [], where=path)
+            user_texts.write_own(building, [rows], [], where=path)
 
         digests = inputs.digest_inputs([path])
         settings = {"source": "lines", "skip": self.skip}

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from flows import saved
+from flows import result_file
 from flows.report import better_than_baseline
 from flows.verdicts import probability, stand_ins
 from ssi_core.command.text import count
@@ -63,7 +63,7 @@ class Result:
 
     def __init__(self, path: Path) -> None:
         self.name = path.stem
-        self.found = saved.load(path)
+        self.found = result_file.load(path)
         self._rows = {row["label"]: row for row in self.found["summary"]}
         self._printed = {row["label"]: row for row in self.found["printed"]}
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from flows import compare, saved, tracking
-from flows.shipped import find_table, shipped_tables
+from flows import compare, result_file, tracking
+from flows.shipped_tables import find_table, shipped_tables
 from ssi_core.evaluation.claims import average_seeds
 from ssi_core.experiment import parse_table
 from ssi_core.types import BadInput
@@ -59,12 +59,12 @@ def test_pages_with_reasons_are_there():
 
 @pytest.mark.parametrize("path", COMPARISONS, ids=lambda path: path.stem)
 def test_a_result_is_of_the_table_as_it_is_today(path):
-    result = saved.load(path)
+    result = result_file.load(path)
     name = result["experiment"]
     assert name in shipped_tables()
     assert path.stem == name or path.stem.startswith(f"{name}-")
     assert not result["missing"], f"{path.name} lacks rows: compute the table to its end"
-    assert result["settings"] == saved.settings_digest(find_table(name)), (
+    assert result["settings"] == result_file.settings_digest(find_table(name)), (
         f"flows/tables/{name}.toml computes something else since {path.name} was made: compute it "
         "anew (docs/numbers.md)"
     )
@@ -151,7 +151,7 @@ def comparison(monkeypatch):
 @pytest.fixture
 def results(comparison, tmp_path):
     (tmp_path / "results").mkdir()
-    saved.save(comparison, tmp_path / "results" / "made-up.json")
+    result_file.save(comparison, tmp_path / "results" / "made-up.json")
     return Results(tmp_path / "results")
 
 
@@ -162,12 +162,12 @@ def figure(results, expression):
 
 def test_the_same_comparison_gives_the_same_small_file(comparison, tmp_path):
     again = json.loads(json.dumps(copy.deepcopy(comparison)))
-    saved.save(comparison, tmp_path / "one.json")
-    saved.save(dict(reversed(again.items())), tmp_path / "two.json")
+    result_file.save(comparison, tmp_path / "one.json")
+    result_file.save(dict(reversed(again.items())), tmp_path / "two.json")
     text = (tmp_path / "one.json").read_text(encoding="utf-8")
     assert text == (tmp_path / "two.json").read_text(encoding="utf-8")
     assert not any(run["run_id"] in text for run in comparison["rows"])
-    kept = saved.load(tmp_path / "one.json")
+    kept = result_file.load(tmp_path / "one.json")
     assert list(kept) == sorted(kept)
     assert kept["comparison"] == "kept"
     (data,) = kept["data"].values()
@@ -178,13 +178,13 @@ def test_the_same_comparison_gives_the_same_small_file(comparison, tmp_path):
 
 def test_the_digest_is_of_what_a_table_computes_and_not_of_its_words():
     table = find_table("wikispeedia-table4")
-    digest = saved.settings_digest(table)
+    digest = result_file.settings_digest(table)
     said = table.to_dict()
     note = parse_table({**said, "note": "other words"})
     seeds = parse_table({**said, "seeds": table.seeds + 1})
-    assert saved.settings_digest(note) == digest != saved.settings_digest(seeds)
+    assert result_file.settings_digest(note) == digest != result_file.settings_digest(seeds)
     rows = [{**said["rows"][0], "margin": 0.5}, *said["rows"][1:]]
-    assert saved.settings_digest(parse_table({**said, "rows": rows})) != digest
+    assert result_file.settings_digest(parse_table({**said, "rows": rows})) != digest
 
 
 def test_a_figure_is_the_value_as_the_table_prints_it(results, comparison):
@@ -374,11 +374,11 @@ def test_result_files_of_another_kind_are_refused(tmp_path):
     path = tmp_path / "made-up.json"
     path.write_text('{"comparison": "x"}')
     with pytest.raises(BadInput, match=r"made-up.json lacks experiment.* --save"):
-        saved.load(path)
+        result_file.load(path)
     with pytest.raises(BadInput, match="there is no directory"):
-        saved.save({}, tmp_path / "nowhere" / "one.json")
+        result_file.save({}, tmp_path / "nowhere" / "one.json")
     with pytest.raises(BadInput, match="is missing"):
-        saved.load(tmp_path / "other.json")
+        result_file.load(tmp_path / "other.json")
 
 
 def test_the_program_is_a_command():

@@ -14,7 +14,7 @@ from ssi_core.command.fit import fit as verb
 from ssi_core.command.library import library
 from ssi_core.command.verb import BAD_INPUT, DONE, USAGE, run
 from ssi_core.export.encoder import Encoder
-from ssi_core.face import kept
+from ssi_core.face import fit_cache
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.untrained import title
@@ -165,12 +165,12 @@ def test_a_training_that_was_broken_off_goes_on(files, own_root, monkeypatch):
     monkeypatch.setattr(ssi.SSI, "_fit", broken)
     small = ssi.SSI(budget=BUDGET, epoch=4000)
     with pytest.raises(OSError, match="power"):
-        kept.fit_once(small, whole.task)
+        fit_cache.fit_once(small, whole.task)
     (work,) = (own_root / ".ssi" / "store" / "fit").glob(".*.work")
     assert list((work / "training").iterdir())
     monkeypatch.undo()
     monkeypatch.setenv("SSI_ROOT", str(own_root))
-    resumed = kept.fit_once(ssi.SSI(budget=BUDGET, epoch=4000), whole.task)
+    resumed = fit_cache.fit_once(ssi.SSI(budget=BUDGET, epoch=4000), whole.task)
     assert resumed.fitted_.facts["resumed_at"] > 0
     at_once = ssi.SSI(budget=BUDGET, epoch=4000).fit(whole.task)
     np.testing.assert_array_equal(resumed.U_, at_once.U_)

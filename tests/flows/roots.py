@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from flows import environment, sensor, tracking
-from flows.frozen import draw
+from flows.frozen_sets import draw
 from flows.tracking import registry
 from ssi_core import store
 from ssi_core.experiment import parse_table

@@ -8,8 +8,8 @@ import pytest
 
 from flows import access
 from flows.access import Running
+from flows.prefect_command import settings_of
 from flows.processes import own_name
-from flows.typed import settings_of
 from ssi_core.types import Refused
 
 pytestmark = pytest.mark.usefixtures("own_root")
@@ -109,7 +109,7 @@ def test_a_server_that_the_user_chose_is_never_sent_the_secret(chosen, monkeypat
 
 
 def test_nor_is_a_server_that_took_the_place_of_one_that_ended(over, monkeypatch):
-    monkeypatch.setattr("flows.typed.PATIENCE", 0)
+    monkeypatch.setattr("flows.prefect_command.PATIENCE", 0)
     url = remember(keeper=over)
     assert access.running() is None
     monkeypatch.setenv("PREFECT_API_URL", url)

@@ -12,7 +12,7 @@ import threading
 import httpx
 import pytest
 
-from flows import saved
+from flows import result_file
 from flows.cli import cli
 from flows.server import free_port
 from ssi_core.command.verb import run
@@ -49,7 +49,7 @@ def test_train_compare_export_and_search_a_run(project, tiny, tmp_path, capsys):
     assert "by what training saw of the document" in capsys.readouterr().out
     assert ssi("compare", "tiny", "--comparison", "once")["rows"] == compared["rows"]
     assert ssi("compare", "tiny", "--save", tmp_path / "tiny.json") == compared
-    kept = saved.load(tmp_path / "tiny.json")
+    kept = result_file.load(tmp_path / "tiny.json")
     assert kept["data"] == compared["data"]
     assert [set(keys) for keys in kept["data"].values()] == [{"task", "corpus"}]
     assert run(cli, ["compare", "--list", "--save", str(tmp_path / "tiny.json")]) == 2

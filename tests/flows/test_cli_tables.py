@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from flows import pipeline, shipped
+from flows import pipeline, shipped_tables
 from flows.cli import cli
 from flows.commands import tables
 from ssi_core.command.verb import Outcome, run
@@ -28,7 +28,7 @@ def asked(monkeypatch):
 def test_shipped_tables_are_listed_with_what_is_printed(capsys):
     assert run(cli, ["reproduce", "--json"]) == 0
     found = {table["name"]: table for table in json.loads(capsys.readouterr().out)["tables"]}
-    assert set(found) == {path.stem for path in shipped.TABLES.glob("*.toml")}
+    assert set(found) == {path.stem for path in shipped_tables.TABLES.glob("*.toml")}
     first = found["ssi2010-table1"]
     assert (first["rows"], first["printed"]) == (27, 13)
     assert first["claims"] > 100

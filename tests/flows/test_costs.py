@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from flows.costs import require_rows
-from flows.shipped import find_table
+from flows.shipped_tables import find_table
 from ssi_core.models.lsi import Lsi
 from ssi_core.models.measuring import require_evaluation
 from ssi_core.models.tfidf import TfIdf

@@ -71,7 +71,7 @@ def test_an_edit_of_a_comment_finds_it_and_one_of_the_code_makes_another(
 def test_the_store_lists_what_is_there_and_removes_what_is_of_no_use(
     own_root, project, ssi, monkeypatch
 ):
-    from ssi_core import stored
+    from ssi_core import store_listing
 
     corpus = ingest_wikipedia([project / "dump.xml.bz2"], processes=1)
     tasks = [build_task(corpus.path, words=words) for words in (20, 30)]
@@ -90,9 +90,11 @@ def test_the_store_lists_what_is_there_and_removes_what_is_of_no_use(
     code, value, _ = ssi("store", "remove", tasks[0].path)
     assert (code, tasks[0].path.exists()) == (0, False)
     # After an upgrade the code that makes tasks is another.
-    digest = stored.digest_of_modules
+    digest = store_listing.digest_of_modules
     monkeypatch.setattr(
-        stored, "digest_of_modules", lambda names: digest(names) + ("'" * ("build" in names[0]))
+        store_listing,
+        "digest_of_modules",
+        lambda names: digest(names) + ("'" * ("build" in names[0])),
     )
     code, value, _ = ssi("store", "list", "--unused")
     assert [one["path"] for one in value["artefacts"]] == [str(tasks[1].path)]
@@ -103,13 +105,13 @@ def test_the_store_lists_what_is_there_and_removes_what_is_of_no_use(
 
 
 def test_what_a_run_names_is_not_removed(own_root, project, ssi, monkeypatch):
-    from flows import stored as users
-    from ssi_core import stored
+    from flows import store_users as users
+    from ssi_core import store_listing
 
     corpus = ingest_wikipedia([project / "dump.xml.bz2"], processes=1)
     task = build_task(corpus.path, words=20)
     monkeypatch.setattr(users, "_named_by_runs", lambda: {task.path.resolve(): ["run", "run"]})
-    monkeypatch.setattr(stored, "digest_of_modules", lambda names: "another")
+    monkeypatch.setattr(store_listing, "digest_of_modules", lambda names: "another")
     assert ssi("store", "remove")[1] == {"removed": []}
     code, value, _ = ssi("store", "remove", task.path)
     assert code == 4

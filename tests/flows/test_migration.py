@@ -12,12 +12,12 @@ import psutil
 import pytest
 
 from flows import (
+    database_lock,
     environment,
-    holding,
-    kept,
     migration,
     prefect_database,
     server,
+    supervisor,
     tracking,
     ui,
 )
@@ -184,7 +184,7 @@ def test_a_kill_in_a_migration_leaves_the_database_as_it_was(earlier):
 
 def test_no_database_is_migrated_while_a_process_holds_it(earlier):
     with (
-        locks.shared(holding.users_of(earlier)),
+        locks.shared(database_lock.users_of(earlier)),
         pytest.raises(Refused, match="another process uses it"),
     ):
         tracking.ready()
@@ -209,16 +209,16 @@ def wait_until_open(pid, file):
 
 def test_a_command_that_holds_the_database_holds_it_until_it_ends(filled):
     code = "print('there', flush=True); input()"
-    words = holding.command(filled, [sys.executable, "-c", code])
+    words = database_lock.command(filled, [sys.executable, "-c", code])
     with subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout.readline() == "there\n"
-        with pytest.raises(Refused, match="it moves"), holding.alone(filled, "it moves"):
+        with pytest.raises(Refused, match="it moves"), database_lock.alone(filled, "it moves"):
             pass
         process.communicate("\n")
 
-    with holding.alone(filled, "it moves"):
+    with database_lock.alone(filled, "it moves"):
         pass
 
 
@@ -233,14 +233,14 @@ def test_the_server_of_mlflow_holds_its_database(filled, monkeypatch):
         begun.append(command)
         return Ended()
 
-    monkeypatch.setattr(kept, "start_kept", start)
+    monkeypatch.setattr(supervisor, "start_kept", start)
     port = server.free_port()
     for address in (f"sqlite:///{filled}", "postgresql://one@127.0.0.1/mlflow"):
         with ui.MlflowServer(address, port):
             pass
 
     held, plain = begun
-    assert held == holding.command(filled, plain)
+    assert held == database_lock.command(filled, plain)
 
 
 # Prefect: its real tables take seconds to make, and these need few of them.
@@ -309,6 +309,6 @@ def test_a_server_makes_its_database_ready(prefect, monkeypatch):
         assert not prefect.stat().st_size
         raise Started
 
-    monkeypatch.setattr(kept, "start_kept", start)
+    monkeypatch.setattr(supervisor, "start_kept", start)
     with pytest.raises(Started):
         server.Server().__enter__()

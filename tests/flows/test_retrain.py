@@ -205,7 +205,7 @@ def test_a_challenger_starts_from_the_champion(retraining):
 
 
 def test_a_night_draws_the_frozen_set_and_renews_it(retraining, corpora, monkeypatch):
-    from flows import frozen, tracking
+    from flows import frozen_sets, tracking
 
     def judge(found):
         return Path(tracking.client().get_run(found["run_id"]).data.tags["frozen_path"])
@@ -216,8 +216,8 @@ def test_a_night_draws_the_frozen_set_and_renews_it(retraining, corpora, monkeyp
     before = store.read(place / "0001", "frozen")
     assert before.parents["collection"] == store.read(corpora["first"]).key
     assert retraining("grown", "nothing")["number"] == 2
-    later = frozen.now() + timedelta(days=92)
-    monkeypatch.setattr(frozen, "now", lambda: later)
+    later = frozen_sets.now() + timedelta(days=92)
+    monkeypatch.setattr(frozen_sets, "now", lambda: later)
     # Off, it is as it was; on, the new one judges and its retrainings are counted anew.
     assert retraining("grown", "nothing", renew_days=0)["unchanged"]
     third = retraining("grown", "nothing")

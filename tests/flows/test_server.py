@@ -15,8 +15,8 @@ import pytest
 
 from flows import environment
 from flows import server as module
-from flows.kept import start_kept
 from flows.server import Server, free_port
+from flows.supervisor import start_kept
 from ssi_core import locks
 from ssi_core.types import Refused
 

@@ -89,11 +89,11 @@ def closed(here: Path) -> Iterator[None]:
 @contextmanager
 def trained(here: Path) -> Iterator[None]:
     """Another run trains the row; ours waits a while for a process that is about to end."""
-    from flows import shipped
+    from flows import shipped_tables
     from ssi_core.experiment import checkpoints
 
     (here / "root" / ".ssi" / "checkpoints").mkdir(parents=True)
-    table = shipped.find_table("demo")
+    table = shipped_tables.find_table("demo")
     row = table.row("TF-IDF")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoints, "_PATIENCE", 0.0)

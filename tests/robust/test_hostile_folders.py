@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flows import environment, kept, typed
+from flows import environment, prefect_command, supervisor
 from ssi_core import locks
 from ssi_core.command import library
 from ssi_core.pool import Pool
@@ -131,7 +131,9 @@ def test_a_server_starts_where_no_settings_lie(prepared, tmp_path):
     with locks.shared(tmp_path / "users"):
         code = "import os, sys; print(os.getcwd(), '' in sys.path)"
         for place in (log, older):
-            kept.start_kept([sys.executable, "-c", code], tmp_path / "users", place, {}).wait(60)
+            supervisor.start_kept([sys.executable, "-c", code], tmp_path / "users", place, {}).wait(
+                60
+            )
     assert log.read_text() == older.read_text() == "/ False\n"
     assert older.stat().st_mode & 0o777 == 0o600
     assert (log.stat().st_mode & 0o777, log.parent.stat().st_mode & 0o777) == (0o600, 0o700)
@@ -147,7 +149,7 @@ def test_a_server_starts_where_no_settings_lie(prepared, tmp_path):
     ],
 )
 def test_servers_that_a_person_starts_are_known(command, expected):
-    assert typed.is_service(command) == expected
+    assert prefect_command.is_service(command) == expected
 
 
 def test_a_worker_that_a_person_starts_reads_nothing_of_a_folder(folder):

@@ -229,7 +229,7 @@ def test_saves_stay_within_their_share_of_the_time(tmp_path, monkeypatch):
 
         monkeypatch.setattr(one, "_seal", seal)
 
-    from ssi_core.training.kept import Kept
+    from ssi_core.training.best import Kept
 
     kept = Kept(Walk(marking=True))
     save_of(2.0)

@@ -168,7 +168,7 @@ def _build(
     import polars as pl
 
     from ssi_core.corpus.judgements import write_judgements
-    from ssi_core.corpus.own import write_own
+    from ssi_core.corpus.user_texts import write_own
 
     where = Path(name)
     blocks = _documents(documents, progress)

@@ -14,7 +14,7 @@ from ssi_core.command.fields import pairs_of, values_of
 from ssi_core.command.models import experiment_run
 from ssi_core.command.results import write_result
 from ssi_core.command.verb import Outcome, Verb, Verbs, progress, settings
-from ssi_core.guests.reranking.shown import show_rankers
+from ssi_core.guests.reranking.display import show_rankers
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -214,7 +214,7 @@ def score(model: Path, pairs: Path, out: Path | None, scores: Path | None) -> Ou
     """Rank the documents of each query of a file, and measure the order by its grades."""
     from ssi_core.guests.reranking.letor import read_letor
     from ssi_core.guests.reranking.rankers import load_reranker
-    from ssi_core.guests.reranking.scored import write_run, write_scores
+    from ssi_core.guests.reranking.score_files import write_run, write_scores
 
     fitted = load_reranker(model)
     with progress("read") as tell:

@@ -30,7 +30,7 @@ RERANKERS: Registry[type[Reranker]] = Registry(
         "coordinate_ascent": f"{_HERE}.coordinate_ascent:CoordinateAscent",  # Metzler, Croft 2007
         "lambdamart": f"{_HERE}.lambdamart:LambdaMart",  # Burges 2010, by LightGBM
         # Dang and Croft 2010, before another of these.
-        "best_first": f"{_HERE}.selected:BestFirstSelection",
+        "best_first": f"{_HERE}.best_first_selection:BestFirstSelection",
     },
 )
 

@@ -12,7 +12,7 @@ from ssi_core.command.library import library
 from ssi_core.command.verb import run
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.ubi import ingest_ubi
-from ssi_core.corpus.own import write_own
+from ssi_core.corpus.user_texts import write_own
 from ssi_core.store import open_or_make
 from ssi_core.tasks.spec import TaskSpec
 from ssi_core.tasks.task import build_task

@@ -5,12 +5,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from ssi_core.guests.reranking import selected
+from ssi_core.guests.reranking import best_first_selection
 from ssi_core.guests.reranking.best_first import BestFirst, best_alone, combination, partition
+from ssi_core.guests.reranking.best_first_selection import BestFirstSelection
 from ssi_core.guests.reranking.kernels.rank_lists import try_steps
 from ssi_core.guests.reranking.measures import Grades, measure_named
 from ssi_core.guests.reranking.rankers import load_reranker, reranker_named
-from ssi_core.guests.reranking.selected import BestFirstSelection
 from ssi_core.types import BadInput
 from tests.guests.reranking import made
 
@@ -169,13 +169,13 @@ def test_the_last_searches_are_kept(monkeypatch):
         searched.append(how["seed"])
         return partition(pairs, size, **how)
 
-    monkeypatch.setattr(selected, "partition", counted)
-    monkeypatch.setattr(selected, "_MOST_SEARCHED", 2)
-    selected._SEARCHED.clear()
+    monkeypatch.setattr(best_first_selection, "partition", counted)
+    monkeypatch.setattr(best_first_selection, "_MOST_SEARCHED", 2)
+    best_first_selection._SEARCHED.clear()
     for seed in (1, 2, 1, 3, 1, 2):
         BestFirstSelection(inner="rankrls", size=2, most=1, seed=seed).fit(train)
     assert searched == [1, 2, 3, 2]
-    assert len(selected._SEARCHED) == 2
+    assert len(best_first_selection._SEARCHED) == 2
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import ssi_core as ssi
-from ssi_core.guests.summary.found import NO_TEXTS, summarised
+from ssi_core.guests.summary.answers import NO_TEXTS, summarised
 from ssi_core.guests.summary.summariser import Summariser
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.searcher import Answer

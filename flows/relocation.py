@@ -18,7 +18,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from flows import environment
-from flows.holding import alone, refuse_while_open
+from flows.database_lock import alone, refuse_while_open
 
 logger = logging.getLogger(__name__)
 

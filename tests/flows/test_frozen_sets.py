@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from flows import environment, frozen
+from flows import environment, frozen_sets
 from ssi_core import store
 from ssi_core.tasks import frozen as features
 from tests.corpora import topical, write_corpus
@@ -19,7 +19,7 @@ def today(tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
 
     def to(when):
-        monkeypatch.setattr(frozen, "now", lambda: when)
+        monkeypatch.setattr(frozen_sets, "now", lambda: when)
 
     to(TODAY)
     return to
@@ -35,22 +35,22 @@ def corpora(tmp_path):
 
 
 def drawn(corpus, sets):
-    return frozen.draw("ssi", sets, str(corpus), split_seed=0, relevant=None)
+    return frozen_sets.draw("ssi", sets, str(corpus), split_seed=0, relevant=None)
 
 
 def test_a_set_is_due_when_there_is_none_or_the_newest_is_old(corpora, today):
-    assert frozen.sets_of("ssi", []) == []
-    assert frozen.due([], 0)
+    assert frozen_sets.sets_of("ssi", []) == []
+    assert frozen_sets.due([], 0)
     first = drawn(corpora[0], [])
-    assert frozen.sets_of("ssi", []) == [first]
+    assert frozen_sets.sets_of("ssi", []) == [first]
     today(TODAY + timedelta(days=91))
-    assert not frozen.due([first], 91)
+    assert not frozen_sets.due([first], 91)
     today(TODAY + timedelta(days=91, minutes=1))
-    assert frozen.due([first], 91)
-    assert not frozen.due([first], 0)
+    assert frozen_sets.due([first], 91)
+    assert not frozen_sets.due([first], 0)
     second = drawn(corpora[1], [first])
-    assert frozen.sets_of("ssi", []) == [second, first]
-    assert not frozen.due([second, first], 91)
+    assert frozen_sets.sets_of("ssi", []) == [second, first]
+    assert not frozen_sets.due([second, first], 91)
     assert store.read(second).counts["newest_links"] > 0
 
 
@@ -58,11 +58,11 @@ def test_the_newest_judges_whoever_drew_it(corpora, today, tmp_path):
     first = drawn(corpora[0], [])
     features.freeze(corpora[1], tmp_path / "named", now=TODAY + timedelta(days=1))
     named = str(tmp_path / "named")
-    assert frozen.sets_of("ssi", [named, named]) == [named, first]
-    assert frozen.sets_of("other", [named]) == [named]
+    assert frozen_sets.sets_of("ssi", [named, named]) == [named, first]
+    assert frozen_sets.sets_of("other", [named]) == [named]
     today(TODAY + timedelta(days=2))
-    assert frozen.sets_of("ssi", [named])[0] != drawn(corpora[1], [named, first])
-    assert len(frozen.sets_of("ssi", [named])) == 3
+    assert frozen_sets.sets_of("ssi", [named])[0] != drawn(corpora[1], [named, first])
+    assert len(frozen_sets.sets_of("ssi", [named])) == 3
 
 
 def test_a_kill_leaves_the_old_set_or_the_new_one(corpora, monkeypatch):
@@ -75,10 +75,10 @@ def test_a_kill_leaves_the_old_set_or_the_new_one(corpora, monkeypatch):
         patch.setattr(features, "_texts_of", killed)
         with pytest.raises(KeyboardInterrupt):
             drawn(corpora[1], [first])
-    assert frozen.sets_of("ssi", []) == [first]
+    assert frozen_sets.sets_of("ssi", []) == [first]
     # What lies half made beside it is no set either.
     (environment.home() / "frozen" / "ssi" / ".0002.partial").mkdir()
-    assert frozen.sets_of("ssi", []) == [first]
+    assert frozen_sets.sets_of("ssi", []) == [first]
     assert drawn(corpora[1], [first]).endswith("0002")
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from flows import backup, holding, moved, restore, sensor, sqlite, tracking
+from flows import backup, database_lock, relocation, restore, sensor, sqlite, tracking
 from flows.tracking import registry
 from ssi_core import locks, store
 from ssi_core.serving import trial
@@ -96,7 +96,7 @@ def test_a_root_that_was_moved_works(root, original, ssi):
 
 
 def test_what_was_moved_finds_its_sources(root, original, monkeypatch):
-    moved.settle()
+    relocation.settle()
 
     frozen = store.read(root / ".ssi" / "frozen" / "ssi" / "0001", "frozen")
     assert frozen.configuration["source"] == str(root / "data" / "corpus")
@@ -108,13 +108,13 @@ def test_what_was_moved_finds_its_sources(root, original, monkeypatch):
 
 def test_a_kill_while_paths_are_rewritten_does_no_harm(root, original, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(moved, "note", lambda: 1 / 0)
+        patch.setattr(relocation, "note", lambda: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            moved.settle()
+            relocation.settle()
     with monkeypatch.context() as patch:
-        patch.setattr(moved, "_rewrite_database", lambda *_: 1 / 0)
+        patch.setattr(relocation, "_rewrite_database", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            moved.settle()
+            relocation.settle()
 
     assert registry.champion() == "2"
 
@@ -123,10 +123,10 @@ def test_a_kill_while_paths_are_rewritten_does_no_harm(root, original, monkeypat
 
 def test_a_root_is_not_rewritten_while_it_is_used(root):
     with (
-        locks.shared(holding.users_of(moved.database())),
+        locks.shared(database_lock.users_of(relocation.database())),
         pytest.raises(Refused, match=r"moved here from .* another process uses it"),
     ):
-        moved.settle()
+        relocation.settle()
 
 
 @pytest.mark.parametrize(
@@ -145,18 +145,18 @@ def test_a_root_is_not_rewritten_while_it_is_used(root):
     ],
 )
 def test_paths_below_a_directory_are_rewritten_once(value, expected):
-    assert moved.rewritten(value, "/a/b", "/a/b/c") == expected
-    assert moved.rewritten(expected, "/a/b", "/a/b/c") == expected
+    assert relocation.rewritten(value, "/a/b", "/a/b/c") == expected
+    assert relocation.rewritten(expected, "/a/b", "/a/b/c") == expected
 
 
 def test_paths_that_are_not_ascii_are_rewritten_in_json_and_in_text():
     for old, new in (("/a", "/ö"), ("/ö", "/a"), ("/ö", '/"'), ("/ö", "/ö/ü")):
-        assert moved.rewritten(f"{old}/x", old, new) == f"{new}/x"
+        assert relocation.rewritten(f"{old}/x", old, new) == f"{new}/x"
         for is_ascii in (True, False):
             text = json.dumps({"uri": f"{old}/x"}, ensure_ascii=is_ascii)
-            once = moved.rewritten(text, old, new)
+            once = relocation.rewritten(text, old, new)
             assert json.loads(once) == {"uri": f"{new}/x"}
-            assert moved.rewritten(once, old, new) == once
+            assert relocation.rewritten(once, old, new) == once
 
 
 def test_a_backup_is_restored_at_another_path(archive, original, monkeypatch, tmp_path, ssi):

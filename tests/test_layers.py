@@ -29,7 +29,7 @@ LINES = [
     {"text", "collection"},
     {"arrays"},
     {"parts"},
-    {"store", "resources", "stored", "verify"},
+    {"store", "resources", "store_listing", "verify"},
     {"integrity", "code", "pool", "bounds"},
     {"files", "locks", "root", "strict", "threads"},
     {"types", "errors", "recorder", "private"},

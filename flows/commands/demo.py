@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flows.commands.flow_verb import FlowVerb
 from flows.commands.tables import comparison_outcome
-from ssi_core.command.verb import Outcome, Verb, settings
+from ssi_core.command.verb import Outcome, settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _RELATED = 5
 
 
-@click.command(cls=Verb, examples=("ssi demo", "ssi demo --documents 500 --seed 7"))
+@click.command(cls=FlowVerb, examples=("ssi demo", "ssi demo --documents 500 --seed 7"))
 @click.option("--documents", type=click.IntRange(min=200), default=2000, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 def demo(documents: int, seed: int) -> Outcome:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flows.commands.flow_verb import FlowVerb
 from flows.commands.registry import NAME
 from ssi_core.command.data import ABSOLUTE, FORCE, OUT, artefact_outcome, table_file
 from ssi_core.command.verb import Outcome, Verb, settings
@@ -82,7 +83,7 @@ def _limits(
 
 
 @click.command(
-    cls=Verb,
+    cls=FlowVerb,
     examples=(
         "ssi retrain --texts enwiki-pages-articles.xml.bz2",
         'ssi retrain wikispeedia-table1 --corpus corpus --row "U\'V + I" --frozen frozen --warm',

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from flows.commands.flow_verb import FlowVerb
 from ssi_core.command.data import table_file
 from ssi_core.command.evaluate import FOLD, folds
 from ssi_core.command.measures import metrics, show_measures
@@ -22,7 +23,7 @@ TASK = click.option(
 
 
 @click.command(
-    cls=Verb, examples=('ssi train demo --task task --row "U\'V + I" --seed 1 --threads 2',)
+    cls=FlowVerb, examples=('ssi train demo --task task --row "U\'V + I" --seed 1 --threads 2',)
 )
 @click.argument("table", callback=table_file)
 @TASK

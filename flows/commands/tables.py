@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flows.commands.flow_verb import FlowVerb
 from ssi_core.command.data import ABSOLUTE, table_file
 from ssi_core.command.verb import Name, Outcome, Verb, settings
 
@@ -145,7 +146,7 @@ def _finished_shown() -> Iterator[None]:
 
 
 @click.command(
-    cls=Verb,
+    cls=FlowVerb,
     examples=(
         "ssi pipeline demo --corpus corpus",
         'ssi pipeline wikispeedia-table1 --task task --rows "TF-IDF,U\'V + I" --seeds 3',
@@ -165,7 +166,7 @@ def pipeline(table: str, **options: Any) -> Outcome:
 
 
 @click.command(
-    cls=Verb,
+    cls=FlowVerb,
     examples=(
         "ssi reproduce",
         "ssi reproduce wikispeedia-table4 --corpus corpus",

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from flows.commands.flow_verb import FlowVerb
 from flows.commands.runs import TASK
 from ssi_core.command.data import table_file
-from ssi_core.command.verb import Outcome, Verb, settings
+from ssi_core.command.verb import Outcome, settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +42,7 @@ def _grid(context: click.Context, option: click.Parameter, said: tuple[str, ...]
 
 
 @click.command(
-    cls=Verb,
+    cls=FlowVerb,
     examples=(
         'ssi tune demo --task task --row "U\'V + I" --set margin=1,0.3,0.1 --set init_std=0.1,0.01',
         "ssi tune my-table.toml --task task --row CFH --set parts.2.margin=1,0.3",

@@ -125,6 +125,9 @@ class _Teaching(click.Command):
 class Verb(_Teaching):
     """A command that prints the `Outcome` of its function."""
 
+    addresses = 1800
+    """MiB of addresses that its libraries take when they load, on two cores."""
+
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
         """Return the same names in every context: click keeps those of the first one."""
         return ["-h", "--help"]
@@ -133,7 +136,7 @@ class Verb(_Teaching):
         """Run the verb and print what it found; logs and foreign prints go to standard error."""
         chosen = ctx.ensure_object(Settings)
         announce(chosen)
-        refuse_small_limits()
+        refuse_small_limits(self.addresses)
         _refuse_outputs(self, ctx)
         with _kept_stdout(chosen.json) as stdout:
             with ExitStack() as stack:
@@ -146,15 +149,21 @@ class Verb(_Teaching):
         return DONE
 
 
-def refuse_small_limits() -> None:
+def refuse_small_limits(addresses: int) -> None:
     """Refuse a limit below what libraries take when they load: some end the process without a word.
+
+    Parameters
+    ----------
+    addresses : int
+        MiB of addresses that they take.
 
     Raises
     ------
     MemoryError
         The limit is that small.
     """
-    for name, (option, least) in _LEAST.items():
+    least_of = {"RLIMIT_AS": ("ulimit -v", addresses), "RLIMIT_DATA": ("ulimit -d", 300)}
+    for name, (option, least) in least_of.items():
         limit, _ = resource.getrlimit(getattr(resource, name))
         if resource.RLIM_INFINITY != limit < least << 20:
             raise MemoryError(
@@ -162,13 +171,6 @@ def refuse_small_limits() -> None:
                 f"{least:,} MiB when they load. Raise that limit, or bound memory by SSI_MEMORY "
                 "instead."
             )
-
-
-_LEAST = {
-    "RLIMIT_AS": ("ulimit -v", 1600),
-    "RLIMIT_DATA": ("ulimit -d", 300),
-}
-"""Limit -> its name in a shell, and the MiB that it must leave (on two cores)."""
 
 
 OUTPUTS = ("out", "save", "scores", "exports")
@@ -335,6 +337,8 @@ def kind_of(error: BaseException) -> tuple[str, int]:
         if isinstance(seen, Refused | MemoryError):
             return "refused", REFUSED
         seen = seen.__cause__
+    if any(map(_no_thread, chain_of(error))):
+        return "refused", REFUSED
     return "failed", FAILED
 
 
@@ -345,14 +349,19 @@ def _message(error: BaseException) -> str:
     if isinstance(error, BadInput | Refused) and text:
         return text
     for seen in chain_of(error):
-        if isinstance(seen, MemoryError):
+        if isinstance(seen, MemoryError) or _no_thread(seen):
             return _out_of_memory(seen)
     if isinstance(error, ModuleNotFoundError):
         text = f"{text}. {WORKFLOW}"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _out_of_memory(error: MemoryError) -> str:
+def _no_thread(error: BaseException) -> bool:
+    """Tell whether no thread could be started, for want of addresses for what it needs."""
+    return isinstance(error, RuntimeError) and str(error) == "can't start new thread"
+
+
+def _out_of_memory(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if text.startswith("ulimit "):
         return text

@@ -88,7 +88,8 @@ def collection(place):
 
 def mates(place):
     made = source_named("sample-mates")(documents=100).fetched()
-    return ssi.Documents(made.read()), ("title", "text")
+    files = {"langlinks": made.langlinks, "dictionary": made.dictionary}
+    return _read("mates", corpora=made.corpora, **files), ("title", "text")
 
 
 def kyoto_articles(place):

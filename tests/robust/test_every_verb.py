@@ -88,15 +88,12 @@ def test_a_full_disk_is_said_and_the_next_run_makes_the_same(verb, place, capsys
         print(f"\nseed {SEED}: {verb}, {calls} writes: {dict(ends)}")
 
 
-FLOWS = ("pipeline", "retrain")
-"""Verbs that also load Prefect: they take more than the least limit, and may end without a word."""
-LIMITS = {100: "ulimit -v", 1610: "", 2000: ""}
-"""MiB of addresses -> what must be said; where nothing is, a verb may also be done."""
-
-
-@pytest.mark.parametrize("verb", [one for one in VERBS if one not in FLOWS])
+@pytest.mark.trains
+@pytest.mark.parametrize("verb", VERBS)
 def test_little_memory_is_said(verb, place):
-    for memory, name in LIMITS.items():
+    least = verbs.command_of(verb).addresses
+    # Too little must be said; with more a verb may also be done.
+    for memory, name in {100: "ulimit -v", least + 10: "", least + 600: ""}.items():
         place.reset()
         with Faults(place.here) as faults:
             ended = place.run(verb, faults, memory=memory)

@@ -140,6 +140,17 @@ def verbs() -> Iterator[str]:
     yield from _below(cli, "", click.Context(cli))
 
 
+def command_of(verb: str) -> click.Command:
+    """Return the command of a verb."""
+    command: click.Command = cli
+    for name in verb.split():
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), name)
+        assert found is not None
+        command = found
+    return command
+
+
 def _below(group: click.Group, before: str, context: click.Context) -> Iterator[str]:
     for name in group.list_commands(context):
         found = group.get_command(context, name)
@@ -320,5 +331,6 @@ def _words(name: str, settings: dict[str, object]) -> str:
     for setting, value in settings.items():
         param = options[setting]
         option = [] if isinstance(param, click.Argument) else [param.opts[0]]
-        words += [*option, str(value)]
+        values = value if isinstance(value, tuple) else (value,)
+        words += [*option, *map(str, values)]
     return " ".join([*words, "--out new"])

@@ -23,7 +23,7 @@ from flows.tracking.database import (
 )
 from flows.tracking.models import local
 from flows.tracking.origin import origin
-from flows.tracking.seals import check_table, check_values
+from flows.tracking.seals import check_table, check_values, tag_of
 from ssi_core import files
 from ssi_core.evaluation.report import load_report
 from ssi_core.experiment import Table, parse_table
@@ -77,7 +77,7 @@ def finished_rows(experiment: str, comparison: str) -> list[FinishedRow]:
     rows: dict[tuple[str, int], FinishedRow] = {}
     for run in row_runs(known_experiment(experiment), comparison, "FINISHED"):
         check_values(run)
-        label, seed = run.data.tags["row"], int(run.data.tags["seed"])
+        label, seed = tag_of(run, "row"), int(tag_of(run, "seed"))
         chosen = {
             name.removeprefix("chosen_"): value
             for name, value in run.data.params.items()
@@ -101,7 +101,7 @@ def reasons(experiment: str, comparison: str) -> dict[str, str]:
     """Return why rows of a comparison failed, by their labels; the newest run of a row says it."""
     newest: dict[str, str] = {}
     for run in row_runs(known_experiment(experiment), comparison, "FAILED"):
-        newest.setdefault(run.data.tags["row"], run.data.tags.get("reason", ""))
+        newest.setdefault(tag_of(run, "row"), run.data.tags.get("reason", ""))
     return newest
 
 

@@ -42,6 +42,20 @@ def check_table(run: Run, table: dict[str, Any]) -> None:
     _compare(run, _TABLE, table, "its table.json")
 
 
+def tag_of(run: Run, name: str) -> str:
+    """Return a tag that every run of a row has.
+
+    Raises
+    ------
+    BadInput
+        It has lost it.
+    """
+    value = run.data.tags.get(name)
+    if value is None:
+        raise BadInput(f"run {run.info.run_id}: its tag {name!r} is lost. {_REMEDY}")
+    return str(value)
+
+
 def _values(run: Run) -> list[Any]:
     tags = {name: run.data.tags.get(name) for name in _READ}
     return [dict(run.data.metrics), dict(run.data.params), tags]
@@ -50,10 +64,10 @@ def _values(run: Run) -> list[Any]:
 def _compare(run: Run, tag: str, found: Any, what: str) -> None:
     written = run.data.tags.get(tag)
     if written is not None and written != _digest(found):
-        raise BadInput(
-            f"run {run.info.run_id}: {what} was changed after it was written. Restore a backup "
-            "(ssi restore), or delete the run in MLflow: its row is trained again."
-        )
+        raise BadInput(f"run {run.info.run_id}: {what} was changed after it was written. {_REMEDY}")
+
+
+_REMEDY = "Restore a backup (ssi restore), or delete the run in MLflow: its row is trained again."
 
 
 def _digest(facts: Any) -> str:

@@ -288,6 +288,17 @@ def test_a_changed_value_is_named(table, task_dir, mlflow_root, what):
 
 
 @pytest.mark.hostile("databases")
+def test_a_lost_tag_is_named(table, task_dir, mlflow_root):
+    with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir) as run:
+        run.measured({"test/map": 0.3})
+    lost = f"DELETE FROM tags WHERE key IN ('row', 'ssi.digest') AND run_uuid = '{run.run_id}'"
+    with closing(sqlite3.connect(mlflow_root / "mlruns" / "mlflow.db")) as connection, connection:
+        assert connection.execute(lost).rowcount == 2
+    with pytest.raises(BadInput, match="its tag 'row' is lost. Restore a backup"), attempt():
+        tracking.finished_rows(table.name, "c")
+
+
+@pytest.mark.hostile("databases")
 @pytest.mark.parametrize(
     ("old", "new"),
     [(b"latest_metrics", b"latest_metrjcs"), (b"SQLite format 3", b"SQLite format 7")],

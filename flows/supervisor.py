@@ -11,6 +11,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -99,12 +100,16 @@ class Kept(ABC):
         ------
         RuntimeError
             It ended, or did not answer in time; the message has the end of its log.
+        OSError
+            The disk of its log is full, which the log cannot say.
         """
         end = time.monotonic() + self.patience
         while time.monotonic() < end and not self.is_over():
             if self.answers():
                 return
             time.sleep(0.1)
+        with tempfile.TemporaryFile(dir=self.log.parent) as probe:
+            probe.write(bytes(4096))
         lines = self.log.read_text(errors="replace")[-500:] if self.log.exists() else ""
         raise RuntimeError(f"{self.name} did not start; {self.log} ends with:\n{lines}")
 

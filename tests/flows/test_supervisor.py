@@ -1,0 +1,39 @@
+"""Commands that are started and waited for."""
+
+import errno
+import sys
+
+import pytest
+
+from flows import supervisor
+
+
+class Ends(supervisor.Kept):
+    """A command that ends at once."""
+
+    name = "a command"
+
+    def __init__(self, log):
+        self.log = log
+
+    def begin(self):
+        self.start([sys.executable, "-c", "print('no')"], {})
+        self.wait()
+
+    def answers(self):
+        return False
+
+
+def test_a_command_that_ends_is_told_of_with_its_log(tmp_path):
+    with pytest.raises(RuntimeError, match=r"a command did not start; .*log ends with:\nno"):
+        Ends(tmp_path / "log").__enter__()
+
+
+def test_a_full_disk_is_said_where_the_log_cannot_say_it(tmp_path, monkeypatch):
+    # A stand-in: tests/robust fills the disk below whole commands.
+    def full(dir):
+        raise OSError(errno.ENOSPC, "No space left on device", str(dir))
+
+    monkeypatch.setattr(supervisor.tempfile, "TemporaryFile", full)
+    with pytest.raises(OSError, match="No space left"):
+        Ends(tmp_path / "log").__enter__()

@@ -89,6 +89,11 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path, read, name, text, probl
         read(tmp_path / name)
 
 
+@pytest.fixture(autouse=True)
+def _own_root(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "root"))
+
+
 @pytest.fixture(scope="module")
 def docs():
     rows = [{"id": name, "text": f"a text of {name}"} for name in ("a", "b", "c/d.md")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
@@ -58,7 +59,7 @@ class Ready:
 Q = TypeVar("Q", bound=Vectors)
 
 
-class Formula(Generic[Q]):
+class Formula(ABC, Generic[Q]):
     """Scores of the queries of one class.
 
     Parameters
@@ -70,9 +71,9 @@ class Formula(Generic[Q]):
     def __init__(self, ready: Ready) -> None:
         self.ready = ready
 
+    @abstractmethod
     def scores(self, queries: Q, candidates: NDArray[np.bool_] | None = None) -> Float32:
         """Return the scores of all queries with all documents; see `Scorer.score`."""
-        raise NotImplementedError
 
     def best(self, queries: Q, k: int, hidden: Int64 | None = None) -> tuple[Int32, Float32]:
         """Return the k best documents of each query; see `Scorer.best`."""

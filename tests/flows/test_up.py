@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from flows import deployments
-from flows.server import free_port
+from flows.servers import deployments
+from flows.servers.server import free_port
 from ssi_core.types import BadInput
 from tests.flows.machine import wait_for
 

@@ -1,7 +1,7 @@
 """A comparison as a small file, which is kept with the pages that quote it.
 
-It holds what `flows.report` reads, with six digits, and no run ids, curves or tests by t. The same
-comparison gives the same bytes.
+It holds what `flows.reporting.report` reads, with six digits, and no run ids, curves or tests by t.
+The same comparison gives the same bytes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def settings_digest(table: Table) -> str:
 
 
 def saved(comparison: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is kept of a comparison, which is that of `flows.compare.results`."""
+    """Return what is kept of a comparison, which is that of `flows.reporting.compare.results`."""
     kept = {name: comparison[name] for name in _TOP}
     kept["claims"] = [
         {name: value for name, value in claim.items() if name not in _LEFT_OUT}

@@ -126,7 +126,9 @@ def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candid
     Parameters
     ----------
     task : `Task`
+        Task with the queries, documents and pairs.
     side : "train", "valid" or "test"
+        Side of the split whose pairs are relevant.
     queries : int or None
         How many to draw of those that have a relevant document; None, or too many: all.
     seed : int

@@ -85,6 +85,7 @@ class Verdict:
     Attributes
     ----------
     claim : `Claim`
+        Claim that was tested.
     verdict : Outcome
         "holds" or "reversed" where the adjusted p is below the level, else "not decided"; the two
         of `APART` for claims that are counted apart. A claim of no difference is reversed where the

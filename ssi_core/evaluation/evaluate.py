@@ -47,6 +47,7 @@ class Validator:
     Parameters
     ----------
     task : `Task`
+        Task to measure on.
     side : Side
         "valid"; or "train" for the training error that a search of the rate looks at: the relevant
         documents are the training pairs, nothing but ``task.exclude`` is excluded.
@@ -194,7 +195,9 @@ def evaluate(
     fitted : Fitted
         A trained ranker.
     task : `Task`
+        Task to measure on.
     side : "test" or "valid"
+        Side of the split to measure on.
     queries : int
         Drawn once by ``seed``, the same for every model; all if there are fewer.
     tuples : int

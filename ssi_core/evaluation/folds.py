@@ -17,6 +17,7 @@ def fold_of(task: Task, number: int | None) -> Task:
     Parameters
     ----------
     task : `Task`
+        Task, divided into folds or not.
     number : int or None
         From 1; None where there is one division only.
 

@@ -31,6 +31,7 @@ class Ranks:
     above, tied : int64
         Irrelevant candidates that score higher, and that score equal.
     grade : float32
+        Grade of each relevant document.
     irrelevant : int64 (n,)
         Irrelevant candidates of each query.
     """
@@ -143,6 +144,7 @@ class Measure:
     of : callable or None
         From `Ranks` to a value for each query, float64; None where it is made of something else.
     higher_is_better : bool
+        False for losses.
     percent : bool
         Values are written in per cent.
     single : bool

@@ -33,6 +33,7 @@ def two_folds(
     variants : iterable of Fitted
         One model with several weights; a single one is measured as it is.
     task : `Task`
+        Task to measure on.
     measure : str
         One of `measures.MEASURES`, whose mean over a half chooses; of equal ones the first.
     split_seed : int

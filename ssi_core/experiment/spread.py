@@ -87,6 +87,7 @@ class Spread(Iterator[Part]):
     Parameters
     ----------
     rows : iterable of RowPart
+        Rows to train and measure.
     trials_only : bool
         Leave out the rows.
     """

@@ -34,6 +34,7 @@ class Documents:
     Attributes
     ----------
     ids, titles : polars Series of str
+        One entry for each document.
     key : str
         Digest of what they are.
     vectors : callable

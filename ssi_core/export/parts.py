@@ -43,7 +43,9 @@ class Words:
     Attributes
     ----------
     view : str
+        View whose words become terms.
     scale : float or float32
+        Factor of each weight.
     saturation : float or None
         k of ``(k + 1) x / (k + x)``, which a weight x becomes; None: it stays.
     before, after : str
@@ -72,7 +74,9 @@ class Latent:
     Attributes
     ----------
     view : str
+        View whose words are embedded.
     embedding : float32 (words, N)
+        Latent vector of each word.
     unit : bool
         The vector is brought to unit length.
     scale : float

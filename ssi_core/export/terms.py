@@ -156,8 +156,10 @@ def document_terms(vectors: Vectors, layout: Layout, bounds: Bounds) -> tuple[Te
 
     Returns
     -------
-    terms : CSR float32 (n, len(layout.names)), all weights above zero
+    terms : CSR float32 (n, len(layout.names))
+        Weights, all above zero.
     clipped : int64 (n,)
+        Values of each document that lie outside of the bounds.
     """
     parts: list[Any] = []
     clipped = np.zeros(_rows(vectors), np.int64)

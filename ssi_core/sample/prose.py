@@ -27,6 +27,7 @@ class Prose(ABC):
     Attributes
     ----------
     language : str
+        Language code of the sentences.
     of_persons, of_things : sequence of str
         Patterns of sentences: {a} {b} {c} are things of the article, and the other names classes of
         general words.

@@ -133,9 +133,11 @@ class QueryLogWorld:
     titles, queries, judged : int
         How many there are; of queries those that are drawn to be clicked for, with repetitions.
     topics : int
+        Number of topics; each has concepts of its own.
     gap : float
         Probability that a query says a concept in words that no title has.
     seed : int
+        Random seed.
     """
 
     titles: int

@@ -62,6 +62,7 @@ class Vectors:
     Attributes
     ----------
     sparse : CSR float32 (n, columns) or None
+        Weights of words; None: there is no sparse part.
     dense : float32 (n, dimensions)
         C order, or None; of an index it may be float16 (`scoring.half`).
     """
@@ -221,6 +222,7 @@ class TwoStage(Several):
     Attributes
     ----------
     ranker : SecondStage
+        Orders the first documents by their features.
     """
 
     ranker: SecondStage | None = None

@@ -49,7 +49,7 @@ class Summary:
     Attributes
     ----------
     sentences : tuple of Quoted
-        The sentences.
+        Each with the document it is from.
     reason : str or None
         Why there is none; None where there is one.
     """

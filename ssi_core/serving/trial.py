@@ -34,11 +34,11 @@ def try_model(directory: Path, index: Path | None = None, *, seconds: float = _S
     Parameters
     ----------
     directory : Path
-        a model directory, or one with a model and an index in it; see `open_searcher`
+        A model directory, or one with a model and an index in it; see `open_searcher`.
     index : Path or None
-        the index, if the model does not carry one
+        Index, if the model has none of its own.
     seconds : float
-        time that the child may take
+        Time that the child process may take.
 
     Raises
     ------

@@ -149,6 +149,7 @@ def weigh(counts: TextMatrix, idf: Float32, weighting: Weighting) -> TextMatrix:
     counts : CSR (n, words)
         Sorted indices, counts >= 1.
     idf : float32 (words,)
+        Inverse document frequency of each word.
 
     Returns
     -------

@@ -288,7 +288,7 @@ def _slices(task: Task, chosen: Candidates, ranks: Ranks, per_query: pl.DataFram
 
 
 def _tuple_losses(better: Float32, worse: Float32) -> Float64:
-    """1 where the order is wrong, one half for a tie; NaN ranks last, as in the exact measure."""
+    """Return 1 for a wrong order and one half for a tie; NaN ranks last."""
     lowest = float(np.finfo(np.float32).min)
     high, low = (
         np.nan_to_num(s, nan=lowest, neginf=lowest, posinf=np.inf) for s in (better, worse)
@@ -314,10 +314,9 @@ def _per_query(
 
 
 def _texts(texts: Texts, rows: Int32) -> Texts:
-    """Choose rows, without a copy when they are all."""
     return texts if len(rows) == len(texts) else texts.take(rows)
 
 
 def _rows(vectors: Vectors, held: Int64 | Int32, wanted: Int32) -> Vectors:
-    """Rows ``wanted`` of vectors that hold the rows ``held``, both ascending."""
+    """Return the rows ``wanted`` of vectors that hold the rows ``held``, both ascending."""
     return vectors if len(held) == len(wanted) else vectors.take(np.searchsorted(held, wanted))

@@ -260,7 +260,6 @@ def clustered_error(values: Float64, cluster: NDArray[np.integer]) -> float:
 
 
 def _sum(ranks: Ranks, values: NDArray[np.generic]) -> Float64:
-    """Sum over the relevant documents of each query."""
     return np.bincount(ranks.owner, values, minlength=len(ranks.irrelevant)).astype(np.float64)
 
 

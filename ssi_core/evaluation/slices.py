@@ -97,7 +97,7 @@ def masks(task: Task, query: Int32, document: Int32, words: Int64) -> dict[str, 
 
 
 def _half_have(links: NDArray[np.integer]) -> int:
-    """Return the links that a document has at least, if it is one of the most linked half."""
+    """Return the smallest number of links in the most linked half."""
     most = -np.sort(-links)
     return max(1, int(most[np.searchsorted(np.cumsum(most), most.sum() / 2)]))
 

@@ -73,7 +73,7 @@ def halves(ids: pl.Series, seed: int) -> NDArray[np.int8]:
 
 
 def _of_some(report: Report, kept: NDArray[np.bool_], *, whole: bool) -> Report:
-    """Return the report of some of its queries; ``whole``: with slices of all that are others."""
+    """Return the report of some queries; ``whole`` keeps the slices of other queries."""
     per_query = report.per_query.filter(pl.Series(kept))
     slices = report.slices
     if slices is not None:

@@ -50,7 +50,7 @@ def without(said: Any, labels: Collection[str], where: str) -> Any:
 
 
 def _divided(said: Any) -> tuple[bool, Any]:
-    """Tell whether the print's claims are wanted; return the claims that are written out."""
+    """Separate "printed" from the claims that are written out."""
     if said == PRINTED:
         return True, []
     if isinstance(said, list) and PRINTED in said:
@@ -83,7 +83,7 @@ def printed_claims(rows: Sequence[Row]) -> tuple[Claim, ...]:
 
 
 def _largest_errors(rows: Sequence[Row], measure: str) -> dict[str, float]:
-    """Return task -> largest standard error that is printed for a measure."""
+    """Return the largest printed standard error of a measure by task."""
     largest: dict[str, float] = {}
     for row in rows:
         if (error := row.paper.measure(f"{measure}_se")) is not None:

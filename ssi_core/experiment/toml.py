@@ -161,7 +161,7 @@ _NOT_OF_LIKE = ("label", "start", "like", "note", "paper")
 
 
 def _with_likes(rows: Sequence[dict[str, Any]], where: str) -> list[dict[str, Any]]:
-    """Return rows with what they leave to the row that they are like: ``like = LABEL``."""
+    """Fill rows with the values of the row that ``like`` names."""
     labels = {str(row.get("label")): row for row in rows}
     changed = []
     for row in rows:

@@ -126,7 +126,7 @@ def encoder_of(fitted: FittedModel, to: str) -> ModelEncoder:
 
 
 def _parts(fitted: FittedModel) -> tuple[list[Part], str | None]:
-    """Return the parts of a model's queries, or why the encoder cannot have them."""
+    """Return the parts of a model's queries, or why there is no encoder."""
     try:
         return parts_of(fitted), None
     except BadInput as error:

@@ -180,7 +180,7 @@ def _lsi_mixture(fitted: FittedModel) -> list[Part]:
 
 
 def _mixture(fitted: FittedModel) -> list[Part]:
-    """Return the parts of both, those of the second times the root of beta."""
+    """Return the parts of both models, the second times the root of beta."""
     scales = (1.0, float(np.sqrt(fitted.arrays["beta"][0])))
     return [
         _second(part, scale) if number else part

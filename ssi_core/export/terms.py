@@ -210,7 +210,7 @@ def _rows(vectors: Vectors) -> int:
 
 
 def _negative(fitted: FittedModel) -> Int32:
-    """Return the columns that a query of one word weighs below zero."""
+    """Return the columns to which a query of one word gives a negative weight."""
     width = max(len(view.words) for view in fitted.query_views.values())
     columns = []
     for begin in range(0, width, _BLOCK):
@@ -221,7 +221,7 @@ def _negative(fitted: FittedModel) -> Int32:
 
 
 def _single_words(fitted: FittedModel, begin: int, end: int) -> Texts:
-    """Return queries of one word each, those of the columns from ``begin`` to before ``end``."""
+    """Return a query of one word for each column of a range."""
     names = pl.Series([""] * (end - begin), dtype=pl.String)
     matrices = {}
     for name, view in fitted.query_views.items():

@@ -17,7 +17,7 @@ _FIELD = re.compile(r"{(\w+)}")
 
 @cache
 def _parts(pattern: str) -> list[str]:
-    """Return what stands in a pattern, text and names in turn."""
+    """Split a pattern into text and names, alternating."""
     return _FIELD.split(pattern)
 
 

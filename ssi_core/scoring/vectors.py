@@ -255,7 +255,7 @@ def refuse_nan(vectors: Vectors, what: str) -> Vectors:
 
 
 def _finite(array: NDArray[Any]) -> bool:
-    """Tell whether an array is without NaN and infinity, in no more memory than it has."""
+    """Tell whether an array has neither NaN nor infinity, without a copy."""
     # The sum of finite float32 is finite in float64.
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(np.sum(array, dtype=np.float64)))

@@ -26,7 +26,7 @@ class Popularity:
 
 
 def _columns(fitted: FittedModel, side: Side) -> Int64:
-    """Return the columns of the term among those of the sparse vectors; most models have none."""
+    """Return the columns of the popularity term; most models have none."""
     view = fitted.sparse_view(side)
     if view is None or not any(kind.name == "in_degree" for kind in fitted.model.kinds()):
         return np.empty(0, np.int64)

@@ -231,7 +231,7 @@ class Searcher:
         return documents, features(scores, starts([size for size in sizes if size]))
 
     def _reordered(self, vectors: TwoStage, k: int) -> list[list[Found]]:
-        """Return documents for each query, the first ones in the order of the second stage."""
+        """Return the documents of each query, the first ones ordered by the second stage."""
         depth, begin, answers = vectors.second.depth, 0, []
         documents, values = self.first_documents(vectors, k)
         scores = vectors.second(values) if len(values) else np.empty(0)

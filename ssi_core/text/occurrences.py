@@ -68,7 +68,7 @@ def _pieces(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _fold(text: str) -> tuple[str, list[int] | None, list[int] | None]:
-    """Return a text in NFKC and lower case, and where its characters are in the text if moved."""
+    """Return a text in NFKC and lower case, with the original positions of moved characters."""
     lower = text.lower()
     if len(lower) == len(text) and unicodedata.is_normalized("NFKC", text):
         return lower, None, None
@@ -82,7 +82,7 @@ def _fold(text: str) -> tuple[str, list[int] | None, list[int] | None]:
 
 
 def _places(text: str, word: str) -> Iterator[int]:
-    """Yield where a word begins in a folded text."""
+    """Yield the positions of a word in a folded text."""
     start = text.find(word)
     while start >= 0:
         end = start + len(word)
@@ -92,7 +92,7 @@ def _places(text: str, word: str) -> Iterator[int]:
 
 
 def _apart(beside: str, letter: str) -> bool:
-    """Tell whether a word can end between its letter and the character beside it."""
+    """Tell whether a word can end between two neighbouring characters."""
     if not beside or not (beside.isalnum() or unicodedata.category(beside)[0] == "M"):
         return True
     return bool(UNSPACED_LETTER.match(letter) or UNSPACED_LETTER.match(beside))

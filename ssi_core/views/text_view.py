@@ -153,7 +153,7 @@ class TextView:
         return blocks[0] if len(blocks) == 1 else sparse.vstack([nothing, *blocks], format="csr")
 
     def _short(self, texts: Sequence[str]) -> TextMatrix:
-        """Count the words of the short fields, each in columns of its own."""
+        """Count the words of each short field in columns of its own."""
         parts = [fields.split(text) for text in texts]
         empty = sparse.csr_array((0, len(self.words)), dtype=np.float32)
         counted = [

@@ -22,17 +22,14 @@ VERSION = 1
 
 
 def _raw(counts: Float64) -> Float64:
-    """``tf``."""
     return counts
 
 
 def _sublinear(counts: Float64) -> Float64:
-    """``1 + ln tf``."""
     return 1.0 + np.log(counts)
 
 
 def _binary(counts: Float64) -> Float64:
-    """``1``."""
     return np.ones_like(counts)
 
 

@@ -282,9 +282,9 @@ def _check_policy(policy: pl.DataFrame, unknown: pl.DataFrame) -> None:
     if len(unknown):
         query, document, position = unknown.select("query", "document", "position").row(0)
         raise BadInput(
-            f"policy: {len(unknown)} of the showings in the log have no probability, the first is "
-            f"document {document} at position {position} of query {query}. A known policy has "
-            "every document that it may show; without one it is estimated from the log."
+            f"policy: {len(unknown)} of the showings in the log have no probability; the first is "
+            f"document {document} at position {position} of query {query}. Add every document "
+            "that the policy may show, or leave it out to estimate it from the log."
         )
     for places in (["query", "position"], ["query", "document"]):
         most = policy.group_by(places).agg(pl.col("probability").sum())["probability"].max()

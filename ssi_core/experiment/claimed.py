@@ -103,7 +103,7 @@ def _differ(first: Row, second: Row, measure: str, largest: float | None) -> boo
 def _of_two(claim: Mapping[str, Any], where: str) -> dict[str, Any]:
     # equal = [one, other] with a margin is a claim of no difference.
     if ("equal" in claim) != ("margin" in claim):
-        raise BadInput(f"{where}: a claim of no difference has equal = [ROW, ROW] and a margin.")
+        raise BadInput(f"{where}: a claim of no difference needs equal = [ROW, ROW] and a margin.")
     if "equal" not in claim:
         return dict(claim)
     values = dict(claim)

@@ -147,8 +147,8 @@ def _require_ids(ids: pl.Series, target: Target, to: str) -> None:
     broken = ids.filter(ids.str.contains(r"[\t\r\n]"))
     if len(broken):
         raise BadInput(
-            f"a document has the id {broken[0]!r}: an id has no tab and no line break. Give it "
-            "another and ingest the documents again."
+            f"a document has the id {broken[0]!r}: an id must not have a tab or a line break. Give "
+            "it another and ingest the documents again."
         )
     longest = int(ids.str.len_bytes().max() or 0)  # type: ignore[arg-type]
     if target.limit is not None and longest > target.limit:

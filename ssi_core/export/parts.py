@@ -114,7 +114,7 @@ def _require_encodable(name: str, view: View) -> None:
     if not isinstance(view, TextView) or view.weighting.kind not in known:
         raise BadInput(f"view {name!r} is not one of {', '.join(known)} of plain words")
     if spoken(view.language) != view.language:
-        raise BadInput("the words of a query are stems (--stems), which it does not make")
+        raise BadInput("the words of a query are stems (--stems), which an encoder does not make")
     if view.language in LANGUAGES and view.language != "en":
         raise BadInput(f"texts in {view.language!r} are not split into words by blanks and signs")
 

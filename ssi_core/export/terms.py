@@ -165,7 +165,10 @@ def document_terms(vectors: Vectors, layout: Layout, bounds: Bounds) -> tuple[Te
     clipped = np.zeros(_rows(vectors), np.int64)
     if vectors.sparse is not None:
         if vectors.sparse.nnz and vectors.sparse.data.min() < 0:
-            raise BadInput("a document weighs a word below zero, which no engine keeps.")
+            raise BadInput(
+                "a document gives a word a negative weight, which no engine keeps. Export another "
+                "model."
+            )
         parts.append(vectors.sparse)
         if len(layout.negative):
             below = bounds.most - vectors.sparse[:, layout.negative].toarray()

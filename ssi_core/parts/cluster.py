@@ -178,7 +178,7 @@ def _answering(stage: str, address: str) -> Iterator[None]:
     except (FuturesCancelledError, OSError) as error:
         raise Refused(
             f"{stage}: the scheduler at {address} went away ({type(error).__name__}). Start it and "
-            "its workers, and run this again: parts that are whole are not made again."
+            "its workers, and run this again: finished parts are not made again."
         ) from error
 
 

@@ -94,6 +94,6 @@ def _require_free(directory: Path, files: dict[str, str]) -> None:
         place = directory / name
         if place.exists() and (not place.is_file() or place.read_bytes() != text.encode()):
             raise Refused(
-                f"{place}: it is there, and holds something else. Name another directory with "
-                "--out, or replace it with --force."
+                f"{place}: it exists and holds something else. Name another directory with --out, "
+                "or replace it with --force."
             )

@@ -97,8 +97,8 @@ class Changes:
                 connection.execute(f"PRAGMA user_version = {_VERSION}")
             elif version != _VERSION:
                 raise BadInput(
-                    f"{path}: documents of version {version}, this version of ssi reads version "
-                    f"{_VERSION}. Name another file."
+                    f"{path}: it has documents of version {version}, and this version of ssi reads "
+                    f"version {_VERSION}. Name another file."
                 )
 
     def put(self, documents: Sequence[Document]) -> None:

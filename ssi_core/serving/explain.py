@@ -225,8 +225,8 @@ def _of_features(
     ids = [searcher.ranked[one.part].ids[one.row] for one in documents[0][: second.depth]]
     if document not in ids:
         raise BadInput(
-            f"{document!r}: it is not one of the first {len(ids)} documents of the query, which "
-            "alone are reranked. Ask for one of them."
+            f"{document!r} is not among the first {len(ids)} documents of the query, and only "
+            "these are reranked. Explain one of them."
         )
     row = values[[ids.index(document)]]
     without_one = np.repeat(row, row.shape[1], axis=0)
@@ -335,8 +335,8 @@ def _weights(matrix: Any, view: Words | None, fitted: FittedModel) -> dict[str, 
 
 def _unexplained(fitted: FittedModel) -> BadInput:
     return BadInput(
-        f"model {fitted.model.name!r} does not take its score apart into words. "
-        "Explain a model whose score is a sum over words, such as a bilinear one."
+        f"the score of model {fitted.model.name!r} is not a sum over words, so it cannot be "
+        "explained. Explain another model, such as a bilinear one."
     )
 
 

@@ -164,7 +164,8 @@ def build_index(
             store.write_json(building.path / _SHARED, {"in_sparse": shared})
         if texts and write_passages(building.path / _PASSAGES, texts, names) != len(documents):
             raise BadInput(
-                f"{texts[0].parent}: its texts are not those of {len(documents)} documents."
+                f"{texts[0].parent}: its texts do not belong to the {len(documents)} documents "
+                "of the index. Make the task again."
             )
         building.counts["documents"] = len(documents)
 

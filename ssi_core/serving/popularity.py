@@ -44,8 +44,8 @@ def without(fitted: FittedModel, queries: Vectors) -> Vectors:
     columns = _columns(fitted, "query")
     if not len(columns) or queries.sparse is None:
         raise BadInput(
-            f"model {fitted.model.name!r} has no term of popularity that could be turned off. Only "
-            "a mixture with in_degree has one."
+            f"model {fitted.model.name!r} has no term of popularity to turn off. Only a mixture "
+            "with in_degree has one."
         )
     rows = queries.sparse
     weights = np.where(np.isin(rows.indices, columns), np.float32(0), rows.data)

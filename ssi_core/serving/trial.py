@@ -55,7 +55,10 @@ def try_model(directory: Path, index: Path | None = None, *, seconds: float = _S
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
-        raise BadInput(f"{directory}: it was not open after {seconds:.0f} seconds.") from None
+        raise BadInput(
+            f"{directory}: it was not open after {seconds:.0f} seconds. Try again when the machine "
+            "is less busy."
+        ) from None
     if child.returncode == _BAD:
         raise BadInput(json.loads(child.stdout.splitlines()[-1])["message"])
     if child.returncode:

@@ -168,7 +168,7 @@ def _heavy(
 
 
 def _best(found: Sequence[Occurrence], words: Mapping[str, float], width: int) -> tuple[int, int]:
-    """Return the first and the last character of the words in the best part."""
+    """Return the first and last character of the best group of words."""
     best, place = (-1.0, 0), (0, 0)
     for number, (start, *_) in enumerate(found):
         inside: set[str] = set()
@@ -185,7 +185,7 @@ def _best(found: Sequence[Occurrence], words: Mapping[str, float], width: int) -
 
 
 def _begin(text: str, first: int, last: int, width: int) -> int:
-    """Return where the part begins: with a sentence or a word, some way before the first."""
+    """Return the beginning of the snippet, at a sentence or a word."""
     room = max(0, width - (last - first))
     if first <= room // 2:
         return 0
@@ -198,7 +198,7 @@ def _begin(text: str, first: int, last: int, width: int) -> int:
 
 
 def _end(text: str, begin: int, last: int, width: int) -> int:
-    """Return where the part ends: not within a word, if words have blanks between them."""
+    """Return the end of the snippet, not within a word."""
     end = min(len(text), max(last, begin + width))
     blank = text.rfind(" ", max(last, end - width // 4), end)
     return end if end == len(text) or text[end] == " " or blank < 0 else blank

@@ -95,7 +95,7 @@ def _pieces(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _fold(text: str) -> tuple[str, list[int] | None, list[int] | None]:
-    """Return a text in NFKC and lower case, and where its characters are in the text if moved."""
+    """Return a text in NFKC and lower case, with the original positions of moved characters."""
     lower = text.lower()
     if len(lower) == len(text) and unicodedata.is_normalized("NFKC", text):
         return lower, None, None

@@ -122,7 +122,7 @@ def test_an_index_without_texts_finds_the_same(tmp_path):
 
 def test_texts_of_other_documents_are_refused(tmp_path):
     few = write_parts(tmp_path / "texts", TEXTS[:4], URLS[:4])
-    with pytest.raises(BadInput, match="not those of 6 documents"):
+    with pytest.raises(BadInput, match="do not belong to the 6 documents"):
         searcher(tmp_path, texts=few)
 
 

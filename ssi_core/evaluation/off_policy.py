@@ -141,7 +141,7 @@ class OffPolicy:
         Parameters
         ----------
         counts : Counts
-            Of the log, or of a resample.
+            Counts of the log, or of a resample.
         """
         theta = self._examination(counts)
         weighed = self.weigh(counts, theta)

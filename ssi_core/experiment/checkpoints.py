@@ -68,7 +68,7 @@ def attempt(kept: Path, row: Row, threads: int, what: str) -> Iterator[Attempt]:
     row : Row
         What is computed.
     threads : int
-        Of this attempt.
+        Threads of this attempt.
     what : str
         Names the row in the log.
     """

@@ -28,7 +28,7 @@ class Ready:
     Parameters
     ----------
     vectors : Vectors
-        Of n documents.
+        Vectors of n documents.
     threads : int
         For the sparse part over queries and for BLAS; restored after each call.
     make : callable

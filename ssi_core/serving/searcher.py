@@ -209,9 +209,9 @@ class Searcher:
         Returns
         -------
         list of list of Found
-            Of each query, best first.
+            Documents of each query, best first.
         float64 (pairs, features)
-            Of the first ``depth`` documents of each query, one query after the other.
+            Features of the first ``depth`` documents of each query, one query after the other.
         """
         depth = vectors.second.depth
         documents = self.best(first_part(vectors), max(k, depth))

@@ -54,7 +54,7 @@ class Hashing:
     ngrams : tuple of int
         1 for words (those beyond the F most frequent), 2 for runs of two words, ...
     weighting : Weighting
-        Of the rows that are hashed; "raw" is what a name without it means.
+        Weighting of the rows that are hashed; the default is "raw".
     """
 
     k: int

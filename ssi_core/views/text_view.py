@@ -69,7 +69,7 @@ class TextView:
     vocabulary : Vocabulary
         `Vocabulary`, whose first words are the columns.
     statistics : Statistics
-        Of the words of the vocabulary.
+        Statistics of the words of the vocabulary.
     weighting : Weighting
         `Weighting`, whose spelling is the name of the view.
     side : str

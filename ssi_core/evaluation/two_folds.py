@@ -61,7 +61,7 @@ def two_folds(
 
 
 def halves(ids: pl.Series, seed: int) -> NDArray[np.int8]:
-    """Half of each query, int8 0 or 1: the order of a keyed hash, dealt out in turn.
+    """Return the half of each query, int8 0 or 1, dealt out in turn by a keyed hash.
 
     >>> sorted(halves(pl.Series(["a", "b", "c", "d"]), seed=0).tolist())
     [0, 0, 1, 1]

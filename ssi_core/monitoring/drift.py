@@ -122,7 +122,7 @@ def profile(
     sample: int = SAMPLE,
     seed: int = 0,
 ) -> Profile:
-    """Look at data: size, languages, click rates, and the words of a sample.
+    """Profile data: size, languages, click rates, and the words of a sample.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ class Searcher:
         return self.fitted.query_views if side == "query" else self.fitted.document_views
 
     def embed(self, texts: Texts, side: Side) -> Vectors:
-        """Texts of a side as `Vectors`; `BadInput` where they are not finite."""
+        """Convert texts of a side to `Vectors`; `BadInput` if they are not finite."""
         embed = self.fitted.embed_queries if side == "query" else self.fitted.embed_documents
         return refuse_nan(embed(texts), side)
 

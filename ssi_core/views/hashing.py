@@ -179,7 +179,7 @@ class HashedView:
         return total
 
     def transform(self, texts: Sequence[str]) -> TextMatrix:
-        """Rows of raw texts, as a task has them.
+        """Return the rows of raw texts, as a task has them.
 
         Returns
         -------

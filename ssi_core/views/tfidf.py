@@ -92,7 +92,7 @@ class Weighting:
         return self.kind in (BM25, LM)
 
     def width(self, words: int) -> int:
-        """Columns of the view on a vocabulary of so many words."""
+        """Return the number of columns for a vocabulary of so many words."""
         return words if self.words is None else min(words, self.words)
 
     @classmethod

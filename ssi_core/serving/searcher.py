@@ -320,8 +320,10 @@ def weights(text: str, view: View) -> dict[str, float]:
 
 def known(queries: Texts) -> NDArray[np.bool_]:
     """Tell the queries with a word that weighs something in some view: bool (n,)."""
-    weights = [abs(queries.matrix(name)).sum(axis=1) for name in queries.views]
-    has_words: NDArray[np.bool_] = np.sum(weights, axis=0) > 0
+    has_words = np.zeros(len(queries), np.bool_)
+    for matrix in map(queries.matrix, queries.views):
+        rows = np.repeat(np.arange(len(queries)), np.diff(matrix.indptr))
+        has_words[rows[matrix.data != 0]] = True
     return has_words
 
 

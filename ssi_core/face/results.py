@@ -71,7 +71,8 @@ class Explanation(explain.Explanation):
     rest : float
         Sum of the other parts.
     features : sequence of Feature
-        Of a model ``reranked``, instead of parts: each with ``name``, ``value`` and ``share``.
+        Features of a reranked document, in place of parts: each has ``name``, ``value`` and
+        ``share``.
     """
 
     @property

@@ -24,7 +24,7 @@ from statistics import median
 import psutil
 
 from benchmarks.timing import Row, peer
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 from ssi_core.experiment import parse_table
 from ssi_core.experiment.training import RowPart, kinds_of, train_part
 from ssi_core.parts import LOCAL, Stage, run_parts

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.dumps import dump
 from benchmarks.timing import Contestant, Row, row, speeds
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 
 
 def decompress(path: Path) -> int:

@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks.dumps import dump
 from benchmarks.timing import Contestant, Row, row, speeds
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 from ssi_core.views.counting import write_counts, write_views
 from ssi_core.views.lexicon import batches
 from ssi_core.views.tfidf import Weighting

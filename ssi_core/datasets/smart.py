@@ -18,7 +18,7 @@ import polars as pl
 
 from ssi_core import collection, store
 from ssi_core.corpus import inputs
-from ssi_core.corpus.judgements import write_queries, write_relation
+from ssi_core.corpus.judged.judgements import write_queries, write_relation
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 

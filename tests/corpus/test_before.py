@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ssi_core.corpus import chunks
-from ssi_core.corpus.before import mark_pages
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki import chunks
+from ssi_core.corpus.wiki.before import mark_pages
+from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 from ssi_core.types import BadInput
 from tests.corpora import write_corpus
 from tests.corpus import dumps
@@ -276,7 +276,7 @@ def test_a_page_that_cannot_be_read_is_named_with_its_place(tmp_path, old):
 
 CALL = (
     "from pathlib import Path\n"
-    "from ssi_core.corpus.mediawiki import ingest_wikipedia\n"
+    "from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia\n"
     "ingest_wikipedia([Path({dump!r})], Path({out!r}), since={since}, processes=1,\n"
     "                 part_bytes=3000)"
 )

@@ -2,8 +2,8 @@ import logging
 
 import pytest
 
-from ssi_core.corpus import cost
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki import cost
+from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 from ssi_core.types import Refused
 from tests.corpus import dumps
 

@@ -5,8 +5,8 @@ import os
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.folder import ingest_folder, read_page
-from ssi_core.corpus.front_matter import LARGEST, read_front_matter
+from ssi_core.corpus.web.folder import ingest_folder, read_page
+from ssi_core.corpus.web.front_matter import LARGEST, read_front_matter
 from ssi_core.types import BadInput
 from tests.robust.tally import attempt
 

@@ -20,15 +20,15 @@ import zstandard
 
 from ssi_core.collection import open_collection
 from ssi_core.corpus import archive, inputs
-from ssi_core.corpus import front_matter as front_matter_reader
-from ssi_core.corpus.clicks.header import header_of
-from ssi_core.corpus.clicks.json_rows import is_array
-from ssi_core.corpus.folder import ingest_folder, read_page
-from ssi_core.corpus.front_matter import read_front_matter
-from ssi_core.corpus.parquet import parquet_batches, parquet_columns
-from ssi_core.corpus.stream import read_xml
-from ssi_core.corpus.table import ingest_table
+from ssi_core.corpus.tables.documents import ingest_table
+from ssi_core.corpus.tables.header import header_of
+from ssi_core.corpus.tables.json_rows import is_array
+from ssi_core.corpus.tables.parquet import parquet_batches, parquet_columns
 from ssi_core.corpus.tree import files_below, walk
+from ssi_core.corpus.web import front_matter as front_matter_reader
+from ssi_core.corpus.web.folder import ingest_folder, read_page
+from ssi_core.corpus.web.front_matter import read_front_matter
+from ssi_core.corpus.wiki.stream import read_xml
 from ssi_core.types import BadInput
 from tests.robust.tally import attempt
 

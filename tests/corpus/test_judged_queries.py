@@ -9,7 +9,7 @@ import pytest
 
 import ssi_core as ssi
 from ssi_core.collection import open_collection
-from ssi_core.corpus.judged_queries import ingest_judged, read_judgements, read_queries
+from ssi_core.corpus.judged.queries import ingest_judged, read_judgements, read_queries
 from ssi_core.types import BadInput
 
 ASKED = [("07", "old cars"), ("q2", "new moons")]

@@ -5,7 +5,7 @@ import gzip
 import polars as pl
 import pytest
 
-from ssi_core.corpus.judged_rows import PAGES, QUERIES, SCORES, read_judged
+from ssi_core.corpus.judged.rows import PAGES, QUERIES, SCORES, read_judged
 from ssi_core.types import BadInput
 
 ROWS = [("a query", "d1", 3.0), ("07", "d2", 0.0)]

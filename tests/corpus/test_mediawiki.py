@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from ssi_core.collection import DOCUMENTS, ENDS, open_collection
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 from ssi_core.types import BadInput, Refused
 from tests.corpus import dumps
 

@@ -10,7 +10,7 @@ from flows.cli import cli
 from ssi_core import store
 from ssi_core.collection import open_collection
 from ssi_core.command.verb import OUTPUTS, _refuse_outputs, run
-from ssi_core.corpus.table import ingest_table
+from ssi_core.corpus.tables.documents import ingest_table
 from ssi_core.types import LONGEST_MESSAGE, BadInput, Inapplicable, Refused
 from tests.robust.tally import attempt
 

@@ -8,10 +8,10 @@ import pytest
 import zstandard
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.beir import ingest_beir
-from ssi_core.corpus.folder import ingest_folder, read_page
-from ssi_core.corpus.table import ingest_table
-from ssi_core.corpus.trec import ingest_trec, read_topics
+from ssi_core.corpus.judged.beir import ingest_beir
+from ssi_core.corpus.judged.trec import ingest_trec, read_topics
+from ssi_core.corpus.tables.documents import ingest_table
+from ssi_core.corpus.web.folder import ingest_folder, read_page
 from ssi_core.datasets.smart import ingest_collection
 from ssi_core.tasks.judged import read_judgements
 from ssi_core.tasks.task import build_task, open_task

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.languagelinks import LanguageLinks, Source, read_sitelinks
-from ssi_core.corpus.mediawiki import ingest_wikipedia
-from ssi_core.corpus.pairing import ingest_mates, pair_up
+from ssi_core.corpus.mates.languagelinks import LanguageLinks, Source, read_sitelinks
+from ssi_core.corpus.mates.pairing import ingest_mates, pair_up
+from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 from ssi_core.sample.encyclopedia import write_sample
 from ssi_core.types import BadInput
 from tests.corpus import dumps

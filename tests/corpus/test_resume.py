@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from ssi_core import store
-from ssi_core.corpus import chunks, mediawiki
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki import chunks, mediawiki
+from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 from ssi_core.types import BadInput, Refused
 from tests.corpus import dumps
 from tests.killing import beside, contents, run_killed
@@ -23,7 +23,7 @@ COUNTED = "rename */counts/?????.json"
 """The end of a part: its counts get their name."""
 CALL = (
     "from pathlib import Path\n"
-    "from ssi_core.corpus.mediawiki import ingest_wikipedia\n"
+    "from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia\n"
     "ingest_wikipedia([Path({dump!r})], Path({out!r}), processes=1, part_bytes=4000)"
 )
 
@@ -104,7 +104,7 @@ def test_workers_of_a_killed_run_die_and_hold_no_lock(dump, undisturbed, tmp_pat
     call = (
         "import sys, time\n"
         "from pathlib import Path\n"
-        "from ssi_core.corpus.mediawiki import ingest_wikipedia\n"
+        "from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia\n"
         "def wait(fraction, message):\n"
         "    if fraction > 0:\n"
         "        print('read', flush=True)\n"

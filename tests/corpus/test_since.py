@@ -10,11 +10,12 @@ import pytest
 
 from ssi_core import store
 from ssi_core.collection import open_collection
-from ssi_core.corpus import folder, table
-from ssi_core.corpus.folder import ingest_folder
 from ssi_core.corpus.sources.folder import Folder
 from ssi_core.corpus.sources.table import Table
-from ssi_core.corpus.table import ingest_table
+from ssi_core.corpus.tables import documents as table
+from ssi_core.corpus.tables.documents import ingest_table
+from ssi_core.corpus.web import folder
+from ssi_core.corpus.web.folder import ingest_folder
 from ssi_core.types import BadInput
 
 
@@ -97,7 +98,9 @@ def test_what_cannot_be_used_is_said(site, tmp_path, monkeypatch):
     with pytest.raises(BadInput, match="its documents are of 'table', not of a folder"):
         ingest_folder(site, tmp_path / "none", since=other.path)
     (site / "1.md").unlink()
-    monkeypatch.setattr("ssi_core.corpus.folder.store.code_of", lambda make: {"digest": "other"})
+    monkeypatch.setattr(
+        "ssi_core.corpus.web.folder.store.code_of", lambda make: {"digest": "other"}
+    )
     made = ingest_folder(site, tmp_path / "made", since=first.path)
     assert "another version of ssi" in made.counts["since"]["not_used_because"]
     assert manifest.counts["documents"] == made.counts["documents"] + 1
@@ -160,7 +163,7 @@ def test_lines_that_did_not_change_are_not_parsed(suffix, tmp_path, monkeypatch)
 
 
 def test_lines_are_taken_over_several_blocks_and_files(tmp_path, monkeypatch):
-    monkeypatch.setattr("ssi_core.corpus.clicks.lines.BLOCK_BYTES", 100)
+    monkeypatch.setattr("ssi_core.corpus.tables.lines.BLOCK_BYTES", 100)
     paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     paths[0].write_text(lines(ROWS[:4]))
     paths[1].write_text(lines(ROWS[4:]))

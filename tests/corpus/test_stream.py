@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus import stream
-from ssi_core.corpus.dump import index_of, read_pieces
-from ssi_core.corpus.mediawiki import ingest_wikipedia
-from ssi_core.corpus.pages import read_pages
+from ssi_core.corpus.wiki import stream
+from ssi_core.corpus.wiki.dump import index_of, read_pieces
+from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki.pages import read_pages
 from ssi_core.types import BadInput
 from tests.corpus import dumps
 
@@ -85,7 +85,7 @@ def test_a_large_page_without_an_end(tmp_path):
 _CHILD = """
 import sys
 from pathlib import Path
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 corpus = ingest_wikipedia([Path(sys.argv[1])], Path(sys.argv[2]), processes=1)
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
 print(corpus.skipped["page_too_large"], status["VmHWM"].split()[0])

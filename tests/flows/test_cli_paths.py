@@ -28,8 +28,8 @@ def place(tmp_path_factory):
     """A directory of inputs of every kind, named as a person would, and a root beside them."""
     from ssi_core.corpus.clicks.build import ingest_clicks
     from ssi_core.corpus.clicks.rules import Rules
-    from ssi_core.corpus.mediawiki import ingest_wikipedia
-    from ssi_core.corpus.pairing import ingest_mates
+    from ssi_core.corpus.mates.pairing import ingest_mates
+    from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
     from ssi_core.models.lsi import Lsi
     from ssi_core.serving.index import build_index
     from ssi_core.tasks.task import build_task, open_task

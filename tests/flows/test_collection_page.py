@@ -10,7 +10,7 @@ import pytest
 from flows.cli import cli
 from ssi_core.collection import open_collection
 from ssi_core.command.verb import run
-from ssi_core.corpus.folder import ingest_folder
+from ssi_core.corpus.web.folder import ingest_folder
 from ssi_core.tasks.spec import Relevant, TaskSpec
 from tests.corpora import write_corpus
 from tests.corpus.clicks import logs

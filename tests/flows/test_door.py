@@ -8,7 +8,7 @@ import pytest
 
 from flows import environment
 from ssi_core import store
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 from ssi_core.tasks.task import build_task
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.other_data import matrix, table
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 from ssi_core.datasets.kyoto import ingest_kyoto
 from ssi_core.datasets.smart import ingest_collection
 from ssi_core.datasets.wikispeedia import ingest_wikispeedia

@@ -8,7 +8,7 @@ import pytest
 
 from flows.cli import cli
 from ssi_core.command.verb import run
-from ssi_core.corpus.table import ANCHOR, ENDS, ROLES
+from ssi_core.corpus.tables.documents import ANCHOR, ENDS, ROLES
 from tests.corpus.dumps import many, write, xml
 from tests.corpus.test_own import TOPICS, TREC
 from tests.flows.pages import REPOSITORY, command_lines, commands

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 from ssi_core.experiment import parse_table
 from ssi_core.experiment.training import RowPart, open_part, train_part
 from ssi_core.parts import Stage, cluster, run_parts

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 from ssi_core.sample.clicks import ads_of, click_log
 from ssi_core.sample.dice import Dice
 from ssi_core.sample.dumps import whole_file

@@ -7,7 +7,7 @@ from ssi_core.collection import open_collection
 from ssi_core.command.library import library
 from ssi_core.command.verb import DONE, run
 from ssi_core.corpus.clicks.ubi import ingest_ubi
-from ssi_core.corpus.table import ingest_table
+from ssi_core.corpus.tables.documents import ingest_table
 from ssi_core.sample import query_log
 from ssi_core.sample.shop import write_shop
 

@@ -3,7 +3,7 @@
 import polars as pl
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 from ssi_core.sample.zipf import title_of, write_dump
 from ssi_core.sample.zipf_collection import make_collection
 

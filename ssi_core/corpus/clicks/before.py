@@ -24,9 +24,9 @@ from ssi_core import files, store
 from ssi_core.collection import KIND, PartWriter
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.lines import Place
-from ssi_core.corpus.clicks.log import PACKED, has_quotes, text_bytes
 from ssi_core.corpus.clicks.shards import ROWS
+from ssi_core.corpus.tables.lines import Place
+from ssi_core.corpus.tables.reader import PACKED, has_quotes, text_bytes
 from ssi_core.types import BadInput
 
 LINES = "lines"

@@ -28,9 +28,6 @@ from ssi_core.corpus.clicks.before import LINES, Kept, Plan, plan_reading, read_
 from ssi_core.corpus.clicks.check import alike, judged
 from ssi_core.corpus.clicks.columns import LogMap
 from ssi_core.corpus.clicks.judged_log import Judged
-from ssi_core.corpus.clicks.language import name_language, warn_unsplit
-from ssi_core.corpus.clicks.lines import Place
-from ssi_core.corpus.clicks.log import read_log
 from ssi_core.corpus.clicks.pairs import settle_pairs
 from ssi_core.corpus.clicks.quarantine import Quarantine
 from ssi_core.corpus.clicks.rules import Rules
@@ -38,7 +35,10 @@ from ssi_core.corpus.clicks.settle import settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import Gathered, Listed, with_ids
-from ssi_core.corpus.judged_rows import judgement_files
+from ssi_core.corpus.judged.rows import judgement_files
+from ssi_core.corpus.language import name_language, warn_unsplit
+from ssi_core.corpus.tables.lines import Place
+from ssi_core.corpus.tables.reader import read_log
 from ssi_core.resources import require
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress

@@ -13,8 +13,8 @@ import polars as pl
 from ssi_core import collection, files
 from ssi_core.collection import Collection, PartWriter, Side, open_collection
 from ssi_core.corpus.clicks.columns import LogForm, TextForm
-from ssi_core.corpus.clicks.header import header_of
-from ssi_core.corpus.clicks.log import kind_of, read_log
+from ssi_core.corpus.tables.header import header_of
+from ssi_core.corpus.tables.reader import kind_of, read_log
 from ssi_core.types import BadInput
 
 _AT_ONCE = 50_000

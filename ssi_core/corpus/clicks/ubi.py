@@ -23,8 +23,6 @@ from ssi_core.collection import KIND
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.check import QUARANTINE, time
 from ssi_core.corpus.clicks.columns import LogForm, LogMap, TextForm
-from ssi_core.corpus.clicks.language import name_language
-from ssi_core.corpus.clicks.log import kind_of, text_bytes
 from ssi_core.corpus.clicks.quarantine import Quarantine
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.settle import settle
@@ -32,6 +30,8 @@ from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import PLACEHOLDER, Listed, id_of, write_texts
 from ssi_core.corpus.clicks.ubi_lines import CLICK, IMPRESSION, ROW, UbiLines, documents_of
+from ssi_core.corpus.language import name_language
+from ssi_core.corpus.tables.reader import kind_of, text_bytes
 from ssi_core.corpus.tree import walk
 from ssi_core.resources import require
 from ssi_core.store import Artefact, Building

@@ -15,11 +15,11 @@ import polars as pl
 from ssi_core import files
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.header import header_of
-from ssi_core.corpus.clicks.lines import PROBLEMS, Place, decoded_lines
-from ssi_core.corpus.clicks.log import kind_of, read_log
 from ssi_core.corpus.clicks.ubi_judged import UbiJudged, one_line
-from ssi_core.corpus.parquet import parquet_batches, parquet_columns
+from ssi_core.corpus.tables.header import header_of
+from ssi_core.corpus.tables.lines import PROBLEMS, Place, decoded_lines
+from ssi_core.corpus.tables.parquet import parquet_batches, parquet_columns
+from ssi_core.corpus.tables.reader import kind_of, read_log
 from ssi_core.types import BadInput
 
 CLICK, IMPRESSION = "click", "impression"

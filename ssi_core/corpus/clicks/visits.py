@@ -9,7 +9,7 @@ import polars as pl
 from ssi_core import files, store
 from ssi_core.collection import KIND
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.log import read_log
+from ssi_core.corpus.tables.reader import read_log
 from ssi_core.types import BadInput
 
 _AGAIN = "Remove the clicks and ingest them again."

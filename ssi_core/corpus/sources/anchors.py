@@ -32,7 +32,7 @@ class Anchors(Source):
         "ssi ingest anchors enwiki-pages-articles.xml.bz2 --out anchors",
         "ssi ingest anchors enwiki-*.xml.bz2 --judgements discernatron/ --out anchors",
     )
-    reader = "ssi_core.corpus.clicks.anchors:ingest_anchors"
+    reader = "ssi_core.corpus.wiki.anchors:ingest_anchors"
 
     paths: tuple[Path, ...] = files("DUMPS", "Dumps of one language")
     judgements: Path | None = Field(

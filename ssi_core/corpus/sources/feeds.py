@@ -17,7 +17,7 @@ class Feeds(Source):
     """
 
     examples = ("ssi ingest feeds my-feeds/ --out corpus",)
-    reader = "ssi_core.corpus.feeds:ingest_feeds"
+    reader = "ssi_core.corpus.web.feeds:ingest_feeds"
 
     paths: tuple[Path, ...] = directory("Folder of Atom and RSS files (.xml, .atom, .rss)")
     language: str | None = LANGUAGE

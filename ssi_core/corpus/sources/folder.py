@@ -24,7 +24,7 @@ class Folder(Source):
         "ssi ingest folder site/ --out corpus",
         "ssi ingest folder site/ --since corpus --out corpus-2",
     )
-    reader = "ssi_core.corpus.folder:ingest_folder"
+    reader = "ssi_core.corpus.web.folder:ingest_folder"
     origin = "folder"
 
     paths: tuple[Path, ...] = directory("Folder of the pages")

@@ -167,7 +167,7 @@ def _build(
 
     import polars as pl
 
-    from ssi_core.corpus.judgements import write_judgements
+    from ssi_core.corpus.judged.judgements import write_judgements
     from ssi_core.corpus.user_texts import write_own
 
     where = Path(name)

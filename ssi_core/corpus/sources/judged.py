@@ -14,7 +14,7 @@ class Beir(Source):
     """Read a collection in the format of BEIR: corpus.jsonl, queries.jsonl, qrels/*.tsv."""
 
     examples = ("ssi ingest beir scifact/ --out corpus",)
-    reader = "ssi_core.corpus.beir:ingest_beir"
+    reader = "ssi_core.corpus.judged.beir:ingest_beir"
 
     paths: tuple[Path, ...] = directory("Directory of the three")
     language: str | None = LANGUAGE
@@ -29,7 +29,7 @@ class Trec(Source):
     """Read a collection of TREC: documents in SGML, topics, judgements."""
 
     examples = ("ssi ingest trec docs/*.gz --topics topics.txt --qrels qrels.txt --out corpus",)
-    reader = "ssi_core.corpus.trec:ingest_trec"
+    reader = "ssi_core.corpus.judged.trec:ingest_trec"
 
     paths: tuple[Path, ...] = files("DOCUMENTS", "Files of documents")
     topics: Path = Field(description="Topics, or lines: number, tab, query")
@@ -50,7 +50,7 @@ class Judged(Source):
     """
 
     examples = ("ssi ingest judged corpus --queries queries.tsv --qrels qrels.tsv --out judged",)
-    reader = "ssi_core.corpus.judged_queries:ingest_judged"
+    reader = "ssi_core.corpus.judged.queries:ingest_judged"
 
     paths: tuple[Path, ...] = directory("Collection of 'ssi ingest'")
     queries: Path = Field(description="Queries: id and text")

@@ -70,7 +70,7 @@ class Mates(Source):
 
     def read(self, **place: Unpack[Place]) -> Artefact:
         """Make the collection."""
-        from ssi_core.corpus.pairing import ingest_mates
+        from ssi_core.corpus.mates.pairing import ingest_mates
 
         assert self.corpora is not None, "checked by the validator"
         ((kind, path),) = self._files.items()

@@ -31,7 +31,7 @@ class Table(Source):
         "ssi ingest table articles.jsonl --links links.tsv --column anchor=label --out corpus",
         "ssi ingest table tuesday.jsonl --since corpus --out corpus-2",
     )
-    reader = "ssi_core.corpus.table:ingest_table"
+    reader = "ssi_core.corpus.tables.documents:ingest_table"
     origin = "table"
 
     paths: tuple[Path, ...] = files("DOCUMENTS", "Tables of documents")
@@ -55,14 +55,14 @@ class Table(Source):
     def looks_like(cls, path: Path) -> bool:
         """Tell whether a path has the name of a table."""
         from ssi_core.corpus.clicks.columns import LogForm
-        from ssi_core.corpus.clicks.log import kind_of
+        from ssi_core.corpus.tables.reader import kind_of
 
         return bool(kind_of(path, LogForm())) and not path.is_dir()
 
     @field_validator("columns")
     @classmethod
     def _known(cls, columns: dict[str, str]) -> dict[str, str]:
-        from ssi_core.corpus.table import ANCHOR, ENDS, ROLES
+        from ssi_core.corpus.tables.documents import ANCHOR, ENDS, ROLES
 
         roles = (*ROLES, *ENDS, *ANCHOR)
         for role, name in columns.items():

@@ -66,7 +66,7 @@ class Wikipedia(Source):
         """Return the source with the dump that was downloaded."""
         if self.download is None:
             return self
-        from ssi_core.corpus.download import download_dump
+        from ssi_core.corpus.wiki.download import download_dump
 
         folder = home() / "dumps"
         dump = download_dump(self.download, folder, date=self.date, progress=progress)
@@ -74,7 +74,7 @@ class Wikipedia(Source):
 
     def read(self, **place: Unpack[Place]) -> Artefact:
         """Make the collection."""
-        from ssi_core.corpus.mediawiki import ingest_wikipedia
+        from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 
         return ingest_wikipedia(
             self.paths,

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.clicks.anchors import ingest_anchors
+from ssi_core.corpus.wiki.anchors import ingest_anchors
 from ssi_core.types import BadInput
 from tests.corpus.dumps import page, real_data, write, xml
 

@@ -8,10 +8,11 @@ import pytest
 
 from ssi_core import store
 from ssi_core.collection import open_collection
-from ssi_core.corpus.clicks import lines, shards
+from ssi_core.corpus.clicks import shards
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.tables import IMPRESSIONS
+from ssi_core.corpus.tables import lines
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput, Refused
 from tests.corpora import PAIRS, clicked_pairs, write_corpus

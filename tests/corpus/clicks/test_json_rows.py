@@ -6,9 +6,9 @@ import json
 import polars as pl
 import pytest
 
-from ssi_core.corpus.clicks import json_rows
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.log import read_log
+from ssi_core.corpus.tables import json_rows
+from ssi_core.corpus.tables.reader import read_log
 from ssi_core.types import BadInput
 
 COLUMNS = ["query", "label", "clicks"]

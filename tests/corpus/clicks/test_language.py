@@ -8,7 +8,7 @@ import pytest
 
 from ssi_core import store
 from ssi_core.corpus.clicks.build import ingest_clicks
-from ssi_core.corpus.clicks.language import guess_language
+from ssi_core.corpus.language import guess_language
 from ssi_core.text.tokenizer import tokenize
 from tests.corpora import write_corpus
 from tests.corpus.clicks import logs

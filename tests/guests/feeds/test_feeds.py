@@ -11,8 +11,8 @@ from scipy import sparse
 pytest.importorskip("feedparser", reason="the extra feeds is not installed")
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus import feeds as reading
-from ssi_core.corpus.feeds import Entry, Feed, Malformed, ingest_feeds, read_feed, read_feeds
+from ssi_core.corpus.web import feeds as reading
+from ssi_core.corpus.web.feeds import Entry, Feed, Malformed, ingest_feeds, read_feed, read_feeds
 from ssi_core.guests.feeds.compare import CHOSEN, compare, judge, pairs_of
 from ssi_core.guests.feeds.elements import SETS, score
 from ssi_core.guests.feeds.relevance import decide, measures, train
@@ -252,7 +252,7 @@ def test_the_print_is_whole():
 @pytest.fixture
 def linked(tmp_path):
     """A collection of pages that link to each other, made of a folder."""
-    from ssi_core.corpus.folder import ingest_folder
+    from ssi_core.corpus.web.folder import ingest_folder
 
     place = tmp_path / "pages"
     place.mkdir()

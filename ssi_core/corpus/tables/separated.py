@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.lines import (
+from ssi_core.corpus.inputs import LARGEST_LINE
+from ssi_core.corpus.tables.lines import (
     PROBLEMS,
     Place,
     decoded_lines,
     row_schema,
     with_problems,
 )
-from ssi_core.corpus.inputs import LARGEST_LINE
 from ssi_core.strict import instead
 from ssi_core.types import BadInput
 

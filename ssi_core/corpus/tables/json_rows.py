@@ -11,7 +11,7 @@ import polars as pl
 
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.lines import (
+from ssi_core.corpus.tables.lines import (
     PROBLEMS,
     Place,
     decoded_lines,

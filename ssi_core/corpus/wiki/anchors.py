@@ -6,7 +6,7 @@ followed as far as the dump has them, and are queries themselves: a title of a r
 title that it stands for. Titles are those of Wikipedia: the first letter a capital where the site
 says so, and underscores for blanks in the id.
 
-The first pass over the dumps is that of `corpus.mediawiki`.
+The first pass over the dumps is that of `corpus.wiki.mediawiki`.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ import polars as pl
 
 from ssi_core import collection, store
 from ssi_core.corpus import inputs
-from ssi_core.corpus.chunks import PAGES, Chunks
 from ssi_core.corpus.clicks.query_log import QueryLog, write_query_log
-from ssi_core.corpus.cost import LINKS_AT_ONCE, require_ingestion
-from ssi_core.corpus.dump import PIECE_BYTES
-from ssi_core.corpus.judged_rows import is_qrels, judgement_files, read_judged
+from ssi_core.corpus.judged.rows import is_qrels, judgement_files, read_judged
 from ssi_core.corpus.links import NOWHERE, REDIRECT, follow
-from ssi_core.corpus.mediawiki import first_pass, groups_of, one_site
-from ssi_core.corpus.readings import read_targets, read_titles
-from ssi_core.corpus.titles import Site, clean_title
+from ssi_core.corpus.wiki.chunks import PAGES, Chunks
+from ssi_core.corpus.wiki.cost import LINKS_AT_ONCE, require_ingestion
+from ssi_core.corpus.wiki.dump import PIECE_BYTES
+from ssi_core.corpus.wiki.mediawiki import first_pass, groups_of, one_site
+from ssi_core.corpus.wiki.readings import read_targets, read_titles
+from ssi_core.corpus.wiki.titles import Site, clean_title
 from ssi_core.store import Artefact, Building
 from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput, Progress
@@ -60,7 +60,7 @@ def ingest_anchors(
     Parameters
     ----------
     dumps : sequence of Path
-        As for `corpus.mediawiki.ingest_wikipedia`, of one language.
+        As for `corpus.wiki.mediawiki.ingest_wikipedia`, of one language.
     out : Path or None
         Directory; by default one of the store.
     judgements : Path or None
@@ -68,7 +68,7 @@ def ingest_anchors(
     equal : Equal
         "drop" leaves out anchors and redirects whose words are the title that they lead to.
     language, processes, part_bytes, force
-        See `corpus.mediawiki.ingest_wikipedia`.
+        See `corpus.wiki.mediawiki.ingest_wikipedia`.
 
     Raises
     ------

@@ -16,9 +16,9 @@ import polars as pl
 from ssi_core import collection, store
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.header import header_of
-from ssi_core.corpus.clicks.log import read_log
-from ssi_core.corpus.judgements import write_judgements
+from ssi_core.corpus.judged.judgements import write_judgements
+from ssi_core.corpus.tables.header import header_of
+from ssi_core.corpus.tables.reader import read_log
 from ssi_core.corpus.user_texts import write_own
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress

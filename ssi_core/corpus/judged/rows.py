@@ -10,8 +10,8 @@ import polars as pl
 
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.log import PACKED, kind_of, read_log
-from ssi_core.corpus.trec import read_grade, read_qrels
+from ssi_core.corpus.judged.trec import read_grade, read_qrels
+from ssi_core.corpus.tables.reader import PACKED, kind_of, read_log
 from ssi_core.types import BadInput
 
 QUERIES, SCORES, PAGES = "search_queries.tsv", "discernatron_scores.tsv", "page_info.tsv"

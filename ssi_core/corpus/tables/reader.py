@@ -14,10 +14,10 @@ import polars as pl
 from ssi_core import files
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import FORMATS, LogForm
-from ssi_core.corpus.clicks.json_rows import read_json
-from ssi_core.corpus.clicks.lines import Place, row_schema
-from ssi_core.corpus.clicks.separated import check_header, read_separated
-from ssi_core.corpus.parquet import parquet_batches, parquet_columns
+from ssi_core.corpus.tables.json_rows import read_json
+from ssi_core.corpus.tables.lines import Place, row_schema
+from ssi_core.corpus.tables.parquet import parquet_batches, parquet_columns
+from ssi_core.corpus.tables.separated import check_header, read_separated
 from ssi_core.types import BadInput
 
 PACKED = (*inputs.PACKINGS, ".parquet")

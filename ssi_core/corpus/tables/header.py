@@ -10,9 +10,9 @@ from pathlib import Path
 
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.json_rows import is_array, read_array
-from ssi_core.corpus.clicks.log import kind_of
-from ssi_core.corpus.parquet import parquet_columns
+from ssi_core.corpus.tables.json_rows import is_array, read_array
+from ssi_core.corpus.tables.parquet import parquet_columns
+from ssi_core.corpus.tables.reader import kind_of
 from ssi_core.types import BadInput
 
 _BEGINNING = 100  # objects whose keys are looked at

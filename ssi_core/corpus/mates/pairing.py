@@ -12,9 +12,9 @@ import polars as pl
 
 from ssi_core import collection, store
 from ssi_core.collection import SIDES, Collection, open_collection
-from ssi_core.corpus import dictionary as dictionaries
 from ssi_core.corpus import inputs
-from ssi_core.corpus.languagelinks import SOURCES, LanguageLinks, Source
+from ssi_core.corpus.mates import dictionary as dictionaries
+from ssi_core.corpus.mates.languagelinks import SOURCES, LanguageLinks, Source
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -205,7 +205,7 @@ def _ids(corpus: Collection) -> pl.DataFrame:
 def _titles(corpus: Collection) -> pl.DataFrame:
     """Documents by their titles; ``other`` is 1 where it is not their own."""
     titles = corpus.documents.select(key="title", id="id", other=pl.lit(0))
-    other = corpus.redirects.select(key="text", id="target", other=pl.lit(1))
+    other = corpus.wiki.redirects.select(key="text", id="target", other=pl.lit(1))
     return pl.concat([titles, other]).unique("key", keep="first", maintain_order=True).collect()
 
 

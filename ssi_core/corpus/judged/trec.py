@@ -19,7 +19,7 @@ import polars as pl
 from ssi_core import collection, store
 from ssi_core.corpus import inputs
 from ssi_core.corpus.inputs import LARGEST_LINE, read_lines
-from ssi_core.corpus.judgements import write_judgements
+from ssi_core.corpus.judged.judgements import write_judgements
 from ssi_core.corpus.user_texts import write_own
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress

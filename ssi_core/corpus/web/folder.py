@@ -18,12 +18,12 @@ from cmarkgfm.cmark import Options
 
 from ssi_core import collection, store
 from ssi_core.corpus import inputs
-from ssi_core.corpus.front_matter import read_front_matter
-from ssi_core.corpus.html_page import Page, read_html
 from ssi_core.corpus.since import Earlier, Kept, digest_of, open_earlier, told
-from ssi_core.corpus.site import MALFORMED, NO_PAGE, Site
 from ssi_core.corpus.tree import digest_tree, files_below
 from ssi_core.corpus.user_texts import write_own
+from ssi_core.corpus.web.front_matter import read_front_matter
+from ssi_core.corpus.web.html_page import Page, read_html
+from ssi_core.corpus.web.site import MALFORMED, NO_PAGE, Site
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
@@ -64,7 +64,7 @@ def ingest_folder(
     matter, else the canonical one of HTML, else that path. Its title is that of the front matter,
     else the first heading, else ``<title>``, else the name of the file. Its text is that of
     ``<main>`` or ``<article>`` where there is one, without navigation, headers, footers and
-    scripts. A link leads to a page as `corpus.site.Site` says: by its path, with or without its
+    scripts. A link leads to a page as `corpus.web.site.Site` says: by its path, with or without its
     suffix, or to the index of a folder, and in the ways of generators of sites; in Markdown
     ``[[name]]`` leads to the page of that name. Its words are an anchor. Hidden files are left out,
     and so are links to files outside of the folder; what is left out is counted.

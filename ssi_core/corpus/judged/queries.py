@@ -19,10 +19,10 @@ from ssi_core import collection, store
 from ssi_core.collection import Collection, PartWriter, open_collection
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.header import header_of
-from ssi_core.corpus.clicks.log import kind_of, read_log
-from ssi_core.corpus.judgements import write_judgements
-from ssi_core.corpus.trec import number_of, read_grade, read_topics, text_lines
+from ssi_core.corpus.judged.judgements import write_judgements
+from ssi_core.corpus.judged.trec import number_of, read_grade, read_topics, text_lines
+from ssi_core.corpus.tables.header import header_of
+from ssi_core.corpus.tables.reader import kind_of, read_log
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 

@@ -23,8 +23,8 @@ import polars as pl
 
 from ssi_core import collection, files, store
 from ssi_core.corpus.links import DOCUMENT
-from ssi_core.corpus.readings import PAGES_SCHEMA, digest_words
-from ssi_core.corpus.stream import END
+from ssi_core.corpus.wiki.readings import PAGES_SCHEMA, digest_words
+from ssi_core.corpus.wiki.stream import END
 from ssi_core.types import BadInput
 
 TABLE = "pages"

@@ -16,11 +16,11 @@ import polars as pl
 from ssi_core import collection, files, store
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.header import header_of, object_of
-from ssi_core.corpus.clicks.json_rows import is_array, json_rows
-from ssi_core.corpus.clicks.lines import Place, decoded_lines, with_problems
-from ssi_core.corpus.clicks.log import kind_of, read_log
 from ssi_core.corpus.since import TABLE, Earlier, Kept, digest_of, open_earlier, told
+from ssi_core.corpus.tables.header import header_of, object_of
+from ssi_core.corpus.tables.json_rows import is_array, json_rows
+from ssi_core.corpus.tables.lines import Place, decoded_lines, with_problems
+from ssi_core.corpus.tables.reader import kind_of, read_log
 from ssi_core.corpus.user_texts import write_own
 from ssi_core.store import Artefact, Building
 from ssi_core.strict import listed

@@ -22,15 +22,16 @@ from pathlib import Path
 import polars as pl
 
 from ssi_core import collection, store
-from ssi_core.corpus import inputs, stream
-from ssi_core.corpus.before import Before, compare, keep_pages, open_before
-from ssi_core.corpus.chunks import PAGES, TEXTS, Chunks, read_piece
-from ssi_core.corpus.cost import LINKS_AT_ONCE, require_ingestion
-from ssi_core.corpus.dump import PIECE_BYTES, Chunk, index_of, read_pieces, read_site
+from ssi_core.corpus import inputs
 from ssi_core.corpus.links import Settled, resolve_links, settle_pages
-from ssi_core.corpus.readings import places_in, read_targets, read_titles
-from ssi_core.corpus.redirects import write_redirects
-from ssi_core.corpus.titles import Site
+from ssi_core.corpus.wiki import stream
+from ssi_core.corpus.wiki.before import Before, compare, keep_pages, open_before
+from ssi_core.corpus.wiki.chunks import PAGES, TEXTS, Chunks, read_piece
+from ssi_core.corpus.wiki.cost import LINKS_AT_ONCE, require_ingestion
+from ssi_core.corpus.wiki.dump import PIECE_BYTES, Chunk, index_of, read_pieces, read_site
+from ssi_core.corpus.wiki.readings import places_in, read_targets, read_titles
+from ssi_core.corpus.wiki.redirects import write_redirects
+from ssi_core.corpus.wiki.titles import Site
 from ssi_core.parts import LOCAL, Stage, address_of, run_parts
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress

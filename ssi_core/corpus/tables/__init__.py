@@ -1,0 +1,1 @@
+"""One reader of tables: separators, encodings, packings, roles of columns."""

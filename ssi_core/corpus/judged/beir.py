@@ -8,20 +8,21 @@ retrieval models. A line of the corpus has ``_id``, ``title`` and ``text``, one 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection, store
-from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.judged.judgements import write_judgements
 from ssi_core.corpus.tables.header import header_of
 from ssi_core.corpus.tables.reader import read_log
 from ssi_core.corpus.user_texts import write_own
-from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
+
+if TYPE_CHECKING:
+    from ssi_core.corpus.sources.judged import Beir
+    from ssi_core.store import Building
 
 SPLITS: Mapping[str, str] = {"train": "train", "dev": "valid", "valid": "valid", "test": "test"}
 """Name of a file of judgements -> side of the split that the publisher has fixed."""
@@ -30,37 +31,14 @@ _PACKED = ("", ".gz", ".bz2", ".xz", ".zst")
 _JUDGED = ("query-id", "corpus-id", "score")
 
 
-def ingest_beir(
-    directory: Path,
-    out: Path | None = None,
-    *,
-    language: str | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a corpus with queries and judgements of a directory in the format of BEIR.
-
-    Documents and queries keep their ids, judgements their score as the grade, and the side of the
-    file that they are in. The text of a document is its title and its text.
-
-    Parameters
-    ----------
-    directory : Path
-        Has ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/test.tsv``, perhaps also
-        ``qrels/train.tsv`` and ``qrels/dev.tsv``; plain or compressed.
-    out : Path, optional
-        Directory of the corpus; by default one of the store.
-    language : str, optional
-        Code of the texts' language; by default guessed from their script.
+def files_in(directory: Path) -> tuple[Path, Path, dict[str, Path]]:
+    """Return documents, queries, and the judgements by the side of the split that they are of.
 
     Raises
     ------
     BadInput
-        A file is missing or damaged, or no query has a relevant document.
-    Refused
-        ``out`` holds something else, or is being written.
+        A file is missing.
     """
-    directory = Path(directory)
     documents, queries = (_file(directory / name) for name in ("corpus.jsonl", "queries.jsonl"))
     judged = {
         side: file
@@ -71,12 +49,7 @@ def ingest_beir(
         raise BadInput(
             f"{directory}: no judgements: qrels/ has none of {', '.join(SPLITS)} (.tsv)."
         )
-    parents = inputs.digest_inputs(
-        [documents, queries, *judged.values()], out=out, progress=progress
-    )
-    make = partial(_build, documents=documents, queries=queries, judged=judged, language=language)
-    settings = {"source": "beir", "language": language, "given": sorted(judged)}
-    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
+    return documents, queries, judged
 
 
 def _found(path: Path) -> Path | None:
@@ -90,14 +63,16 @@ def _file(path: Path) -> Path:
     return file
 
 
-def _build(
-    building: Building,
-    documents: Path,
-    queries: Path,
-    judged: Mapping[str, Path],
-    language: str | None,
-) -> None:
-    write_own(building, _documents(documents), (), where=documents, language=language, empty=True)
+def build(building: Building, source: Beir, progress: Progress | None) -> None:
+    """Write a corpus with queries and judgements.
+
+    Documents and queries keep their ids, judgements their score as the grade, and the side of the
+    file that they are in. The text of a document is its title and its text.
+    """
+    documents, queries, judged = files_in(*source.paths)
+    write_own(
+        building, _documents(documents), (), where=documents, language=source.language, empty=True
+    )
     texts = pl.concat(_whole(queries, ["_id", "text"])).select(id="_id", text="text")
     write_judgements(
         building, texts, pl.concat(map(_judgements, judged, judged.values())), documents.parent

@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection, store
+from ssi_core import collection
 from ssi_core.collection import Collection, PartWriter, open_collection
-from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.judged.judgements import write_judgements
 from ssi_core.corpus.judged.trec import number_of, read_grade, read_topics, text_lines
 from ssi_core.corpus.tables.header import header_of
 from ssi_core.corpus.tables.reader import kind_of, read_log
-from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
+
+if TYPE_CHECKING:
+    from ssi_core.corpus.sources.judged import Judged
+    from ssi_core.store import Building
 
 _log = logging.getLogger(__name__)
 
@@ -43,50 +45,29 @@ _LINES = ("", "tsv")
 _SHOWN = 3
 
 
-def ingest_judged(
-    directory: Path,
-    out: Path | None = None,
-    *,
-    queries: Path,
-    qrels: Path,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a collection of the documents of another one, of queries and of their judgements.
-
-    Links, words of links and labels of the documents are kept.
-
-    Parameters
-    ----------
-    directory : Path
-        A collection without queries.
-    out : Path, optional
-        Directory of the new one; by default one of the store.
-    queries, qrels : Path
-        Queries and judgements, in one of the formats of this file's head.
-
-    Raises
-    ------
-    BadInput
-        A file is missing or damaged, the collection has queries, or no judgement is of one of the
-        queries and one of the documents; the message has ids of both.
-    Refused
-        ``out`` holds something else, or is being written.
-    """
-    documents, queries, qrels = open_collection(directory), Path(queries), Path(qrels)
+def documents_of(directory: Path) -> Collection:
+    """Open a collection of documents; `BadInput` where it has queries."""
+    documents = open_collection(directory)
     if documents.has_queries:
         raise BadInput(
             f"{directory}: it has queries already. Give the documents alone, or leave out the "
             "queries (--queries, --qrels)."
         )
-    parents = inputs.digest_inputs([queries, qrels], progress=progress)
-    make = partial(_build, documents=documents, queries=queries, qrels=qrels)
-    parents["collection"] = documents.key
-    settings = {"source": "judged", "queries": queries.name, "qrels": qrels.name}
-    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
+    return documents
 
 
-def _build(building: Building, documents: Collection, queries: Path, qrels: Path) -> None:
+def build(building: Building, source: Judged, progress: Progress | None) -> None:
+    """Write the documents of another collection, queries and their judgements.
+
+    Links, words of links and labels of the documents are kept.
+
+    Raises
+    ------
+    BadInput
+        A file is missing or damaged, or no judgement is of one of the queries and one of the
+        documents; the message has ids of both.
+    """
+    documents, queries, qrels = documents_of(*source.paths), source.queries, source.qrels
     texts, judged = read_queries(queries), read_judgements(qrels)
     if _has_topics(queries):
         numbers = [number_of(name) for name in judged["query"]]

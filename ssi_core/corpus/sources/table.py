@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field, field_validator
 
@@ -31,8 +33,8 @@ class Table(Source):
         "ssi ingest table articles.jsonl --links links.tsv --column anchor=label --out corpus",
         "ssi ingest table tuesday.jsonl --since corpus --out corpus-2",
     )
-    reader = "ssi_core.corpus.tables.documents:ingest_table"
     origin = "table"
+    builder = "ssi_core.corpus.tables.documents:build"
 
     paths: tuple[Path, ...] = files("DOCUMENTS", "Tables of documents")
     links: tuple[Path, ...] = Field(default=(), description="A table of links; may be repeated")
@@ -50,6 +52,21 @@ class Table(Source):
         default=None,
         description="Collection of an earlier state: only JSON lines that changed are parsed",
     )
+
+    def inputs(self) -> Sequence[Path]:
+        """Return the tables of documents and of links."""
+        return (*self.paths, *self.links)
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        return {
+            "source": self.origin,
+            "documents": [path.name for path in self.paths],
+            "links": [path.name for path in self.links],
+            "columns": self.columns,
+            "labels": sorted(self.labels),
+            "language": self.language,
+        }
 
     @classmethod
     def looks_like(cls, path: Path) -> bool:

@@ -8,13 +8,12 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection, files, store
-from ssi_core.corpus import inputs
+from ssi_core import files, store
 from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.since import TABLE, Earlier, Kept, digest_of, open_earlier, told
 from ssi_core.corpus.tables.header import header_of, object_of
@@ -22,9 +21,12 @@ from ssi_core.corpus.tables.json_rows import is_array, json_rows
 from ssi_core.corpus.tables.lines import Place, decoded_lines, with_problems
 from ssi_core.corpus.tables.reader import kind_of, read_log
 from ssi_core.corpus.user_texts import write_own
-from ssi_core.store import Artefact, Building
+from ssi_core.store import Building
 from ssi_core.strict import listed
 from ssi_core.types import BadInput, Progress
+
+if TYPE_CHECKING:
+    from ssi_core.corpus.sources.table import Table
 
 ROLES: Mapping[str, Sequence[str]] = {
     "id": ("id", "_id", "docid", "doc_id", "docno", "document_id", "pid", "pageid", "page_id"),
@@ -50,98 +52,32 @@ ANCHOR: Mapping[str, Sequence[str]] = {
 _log = logging.getLogger(__name__)
 
 
-def ingest_table(
-    documents: Sequence[Path],
-    out: Path | None = None,
-    *,
-    links: Sequence[Path] = (),
-    columns: Mapping[str, str] | None = None,
-    labels: Sequence[str] = (),
-    language: str | None = None,
-    since: Path | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a corpus of tables of documents, and of tables of links between them.
+def build(building: Building, source: Table, progress: Progress | None) -> None:
+    """Write a corpus of tables of documents, and of tables of links between them.
 
-    Parameters
-    ----------
-    documents : sequence of Path
-        ``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet``, also with ``.gz``, ``.bz2``, ``.xz`` or
-        ``.zst`` behind it; one row is a document.
-    out : Path, optional
-        Directory of the corpus; by default one of the store.
-    links : sequence of Path
-        Tables with the two ends of a link in each row: ids of documents, or else URLs or titles;
-        perhaps also its words, which become an anchor.
-    columns : mapping, optional
-        Name of a column by its role: a key of `ROLES`, `ENDS` or `ANCHOR`. By default they are
-        guessed. A column ``links`` has a JSON list of ends, or ends with ``|`` between them.
-    labels : sequence of str
-        Columns that are kept as labels of documents, to slice measures by.
-    language : str, optional
-        Code of the texts' language; by default that of a column, else guessed from their script.
-    since : Path, optional
-        Collection of an earlier state of the tables: JSON lines that did not change are not parsed.
-        The result is the same, and the key does not know it; ``counts["since"]`` tells what was
-        taken.
+    ``counts["since"]`` tells what was taken of an earlier collection; the result is the same, and
+    the key does not know it.
 
     Raises
     ------
     BadInput
         A file is damaged or of no known format, a column is missing or nobody knows which it is, or
         no document is left.
-    Refused
-        ``out`` holds something else, or is being written.
     """
-    if not documents:
-        raise ValueError("documents=() is empty; expected at least one file")
-    paths, ends = [Path(path) for path in documents], [Path(path) for path in links]
-    parents = inputs.digest_inputs([*paths, *ends], out=out, progress=progress)
-    settings = {
-        "source": "table",
-        "documents": [path.name for path in paths],
-        "links": [path.name for path in ends],
-        "columns": dict(columns or {}),
-        "labels": sorted(labels),
-        "language": language,
-    }
-    make = partial(
-        _build,
-        paths=paths,
-        links=ends,
-        columns=columns or {},
-        labels=sorted(labels),
-        language=language,
-        since=since,
-        progress=progress,
-    )
-    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
-
-
-def _build(
-    building: Building,
-    paths: Sequence[Path],
-    links: Sequence[Path],
-    columns: Mapping[str, str],
-    labels: Sequence[str],
-    language: str | None,
-    since: Path | None,
-    progress: Progress | None,
-) -> None:
-    roles = roles_of(paths[0], ROLES, columns, needed=("text",))
+    paths, links, labels = source.paths, source.links, sorted(source.labels)
+    roles = roles_of(paths[0], ROLES, source.columns, needed=("text",))
     building.counts["columns"] = dict(roles)
-    link_roles = _roles_of_links(links[0], columns) if links else {}
+    link_roles = _roles_of_links(links[0], source.columns) if links else {}
     if links:
         building.counts["link_columns"] = dict(link_roles)
-    reading = _Reading(building.path, roles, labels, since)
+    reading = _Reading(building.path, roles, labels, source.since)
     keep = ["id", *(role for role in ("url", "title") if role in roles)]
     write_own(
         building,
         reading.documents(paths, progress),
         reading.links(links, link_roles),
         where=paths[0],
-        language=language,
+        language=source.language,
         labels=labels,
         names=keep,
     )
@@ -209,7 +145,7 @@ class _Reading:
         self._path, self._roles, self._labels = path, roles, labels
         self._columns = list(dict.fromkeys([*roles.values(), *labels]))
         settings = {"source": "table", "columns": self._columns, "roles": dict(roles)}
-        self._key = store.key_of("read", settings, {}, store.code_of(_build)["digest"])
+        self._key = store.key_of("read", settings, {}, store.code_of(build)["digest"])
         columns = [*self._places.values(), _SOURCE]
         self._earlier = open_earlier(since, "table", columns, self._key) if since else None
         self._kept = Kept(path, columns)

@@ -224,6 +224,10 @@ def build(building: Building, source: Kyoto, progress: Progress | None) -> None:
     XML, with the line.
     """
     (directory,) = source.paths
+    if unknown := sorted(set(source.categories) - set(CATEGORIES.values())):
+        raise BadInput(
+            f"{directory}: no category {unknown[0]!r}; there are: {', '.join(CATEGORIES.values())}."
+        )
     skipped: Counter[str] = Counter()
     articles = _read(building, directory / ARTICLES, skipped, source.categories, progress)
     ids = [article.id for article in articles]

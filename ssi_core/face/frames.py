@@ -32,7 +32,7 @@ def write_documents(documents: Any, columns: Mapping[str, str], path: Path) -> l
     documents : object
         Texts, mappings, or a frame; see `rows_of`.
     columns : mapping
-        Declared roles; see `corpus.tables.documents.ingest_table`.
+        Declared roles; see `corpus.sources.table.Table`.
     """
     rows = list(rows_of(documents, "text"))
     keys = dict.fromkeys(key for row in rows for key in row)

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from ssi_core.corpus.wiki import chunks
 from ssi_core.corpus.wiki.before import mark_pages
-from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia
 from ssi_core.types import BadInput
 from tests.corpora import write_corpus
 from tests.corpus import dumps
 from tests.killing import beside, run_killed
 from tests.seals import reseal
+from tests.sources import ingest
 
 TABLES = ("documents", "pages", *(f"relations/{name}" for name in ("link", "anchor", "redirect")))
 
@@ -59,7 +59,7 @@ def write(path, pages, **header):
 
 def read(dump, out, *, since=None, part=3000):
     shutil.rmtree(out, ignore_errors=True)
-    return ingest_wikipedia([dump], out, since=since, processes=1, part_bytes=part)
+    return ingest("wikipedia", [dump], out, since=since, processes=1, part_bytes=part)
 
 
 def rows(artefact):
@@ -178,9 +178,9 @@ def test_dumps_of_another_form(tmp_path, old):
     multi = dumps.write_multistream(tmp_path, texts[:20])
     rest = dumps.write(tmp_path / "enwiki-2.xml.bz2", dumps.xml(*texts[20:]))
     both, how = [multi, rest], {"part_bytes": 3000}
-    found = ingest_wikipedia(both, tmp_path / "out", since=old.path, processes=2, **how)
+    found = ingest("wikipedia", both, tmp_path / "out", since=old.path, processes=2, **how)
     assert found.counts["since"] == counts
-    assert_same(found, ingest_wikipedia(both, tmp_path / "full", processes=1, **how))
+    assert_same(found, ingest("wikipedia", both, tmp_path / "full", processes=1, **how))
 
 
 def test_what_may_hide_a_page_is_read_whole(tmp_path, old, parsed):
@@ -276,9 +276,9 @@ def test_a_page_that_cannot_be_read_is_named_with_its_place(tmp_path, old):
 
 CALL = (
     "from pathlib import Path\n"
-    "from ssi_core.corpus.wiki.mediawiki import ingest_wikipedia\n"
-    "ingest_wikipedia([Path({dump!r})], Path({out!r}), since={since}, processes=1,\n"
-    "                 part_bytes=3000)"
+    "from tests.sources import ingest\n"
+    "ingest('wikipedia', [Path({dump!r})], Path({out!r}), since={since}, processes=1,\n"
+    "       part_bytes=3000)"
 )
 
 

@@ -129,6 +129,36 @@ class Source(BaseModel):
         return self.model_copy(update={"since": earlier})
 
 
+class Tabular(Source):
+    """Base of sources that read tables, in which columns have roles.
+
+    Attributes
+    ----------
+    columns : mapping
+        Name of a column by its role, where the guess is wrong.
+    encoding, separator : str
+        How CSV, TSV and JSON lines are written; empty: guessed (`corpus.tables.form`).
+    """
+
+    columns: dict[str, str] = Field(
+        default={},
+        description="Which column is which, where the guess is wrong; may be repeated",
+        json_schema_extra={"flag": "--column", "metavar": "ROLE=NAME"},
+    )
+    encoding: str = Field(
+        default="", description="Encoding of the tables, such as cp1252; empty: guessed"
+    )
+    separator: str = Field(
+        default="", max_length=1, description="Sign between the fields of CSV; empty: guessed"
+    )
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """How the tables are written, as far as it is declared."""
+        said = {"encoding": self.encoding, "separator": self.separator}
+        return {name: value for name, value in said.items() if value}
+
+
 def _is_list(kind: Any) -> bool:
     """Tell whether a field holds any number of values."""
     return any(get_args(one)[1:] == (...,) for one in (kind, *get_args(kind)))

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from ssi_core.corpus.tables.documents import ENDS, ROLES
+from ssi_core.corpus.tables.roles import DOCUMENTS, ENDS
 from ssi_core.types import BadInput
 
 Row = Mapping[str, Any]
@@ -48,7 +48,7 @@ def _column(role: str, declared: Mapping[str, str], keys: Iterable[str]) -> str 
     if role in declared:
         return declared[role]
     by_lower = {key.lower().strip(): key for key in keys}
-    return next((by_lower[name] for name in ROLES[role] if name in by_lower), None)
+    return next((by_lower[name] for name in DOCUMENTS[role] if name in by_lower), None)
 
 
 def write_links(links: Any, names: Sequence[str] | None, path: Path) -> None:

@@ -20,9 +20,9 @@ import zstandard
 
 from ssi_core.collection import open_collection
 from ssi_core.corpus import archive, inputs
-from ssi_core.corpus.tables.header import header_of
 from ssi_core.corpus.tables.json_rows import is_array
 from ssi_core.corpus.tables.parquet import parquet_batches, parquet_columns
+from ssi_core.corpus.tables.reader import header_of
 from ssi_core.corpus.tree import files_below, walk
 from ssi_core.corpus.web import front_matter as front_matter_reader
 from ssi_core.corpus.web.folder import read_page
@@ -161,7 +161,7 @@ def test_deep_json_is_a_message(tmp_path, text):
     path = tmp_path / "a.jsonl"
     path.write_text(text)
     with attempt():
-        assert is_array(path) == text.startswith("[")
+        assert is_array(path, "utf-8") == text.startswith("[")
     if text.startswith('{"id'):
         with attempt():
             assert header_of(path) == ["id"]

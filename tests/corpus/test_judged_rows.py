@@ -31,8 +31,8 @@ def test_tables_and_qrels_hold_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("query,document,grade\na,d1,good\n", "line 2 is .*a number as the grade"),
-        ("query,document,grade\na,d1,1\n,d2,1\n", "line 3 is"),
+        ("query,document,grade\na,d1,good\n", "line 2 has .*a number as the grade"),
+        ("query,document,grade\na,d1,1\n,d2,1\n", "line 3 has"),
         ("query,document\na,d1\n", "grade"),
     ],
 )

@@ -23,7 +23,7 @@ import polars as pl
 
 from ssi_core import collection, store
 from ssi_core.collection import KIND, Side, open_collection, text_writer
-from ssi_core.corpus.clicks.before import LINES, Kept, Plan, plan_reading, read_rows, rows_read
+from ssi_core.corpus.clicks.before import LINES, Kept, Plan, plan_reading, read_part, rows_read
 from ssi_core.corpus.clicks.check import alike, judged
 from ssi_core.corpus.clicks.columns import LogMap
 from ssi_core.corpus.clicks.judged_log import Judged
@@ -36,7 +36,7 @@ from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import Gathered, Listed, with_ids
 from ssi_core.corpus.language import name_language, warn_unsplit
 from ssi_core.corpus.tables.lines import Place
-from ssi_core.corpus.tables.reader import read_log
+from ssi_core.corpus.tables.reader import read_rows
 from ssi_core.resources import require
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
@@ -258,7 +258,7 @@ class _Ingestion:
         parts, manifest = self._kept.take(before)
         self._quarantine.go_on(manifest["rows"], before / LINES, manifest)
         for part in parts:
-            rows.add(self._in_tables(read_rows(part), plan))
+            rows.add(self._in_tables(read_part(part), plan))
 
     def _read(
         self,
@@ -269,7 +269,7 @@ class _Ingestion:
         rows: Shards,
         gathered: dict[str, Gathered],
     ) -> None:
-        for block in read_log(path, self._form.names, self._form.log, after):
+        for block in read_rows(path, self._form.columns, self._form.log, after):
             believed, quarantined = judged(block, self._form, path.name)
             self._quarantine.add(quarantined, of_lines=True)
             for side in ("query", "document"):

@@ -30,7 +30,7 @@ from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import PLACEHOLDER, Listed, id_of, write_texts
 from ssi_core.corpus.clicks.ubi_lines import CLICK, IMPRESSION, ROW, UbiLines, documents_of
 from ssi_core.corpus.language import name_language
-from ssi_core.corpus.tables.reader import kind_of, text_bytes
+from ssi_core.corpus.tables.form import kind_of, text_bytes
 from ssi_core.corpus.tree import walk
 from ssi_core.resources import require
 from ssi_core.types import BadInput, Progress
@@ -59,7 +59,7 @@ def exports_of(paths: Sequence[Path], skipped: Counter[str]) -> list[Path]:
 def _files(path: Path, skipped: Counter[str]) -> list[Path]:
     if not path.is_dir():
         return [path]
-    exports = [file for file in walk(path, skipped, deep=False) if kind_of(file, LogForm())]
+    exports = [file for file in walk(path, skipped, deep=False) if kind_of(file)]
     if not exports:
         raise BadInput(f"{path}: no file there is .ndjson, .jsonl, .csv, .tsv or .parquet.")
     return exports

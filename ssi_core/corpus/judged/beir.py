@@ -7,16 +7,14 @@ retrieval models. A line of the corpus has ``_id``, ``title`` and ``text``, one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.judged.judgements import write_judgements
-from ssi_core.corpus.tables.header import header_of
-from ssi_core.corpus.tables.reader import read_log
+from ssi_core.corpus.tables.reader import header_of, whole_rows
 from ssi_core.corpus.user_texts import write_own
 from ssi_core.types import BadInput, Progress
 
@@ -28,7 +26,7 @@ SPLITS: Mapping[str, str] = {"train": "train", "dev": "valid", "valid": "valid",
 """Name of a file of judgements -> side of the split that the publisher has fixed."""
 
 _PACKED = ("", ".gz", ".bz2", ".xz", ".zst")
-_JUDGED = ("query-id", "corpus-id", "score")
+_JUDGED = {"query": "query-id", "document": "corpus-id", "grade": "score"}
 
 
 def files_in(directory: Path) -> tuple[Path, Path, dict[str, Path]]:
@@ -73,7 +71,7 @@ def build(building: Building, source: Beir, progress: Progress | None) -> None:
     write_own(
         building, _documents(documents), (), where=documents, language=source.language, empty=True
     )
-    texts = pl.concat(_whole(queries, ["_id", "text"])).select(id="_id", text="text")
+    texts = pl.concat(whole_rows(queries, {"id": "_id", "text": "text"})).select("id", "text")
     write_judgements(
         building, texts, pl.concat(map(_judgements, judged, judged.values())), documents.parent
     )
@@ -81,31 +79,20 @@ def build(building: Building, source: Beir, progress: Progress | None) -> None:
 
 def _documents(path: Path) -> Iterator[pl.DataFrame]:
     names = [name for name in ("title", "text") if name in header_of(path)]
-    for block in _whole(path, ["_id", *names]):
+    for block in whole_rows(path, {"id": "_id", **dict(zip(names, names, strict=True))}):
         text = pl.concat_str(names, separator="\n", ignore_nulls=True).str.strip_chars()
         title = pl.col("title") if "title" in names else pl.lit(None, pl.String)
-        yield block.select(id="_id", title=title, text=text)
-
-
-def _whole(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a file; a row that is none is an error."""
-    for block in read_log(path, columns, LogForm()):
-        wrong = block.filter(pl.col("category").is_not_null())
-        if len(wrong):
-            line, problem = wrong.select("line", "problem").row(0)
-            raise BadInput(f"{path}: line {line}: {problem}. Restore the published file.")
-        yield block
+        yield block.select("id", title=title, text=text)
 
 
 def _judgements(side: str, path: Path) -> pl.DataFrame:
-    rows = pl.concat(_whole(path, _JUDGED))
-    grades = rows["score"].str.strip_chars().cast(pl.Float32, strict=False)
+    rows = pl.concat(whole_rows(path, _JUDGED))
+    grades = rows["grade"].str.strip_chars().cast(pl.Float32, strict=False)
     known = grades.is_finite().fill_null(False)
     if not known.all():
-        line, score = rows.filter(~known).select("line", "score").row(0)
+        line, score = rows.filter(~known).select("line", "grade").row(0)
         raise BadInput(
             f"{path}: line {line}: the score is {score!r}, expected a number. Restore the "
             "published file."
         )
-    names = dict(zip(("query", "document"), _JUDGED, strict=False))
-    return rows.select(**names, grade=grades, side=pl.lit(side))
+    return rows.select("query", "document", grade=grades, side=pl.lit(side))

@@ -9,7 +9,7 @@ columns of TREC's qrels, or the three of such a table.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,11 @@ import polars as pl
 
 from ssi_core import collection
 from ssi_core.collection import Collection, PartWriter, open_collection
-from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.judged.judgements import write_judgements
 from ssi_core.corpus.judged.trec import number_of, read_grade, read_topics, text_lines
-from ssi_core.corpus.tables.header import header_of
-from ssi_core.corpus.tables.reader import kind_of, read_log
+from ssi_core.corpus.tables.form import kind_of
+from ssi_core.corpus.tables.reader import header_of, whole_rows
+from ssi_core.corpus.tables.roles import JUDGEMENTS, QUERIES, Names, guessed
 from ssi_core.types import BadInput, Progress
 
 if TYPE_CHECKING:
@@ -30,16 +30,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-QUERIES: Mapping[str, Sequence[str]] = {
-    "id": ("id", "_id", "query_id", "query-id", "qid"),
-    "text": ("text", "query", "title"),
-}
-JUDGEMENTS: Mapping[str, Sequence[str]] = {
-    "query": ("query", "query_id", "query-id", "qid"),
-    "document": ("document", "document_id", "corpus-id", "doc_id", "docid", "docno"),
-    "grade": ("grade", "score", "relevance", "label"),
-}
-"""Roles of columns -> names by which they are known."""
 _LINES = ("", "tsv")
 """Kinds of files that may be lines without a header."""
 _SHOWN = 3
@@ -136,7 +126,7 @@ def read_queries(path: Path) -> pl.DataFrame:
 
 
 def _has_topics(path: Path) -> bool:
-    lines = text_lines(path) if kind_of(path, LogForm()) in _LINES else ()
+    lines = text_lines(path) if kind_of(path) in _LINES else ()
     return any("<top>" in line.lower() for line in lines)
 
 
@@ -165,7 +155,8 @@ def read_judgements(path: Path) -> pl.DataFrame:
         schema = {**dict.fromkeys(JUDGEMENTS, pl.String), "line": pl.Int64}
         rows = pl.DataFrame(list(_lines(path)), schema=schema, orient="row")
     grades = pl.Series([read_grade(text or "") for text in rows["grade"]], dtype=pl.Float32)
-    wrong = rows.filter(grades.is_null() | rows["query"].is_null() | rows["document"].is_null())
+    nameless = pl.any_horizontal(pl.col("query", "document").fill_null("").str.strip_chars() == "")
+    wrong = rows.filter(grades.is_null() | rows.select(nameless).to_series())
     if len(wrong):
         row = wrong.row(0, named=True)
         raise BadInput(
@@ -176,32 +167,20 @@ def read_judgements(path: Path) -> pl.DataFrame:
     return rows.select("query", "document", grade=grades)
 
 
-def _table(path: Path, roles: Mapping[str, Sequence[str]]) -> pl.DataFrame | None:
+def _table(path: Path, known: Names) -> pl.DataFrame | None:
     """Read a table whose header names the roles; None for lines without a header."""
-    kind = kind_of(path, LogForm())
+    kind = kind_of(path)
     header = header_of(path) if kind else []
-    by_lower = {name.strip().lower(): name for name in header}
-    names_by_role = {
-        role: next((by_lower[name] for name in names if name in by_lower), None)
-        for role, names in roles.items()
-    }
-    columns = {role: name for role, name in names_by_role.items() if name is not None}
-    if len(columns) < len(roles):
+    roles = guessed(header, known)
+    if len(roles) < len(known):
         if kind in _LINES:
             return None
-        lacking = next(role for role in roles if role not in columns)
+        lacking = next(role for role in known if role not in roles)
         raise BadInput(
             f"{path}: no column for the {lacking}: it has {', '.join(header)}. Name one "
-            f"{' or '.join(roles[lacking])}."
+            f"{' or '.join(known[lacking])}."
         )
-    frames = []
-    for block in read_log(path, list(columns.values()), LogForm()):
-        wrong = block.filter(pl.col("category").is_not_null())
-        if len(wrong):
-            line, problem = wrong.select("line", "problem").row(0)
-            raise BadInput(f"{path}: line {line}: {problem}. Repair or remove the line.")
-        frames.append(block.select("line", **{role: pl.col(n) for role, n in columns.items()}))
-    return pl.concat(frames)
+    return pl.concat(block.select("line", *roles) for block in whole_rows(path, roles))
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str, str, int]]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from ssi_core.corpus.source import LANGUAGE, Source, files, option
+from ssi_core.corpus.source import LANGUAGE, Tabular, files, option
 
 
-class Table(Source):
+class Table(Tabular):
     """Read your own documents: JSON lines, CSV, TSV or parquet.
 
     Files may be packed (.gz, .bz2, .xz, .zst). A row is a document. Columns are known by their
@@ -38,12 +38,6 @@ class Table(Source):
 
     paths: tuple[Path, ...] = files("DOCUMENTS", "Tables of documents")
     links: tuple[Path, ...] = Field(default=(), description="A table of links; may be repeated")
-    columns: dict[str, str] = option(
-        {},
-        "Which column is which, where the guess is wrong; may be repeated",
-        "--column",
-        "ROLE=NAME",
-    )
     labels: tuple[str, ...] = option(
         (), "A column to slice measures by; may be repeated", "--label"
     )
@@ -64,6 +58,7 @@ class Table(Source):
             "documents": [path.name for path in self.paths],
             "links": [path.name for path in self.links],
             "columns": self.columns,
+            **self.written,
             "labels": sorted(self.labels),
             "language": self.language,
         }
@@ -71,17 +66,16 @@ class Table(Source):
     @classmethod
     def looks_like(cls, path: Path) -> bool:
         """Tell whether a path has the name of a table."""
-        from ssi_core.corpus.clicks.columns import LogForm
-        from ssi_core.corpus.tables.reader import kind_of
+        from ssi_core.corpus.tables.form import kind_of
 
-        return bool(kind_of(path, LogForm())) and not path.is_dir()
+        return bool(kind_of(path)) and not path.is_dir()
 
     @field_validator("columns")
     @classmethod
     def _known(cls, columns: dict[str, str]) -> dict[str, str]:
-        from ssi_core.corpus.tables.documents import ANCHOR, ENDS, ROLES
+        from ssi_core.corpus.tables.roles import ANCHOR, DOCUMENTS, ENDS
 
-        roles = (*ROLES, *ENDS, *ANCHOR)
+        roles = (*DOCUMENTS, *ENDS, *ANCHOR)
         for role, name in columns.items():
             if role not in roles:
                 raise ValueError(

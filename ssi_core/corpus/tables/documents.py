@@ -1,6 +1,6 @@
 """Tables of documents and links: JSON lines, CSV, TSV or parquet, plain or compressed.
 
-Columns are guessed by their names (`ROLES`) and said in the counts; ``columns`` declares them.
+Columns are guessed by their names (`roles`) and said in the counts; ``columns`` declares them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ssi_core import files, store
-from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.since import TABLE, Earlier, Kept, digest_of, open_earlier, told
-from ssi_core.corpus.tables.header import header_of, object_of
+from ssi_core.corpus.tables.form import TableForm, said_of, written_as
 from ssi_core.corpus.tables.json_rows import is_array, json_rows
 from ssi_core.corpus.tables.lines import Place, decoded_lines, with_problems
-from ssi_core.corpus.tables.reader import kind_of, read_log
+from ssi_core.corpus.tables.reader import header_of, object_of, read_rows
+from ssi_core.corpus.tables.roles import ANCHOR, DOCUMENTS, ENDS, roles_of
 from ssi_core.corpus.user_texts import write_own
 from ssi_core.store import Building
 from ssi_core.strict import listed
@@ -27,27 +27,6 @@ from ssi_core.types import BadInput, Progress
 
 if TYPE_CHECKING:
     from ssi_core.corpus.sources.table import Table
-
-ROLES: Mapping[str, Sequence[str]] = {
-    "id": ("id", "_id", "docid", "doc_id", "docno", "document_id", "pid", "pageid", "page_id"),
-    "title": ("title", "name", "headline", "heading", "subject"),
-    "text": ("text", "body", "content", "contents", "abstract", "description", "article"),
-    "url": ("url", "uri", "permalink", "canonical_url", "link"),
-    "headings": ("headings", "sections", "toc"),
-    "language": ("language", "lang"),
-    "timestamp": ("timestamp", "date", "updated", "modified", "published", "created"),
-    "links": ("links", "outlinks", "references", "cites", "citations"),
-}  # fmt: skip
-"""Roles of the columns of documents, each with the names that it is known by, in lower case."""
-ENDS: Mapping[str, Sequence[str]] = {
-    "source": ("source", "from", "src", "citing", "page", "query", "start", "tail"),
-    "target": ("target", "to", "dst", "cited", "linked", "document", "end", "head"),
-}
-"""The same of a table of links."""
-ANCHOR: Mapping[str, Sequence[str]] = {
-    "anchor": ("anchor", "anchor_text", "anchortext", "link_text", "text", "words")
-}
-"""The same of the words of a link, which a table of links may have."""
 
 _log = logging.getLogger(__name__)
 
@@ -65,12 +44,15 @@ def build(building: Building, source: Table, progress: Progress | None) -> None:
         no document is left.
     """
     paths, links, labels = source.paths, source.links, sorted(source.labels)
-    roles = roles_of(paths[0], ROLES, source.columns, needed=("text",))
+    form = TableForm(**source.written)
+    roles = roles_of(paths[0], DOCUMENTS, source.columns, needed=("text",), form=form)
     building.counts["columns"] = dict(roles)
-    link_roles = _roles_of_links(links[0], source.columns) if links else {}
+    link_roles = _roles_of_links(links[0], source.columns, form) if links else {}
     if links:
         building.counts["link_columns"] = dict(link_roles)
-    reading = _Reading(building.path, roles, labels, source.since)
+    if written := said_of([*paths, *links], form):
+        building.counts["read_as"] = written
+    reading = _Reading(building.path, roles, labels, form, source.since)
     keep = ["id", *(role for role in ("url", "title") if role in roles)]
     write_own(
         building,
@@ -84,46 +66,10 @@ def build(building: Building, source: Table, progress: Progress | None) -> None:
     reading.finish(building)
 
 
-def roles_of(
-    path: Path,
-    known: Mapping[str, Sequence[str]],
-    declared: Mapping[str, str],
-    *,
-    needed: Sequence[str],
-) -> dict[str, str]:
-    """Return the column of each role: as declared, else the first name that is known.
-
-    Raises
-    ------
-    BadInput
-        A declared column is not there, or a needed role has none.
-    """
-    header = header_of(path)
-    roles = {}
-    by_lower = {name.lower().strip(): name for name in reversed(header)}
-    for role, names in known.items():
-        if role in declared:
-            if declared[role] not in header:
-                raise BadInput(
-                    f"{path}: there is no column {declared[role]!r} for {role!r}. Its columns are: "
-                    f"{listed(header)}."
-                )
-            roles[role] = declared[role]
-        elif guess := next((by_lower[name] for name in names if name in by_lower), None):
-            roles[role] = guess
-    for role in needed:
-        if role not in roles:
-            raise BadInput(
-                f"{path}: which column is the {role}? Its columns are: {listed(header)}. Say "
-                f"so: --column {role}=NAME"
-            )
-    return roles
-
-
-def _roles_of_links(path: Path, declared: Mapping[str, str]) -> dict[str, str]:
+def _roles_of_links(path: Path, declared: Mapping[str, str], form: TableForm) -> dict[str, str]:
     """Return the columns of both ends, and of the words; an end may be the column that is left."""
-    roles = roles_of(path, {**ENDS, **ANCHOR}, declared, needed=())
-    header = header_of(path)
+    roles = roles_of(path, {**ENDS, **ANCHOR}, declared, form=form)
+    header = header_of(path, form)
     if len(header) == len(ENDS) and "anchor" not in declared:
         roles.pop("anchor", None)
     ends = [end for end in ENDS if end not in roles]
@@ -140,42 +86,45 @@ class _Reading:
     """A pass over tables: documents and the links inside of them, then tables of links."""
 
     def __init__(
-        self, path: Path, roles: Mapping[str, str], labels: Sequence[str], since: Path | None
+        self,
+        path: Path,
+        roles: Mapping[str, str],
+        labels: Sequence[str],
+        form: TableForm,
+        since: Path | None,
     ) -> None:
-        self._path, self._roles, self._labels = path, roles, labels
-        self._columns = list(dict.fromkeys([*roles.values(), *labels]))
-        settings = {"source": "table", "columns": self._columns, "roles": dict(roles)}
+        self._path, self._form = path, form
+        self._labels = {name: f"label {name}" for name in labels}
+        self._roles = {**roles, **{role: name for name, role in self._labels.items()}}
+        others = [role for role in self._roles if role != "text"]
+        self._kept_as = {role: f"column {place}" for place, role in enumerate(others)}
+        settings = {"source": "table", "roles": self._roles}
         self._key = store.key_of("read", settings, {}, store.code_of(build)["digest"])
-        columns = [*self._places.values(), _SOURCE]
+        columns = [*self._kept_as.values(), _SOURCE]
         self._earlier = open_earlier(since, "table", columns, self._key) if since else None
         self._kept = Kept(path, columns)
         self._broken: Counter[str] = Counter()
         self._taken = 0
 
-    @property
-    def _places(self) -> dict[str, str]:
-        """Columns that are kept beside the text, each with its name in what is kept."""
-        others = [name for name in self._columns if name != self._roles["text"]]
-        return {name: f"column {place}" for place, name in enumerate(others)}
-
     def documents(self, paths: Sequence[Path], progress: Progress | None) -> Iterator[pl.DataFrame]:
         """Yield the documents in blocks; what is read of each is kept."""
-        roles = self._roles
-        shown = {role: pl.col(name) for role, name in roles.items() if role != "links"}
-        if "id" not in roles:
+        shown = {
+            role: pl.col(role) for role in self._roles if role in DOCUMENTS and role != "links"
+        }
+        if "id" not in shown:
             # A document without a name of its own is known by its address, or by its line.
             shown["id"] = shown.get("url", pl.col("line").cast(pl.String))
-        kept = {place: pl.col(name) for name, place in self._places.items()}
-        source = shown["id"] if "links" in roles else pl.lit(None, pl.String)
+        kept = {name: pl.col(role) for role, name in self._kept_as.items()}
+        source = shown["id"] if "links" in self._roles else pl.lit(None, pl.String)
+        labels = {name: pl.col(role) for name, role in self._labels.items()}
         rows = 0
         for path in paths:
-            for block in self._rows(path, self._columns, self._lines):
+            for block in self._rows(path, self._roles, self._lines):
                 digests = [digest_of(raw.encode()) for raw in block["raw"]]
                 ends = {"id": shown["id"], "text": shown["text"], _SOURCE: source}
                 self._kept.write(
                     block.select(digest=pl.Series(digests, dtype=pl.Binary), **ends, **kept)
                 )
-                labels = {name: pl.col(name) for name in self._labels}
                 yield _with_lines(block.select(**shown, **labels))
                 rows += len(block)
                 if progress is not None:
@@ -187,7 +136,7 @@ class _Reading:
         Where the tables have the words of links, those inside of documents have none.
         """
         if "links" in self._roles:
-            column = self._places[self._roles["links"]]
+            column = self._kept_as["links"]
             for part in files.parts_in(self._path / TABLE):
                 rows = pl.read_parquet(part, columns=[_SOURCE, column], glob=False)
                 ends = rows.select(source=_SOURCE, target=pl.col(column).str.split(_BETWEEN))
@@ -195,9 +144,8 @@ class _Reading:
                     ends = ends.with_columns(text=pl.lit(""))
                 yield ends.explode("target").filter(pl.col("target").is_not_null())
         for path in tables:
-            for block in self._rows(path, list(dict.fromkeys(roles.values())), _read):
-                ends = block.select(**{role: pl.col(name) for role, name in roles.items()})
-                yield ends.rename({"anchor": "text"}, strict=False)
+            for block in self._rows(path, roles, self._read):
+                yield block.select(*roles).rename({"anchor": "text"}, strict=False)
 
     def finish(self, building: Building) -> None:
         """Account for the rows that are none, and for what was taken."""
@@ -208,11 +156,11 @@ class _Reading:
     def _rows(
         self,
         path: Path,
-        columns: Sequence[str],
-        read: Callable[[Path, Sequence[str]], Iterator[pl.DataFrame]],
+        roles: Mapping[str, str],
+        read: Callable[[Path, Mapping[str, str]], Iterator[pl.DataFrame]],
     ) -> Iterator[pl.DataFrame]:
         """Yield the rows of a table; those that are none are counted, and the first is named."""
-        for block in read(path, columns):
+        for block in read(path, roles):
             wrong = block.filter(pl.col("category").is_not_null())
             if len(wrong):
                 if not self._broken:
@@ -221,47 +169,44 @@ class _Reading:
                 self._broken.update(wrong["category"].to_list())
             yield block.filter(pl.col("category").is_null())
 
-    def _lines(self, path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Yield rows as `read_log` does; JSON lines that are known are not parsed."""
-        earlier = self._earlier
-        lines = kind_of(path, LogForm()) == "jsonl" and not is_array(path)
+    def _read(self, path: Path, roles: Mapping[str, str]) -> Iterator[pl.DataFrame]:
+        return read_rows(path, roles, self._form)
+
+    def _lines(self, path: Path, roles: Mapping[str, str]) -> Iterator[pl.DataFrame]:
+        """Yield rows as `read_rows` does; JSON lines that are known are not parsed."""
+        earlier, written = self._earlier, written_as(path, self._form)
+        lines = written.kind == "jsonl" and not is_array(path, written.encoding)
         if not isinstance(earlier, Earlier) or not lines:
-            yield from map(self._with_ends, _read(path, columns))
+            yield from map(self._with_ends, self._read(path, roles))
             return
-        for number, texts, wrong in decoded_lines(path, "utf-8", Place()):
+        for number, texts, wrong in decoded_lines(path, written.encoding, Place()):
             taken = earlier.take([digest_of(text.encode()) for text in texts])
             taken = taken.filter(~pl.col("place").is_in(list(wrong)))
             known = set(taken["place"])
             self._taken += len(known)
             new = ((number + n, text) for n, text in enumerate(texts) if n not in known)
-            rows, _ = json_rows(new, columns)
-            text = pl.col("text").alias(self._roles["text"])
+            rows, _ = json_rows(new, roles)
             same = taken.select(
-                text,
-                *(pl.col(place).alias(name) for name, place in self._places.items()),
+                "text",
+                *(pl.col(name).alias(role) for role, name in self._kept_as.items()),
                 line=pl.col("place") + number,
                 category=pl.lit(None, pl.String),
                 problem=pl.lit(None, pl.String),
                 raw=pl.Series([texts[place] for place in taken["place"]], dtype=pl.String),
             ).select(rows.columns)
             every = pl.concat([self._with_ends(rows), same]).sort("line")
-            yield with_problems(every, number, wrong, columns, LogForm())
+            yield with_problems(every, number, wrong, roles, written.encoding)
 
     def _with_ends(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Put the ends of the links in the place of the cells that name them; null: none."""
         if "links" not in self._roles:
             return rows
-        name = self._roles["links"]
-        ends = [_BETWEEN.join(_listed(cell)) or None for cell in rows[name]]
-        return rows.with_columns(pl.Series(name, ends, dtype=pl.String))
+        ends = [_BETWEEN.join(_listed(cell)) or None for cell in rows["links"]]
+        return rows.with_columns(links=pl.Series(ends, dtype=pl.String))
 
 
 _SOURCE = "source of its links"
 _BETWEEN = "\x1f"  # the ends of links, in what is kept
-
-
-def _read(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    return read_log(path, columns, LogForm())
 
 
 def _with_lines(rows: pl.DataFrame) -> pl.DataFrame:
@@ -288,6 +233,6 @@ def _listed(cell: str | None) -> list[str]:
 
 def _end(one: object) -> str:
     if isinstance(one, dict):
-        names = (*ENDS["target"], *ROLES["id"], *ROLES["url"], *ROLES["title"])
+        names = (*ENDS["target"], *DOCUMENTS["id"], *DOCUMENTS["url"], *DOCUMENTS["title"])
         one = next((one[name] for name in names if name in one), "")
     return str(one)

@@ -1,4 +1,4 @@
-"""Blocks of rows of a click log, as text: CSV, TSV, JSON lines or parquet, plain or compressed.
+"""The one reader of tables: CSV, TSV, JSON lines or parquet, plain or packed, in blocks of text.
 
 A row that is not one (too few fields, a quote that never closes, bytes of another encoding, no
 JSON) comes with its problem, and the rows after it are read as if nothing had been.
@@ -6,87 +6,121 @@ JSON) comes with its problem, and the rows after it are read as if nothing had b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import polars as pl
 
 from ssi_core import files
 from ssi_core.corpus import inputs
-from ssi_core.corpus.clicks.columns import FORMATS, LogForm
-from ssi_core.corpus.tables.json_rows import read_json
-from ssi_core.corpus.tables.lines import Place, row_schema
+from ssi_core.corpus.tables.form import GUESSED, TableForm, Written, written_as
+from ssi_core.corpus.tables.json_rows import is_array, read_array, read_json
+from ssi_core.corpus.tables.lines import Place, decoded_lines, row_schema
 from ssi_core.corpus.tables.parquet import parquet_batches, parquet_columns
 from ssi_core.corpus.tables.separated import check_header, read_separated
 from ssi_core.types import BadInput
 
-PACKED = (*inputs.PACKINGS, ".parquet")
-"""Endings of files that are not plain text."""
-_UNPACKED = 8  # bytes of text of a byte of a packed file
-_FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
-            ".json": "jsonl", ".parquet": "parquet"}  # fmt: skip
 _DAMAGED = "Restore the file, or give one that can be read to its end."
+_BEGINNING = 100  # objects whose keys are looked at
 
 
-def read_log(
-    path: Path, columns: Sequence[str], form: LogForm, after: Place | None = None
+def read_rows(
+    path: Path, roles: Mapping[str, str], form: TableForm = GUESSED, after: Place | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a log in blocks.
+    """Yield the rows of a table in blocks.
 
     Parameters
     ----------
     path : Path
         ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are unpacked on the way.
-    columns : sequence of str
-        Names of the columns that are wanted.
-    form : LogForm
-        How the log is written.
+    roles : mapping
+        Name of a column of the result -> that of the column in the table.
+    form : TableForm
+        How the table is written, as far as it is declared.
     after : Place or None
         Where to begin, of plain text; by default at the beginning.
 
     Yields
     ------
     frame of ``line`` (int64, from 1; of parquet the row), ``category`` and ``problem`` (str, null
-    where the line is a row), ``raw`` (str) and the columns, all of them str or null
+    where the line is a row), ``raw`` (str) and the roles, all of them str or null
 
     Raises
     ------
     BadInput
         The file is missing, damaged, of no known format, empty, or lacks a column.
     """
-    inputs.require_file(path)
-    kind = kind_of(path, form)
-    if not kind:
-        raise BadInput(
-            f"{path}: its name does not say what it is. Say so in the map ([log] format = one of "
-            f"{', '.join(FORMATS)})."
-        )
-    if kind == "parquet":
-        yield from _parquet(path, columns)
-        return
-    read = read_json if kind == "jsonl" else read_separated
-    separator = "\t" if kind == "tsv" else form.separator
+    written = written_as(path, form)
     with files.reading(path, _DAMAGED):
-        yield from read(path, columns, form, separator, after or Place())
+        if written.kind == "parquet":
+            yield from _parquet(path, roles)
+        elif written.kind == "jsonl":
+            yield from read_json(path, roles, written, form.each, after or Place())
+        else:
+            yield from read_separated(path, roles, written, form.header, after or Place())
 
 
-def text_bytes(paths: Sequence[Path]) -> int:
-    """Bytes of text in some files, roughly, before they are read."""
-    return sum(path.stat().st_size * (_UNPACKED if path.suffix in PACKED else 1) for path in paths)
+def whole_rows(
+    path: Path, roles: Mapping[str, str], form: TableForm = GUESSED
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a table; `BadInput` names the first line that is no row."""
+    for block in read_rows(path, roles, form):
+        wrong = block.filter(pl.col("category").is_not_null())
+        if len(wrong):
+            line, problem = wrong.select("line", "problem").row(0)
+            raise BadInput(f"{path}: line {line}: {problem}. Repair or remove the line.")
+        yield block
 
 
-def has_quotes(path: Path, form: LogForm) -> bool:
-    """Tell whether a field of a log may be quoted, and so contain line breaks."""
-    return kind_of(path, form) == "csv" and form.separator != "\t"
+def header_of(path: Path, form: TableForm = GUESSED) -> list[str]:
+    """Return the names of the columns of a table, or the keys of its first objects."""
+    written = written_as(path, form)
+    if written.kind == "parquet":
+        return parquet_columns(path)
+    names = _keys(path, written, form) if written.kind == "jsonl" else _header(path, written)
+    if not names:
+        raise BadInput(f"{path}: the file is empty. Give a table with a row.")
+    return names if form.header else [str(place) for place in range(1, len(names) + 1)]
 
 
-def kind_of(path: Path, form: LogForm) -> str:
-    """Return the format of a log, as the form or else the name of the file says; "" if unknown."""
-    return form.format or _FORMATS.get(_stem(path).suffix.lower(), "")
+def _header(path: Path, written: Written) -> list[str]:
+    with inputs.open_input(path) as file:
+        start = file.read(inputs.LARGEST_LINE).decode(written.encoding, errors="replace")
+    start = start.removeprefix("\ufeff")
+    try:
+        return next(csv.reader(io.StringIO(start, newline=""), delimiter=written.separator), [])
+    except csv.Error as error:
+        raise BadInput(f"{path}: line 1: {error}. {inputs.RESTORE}") from None
 
 
-def _stem(path: Path) -> Path:
-    return path.with_suffix("") if path.suffix in inputs.PACKINGS else path
+def _keys(path: Path, written: Written, form: TableForm) -> list[str]:
+    names: dict[str, None] = {}
+    any_line = False
+    if is_array(path, written.encoding):
+        values = read_array(path, written.encoding)[:_BEGINNING]
+    else:
+        _, lines, _ = next(decoded_lines(path, written.encoding, Place()))
+        values = [object_of(line) for line in lines[:_BEGINNING]]
+    for value in values:
+        any_line = True
+        inner = value.get(form.each) if form.each and isinstance(value, dict) else None
+        for one in (value, *(inner if isinstance(inner, list) else ())):
+            names |= dict.fromkeys(one if isinstance(one, dict) else ())
+    if any_line and not names:
+        raise BadInput(f"{path}: its first lines are no JSON objects. Write one on each line.")
+    names.pop(form.each, None)
+    return list(names)
+
+
+def object_of(line: str) -> object:
+    """Return what a line of JSON says; None where it is none."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _text(name: str, kind: pl.DataType) -> pl.Expr:
@@ -97,17 +131,18 @@ def _text(name: str, kind: pl.DataType) -> pl.Expr:
     return column.cast(pl.String)
 
 
-def _parquet(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+def _parquet(path: Path, roles: Mapping[str, str]) -> Iterator[pl.DataFrame]:
+    columns = list(dict.fromkeys(roles.values()))
     check_header(path, parquet_columns(path), columns)
     first = 1
-    with files.reading(path, _DAMAGED):
-        for batch in parquet_batches(path, columns):
-            nothing = pl.lit(None, pl.String)
-            frame = batch.select(_text(name, batch.schema[name]) for name in columns).with_columns(
-                line=pl.int_range(first, first + len(batch), dtype=pl.Int64),
-                category=nothing,
-                problem=nothing,
-                raw=pl.concat_str(pl.all().fill_null(""), separator="\t"),
-            )
-            first += len(batch)
-            yield frame.select(row_schema(columns).keys())
+    for batch in parquet_batches(path, columns):
+        nothing = pl.lit(None, pl.String)
+        texts = batch.select(_text(name, batch.schema[name]) for name in columns)
+        yield texts.select(
+            line=pl.int_range(first, first + len(batch), dtype=pl.Int64),
+            category=nothing,
+            problem=nothing,
+            raw=pl.concat_str(pl.all().fill_null(""), separator="\t"),
+            **{role: pl.col(name) for role, name in roles.items()},
+        ).select(row_schema(roles).keys())
+        first += len(batch)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.inputs import LARGEST_LINE
+from ssi_core.corpus.tables.form import Written
 from ssi_core.corpus.tables.lines import (
     PROBLEMS,
     Place,
@@ -29,37 +29,36 @@ class _Shape(NamedTuple):
     """Fields of the lines of a file: their names, and those that are wanted."""
 
     header: Sequence[str]
-    columns: Sequence[str]
-    separator: str
-    form: LogForm
+    roles: Mapping[str, str]
+    written: Written
 
     @property
     def places(self) -> list[int]:
         """Places of the columns among the fields."""
-        return [self.header.index(name) for name in self.columns]
+        return [self.header.index(name) for name in self.roles.values()]
 
 
 def read_separated(
-    path: Path, columns: Sequence[str], form: LogForm, separator: str, after: Place
+    path: Path, roles: Mapping[str, str], written: Written, header: bool, after: Place
 ) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a CSV or TSV file in blocks, as `log.read_log` does."""
+    """Yield the rows of a CSV or TSV file in blocks, as `reader.read_rows` does."""
     shape: _Shape | None = None
     if after.bytes:
-        _, first_lines, _ = next(decoded_lines(path, form.encoding, Place()))
-        shape = _shape(path, first_lines[0], columns, form, separator)
+        _, first_lines, _ = next(decoded_lines(path, written.encoding, Place()))
+        shape = _shape(path, first_lines[0], roles, written, header)
     carried: list[str] = []
     known: dict[int, str] = {}
     number, lines = 1, carried
-    for number, lines, wrong in decoded_lines(path, form.encoding, after):
+    for number, lines, wrong in decoded_lines(path, written.encoding, after):
         if shape is None:
-            shape = _shape(path, lines[0], columns, form, separator)
-            if form.header:
+            shape = _shape(path, lines[0], roles, written, header)
+            if header:
                 lines, number = lines[1:], number + 1
                 wrong = {place - 1: problem for place, problem in wrong.items()}
         first, lines = number - len(carried), carried + lines
         wrong = known | {place + len(carried): problem for place, problem in wrong.items()}
         carried, known = [], {}
-        if separator == "\t" or not any('"' in line for line in lines):
+        if written.separator == "\t" or not any('"' in line for line in lines):
             yield _split(first, lines, wrong, shape)
             continue
         block, carried = _parsed(first, lines, wrong, shape)
@@ -72,16 +71,18 @@ def read_separated(
         yield _parsed(first, carried, known, shape, last=True)[0]
 
 
-def _shape(path: Path, line: str, columns: Sequence[str], form: LogForm, separator: str) -> _Shape:
-    header = _fields(line, separator) or []
-    if not form.header:
-        header = [str(place) for place in range(1, len(header) + 1)]
-    check_header(path, header, columns)
-    return _Shape(header, columns, separator, form)
+def _shape(
+    path: Path, line: str, roles: Mapping[str, str], written: Written, header: bool
+) -> _Shape:
+    names = _fields(line, written.separator) or []
+    if not header:
+        names = [str(place) for place in range(1, len(names) + 1)]
+    check_header(path, names, roles.values())
+    return _Shape(names, roles, written)
 
 
-def check_header(path: Path, header: Sequence[str], columns: Sequence[str]) -> None:
-    """Refuse a log that lacks a column, or has it twice."""
+def check_header(path: Path, header: Sequence[str], columns: Iterable[str]) -> None:
+    """Refuse a table that lacks a column, or has it twice."""
     for column in columns:
         if column not in header:
             raise BadInput(f"{path}: line 1 has no column {instead(column, header)}")
@@ -94,7 +95,7 @@ def _split(first: int, lines: list[str], wrong: dict[int, str], shape: _Shape) -
     frame = pl.DataFrame({"raw": lines}, schema={"raw": pl.String})
     frame = frame.with_columns(
         line=pl.int_range(first, first + len(lines), dtype=pl.Int64),
-        parts=pl.col("raw").str.split(shape.separator),
+        parts=pl.col("raw").str.split(shape.written.separator),
     )
     fields = pl.col("parts").list.len()
     wanted = len(shape.header)
@@ -106,13 +107,13 @@ def _split(first: int, lines: list[str], wrong: dict[int, str], shape: _Shape) -
             pl.when(bad).then(pl.format(f"{problem[0]}{{}}{problem[1]}", fields)).alias("problem"),
             *[
                 pl.col("parts").list.get(place, null_on_oob=True).alias(name)
-                for name, place in zip(shape.columns, shape.places, strict=True)
+                for name, place in zip(shape.roles, shape.places, strict=True)
             ],
         ).drop("parts"),
         first,
         wrong,
-        shape.columns,
-        shape.form,
+        shape.roles,
+        shape.written.encoding,
     )
 
 
@@ -132,7 +133,7 @@ def _parsed(
         for more in range(1, taken):
             if place + more in wrong:
                 wrong[place] = wrong[place + more]
-        values = _fields(raw, shape.separator)
+        values = _fields(raw, shape.written.separator)
         if values is None or (taken > 1 and len(values) != wanted):
             # What stands after a lost quote is no part of this row.
             raw, taken = lines[place], 1
@@ -144,8 +145,8 @@ def _parsed(
         else:
             rows.append((first + place, None, None, raw, *(values[i] for i in places)))
         place += taken
-    frame = pl.DataFrame(rows, schema=row_schema(shape.columns), orient="row")
-    return with_problems(frame, first, wrong, shape.columns, shape.form), lines[place:]
+    frame = pl.DataFrame(rows, schema=row_schema(shape.roles), orient="row")
+    return with_problems(frame, first, wrong, shape.roles, shape.written.encoding), lines[place:]
 
 
 def _may_go_on(raw: str, taken: int) -> bool:

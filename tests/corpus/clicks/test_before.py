@@ -52,13 +52,13 @@ def assert_same(one, other):
 def asked(monkeypatch):
     """Places from which logs were read."""
     places = []
-    real = build.read_log
+    real = build.read_rows
 
     def spy(path, columns, form, after):
         places.append((path.name, after.bytes, after.lines))
         return real(path, columns, form, after)
 
-    monkeypatch.setattr(build, "read_log", spy)
+    monkeypatch.setattr(build, "read_rows", spy)
     return places
 
 

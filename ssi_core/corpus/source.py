@@ -154,9 +154,9 @@ class Tabular(Source):
 
     @property
     def written(self) -> dict[str, Any]:
-        """How the tables are written, as far as it is declared."""
-        said = {"encoding": self.encoding, "separator": self.separator}
-        return {name: value for name, value in said.items() if value}
+        """Return how the tables are written, as far as it is declared."""
+        declared = {"encoding": self.encoding, "separator": self.separator}
+        return {name: value for name, value in declared.items() if value}
 
 
 def _is_list(kind: Any) -> bool:

@@ -213,13 +213,13 @@ def test_a_corpus_of_other_code_or_another_site_is_not_used(tmp_path, old, caplo
     cased = read(write(tmp_path / "enwiki-1.xml", wiki().items(), **header), tmp_path / "cased")
     for since, reason in (
         (other, "another version"),
-        (older, "kept no pages"),
-        (cased.path, "another wiki"),
+        (older, "kept nothing of what it read"),
+        (cased.path, "with other settings"),
     ):
         with caplog.at_level(logging.WARNING):
             found = read(dump, tmp_path / "out", since=since)
         assert reason in found.counts["since"]["not_used_because"]
-        assert f"{since}: every page is read anew" in caplog.text
+        assert f"{since}: everything is read anew" in caplog.text
         assert_same(found, full)
 
 
@@ -247,7 +247,7 @@ def test_a_corpus_that_is_damaged_or_none(tmp_path, old):
     assert "parts.json: not JSON" in said()
     assert "is no artefact" in said(tmp_path)
     write_corpus(tmp_path / "foreign", ["a", "b"], [])
-    assert "not of a dump" in said(tmp_path / "foreign")
+    assert "not of a wikipedia" in said(tmp_path / "foreign")
 
 
 def test_words_that_are_not_what_they_were_are_read_again(tmp_path, old):

@@ -43,7 +43,7 @@ ALLOWED = {
     "corpus/user_texts.py": WORK,
     "corpus/wiki/readings.py": PARTS,
     "corpus/wiki/redirects.py": PARTS,
-    "corpus/since.py": PARTS,
+    "corpus/earlier.py": PARTS,
     "corpus/sources/clicks.py": NAMED,
     "corpus/sources/judged.py": NAMED,
     "corpus/tables/documents.py": WORK,

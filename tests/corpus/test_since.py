@@ -196,4 +196,4 @@ def test_a_table_of_other_columns_is_read_anew(tmp_path):
     path.write_text(lines(ROWS))
     first = ingest("table", [path], tmp_path / "first", **HOW)
     made = ingest("table", [path], tmp_path / "made", since=first.path, columns=HOW["columns"])
-    assert "other columns" in made.counts["since"]["not_used_because"]
+    assert "other settings" in made.counts["since"]["not_used_because"]

@@ -34,6 +34,7 @@ from ssi_core.corpus.clicks.settle import settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import Gathered, Listed, with_ids
+from ssi_core.corpus.earlier import tell
 from ssi_core.corpus.language import name_language, warn_unsplit
 from ssi_core.corpus.tables.lines import Place
 from ssi_core.corpus.tables.reader import read_rows
@@ -210,11 +211,12 @@ class _Ingestion:
                 self._building.counts[f"{_TABLES[side]}_not_split"] = share
         self._quarantine.finish()
         self._building.counts.update(counts)
-        if plan.before:
-            new = self._quarantine.rows - taken
-            self._building.counts["since"] = {"rows_taken": taken, "rows_read": new}
-        elif plan.why:
-            self._building.counts["since"] = {"not_used_because": plan.why}
+        new = self._quarantine.rows - taken
+        tell(
+            self._building,
+            plan.before or plan.why or None,
+            lambda: {"rows_taken": taken, "rows_read": new},
+        )
         skipped = self._building.skipped
         broken = sorted(self._quarantine.broken.items())
         skipped.update({f"row_{name}": n for name, n in broken})

@@ -140,7 +140,7 @@ class Clicks(Source):
 
     @property
     def form(self) -> LogMap:
-        """The map, with the language that is given."""
+        """Return the map, with the language that is given."""
         from ssi_core.corpus.clicks.columns import load_map, parse_map
 
         form = load_map(self.map) if isinstance(self.map, Path) else parse_map(self.map)
@@ -148,7 +148,7 @@ class Clicks(Source):
 
     @property
     def rules(self) -> Rules:
-        """Which clicks count."""
+        """Return which clicks count."""
         from ssi_core.corpus.clicks.rules import Rules
 
         return Rules(self.clicks, self.clip, self.most_broken).of(self.form)

@@ -1,1 +1,1 @@
-"""One reader of tables: separators, encodings, packings, roles of columns."""
+"""The reader of tables: separators, encodings, packings, roles of columns."""

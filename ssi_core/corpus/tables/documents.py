@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ssi_core import files, store
-from ssi_core.corpus.since import TABLE, Earlier, Kept, digest_of, open_earlier, told
+from ssi_core.corpus.earlier import TABLE, Earlier, Kept, digest_of, open_earlier, told
 from ssi_core.corpus.tables.form import TableForm, said_of, written_as
 from ssi_core.corpus.tables.json_rows import is_array, json_rows
 from ssi_core.corpus.tables.lines import Place, decoded_lines, with_problems

@@ -1,4 +1,4 @@
-"""How a table is written: its format, encoding and separator, as declared or else guessed.
+"""Format, encoding and separator of a table, as declared or else guessed.
 
 The name of a file says its format, its first bytes the rest. UTF-8 and UTF-16 with a mark are known
 for certain. Other bytes are taken for cp1252 (Latin-1 and the signs that Windows has beside it)
@@ -44,7 +44,7 @@ _NAMES = {"\t": "tabs", **{sign: repr(sign) for sign in ",;|"}}
 
 @dataclass(frozen=True)
 class TableForm:
-    """How a table is written, as far as it is declared.
+    """Form of a table, as far as it is declared.
 
     Attributes
     ----------
@@ -133,7 +133,8 @@ def written_as(path: Path, form: TableForm = GUESSED) -> Written:
 
 def said_of(paths: Sequence[Path], form: TableForm = GUESSED) -> dict[str, str]:
     """Return by the name of a table how it is written, where that is unusual."""
-    return {path.name: said for path in paths if (said := written_as(path, form).said())}
+    unusual = {path.name: written_as(path, form).said() for path in paths}
+    return {name: words for name, words in unusual.items() if words}
 
 
 def _encoding(path: Path, start: bytes) -> str:

@@ -45,8 +45,8 @@ JUDGEMENTS: Names = {
 def guessed(header: Sequence[str], known: Names) -> dict[str, str]:
     """Return the column of each role whose column has one of the names that are known."""
     by_lower = {name.lower().strip(): name for name in reversed(header)}
-    found = {role: next(filter(by_lower.get, names), None) for role, names in known.items()}
-    return {role: by_lower[name] for role, name in found.items() if name is not None}
+    names = {role: next(filter(by_lower.get, of_role), None) for role, of_role in known.items()}
+    return {role: by_lower[name] for role, name in names.items() if name is not None}
 
 
 def roles_of(

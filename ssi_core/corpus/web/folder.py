@@ -17,7 +17,7 @@ from cmarkgfm.cmark import Options
 
 from ssi_core import store
 from ssi_core.corpus import inputs
-from ssi_core.corpus.since import Earlier, Kept, digest_of, open_earlier, told
+from ssi_core.corpus.earlier import Earlier, Kept, digest_of, open_earlier, told
 from ssi_core.corpus.tree import files_below
 from ssi_core.corpus.user_texts import write_own
 from ssi_core.corpus.web.front_matter import read_front_matter

@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ssi_core import collection, store
+from ssi_core.corpus.earlier import tell as tell_taken
 from ssi_core.corpus.links import Settled, resolve_links, settle_pages
 from ssi_core.corpus.wiki import stream
-from ssi_core.corpus.wiki.before import Before, compare, keep_pages, open_before
+from ssi_core.corpus.wiki.before import Before, compare_pages, keep_pages, open_before
 from ssi_core.corpus.wiki.chunks import PAGES, TEXTS, Chunks, read_piece
 from ssi_core.corpus.wiki.cost import LINKS_AT_ONCE, require_ingestion
 from ssi_core.corpus.wiki.dump import Chunk, index_of, read_pieces, read_site
@@ -185,8 +186,6 @@ def build(building: Building, source: Wikipedia, progress: Progress | None) -> N
     reading = store.key_of("pages", asdict(site), {}, store.code_of(build)["digest"])
     base = open_before(since, reading) if since else None
     read = Chunks(site, building.work("chunks"), base if isinstance(base, Before) else None)
-    if isinstance(base, str):
-        _log.warning("%s: every page is read anew, as %s", since, base)
     read.make()
     counts = first_pass(dumps, read, processes, size, tell, source.where)
     tell(0.9, "following redirects")
@@ -209,10 +208,7 @@ def build(building: Building, source: Wikipedia, progress: Progress | None) -> N
     )
     if total["of_cells"]:
         building.counts["pages_of_tables"] = total["of_cells"]
-    if isinstance(base, str):
-        building.counts["since"] = {"not_used_because": base}
-    elif base is not None:
-        building.counts["since"] = compare(building.path, base)
+    tell_taken(building, base, partial(compare_pages, building.path, base))  # type: ignore[arg-type]
     for name, n in categories.items():
         total[f"link_{name}"] += n
     building.skipped.update(settled.skipped)

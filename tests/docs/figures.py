@@ -19,9 +19,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from flows import result_file
-from flows.report import better_than_baseline
-from flows.verdicts import probability, stand_ins
+from flows.reporting import result_file
+from flows.reporting.report import better_than_baseline
+from flows.reporting.verdicts import probability, stand_ins
 from ssi_core.command.text import count
 from ssi_core.evaluation.claims import APART
 from ssi_core.evaluation.comparison import digits, value_text
@@ -228,7 +228,7 @@ def title(measure: str) -> str:
 
 
 def _tested(claim: dict) -> tuple[str, str]:
-    """Return the rows that a claim was tested on: its own, or those that stand in their places."""
+    """Return the rows that a claim was tested on: its own, or their stand-ins."""
     above, below = claim.get("rows", (claim["above"], claim["below"]))
     return above, below
 

@@ -14,9 +14,9 @@ from sqlalchemy.engine import Engine
 
 from flows import environment
 from flows.cli import cli
-from flows.processes import name_of
+from flows.servers.processes import name_of
 from flows.tracking import models
-from flows.workers import Workers
+from flows.training.workers import Workers
 from ssi_core.command.verb import run
 from ssi_core.serving import trial
 from tests.corpora import topical, write_corpus
@@ -71,7 +71,7 @@ def own_root(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _trials_here(monkeypatch):
-    """A model is tried in this process; tests/serving/test_trial.py has real ones."""
+    """Try models in this process; tests/serving/test_trial.py uses real processes."""
     monkeypatch.setattr(trial, "subprocess", direct.Trials)
 
 
@@ -80,7 +80,7 @@ _DRAW = MlflowClient.log_figure
 
 @pytest.fixture(scope="session", autouse=True)
 def _pictures_are_blank():
-    """To draw takes half a second: a picture is an empty file, unless a test has it `drawn`."""
+    """Replace pictures by empty files to save half a second each, except under `drawn`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             MlflowClient, "log_figure", lambda client, run, _, path: client.log_text(run, "", path)
@@ -201,7 +201,8 @@ def tiny(tmp_path_factory):
 @pytest.fixture(scope="session")
 def mlflow_store(tmp_path_factory):
     """A root with an MLflow database."""
-    from flows import migration, tracking
+    from flows import tracking
+    from flows.servers import migration
 
     root = tmp_path_factory.mktemp("mlflow")
     with tracking.database.quiet():

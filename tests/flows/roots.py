@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from flows import environment, sensor, tracking
-from flows.frozen_sets import draw
 from flows.tracking import registry
+from flows.training.frozen_sets import draw
 from ssi_core import store
 from ssi_core.experiment import parse_table
 from ssi_core.tasks.task import open_task
@@ -46,7 +46,7 @@ def train(task: Path, model: Path, seed: int) -> str:
 
 
 def _write_prefect() -> None:
-    """Write files of Prefect, of which a backup holds none."""
+    """Write files of Prefect, which no backup holds."""
     place = environment.home() / "prefect"
     place.mkdir(parents=True)
     for name in ("prefect.db", "secret", "logging.yml", "profiles.toml"):

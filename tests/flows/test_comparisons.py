@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from flows import compare, tracking
+from flows import tracking
 from flows.cli import cli
-from flows.comparisons import latest, listed
+from flows.reporting import compare
+from flows.reporting.comparisons import latest, listed
 from ssi_core.command.verb import run
 from ssi_core.experiment import parse_table
 from ssi_core.types import BadInput

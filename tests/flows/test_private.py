@@ -4,7 +4,9 @@ import os
 
 import pytest
 
-from flows import access, environment, migration, sqlite, tracking
+from flows import environment, tracking
+from flows.servers import access, migration
+from flows.storage import sqlite
 from ssi_core.serving.changes import Changes
 
 pytestmark = pytest.mark.hostile("folders")
@@ -16,7 +18,7 @@ def mode(path):
 
 @pytest.fixture(autouse=True)
 def _shared_by_default(own_root):
-    """What is made without a mode can be read by all."""
+    """Make files readable by all unless a mode is set."""
     before = os.umask(0)
     yield
     os.umask(before)

@@ -42,7 +42,6 @@ ALLOWED = {
     "corpus/wiki/mediawiki.py": WORK,
     "corpus/user_texts.py": WORK,
     "corpus/wiki/readings.py": PARTS,
-    "corpus/wiki/redirects.py": PARTS,
     "corpus/earlier.py": PARTS,
     "corpus/sources/clicks.py": NAMED,
     "corpus/sources/judged.py": NAMED,

@@ -30,9 +30,8 @@ from ssi_core.corpus.clicks.judged_log import Judged
 from ssi_core.corpus.clicks.pairs import settle_pairs
 from ssi_core.corpus.clicks.quarantine import Quarantine
 from ssi_core.corpus.clicks.rules import Rules
-from ssi_core.corpus.clicks.settle import settle
+from ssi_core.corpus.clicks.settle import as_quarantined, settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
-from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import Gathered, Listed, with_ids
 from ssi_core.corpus.earlier import tell
 from ssi_core.corpus.language import name_language, warn_unsplit

@@ -24,9 +24,8 @@ from ssi_core.corpus.clicks.check import QUARANTINE, time
 from ssi_core.corpus.clicks.columns import LogForm, LogMap, TextForm
 from ssi_core.corpus.clicks.quarantine import Quarantine
 from ssi_core.corpus.clicks.rules import Rules
-from ssi_core.corpus.clicks.settle import settle
+from ssi_core.corpus.clicks.settle import as_quarantined, settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
-from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import PLACEHOLDER, Listed, id_of, write_texts
 from ssi_core.corpus.clicks.ubi_lines import CLICK, IMPRESSION, ROW, UbiLines, documents_of
 from ssi_core.corpus.language import name_language

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection, store
+from ssi_core import collection, files, store
 from ssi_core.corpus.earlier import tell as tell_taken
 from ssi_core.corpus.links import Settled, resolve_links, settle_pages
 from ssi_core.corpus.wiki import stream
@@ -31,7 +31,6 @@ from ssi_core.corpus.wiki.chunks import PAGES, TEXTS, Chunks, read_piece
 from ssi_core.corpus.wiki.cost import LINKS_AT_ONCE, require_ingestion
 from ssi_core.corpus.wiki.dump import Chunk, index_of, read_pieces, read_site
 from ssi_core.corpus.wiki.readings import places_in, read_targets, read_titles
-from ssi_core.corpus.wiki.redirects import write_redirects
 from ssi_core.corpus.wiki.titles import Site
 from ssi_core.parts import LOCAL, Stage, run_parts
 from ssi_core.types import BadInput, Progress
@@ -227,3 +226,17 @@ def one_site(dumps: Sequence[Path], language: str | None) -> Site:
                 f"{sites[0].language!r}. Ingest each language into a corpus of its own."
             )
     return sites[0]
+
+
+def write_redirects(corpus: Path, settled: Settled) -> None:
+    """Write the other names of the documents that are written, in the order of their pages."""
+    titles = pl.scan_parquet(files.parts_in(corpus / "documents"), glob=False).select("title")
+    other = (
+        settled.names.lazy()
+        .filter(pl.col("destination").is_not_null())
+        .join(titles, on="title", how="anti", maintain_order="left")
+        .select(source="id", target="destination", text="title")
+        .collect()
+    )
+    with collection.relation_writer(corpus, collection.REDIRECT, collection.NAMED) as writer:
+        writer.write(other)

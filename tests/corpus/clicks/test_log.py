@@ -172,7 +172,7 @@ def test_a_line_that_is_too_long_is_counted_and_the_others_are_read(
 
 
 def test_a_quoted_field_that_is_too_long_ends(written, monkeypatch):
-    monkeypatch.setattr("ssi_core.corpus.tables.separated.LARGEST_LINE", 100)
+    monkeypatch.setattr("ssi_core.corpus.tables.reader.LARGEST_LINE", 100)
     text = 'visit,ad,click\ns1,"lost,1\n' + "s2,a,0\n" * 50
     found = read(written(text))
     assert found["category"].to_list() == ["quote"] + [None] * 50

@@ -27,6 +27,7 @@ LINES = [
     {"views", "corpus"},
     {"scoring"},
     {"text", "collection"},
+    {"estimator"},
     {"arrays"},
     {"parts"},
     {"store", "resources", "store_listing", "verify"},

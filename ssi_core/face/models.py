@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ssi_core import types
+from ssi_core.estimator import parse
 from ssi_core.face.estimator import Estimator
 from ssi_core.face.task import LATENT
 from ssi_core.models import MODELS, load_model
-from ssi_core.models.base import FittedModel, Model, parse
+from ssi_core.models.base import FittedModel, Model
 from ssi_core.serving.searcher import model_in
 from ssi_core.types import Watch
 

@@ -58,7 +58,7 @@ MODELS: Registry[type[Model]] = Registry(
 
 
 def load_model(directory: Path) -> FittedModel:
-    """Read a saved model; see `base.load`."""
-    from ssi_core.models import base
+    """Read a saved model; see `FittedModel.save`."""
+    from ssi_core.models.base import FittedModel
 
-    return base.load(directory, MODELS)
+    return FittedModel.load(directory, MODELS)

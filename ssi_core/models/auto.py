@@ -23,7 +23,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ssi_core.bounds import Count, Dimensions, Part, Rate, Triples, Values, Weight
-from ssi_core.models.base import FitOptions, FittedModel, Model, UnfitStart, parse
+from ssi_core.estimator import parse
+from ssi_core.models.base import FitOptions, FittedModel, Model, UnfitStart
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F

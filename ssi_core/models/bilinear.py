@@ -14,6 +14,7 @@ import numpy as np
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Dimensions, Positive, Spread, Times, Tries, Values
+from ssi_core.estimator import Sizes
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.kernels.adagrad import first_squares
 from ssi_core.kernels.sparse import aligned_empty, floats, halved, padded
@@ -25,7 +26,6 @@ from ssi_core.models.base import (
     FittedModel,
     Side,
     UnfitStart,
-    Widths,
     fitted,
 )
 from ssi_core.models.lengths import LENGTH, brought, brought_words, with_one_length
@@ -285,13 +285,13 @@ class Bilinear(Trained):
             arrays |= maps
         return arrays
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the maps, the diagonal, and the one length of documents."""
-        specs = dict(super().array_specs(query, document))
+        specs = dict(super().array_specs(sizes))
         if self.form == "low_rank":
-            for name, words in {"U": query, "V": document}.items():
+            for name, side in {"U": "query", "V": "document"}.items():
                 if name == "U" or not self.tied:
-                    shape = (words[self.view], self.dimensions)
+                    shape = (sizes[f"{side} {self.view}"], self.dimensions)
                     specs[name] = ArraySpec(self.storage, shape)
         if self.length is not None:
             specs[LENGTH] = ArraySpec("float32", (1,), least=0)

@@ -15,7 +15,8 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Dimensions, Values
-from ssi_core.models.base import DenseWords, FitOptions, FittedModel, Model, Side, Widths, fitted
+from ssi_core.estimator import Sizes
+from ssi_core.models.base import DenseWords, FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.models.lsi import grid, tuning_memory
 from ssi_core.models.projection import cosine_words, unit
 from ssi_core.models.svd import Factors, leading_vectors, memory_of
@@ -99,11 +100,11 @@ class ClLsi(Model):
         }
         return fitted(self, task, fits[chosen].arrays, facts)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the map of either side."""
         return {
-            "U": ArraySpec("float32", (query[self.view], "dimensions")),
-            "V": ArraySpec("float32", (document[self.view], "dimensions")),
+            "U": ArraySpec("float32", (sizes[f"query {self.view}"], "dimensions")),
+            "V": ArraySpec("float32", (sizes[f"document {self.view}"], "dimensions")),
         }
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:

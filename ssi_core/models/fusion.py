@@ -10,7 +10,8 @@ import numpy as np
 
 from ssi_core.arrays import POSITIVE, ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Positive, Values
-from ssi_core.models.base import FitOptions, FittedModel, Side, UnfitStart, Widths, fitted
+from ssi_core.estimator import Sizes
+from ssi_core.models.base import FitOptions, FittedModel, Side, UnfitStart, fitted
 from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import RankSum, Several, Vectors
@@ -93,10 +94,10 @@ class Fusion(Parts):
             raise UnfitStart(f"start={start.model}; expected a fusion of {len(self.parts)} models")
         return fitted_parts(start)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the arrays of all parts, and the constant of the ranks."""
         k = ArraySpec("float64", (1,), least=POSITIVE)
-        return {**super().array_specs(query, document), "k": k}
+        return {**super().array_specs(sizes), "k": k}
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Vectors of all parts, whose scores are ranked."""

@@ -16,8 +16,9 @@ import numpy as np
 from ssi_core import resources
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Rate, Triples, Values, Weight
+from ssi_core.estimator import Sizes
 from ssi_core.kernels.structs import Parameters
-from ssi_core.models.base import Columns, DenseWords, FitOptions, FittedModel, Side, Widths
+from ssi_core.models.base import Columns, DenseWords, FitOptions, FittedModel, Side
 from ssi_core.models.bilinear import Before, Bilinear
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.models.terms import Groups, Objective
@@ -129,10 +130,10 @@ class HalfTransductive(Bilinear):
 
         return arrays
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the vectors of known documents, too, by their fingerprints."""
         return {
-            **super().array_specs(query, document),
+            **super().array_specs(sizes),
             "v": ArraySpec("float32", ("known", self.dimensions)),
             "known": ArraySpec("uint64", ("known",), order="ascending"),
         }

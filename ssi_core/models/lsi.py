@@ -15,8 +15,9 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Dimensions, Share, Values
+from ssi_core.estimator import Sizes
 from ssi_core.evaluation.memory import ranking_memory
-from ssi_core.models.base import DenseWords, FitOptions, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import DenseWords, FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.models.projection import Projection, cosine_words, unit
 from ssi_core.models.svd import leading_vectors, memory_of
 from ssi_core.models.tfidf import TfIdf
@@ -123,10 +124,10 @@ class LsiMixture(Model):
         arrays = {"V": vectors[:, :n].copy(), "alpha": np.array([alpha], np.float32)}
         return fitted(self, task, arrays, facts)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare V, and alpha."""
         return {
-            "V": ArraySpec("float32", (document[self.view], "dimensions")),
+            "V": ArraySpec("float32", (sizes[f"document {self.view}"], "dimensions")),
             "alpha": ArraySpec("float32", (1,)),
         }
 

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Values, Weight
+from ssi_core.estimator import Sizes
 from ssi_core.models.base import (
     Columns,
     DenseWords,
@@ -22,7 +23,6 @@ from ssi_core.models.base import (
     FittedModel,
     Side,
     UnfitStart,
-    Widths,
     Words,
     fitted,
 )
@@ -110,10 +110,10 @@ class Mixture(Parts):
         }
         return fitted(self, task, arrays, facts)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the arrays of both parts, and the weight of the second."""
         beta = ArraySpec("float32", (1,), least=0)
-        return {**super().array_specs(query, document), "beta": beta}
+        return {**super().array_specs(sizes), "beta": beta}
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Vectors of both side by side, those of the second times the root of beta."""

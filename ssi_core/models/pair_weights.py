@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ssi_core.estimator import Arrays
 from ssi_core.kernels import pair_forms
 from ssi_core.kernels.sparse import Csr, csr
-from ssi_core.models.base import Arrays
 from ssi_core.resources import amount, memory_available, require
 from ssi_core.types import Float32, Refused, TextMatrix
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.arrays import ArraySpec, ArraySpecs, prefixed
-from ssi_core.models.base import FitOptions, FittedModel, Model, UnfitStart, Widths, parse
+from ssi_core.estimator import Sizes, parse
+from ssi_core.models.base import FitOptions, FittedModel, Model, UnfitStart
 from ssi_core.resources import Cost
 from ssi_core.types import Task, Watch
 
@@ -80,11 +81,11 @@ class Parts(Model):
         """Return why a part ranks no typed text."""
         return next(filter(None, (model.unserved() for model in self.models())), None)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the arrays of all parts, under names of their own."""
         specs: dict[str, ArraySpec] = {}
         for number, model in enumerate(self.models()):
-            specs |= prefixed(model.array_specs(query, document), _prefix(number))
+            specs |= prefixed(model.array_specs(sizes), _prefix(number))
         return specs
 
     def costs(self, task: Task, threads: int) -> list[Cost]:

@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
-from ssi_core.models.base import DenseWords, FittedModel, Model, Side, Widths, Words
+from ssi_core.estimator import Sizes
+from ssi_core.models.base import DenseWords, FittedModel, Model, Side, Words
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import Float32, TextMatrix, Texts
 
@@ -39,9 +40,9 @@ class Projection(Model):
         """Return the one view that the model reads."""
         return {self.view}
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare V."""
-        return {"V": ArraySpec("float32", (document[self.view], "dimensions"))}
+        return {"V": ArraySpec("float32", (sizes[f"document {self.view}"], "dimensions"))}
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Unit rows of ``x V``."""

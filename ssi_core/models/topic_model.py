@@ -30,11 +30,12 @@ from scipy import sparse
 from ssi_core import files
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Dimensions, Mixed, Prior, Share, Values
+from ssi_core.estimator import Sizes
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.sparse import Csr, csr
 from ssi_core.kernels.structs import read_only
 from ssi_core.kernels.topics import em_pass, fold_in
-from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.models.language_model import WEIGHTS, share_spec, shares, weighed
 from ssi_core.models.passes import go_over
 from ssi_core.models.trained import same_space
@@ -133,12 +134,13 @@ class TopicModel(Model):
         """Yield the model with each choice of the weights of the mixture."""
         return weighed(fitted, self.background, self.unigram)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the words of the topics on either side, the shares and the weights."""
+        queries, documents = (sizes[f"{side} {_VIEW}"] for side in ("query", "document"))
         return {
-            "topics": ArraySpec("float32", (query[_VIEW], self.topics), least=0),
-            "words": ArraySpec("float32", (document[_VIEW], self.topics), least=0, most=1),
-            "share": share_spec(document[_VIEW]),
+            "topics": ArraySpec("float32", (queries, self.topics), least=0),
+            "words": ArraySpec("float32", (documents, self.topics), least=0, most=1),
+            "share": share_spec(documents),
             "weights": WEIGHTS,
         }
 

@@ -24,6 +24,7 @@ from ssi_core.bounds import (
     Values,
     Weight,
 )
+from ssi_core.estimator import Sizes
 from ssi_core.evaluation.candidates import Side as EvaluatedSide
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
@@ -32,7 +33,7 @@ from ssi_core.kernels.sparse import padded
 from ssi_core.kernels.structs import Data, Parameters, Settings, read_only
 from ssi_core.kernels.sweep import Group as Kernels
 from ssi_core.kernels.sweep import draw_negative, draw_shown, draw_weighted
-from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.resources import Cost
 from ssi_core.tasks.share import share_of_pairs
 from ssi_core.training.embedding import shared_words
@@ -220,10 +221,10 @@ class Trained(Model):
         """Return what takes the arrays that a model of this task keeps from the parameters."""
         return partial(self.arrays, live=live)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the diagonal, where one is learnt."""
-        sizes = {"alpha": 1, "learned": query.get(self.diagonals_view, 0)}
-        size = sizes.get(self.diagonal)
+        words = sizes.get(f"query {self.diagonals_view}", 0)
+        size = {"alpha": 1, "learned": words}.get(self.diagonal)
         return {} if size is None else {"diagonal": ArraySpec("float32", (size,))}
 
     def diagonal_rows(self, fitted: FittedModel, texts: Texts, side: Side) -> TextMatrix | None:

@@ -25,10 +25,11 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Mixed, Share, Values
+from ssi_core.estimator import Sizes
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.sparse import csr
 from ssi_core.kernels.translation import likelihoods, translate
-from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.models.language_model import WEIGHTS, share_spec, shares, weighed
 from ssi_core.models.passes import go_over
 from ssi_core.models.trained import same_space
@@ -98,9 +99,9 @@ class TranslationModel(Model):
         """Yield the model with each choice of the weights of the mixture."""
         return weighed(fitted, self.background, self.unigram)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the table of translations, the shares and the weights."""
-        words = document[_VIEW]
+        words = sizes[f"document {_VIEW}"]
         return {
             **csr_specs(words, words, ("starts", "words", "chances"), "float32|float64"),
             "share": share_spec(words),

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Triples
+from ssi_core.estimator import Sizes
 from ssi_core.kernels.sparse import Csr, aligned_empty, padded
 from ssi_core.kernels.structs import Parameters
 from ssi_core.models.base import (
@@ -24,7 +25,6 @@ from ssi_core.models.base import (
     FittedModel,
     Side,
     UnfitStart,
-    Widths,
     Words,
     fitted,
 )
@@ -164,10 +164,10 @@ class WordPairs(Trained):
         """Arrays that are kept of the parameters."""
         return super().arrays(parameters, live=live) | kept(parameters.W)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare W, in whatever form, and the diagonal."""
-        rows, columns = query[self.view], document[self.view]
-        specs = dict(super().array_specs(query, document))
+        rows, columns = sizes[f"query {self.view}"], sizes[f"document {self.view}"]
+        specs = dict(super().array_specs(sizes))
         if self.form == "sparse":
             return specs | csr_specs(rows, columns, ("W_indptr", "W_indices", "W_data"), "float32")
         shape = (self.buckets,) if self.form == "hashed" else (rows, columns)

@@ -8,7 +8,7 @@ from mlflow.entities import Metric, Param
 
 from benchmarks.timing import Row
 from flows import environment, tracking
-from flows.processes import own_name
+from flows.servers.processes import own_name
 from flows.tracking.database import plain
 
 EXPERIMENT = "benchmarks"

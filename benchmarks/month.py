@@ -100,7 +100,7 @@ def write_night(whole: Path, kind: Kind, out: Path, seed: int) -> None:
 def one_worker() -> Iterator[None]:
     """Train all retrainings in one process, which compiles once."""
     from flows import retrain
-    from flows.workers import Workers
+    from flows.training.workers import Workers
 
     with (
         Workers(1) as workers,
@@ -126,8 +126,8 @@ def run_night(corpus: Path, table: Path, start: str) -> tuple[str, dict[str, Any
 
 def champion_map(corpus: Path) -> float:
     """Return the MAP of the champion on the frozen set, as the last retraining knows it."""
-    from flows.frozen_sets import measured, sets_of
     from flows.tracking import registry
+    from flows.training.frozen_sets import measured, sets_of
 
     version = registry.champion(NAME)
     assert version is not None
@@ -142,7 +142,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=1200)
     parser.add_argument("--start", choices=["scratch", "champion"], default="scratch")
     arguments = parser.parse_args()
-    from flows.server import Server
+    from flows.servers.server import Server
     from ssi_core.corpus.mediawiki import ingest_wikipedia
     from ssi_core.monitoring.gate import Rule
     from ssi_core.sample.encyclopedia import ENGLISH_DUMP, make_sample

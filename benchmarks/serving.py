@@ -28,7 +28,7 @@ from scipy import sparse
 
 from benchmarks.load import WORDS, Load
 from benchmarks.timing import Row
-from flows.server import free_port
+from flows.servers.server import free_port
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.serving.index import build_index

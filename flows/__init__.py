@@ -1,5 +1,5 @@
 """Workflows of ssi: the only package that knows Prefect and MLflow."""
 
-from flows.isolation import install
+from flows.servers.isolation import install
 
 install()

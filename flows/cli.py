@@ -13,8 +13,9 @@ from contextlib import contextmanager
 
 import click
 
-from flows import environment, relocation
-from flows.processes import scratch
+from flows import environment
+from flows.servers.processes import scratch
+from flows.storage import relocation
 from ssi_core.command import models
 from ssi_core.command.library import VERBS
 from ssi_core.command.signals import end_at_once

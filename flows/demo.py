@@ -16,8 +16,8 @@ from typing import Any
 
 import polars as pl
 
-from flows.board import posted
-from flows.server import Server
+from flows.servers.server import Server
+from flows.training.board import posted
 from ssi_core.types import BadInput
 
 logger = logging.getLogger(__name__)

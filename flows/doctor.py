@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flows import access, environment
-from flows.addresses import shown, trouble
+from flows import environment
+from flows.servers import access
+from flows.servers.addresses import shown, trouble
 
 if TYPE_CHECKING:
     from rich.console import Console

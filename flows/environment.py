@@ -1,11 +1,11 @@
 """Paths, and the settings that must be in place before Prefect or MLflow are imported.
 
 All settings of both are variables of the environment, and this is the one place that sets them:
-files of the working directory are closed to Prefect (`flows.isolation`), and the paths of the files
-that it reads all the same are set here. This module imports nothing that reads them when it loads.
-``python -m flows.environment COMMAND ...`` runs a command, such as ``prefect worker start``, with
-the same settings as ``ssi`` itself; one of Prefect calls the server of this root, if that runs
-(`flows.prefect_command`).
+files of the working directory are closed to Prefect (`flows.servers.isolation`), and the paths of
+the files that it reads all the same are set here. This module imports nothing that reads them when
+it loads. ``python -m flows.environment COMMAND ...`` runs a command, such as ``prefect worker
+start``, with the same settings as ``ssi`` itself; one of Prefect calls the server of this root, if
+that runs (`flows.servers.prefect_command`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from flows.isolation import NOWHERE
+from flows.servers.isolation import NOWHERE
 from ssi_core import private
 from ssi_core.root import home, root, store_path
 from ssi_core.threads import override, thread_variables, threads
@@ -105,7 +105,7 @@ def main(command: Sequence[str]) -> None:
     """Become another command, under the prepared environment."""
     if not command:
         sys.exit("usage: python -m flows.environment COMMAND [ARGUMENT ...]")
-    from flows.prefect_command import is_service, settings_of
+    from flows.servers.prefect_command import is_service, settings_of
     from ssi_core.types import Refused
 
     private.directory(home())

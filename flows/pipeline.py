@@ -23,19 +23,19 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import BaseModel, ConfigDict, Field
 
 from flows import environment, tracking
-from flows.board import posted
-from flows.cluster import train_rows
-from flows.costs import require_rows
 from flows.features import features_of, make_task
 from flows.ingest import IngestSettings, MatesSettings, ingest_source, settings_of_files
-from flows.server import Server
-from flows.shipped_tables import find_table
+from flows.reporting.shipped_tables import find_table
+from flows.servers.server import Server
 from flows.steps import Name, Where, begin, worth_retrying
-from flows.tally import Tally
 from flows.tracking.database import written_alone
 from flows.train import form_of, train_row
-from flows.trials import do_trials
-from flows.workers import Workers
+from flows.training.board import posted
+from flows.training.cluster import train_rows
+from flows.training.costs import require_rows
+from flows.training.tally import Tally
+from flows.training.trials import do_trials
+from flows.training.workers import Workers
 from ssi_core import store
 from ssi_core.experiment import Row, Table
 from ssi_core.experiment.training import row_code
@@ -353,7 +353,7 @@ def failure(failed: Mapping[str, BaseException], jobs: int) -> Exception:
 )
 def compare_rows(experiment: str, comparison: str) -> dict[str, Any]:
     """Compare the rows of a comparison, in MLflow and on the page of this run."""
-    from flows.compare import compare, summarise
+    from flows.reporting.compare import compare, summarise
 
     with posted("comparison", "tests and pictures"):
         result: dict[str, Any] = compare(experiment, comparison)

@@ -18,20 +18,20 @@ from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from flows import tracking
-from flows.board import posted, row_name
-from flows.checks import PROFILE, DataCheck, check_data
-from flows.costs import require_rows
 from flows.features import features_of, make_task
-from flows.frozen_sets import draw, due, measured, sets_of
 from flows.ingest import ClicksSettings, IngestSettings, MatesSettings, ingest_source
-from flows.rows import run_row
-from flows.server import Server
-from flows.shipped_tables import find_table
+from flows.reporting.shipped_tables import find_table
+from flows.servers.server import Server
 from flows.steps import Name, begin
 from flows.tracking import decisions, registry
 from flows.tracking.database import written_alone
 from flows.train import form_of
-from flows.workers import Workers
+from flows.training.board import posted, row_name
+from flows.training.checks import PROFILE, DataCheck, check_data
+from flows.training.costs import require_rows
+from flows.training.frozen_sets import draw, due, measured, sets_of
+from flows.training.rows import run_row
+from flows.training.workers import Workers
 from ssi_core import store
 from ssi_core.collection import ANCHOR, CLICK, JUDGEMENT, open_collection
 from ssi_core.experiment import TaskSpec

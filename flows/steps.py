@@ -18,7 +18,7 @@ from prefect.client.schemas.objects import State, TaskRun
 from pydantic import AfterValidator
 
 from flows import environment
-from flows.board import post, take_off
+from flows.training.board import post, take_off
 from ssi_core.experiment.names import check_name
 from ssi_core.parts import address_of
 from ssi_core.store import Artefact, key_of

@@ -9,12 +9,12 @@ from prefect.cache_policies import NO_CACHE
 from pydantic import BaseModel, ConfigDict, Field
 
 from flows import tracking
-from flows.board import posted, row_name
-from flows.costs import require_rows
-from flows.rows import forget, run_row
-from flows.shipped_tables import find_table
+from flows.reporting.shipped_tables import find_table
 from flows.steps import Name, begin, worth_retrying
-from flows.workers import Workers
+from flows.training.board import posted, row_name
+from flows.training.costs import require_rows
+from flows.training.rows import forget, run_row
+from flows.training.workers import Workers
 from ssi_core.experiment import Row
 
 __all__ = ["TrainSettings", "form_of", "run_row", "train", "train_row"]

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from flows import environment, tracking
-from flows.board import posted, watched
-from flows.shipped_tables import find_table
-from flows.view_check import require_views
+from flows.reporting.shipped_tables import find_table
+from flows.training.board import posted, watched
+from flows.training.view_check import require_views
 from ssi_core import files, resources
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES, standard_error

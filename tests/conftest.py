@@ -84,7 +84,7 @@ def pytest_configure(config):
         return
     from hypothesis import settings
 
-    from flows import migration
+    from flows.servers import migration
 
     # The first example of a kernel may compile it; `make fuzz` tries more.
     examples = int(os.environ.get("SSI_EXAMPLES", "40"))

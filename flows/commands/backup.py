@@ -11,7 +11,7 @@ from flows import environment
 from ssi_core.command.verb import Outcome, Verb, progress
 
 if TYPE_CHECKING:
-    from flows.backup import Contents
+    from flows.storage.backup import Contents
 
 
 @click.command(
@@ -40,7 +40,7 @@ def backup(archive: Path, essential: bool) -> Outcome:
     ARCHIVE ends with .tar, or with .tar.gz to be compressed. A database of PostgreSQL is not in it:
     see docs/backup.md.
     """
-    from flows.backup import back_up, databases_elsewhere
+    from flows.storage.backup import back_up, databases_elsewhere
 
     with progress("backup") as tell:
         contents = back_up(archive.resolve(), essential=essential, progress=tell)
@@ -68,7 +68,7 @@ def restore(archive: Path) -> Outcome:
     (1 GB of it stays free), is refused. A root is code: restore only what you would run. Runs that
     were at work during the backup are marked as killed; the same command does them again.
     """
-    from flows.restore import restore as unpack
+    from flows.storage.restore import restore as unpack
 
     with progress("restore") as tell:
         contents = unpack(archive.resolve(), tell)

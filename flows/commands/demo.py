@@ -28,8 +28,8 @@ def demo(documents: int, seed: int) -> Outcome:
     search box that 'ssi fit' makes, side by side, with what is related to the first answer, and
     with a search in Japanese among the English pages.
     """
-    from flows.bars import shown_board
     from flows.demo import demo as run
+    from flows.training.bars import shown_board
 
     with shown_board():
         result = run(documents, seed, threads=settings().threads)

@@ -166,8 +166,8 @@ def retrain(
 
     A row that is trained on clicks, or across languages, takes --clicks or --mates.
     """
-    from flows.bars import shown_board
     from flows.retrain import run_retrain
+    from flows.training.bars import shown_board
     from ssi_core.corpus.sources import source_of
 
     if (corpus is None) == (not texts):

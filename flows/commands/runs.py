@@ -37,11 +37,12 @@ TASK = click.option(
 )
 def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -> Outcome:
     """Train and measure one row: one run of MLflow."""
-    from flows import rows, tracking
-    from flows.bars import shown_board
-    from flows.board import posted, row_name
-    from flows.costs import require_rows
-    from flows.shipped_tables import find_table
+    from flows import tracking
+    from flows.reporting.shipped_tables import find_table
+    from flows.training import rows
+    from flows.training.bars import shown_board
+    from flows.training.board import posted, row_name
+    from flows.training.costs import require_rows
 
     declared = find_table(table)
     threads = settings().threads or 1

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flows import access, environment
-from flows.addresses import shown
+from flows import environment
+from flows.servers import access
+from flows.servers.addresses import shown
 from ssi_core.command.hits import CONCEPTS
 from ssi_core.command.models import directory_of, searchable
 from ssi_core.command.search import APPROXIMATE, BY, INDEX, RECALL, prepared
@@ -18,7 +19,7 @@ from ssi_core.command.verb import Outcome, Verb, settings
 
 if TYPE_CHECKING:
     from flows.serve.service import Service
-    from flows.supervisor import Kept
+    from flows.servers.supervisor import Kept
 
 
 @click.command(
@@ -120,7 +121,7 @@ def ui(mlflow_port: int, prefect_port: int) -> Outcome:
     both. Commands of the same root that run meanwhile share the server of Prefect, whichever comes
     first.
     """
-    from flows.ui import answer, watch
+    from flows.servers.ui import answer, watch
 
     with ExitStack() as stack:
         servers = _Servers(stack, mlflow_port, prefect_port)
@@ -156,10 +157,10 @@ def up(mlflow_port: int, prefect_port: int, worker: str, limit: int) -> Outcome:
     of it, and the runs that work. It may be started again at any time; what the files say then
     counts. In another terminal, "ssi deploy" tells it what has changed in prefect.yaml.
     """
-    from flows.deployments import deploy as tell
-    from flows.deployments import project
-    from flows.ui import answer, watch
-    from flows.up import Worker, only_one
+    from flows.servers.deployments import deploy as tell
+    from flows.servers.deployments import project
+    from flows.servers.ui import answer, watch
+    from flows.servers.up import Worker, only_one
 
     place = project()
     with ExitStack() as stack:
@@ -185,9 +186,9 @@ def deploy() -> Outcome:
     deploy/automations.yaml. The server is that of "ssi up", or yours at PREFECT_API_URL; where none
     runs, what is told is kept for the next.
     """
-    from flows.deployments import deploy as tell
-    from flows.deployments import project
-    from flows.server import Server
+    from flows.servers.deployments import deploy as tell
+    from flows.servers.deployments import project
+    from flows.servers.server import Server
 
     place = project()
     with Server() as server:
@@ -202,9 +203,9 @@ class _Servers:
 
     def __init__(self, stack: ExitStack, mlflow_port: int, prefect_port: int) -> None:
         from flows import tracking
-        from flows.server import Server
+        from flows.servers.server import Server
+        from flows.servers.ui import MlflowServer
         from flows.tracking.page import first_address
-        from flows.ui import MlflowServer
 
         uri = tracking.tracking_uri()
         tracking.ready()

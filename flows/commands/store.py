@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from flows.store_users import Entry
+    from flows.storage.store_users import Entry
 
 _MOST_SHOWN = 5
 
@@ -106,7 +106,7 @@ def list_(unused: bool) -> Outcome:
     they are not listed. The last line is of the kernels that are compiled and kept in your cache
     directory, for all roots.
     """
-    from flows.store_users import entries
+    from flows.storage.store_users import entries
     from ssi_core import compiled
 
     listed = [one for one in entries() if one.removable or not unused]
@@ -150,7 +150,7 @@ def remove(places: tuple[Path, ...], force: bool, compiled: bool) -> Outcome:
     """
     if compiled:
         return _remove_compiled(places)
-    from flows.store_users import remove as take_away
+    from flows.storage.store_users import remove as take_away
 
     removed = take_away(places, force=force)
 

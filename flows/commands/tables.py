@@ -24,7 +24,7 @@ def comparison_outcome(found: Mapping[str, Any], *, slices: bool = False) -> Out
     """Show a comparison: ours beside the printed numbers, tests, claims with their verdicts."""
 
     def show(console: Console) -> None:
-        from flows.compare import render
+        from flows.reporting.compare import render
 
         render(dict(found), console, slices=slices)
 
@@ -97,7 +97,7 @@ def _compute(
     given = [name for name in (corpus, texts, task, sample) if name]
     if len(given) != 1:
         raise click.UsageError("Give one of --corpus, --texts, --task and --sample.")
-    from flows.shipped_tables import find_table
+    from flows.reporting.shipped_tables import find_table
     from ssi_core import store
     from ssi_core.collection import open_collection
     from ssi_core.parts import address_of
@@ -111,8 +111,8 @@ def _compute(
         store.read(task, "task")
     if corpus is not None:
         open_collection(corpus)
-    from flows.bars import shown_board
     from flows.pipeline import run_pipeline
+    from flows.training.bars import shown_board
 
     with shown_board(), _finished_shown():
         result = run_pipeline(
@@ -183,7 +183,7 @@ def reproduce(name: str | None, **options: Any) -> Outcome:
     It is 'ssi pipeline' for these tables: rows that are finished are not trained again, and those
     that were interrupted go on.
     """
-    from flows.shipped_tables import find_table, shipped_tables
+    from flows.reporting.shipped_tables import find_table, shipped_tables
     from ssi_core.strict import instead
     from ssi_core.types import BadInput
 
@@ -210,7 +210,7 @@ _NEEDS = {
 
 
 def _listed(tables: list[Any]) -> Outcome:
-    from flows.shipped_tables import NEW_DATA
+    from flows.reporting.shipped_tables import NEW_DATA
     from ssi_core.command.text import plain_table
 
     entries = [
@@ -285,11 +285,11 @@ def compare(
         return _comparisons(experiment)
     if experiment is None:
         raise click.UsageError("Give EXPERIMENT, the name of a table; --list lists them.")
-    from flows.compare import compare as compared
+    from flows.reporting.compare import compare as compared
 
     results = compared(experiment, comparison)
     if save is not None:
-        from flows.result_file import save as write
+        from flows.reporting.result_file import save as write
 
         write(results, save)
     return comparison_outcome(results, slices=slices)
@@ -297,7 +297,7 @@ def compare(
 
 def _comparisons(experiment: str | None) -> Outcome:
     from flows import tracking
-    from flows.comparisons import listed
+    from flows.reporting.comparisons import listed
     from ssi_core.command.text import plain_table
 
     tracking.ready()

@@ -75,7 +75,7 @@ def tune(
     difference: a plain value stays until a dearer one is better.
     """
     from flows import tracking
-    from flows.bars import shown_board
+    from flows.training.bars import shown_board
     from flows.tune import tune as search
 
     tracking.ready()

@@ -12,12 +12,12 @@ from types import FrameType
 import uvicorn
 
 from flows import environment
-from flows.access import HOST
 from flows.serve.app import make_app
 from flows.serve.names import title_of
 from flows.serve.protocol import PatientProtocol
 from flows.serve.service import Follower, Service
-from flows.server import check_port
+from flows.servers.access import HOST
+from flows.servers.server import check_port
 from ssi_core import store
 from ssi_core.guests.summary.concepts import ConceptBase
 from ssi_core.serving.changes import FILE, Changes

@@ -10,7 +10,7 @@ from typing import Any
 import mlflow.artifacts
 from mlflow.entities import Run
 
-from flows import slices
+from flows.reporting import slices
 from flows.tracking.database import client
 from ssi_core import store
 from ssi_core.types import BadInput

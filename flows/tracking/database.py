@@ -17,9 +17,11 @@ from mlflow import MlflowClient
 from mlflow.entities import Experiment, Run, ViewType
 from mlflow.exceptions import MlflowException
 
-from flows import environment, migration, relocation, sqlite
-from flows.addresses import shown, trouble
-from flows.database_lock import hold
+from flows import environment
+from flows.servers import migration
+from flows.servers.addresses import shown, trouble
+from flows.servers.database_lock import hold
+from flows.storage import relocation, sqlite
 from ssi_core import locks, private, store
 from ssi_core.errors import chain_of
 from ssi_core.types import BadInput, Refused

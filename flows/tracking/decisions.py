@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import mlflow.artifacts
 from mlflow.entities import Metric, Run
 
-from flows.processes import own_name
+from flows.servers.processes import own_name
 from flows.tracking.database import client, experiment_id, plain, search
 from flows.tracking.origin import origin
 from flows.tracking.rows import end_abandoned

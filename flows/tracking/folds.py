@@ -12,7 +12,7 @@ import mlflow
 from mlflow.exceptions import MlflowException
 
 from flows import environment
-from flows.processes import own_name
+from flows.servers.processes import own_name
 from flows.tracking.database import client
 from flows.tracking.models import local, logged_model, model_directory
 from ssi_core.types import BadInput

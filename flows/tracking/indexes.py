@@ -14,8 +14,8 @@ from pathlib import Path
 
 import ssi_core
 from flows import environment
-from flows.processes import own_name
-from flows.pyfunc_model import check_sealed
+from flows.serve.pyfunc_model import check_sealed
+from flows.servers.processes import own_name
 from flows.tracking import models
 from flows.tracking.database import client
 from ssi_core import store

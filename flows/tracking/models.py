@@ -17,8 +17,9 @@ from mlflow.models import Model
 from mlflow.utils import environment as environment_of_models
 
 import ssi_core
-from flows import environment, pyfunc_model
-from flows.processes import own_name
+from flows import environment
+from flows.serve import pyfunc_model
+from flows.servers.processes import own_name
 from flows.tracking.database import client, quiet
 from flows.tracking.requirements import requirements
 from ssi_core import integrity

@@ -1,6 +1,6 @@
 """Packages that a logged model needs to rank text, read off the imports of its code.
 
-The code is followed from `flows.pyfunc_model`, whose functions run when a model is loaded and
+The code is followed from `flows.serve.pyfunc_model`, whose functions run when a model is loaded and
 asked. In the modules that it reaches, a package that is imported inside a function is left out: it
 serves a training (scikit-learn), or a language, which declares its packages itself (`LANGUAGES`).
 """
@@ -21,7 +21,7 @@ from ssi_core.code import parsed
 from ssi_core.text.tokenizer import language_of
 
 _SOURCES = Path(next(iter(ssi_core.__path__))).parent
-_START = Path(__file__).parents[1] / "pyfunc_model.py"
+_START = Path(__file__).parents[1] / "serve" / "pyfunc_model.py"
 
 
 def requirements(languages: Collection[str]) -> list[str]:

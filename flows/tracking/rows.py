@@ -19,8 +19,8 @@ from typing import Any, Literal
 
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run
 
-from flows import slices
-from flows.processes import is_over, own_name
+from flows.reporting import slices
+from flows.servers.processes import is_over, own_name
 from flows.tracking.database import client, experiment_of, locked, plain, quiet, search
 from flows.tracking.dataset import dataset_of
 from flows.tracking.models import log_model
@@ -171,7 +171,7 @@ class RowRun:
         self._send()
         if self._curve and self._plotted:
             # Drawing takes a second to load, which rows without a training need not wait for.
-            from flows import plots
+            from flows.reporting import plots
 
             figure = plots.training_curves({self._name: self._curve})
             client().log_figure(self.run_id, figure, "plots/training.png")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mlflow.exceptions import MlflowException
 
-from flows.processes import own_name
+from flows.servers.processes import own_name
 from flows.tracking.database import (
     client,
     experiment_id,

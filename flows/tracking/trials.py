@@ -8,7 +8,7 @@ from typing import Any
 
 from mlflow.entities import Metric, Param
 
-from flows import plots
+from flows.reporting import plots
 from flows.tracking.database import client
 
 FIGURE = "trials.png"

@@ -19,9 +19,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from flows import result_file
-from flows.report import better_than_baseline
-from flows.verdicts import probability, stand_ins
+from flows.reporting import result_file
+from flows.reporting.report import better_than_baseline
+from flows.reporting.verdicts import probability, stand_ins
 from ssi_core.command.text import count
 from ssi_core.evaluation.claims import APART
 from ssi_core.evaluation.comparison import digits, value_text

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 
 from rich.console import Console
 
-from flows.report import baselines, render
-from flows.verdicts import claims_line
+from flows.reporting.report import baselines, render
+from flows.reporting.verdicts import claims_line
 from ssi_core.evaluation.comparison import digits
 from ssi_core.evaluation.measures import TITLES
 from ssi_core.types import BadInput

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from flows import compare, result_file, tracking
-from flows.shipped_tables import find_table, shipped_tables
+from flows import tracking
+from flows.reporting import compare, result_file
+from flows.reporting.shipped_tables import find_table, shipped_tables
 from ssi_core.evaluation.claims import average_seeds
 from ssi_core.experiment import parse_table
 from ssi_core.types import BadInput

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from flows import slices as tables
+from flows.reporting import slices as tables
 from ssi_core.command.measures import metrics
 from ssi_core.evaluation.candidates import candidates
 from ssi_core.evaluation.evaluate import evaluate

@@ -14,9 +14,9 @@ from sqlalchemy.engine import Engine
 
 from flows import environment
 from flows.cli import cli
-from flows.processes import name_of
+from flows.servers.processes import name_of
 from flows.tracking import models
-from flows.workers import Workers
+from flows.training.workers import Workers
 from ssi_core.command.verb import run
 from ssi_core.serving import trial
 from tests.corpora import topical, write_corpus
@@ -201,7 +201,8 @@ def tiny(tmp_path_factory):
 @pytest.fixture(scope="session")
 def mlflow_store(tmp_path_factory):
     """A root with an MLflow database."""
-    from flows import migration, tracking
+    from flows import tracking
+    from flows.servers import migration
 
     root = tmp_path_factory.mktemp("mlflow")
     with tracking.database.quiet():

@@ -13,8 +13,8 @@ import httpx
 import psutil
 import yaml
 
-from flows.access import HOST
-from flows.server import free_port, server_command
+from flows.servers.access import HOST
+from flows.servers.server import free_port, server_command
 
 REPOSITORY = Path(__file__).parents[2]
 ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")

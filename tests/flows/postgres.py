@@ -10,8 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from flows.access import HOST
-from flows.server import free_port
+from flows.servers.access import HOST
+from flows.servers.server import free_port
 
 PASSWORD = "not/a@secret"
 """With characters that an address has to quote."""

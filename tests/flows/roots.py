@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from flows import environment, sensor, tracking
-from flows.frozen_sets import draw
 from flows.tracking import registry
+from flows.training.frozen_sets import draw
 from ssi_core import store
 from ssi_core.experiment import parse_table
 from ssi_core.tasks.task import open_task

@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from flows import access
-from flows.access import Running
-from flows.prefect_command import settings_of
-from flows.processes import own_name
+from flows.servers import access
+from flows.servers.access import Running
+from flows.servers.prefect_command import settings_of
+from flows.servers.processes import own_name
 from ssi_core.types import Refused
 
 pytestmark = pytest.mark.usefixtures("own_root")
@@ -109,7 +109,7 @@ def test_a_server_that_the_user_chose_is_never_sent_the_secret(chosen, monkeypat
 
 
 def test_nor_is_a_server_that_took_the_place_of_one_that_ended(over, monkeypatch):
-    monkeypatch.setattr("flows.prefect_command.PATIENCE", 0)
+    monkeypatch.setattr("flows.servers.prefect_command.PATIENCE", 0)
     url = remember(keeper=over)
     assert access.running() is None
     monkeypatch.setenv("PREFECT_API_URL", url)

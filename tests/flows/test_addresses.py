@@ -1,7 +1,7 @@
 import pytest
 
-from flows import addresses
-from flows.server import free_port
+from flows.servers import addresses
+from flows.servers.server import free_port
 from flows.tracking import database
 from ssi_core.types import Refused
 

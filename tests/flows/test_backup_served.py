@@ -5,9 +5,10 @@ import threading
 import mlflow
 import pytest
 
-from flows import backup, restore, tracking
-from flows.server import free_port
-from flows.ui import MlflowServer
+from flows import tracking
+from flows.servers.server import free_port
+from flows.servers.ui import MlflowServer
+from flows.storage import backup, restore
 
 pytestmark = pytest.mark.slow
 

@@ -11,9 +11,9 @@ import threading
 import numpy as np
 import pytest
 
-from flows import board
-from flows.bars import shown_board
-from flows.workers import Workers
+from flows.training import board
+from flows.training.bars import shown_board
+from flows.training.workers import Workers
 from ssi_core.command.bars import Bars, _Bar, left_of
 from ssi_core.command.screen import Screen
 from ssi_core.command.text import TerminalHandler, count

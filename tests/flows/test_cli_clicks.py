@@ -8,7 +8,7 @@ import pytest
 from flows import tracking
 from flows.cli import cli
 from flows.ingest import ClicksSettings, ingest_clicks
-from flows.shipped_tables import find_table
+from flows.reporting.shipped_tables import find_table
 from ssi_core.command.ingest import ingest as verbs
 from ssi_core.command.verb import run
 from ssi_core.corpus.clicks.rules import Clicks

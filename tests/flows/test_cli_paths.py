@@ -157,7 +157,7 @@ def test_rows_are_trained_compared_and_exported_by_relative_paths(inside, capsys
 
 def test_serve_takes_relative_paths(inside, capsys, monkeypatch):
     from flows.serve import run as serving
-    from flows.server import free_port
+    from flows.servers.server import free_port
 
     class Short(serving._Server):
         async def startup(self, sockets=None):

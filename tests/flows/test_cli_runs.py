@@ -12,9 +12,9 @@ import threading
 import httpx
 import pytest
 
-from flows import result_file
 from flows.cli import cli
-from flows.server import free_port
+from flows.reporting import result_file
+from flows.servers.server import free_port
 from ssi_core.command.verb import run
 from ssi_core.tasks.task import build_task
 from tests.corpora import topical, write_corpus

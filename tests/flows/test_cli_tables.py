@@ -8,9 +8,10 @@ import re
 
 import pytest
 
-from flows import pipeline, shipped_tables
+from flows import pipeline
 from flows.cli import cli
 from flows.commands import tables
+from flows.reporting import shipped_tables
 from ssi_core.command.verb import Outcome, run
 from ssi_core.types import BadInput
 

@@ -5,10 +5,11 @@ import json
 import pytest
 
 import flows.pipeline
-from flows import cluster, environment, tracking
+from flows import environment, tracking
 from flows.cli import cli
 from flows.pipeline import PipelineSettings, RowsFailed, pipeline
-from flows.workers import Workers
+from flows.training import cluster
+from flows.training.workers import Workers
 from ssi_core.command.verb import run as ssi
 from ssi_core.experiment.training import SEALED
 from tests.flows import direct

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from flows import compare, report, tracking
-from flows import verdicts as verdicts_page
+from flows import tracking
+from flows.reporting import compare, report
+from flows.reporting import verdicts as verdicts_page
 from ssi_core.evaluation.claims import Claim
 from ssi_core.evaluation.significance import holm, paired_randomisation, paired_t
 from ssi_core.experiment import PrintedRow, Published, Row

@@ -3,14 +3,15 @@
 import json
 
 import pytest
+from tests.flows.reporting.comparisons import report
 
-from flows import compare, tracking
+from flows import tracking
 from flows.cli import cli
-from flows.comparisons import latest, listed
+from flows.reporting import compare
+from flows.reporting.comparisons import latest, listed
 from ssi_core.command.verb import run
 from ssi_core.experiment import parse_table
 from ssi_core.types import BadInput
-from tests.flows.comparisons import report
 
 pytestmark = pytest.mark.usefixtures("mlflow_root")
 

@@ -4,8 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flows.costs import require_rows
-from flows.shipped_tables import find_table
+from flows.reporting.shipped_tables import find_table
+from flows.training.costs import require_rows
 from ssi_core.models.lsi import Lsi
 from ssi_core.models.measuring import require_evaluation
 from ssi_core.models.tfidf import TfIdf
@@ -45,12 +45,12 @@ def test_a_row_without_its_views_is_left_to_fail_by_itself(row, task_dir, monkey
     def lacking(*_):
         raise KeyError("sublinear:100")
 
-    monkeypatch.setattr("flows.costs.cost_of", lacking)
+    monkeypatch.setattr("flows.training.costs.cost_of", lacking)
     require_rows([(row, Path(task_dir))], workers=0, threads=1)
 
 
 def test_a_row_of_this_process_counts_what_is_loaded_beside_it(row, task_dir, monkeypatch):
-    monkeypatch.setattr("flows.costs.cost_of", lambda *_: Cost(0, 0))
+    monkeypatch.setattr("flows.training.costs.cost_of", lambda *_: Cost(0, 0))
     monkeypatch.setenv("SSI_MEMORY", "100M")
     with pytest.raises(Refused, match="takes about 150 MB"):
         require_rows([(row, Path(task_dir))], workers=0, threads=1)

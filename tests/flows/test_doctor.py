@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
-from flows import access
-from flows.access import Running
 from flows.doctor import _servers
-from flows.processes import own_name
+from flows.servers import access
+from flows.servers.access import Running
+from flows.servers.processes import own_name
 
 pytestmark = pytest.mark.usefixtures("own_root")
 

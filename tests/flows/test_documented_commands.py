@@ -15,8 +15,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from flows.shipped_tables import NEW_DATA, shipped_tables
-from flows.supervisor import GRACE
+from flows.reporting.shipped_tables import NEW_DATA, shipped_tables
+from flows.servers.supervisor import GRACE
 from ssi_core.datasets.wikispeedia import ingest_wikispeedia
 from ssi_core.sample.encyclopedia import write_sample
 from tests.corpus.clicks import logs

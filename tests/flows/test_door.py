@@ -105,7 +105,7 @@ def test_the_store_lists_what_is_there_and_removes_what_is_of_no_use(
 
 
 def test_what_a_run_names_is_not_removed(own_root, project, ssi, monkeypatch):
-    from flows import store_users as users
+    from flows.storage import store_users as users
     from ssi_core import store_listing
 
     corpus = ingest_wikipedia([project / "dump.xml.bz2"], processes=1)

@@ -6,7 +6,7 @@ import pytest
 
 import ssi_core as ssi
 from flows.features import features_of
-from flows.rows import find_table
+from flows.training.rows import find_table
 from ssi_core.face.task import VIEWS
 from ssi_core.text.fields import FIELDS
 

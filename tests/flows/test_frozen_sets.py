@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from flows import environment, frozen_sets
+from flows import environment
+from flows.training import frozen_sets
 from ssi_core import store
 from ssi_core.tasks import frozen as features
 from tests.corpora import topical, write_corpus

@@ -12,8 +12,9 @@ import httpx
 import psutil
 import pytest
 
-from flows import access, environment
-from flows.server import HOST, Server, free_port, server_command
+from flows import environment
+from flows.servers import access
+from flows.servers.server import HOST, Server, free_port, server_command
 from tests.flows import hostile
 from tests.flows.browser import CHROMIUM, Browser
 from tests.flows.machine import wait_for
@@ -32,7 +33,7 @@ def clean():
         for name in list(os.environ):
             if name.startswith(("SSI_", "PREFECT_", "MLFLOW_")):
                 patch.delenv(name)
-        patch.setattr("flows.server.chosen_url", lambda: "")
+        patch.setattr("flows.servers.server.chosen_url", lambda: "")
         yield patch
 
 

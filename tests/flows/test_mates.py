@@ -81,9 +81,9 @@ def test_a_tiny_rank_loss_has_more_decimals():
 
 @pytest.mark.flow
 def test_a_table_of_mates(flow_runs, mates, tmp_path):
-    from flows.compare import compare
     from flows.pipeline import run_pipeline
-    from flows.report import markdown
+    from flows.reporting.compare import compare
+    from flows.reporting.report import markdown
 
     (tmp_path / "across.toml").write_text(TABLE)
     with pytest.raises(BadInput, match="ssi ingest mates"):

@@ -11,16 +11,8 @@ from contextlib import closing
 import psutil
 import pytest
 
-from flows import (
-    database_lock,
-    environment,
-    migration,
-    prefect_database,
-    server,
-    supervisor,
-    tracking,
-    ui,
-)
+from flows import environment, tracking
+from flows.servers import database_lock, migration, prefect_database, server, supervisor, ui
 from flows.tracking import registry
 from ssi_core import locks
 from ssi_core.types import BadInput, Refused

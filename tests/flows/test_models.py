@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from flows import tracking
-from flows.pyfunc_model import SEALED, RankedSearch
-from flows.server import free_port
+from flows.serve.pyfunc_model import SEALED, RankedSearch
+from flows.servers.server import free_port
 from flows.tracking import models, registry
 from flows.tracking.requirements import requirements
 from ssi_core import store

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from flows import environment
-from flows.comparisons import latest
+from flows.reporting.comparisons import latest
 from ssi_core import store
 from ssi_core.types import BadInput, Refused
 

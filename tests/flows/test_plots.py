@@ -1,4 +1,4 @@
-from flows import plots
+from flows.reporting import plots
 
 CURVE = [
     (0, {"val/rank_loss": 0.50, "curve/train_rank_loss": 0.50, "curve/test_rank_loss": 0.51}),

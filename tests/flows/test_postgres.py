@@ -6,8 +6,8 @@ import psutil
 import pytest
 
 from flows import tracking
-from flows.addresses import shown
-from flows.processes import own_name
+from flows.servers.addresses import shown
+from flows.servers.processes import own_name
 from flows.tracking import decisions, registry
 from tests.corpora import topical, write_corpus
 from tests.flows import postgres

@@ -4,7 +4,9 @@ import os
 
 import pytest
 
-from flows import access, environment, migration, sqlite, tracking
+from flows import environment, tracking
+from flows.servers import access, migration
+from flows.storage import sqlite
 from ssi_core.serving.changes import Changes
 
 pytestmark = pytest.mark.hostile("folders")

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from flows import environment
-from flows.processes import (
+from flows.servers.processes import (
     is_here,
     is_over,
     machine_of,
@@ -66,7 +66,7 @@ def test_no_container_judges_over_the_processes_of_another():
         or subprocess.run([*CONTAINER, "true"], check=False).returncode
     ):
         pytest.skip("no namespaces of processes can be made here")
-    code = "import sys; from flows.processes import is_over; print(is_over(sys.argv[1]))"
+    code = "import sys; from flows.servers.processes import is_over; print(is_over(sys.argv[1]))"
     done = subprocess.run(
         [*CONTAINER, sys.executable, "-c", code, own_name()],
         capture_output=True,

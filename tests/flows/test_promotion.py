@@ -7,7 +7,7 @@ import threading
 import httpx
 import pytest
 
-from flows.server import free_port
+from flows.servers.server import free_port
 from flows.tracking import models, registry
 from tests.flows import project, roots
 from tests.flows.machine import REPOSITORY, wait_for

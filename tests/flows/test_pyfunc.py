@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.pyfunc_model import RankedSearch, texts_of
-from flows.server import free_port
+from flows.serve.pyfunc_model import RankedSearch, texts_of
+from flows.servers.server import free_port
 from ssi_core.serving.searcher import open_searcher
 
 ROOT = Path(__file__).parents[2]

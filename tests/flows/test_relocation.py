@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from flows import backup, database_lock, relocation, restore, sensor, sqlite, tracking
+from flows import sensor, tracking
+from flows.servers import database_lock
+from flows.storage import backup, relocation, restore, sqlite
 from flows.tracking import registry
 from ssi_core import locks, store
 from ssi_core.serving import trial

@@ -205,7 +205,8 @@ def test_a_challenger_starts_from_the_champion(retraining):
 
 
 def test_a_night_draws_the_frozen_set_and_renews_it(retraining, corpora, monkeypatch):
-    from flows import frozen_sets, tracking
+    from flows import tracking
+    from flows.training import frozen_sets
 
     def judge(found):
         return Path(tracking.client().get_run(found["run_id"]).data.tags["frozen_path"])

@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from flows import board, environment, tracking
+from flows import environment, tracking
 from flows.cli import cli
-from flows.rows import how_of, run_row
+from flows.training import board
+from flows.training.rows import how_of, run_row
 from ssi_core.command.verb import run as ssi
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.trec import write_trec
@@ -272,7 +273,7 @@ def test_a_row_posts_how_far_its_training_is(task_dir, tmp_path, monkeypatch, ca
         return fit(self, task, rng, **how)
 
     monkeypatch.setattr(board, "post", lambda *line: posts.append(line))
-    monkeypatch.setattr("flows.rows.post", board.post)
+    monkeypatch.setattr("flows.training.rows.post", board.post)
     monkeypatch.setattr(TfIdf, "fit", trained)
     (tmp_path / "posts.toml").write_text(
         TABLE.replace('split = "queries"', "").replace("judged", "posts")

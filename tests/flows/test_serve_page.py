@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from flows.server import free_port
+from flows.servers.server import free_port
 from ssi_core.models.base import FittedModel
 from ssi_core.models.known import fingerprints
 from ssi_core.models.mixture import Mixture

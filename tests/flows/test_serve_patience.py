@@ -12,7 +12,7 @@ import uvicorn
 
 from flows.serve.guard import Guard
 from flows.serve.protocol import with_patience
-from flows.server import free_port
+from flows.servers.server import free_port
 from tests.robust.tally import attempt
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -14,16 +14,16 @@ import psutil
 import pytest
 
 from flows import environment
-from flows import server as module
-from flows.server import Server, free_port
-from flows.supervisor import start_kept
+from flows.servers import server as module
+from flows.servers.server import Server, free_port
+from flows.servers.supervisor import start_kept
 from ssi_core import locks
 from ssi_core.types import Refused
 
 TWENTY_TASKS = """
 import sys
 import time
-from flows.server import Server
+from flows.servers.server import Server
 with Server() as server:
     from prefect import flow, task
     server.ready()
@@ -190,7 +190,7 @@ def until(found):
 
 def test_a_taken_port_is_refused(monkeypatch, tmp_path):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
-    monkeypatch.setattr("flows.server.chosen_url", lambda: "")
+    monkeypatch.setattr("flows.servers.server.chosen_url", lambda: "")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -201,7 +201,7 @@ def test_a_taken_port_is_refused(monkeypatch, tmp_path):
 
 def test_the_server_of_the_user_is_used(monkeypatch, tmp_path):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
-    monkeypatch.setattr("flows.server.chosen_url", lambda: "http://127.0.0.1:4200/api")
+    monkeypatch.setattr("flows.servers.server.chosen_url", lambda: "http://127.0.0.1:4200/api")
     with Server() as server:
         assert server.ready() == "http://127.0.0.1:4200/api"
     assert not server.log.exists()
@@ -210,9 +210,9 @@ def test_the_server_of_the_user_is_used(monkeypatch, tmp_path):
 def test_a_server_that_cannot_start_says_why(monkeypatch, tmp_path):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    monkeypatch.setattr("flows.server.chosen_url", lambda: "")
+    monkeypatch.setattr("flows.servers.server.chosen_url", lambda: "")
     fails = [sys.executable, "-c", "import sys; sys.exit('no room for a database')"]
-    monkeypatch.setattr("flows.server.server_command", lambda port: fails)
+    monkeypatch.setattr("flows.servers.server.server_command", lambda port: fails)
     with pytest.raises(RuntimeError, match="no room for a database"), Server(patience=60) as server:
         server.ready()
 

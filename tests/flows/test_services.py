@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from flows import access
 from flows.commands.services import _Servers
+from flows.servers import access
 
 pytestmark = pytest.mark.usefixtures("own_root")
 
@@ -17,7 +17,7 @@ def servers(monkeypatch):
     """Servers that are the user's, so that none is started."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:mine@127.0.0.1:1")
     monkeypatch.setattr("flows.tracking.ready", lambda: None)
-    monkeypatch.setattr("flows.server.chosen_url", lambda: "http://127.0.0.1:2/api")
+    monkeypatch.setattr("flows.servers.server.chosen_url", lambda: "http://127.0.0.1:2/api")
     return lambda: _Servers(ExitStack(), 5000, 4200)
 
 

@@ -3,7 +3,7 @@ import io
 import numpy as np
 from rich.console import Console
 
-from flows import report, slices
+from flows.reporting import report, slices
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.slices import of_reports
 from tests.evaluation.toy import Lookup, random_task

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from flows.shipped_tables import find_table
+from flows.reporting.shipped_tables import find_table
 from ssi_core.experiment import Row
 from ssi_core.types import BadInput, Inapplicable, Refused
 

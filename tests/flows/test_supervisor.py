@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from flows import supervisor
+from flows.servers import supervisor
 
 
 class Ends(supervisor.Kept):

@@ -14,9 +14,10 @@ import polars as pl
 import pytest
 from rich.text import Text
 
-from flows import compare, tracking
+from flows import tracking
 from flows.cli import cli
-from flows.workers import Workers
+from flows.reporting import compare
+from flows.training.workers import Workers
 from ssi_core.command.data import artefact_outcome
 from ssi_core.command.screen import Screen
 from ssi_core.command.text import shown

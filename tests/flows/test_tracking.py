@@ -16,7 +16,8 @@ import pytest
 from mlflow.types import DataType, Schema
 from mlflow.types.schema import Array
 
-from flows import comparisons, slices, tracking
+from flows import tracking
+from flows.reporting import comparisons, slices
 from flows.tracking import origin
 from flows.tracking.card import card_of
 from flows.tracking.database import row_runs

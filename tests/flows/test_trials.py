@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import pytest
 
-from flows import trials
+from flows.training import trials
 from ssi_core.experiment import checkpoints, parse_table
 from ssi_core.tasks.task import open_task
 from tests.parts.test_trials import TABLE

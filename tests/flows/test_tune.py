@@ -8,10 +8,11 @@ import mlflow
 import numpy as np
 import pytest
 
-from flows import comparisons, tune
+from flows import tune
 from flows.cli import cli
 from flows.commands.tune import toml_lines
-from flows.rows import run_row
+from flows.reporting import comparisons
+from flows.training.rows import run_row
 from ssi_core.command.verb import run as command
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models import MODELS

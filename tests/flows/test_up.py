@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from flows import deployments
-from flows.server import free_port
+from flows.servers import deployments
+from flows.servers.server import free_port
 from ssi_core.types import BadInput
 from tests.flows.machine import wait_for
 
@@ -184,7 +184,9 @@ def test_the_project_is_the_root_or_the_nearest_above_or_the_checkout(project, m
     assert deployments.project() == project
     (project / "prefect.yaml").unlink()
     assert deployments.project() == REPOSITORY
-    monkeypatch.setattr(deployments, "__file__", str(other / "flows" / "deployments.py"))
+    monkeypatch.setattr(
+        deployments, "__file__", str(other / "flows" / "servers" / "deployments.py")
+    )
     with pytest.raises(BadInput, match=r"has prefect\.yaml, which names the flows"):
         deployments.project()
 

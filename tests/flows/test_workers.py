@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from flows.workers import Workers
+from flows.training.workers import Workers
 from ssi_core.pool import WorkerDied
 from ssi_core.types import BadInput
 from tests.flows import jobs

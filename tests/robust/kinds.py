@@ -16,7 +16,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from flows import pyfunc_model, tracking
+from flows import tracking
+from flows.serve import pyfunc_model
 from ssi_core import cache, store
 from ssi_core.corpus.chunks import PAGES, TEXTS, Chunks
 from ssi_core.evaluation.report import load_report, save_report

@@ -89,7 +89,7 @@ def closed(here: Path) -> Iterator[None]:
 @contextmanager
 def trained(here: Path) -> Iterator[None]:
     """Another run trains the row; ours waits a while for a process that is about to end."""
-    from flows import shipped_tables
+    from flows.reporting import shipped_tables
     from ssi_core.experiment import checkpoints
 
     (here / "root" / ".ssi" / "checkpoints").mkdir(parents=True)

@@ -27,7 +27,8 @@ def made(corpus_dir, task_dir):
 @pytest.fixture(scope="module", autouse=True)
 def _root(tmp_path_factory):
     """A root with a database of MLflow, for the kinds that are kept there."""
-    from flows import migration, tracking
+    from flows import tracking
+    from flows.servers import migration
 
     root = tmp_path_factory.mktemp("root")
     with pytest.MonkeyPatch.context() as patch:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from flows import backup, restore
 from flows.cli import cli
+from flows.storage import backup, restore
 from ssi_core.command.verb import run
 from tests.robust.tally import attempt
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from flows import environment, prefect_command, supervisor
+from flows import environment
+from flows.servers import prefect_command, supervisor
 from ssi_core import locks
 from ssi_core.command import library
 from ssi_core.pool import Pool
@@ -191,7 +192,7 @@ def test_numba_reads_no_settings_of_a_folder(jit, folder, monkeypatch):
 def test_pictures_are_drawn_by_no_settings_of_a_folder(folder):
     """LaTeX is a program, and its text would be the stranger's."""
     (folder / "matplotlibrc").write_text("text.usetex: True\n")
-    code = "import flows.plots, matplotlib; print(matplotlib.rcParams['text.usetex'])"
+    code = "import flows.reporting.plots, matplotlib; print(matplotlib.rcParams['text.usetex'])"
     checkout = str(Path(environment.__file__).parents[1])
     with attempt():
         done = subprocess.run(

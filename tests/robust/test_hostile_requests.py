@@ -10,7 +10,7 @@ import uvicorn
 
 from flows.serve.guard import Guard
 from flows.serve.protocol import PatientProtocol
-from flows.server import free_port
+from flows.servers.server import free_port
 from tests.robust.tally import attempt
 
 pytestmark = pytest.mark.hostile("requests")

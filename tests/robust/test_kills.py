@@ -26,7 +26,7 @@ KILLS = int(os.environ.get("SSI_KILLS", len(SHARES)))
 SEED = int(os.environ.get("SSI_KILLS_SEED", "1"))
 SERVED = """
 from flows import tracking
-from flows.server import Server
+from flows.servers.server import Server
 with Server() as server:
     tracking.ready()
     server.ready()

@@ -17,7 +17,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 
 from flows import environment
-from flows.processes import is_here, is_over, machine_of, own_name
+from flows.servers.processes import is_here, is_over, machine_of, own_name
 from ssi_core import private
 
 HOST = "127.0.0.1"
@@ -81,7 +81,7 @@ class Running:
     url : str
         Address of its API.
     keeper : str
-        Name of the process that ends with it (`flows.processes.name_of`).
+        Name of the process that ends with it (`flows.servers.processes.name_of`).
     kept : bool
         It ends with the last command that uses it.
     """

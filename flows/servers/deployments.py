@@ -28,7 +28,7 @@ def project() -> Path:
         None of them has the file.
     """
     here = Path.cwd()
-    places = (environment.root(), here, *here.parents, Path(__file__).parents[1])
+    places = (environment.root(), here, *here.parents, Path(__file__).parents[2])
     for place in places:
         if (place / FLOWS).is_file():
             return place

@@ -9,7 +9,7 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from flows import environment
-from flows.cluster import Job
+from flows.training.cluster import Job
 from ssi_core import files, resources, store
 from ssi_core.experiment import Table, checkpoints
 from ssi_core.experiment.spread import Part, Spread, make

@@ -11,8 +11,9 @@ import logging
 import os
 from pathlib import Path
 
-from flows import environment, sqlite
-from flows.database_lock import refuse_while_open
+from flows import environment
+from flows.servers.database_lock import refuse_while_open
+from flows.storage import sqlite
 
 logger = logging.getLogger(__name__)
 

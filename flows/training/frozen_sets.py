@@ -18,7 +18,7 @@ from ssi_core.evaluation.report import load_report, save_report
 from ssi_core.tasks.frozen import KIND, drawn_at, freeze, open_frozen
 from ssi_core.types import BadInput, Report
 
-logger = logging.getLogger("flows.frozen_sets")
+logger = logging.getLogger("flows.training.frozen_sets")
 
 
 def now() -> datetime:

@@ -4,8 +4,8 @@ Every process that opens MLflow's database holds a lock file beside it, together
 it ends. Who replaces or rewrites the database takes that file alone. The operating system lets go
 for a process that dies.
 
-``python -m flows.database_lock DATABASE COMMAND ...`` runs a command, such as ``mlflow server``,
-that holds the database for as long as it runs.
+``python -m flows.servers.database_lock DATABASE COMMAND ...`` runs a command, such as ``mlflow
+server``, that holds the database for as long as it runs.
 """
 
 from __future__ import annotations
@@ -113,13 +113,13 @@ def _in_use(database: Path, reason: str, who: str = "another process") -> Refuse
 
 def command(database: Path, words: list[str]) -> list[str]:
     """Return a command that holds a database while it runs."""
-    return [sys.executable, "-m", "flows.database_lock", str(database), *words]
+    return [sys.executable, "-m", "flows.servers.database_lock", str(database), *words]
 
 
 def main(arguments: list[str]) -> None:
     """Become another command, which holds the database."""
     if len(arguments) < 2:
-        sys.exit("usage: python -m flows.database_lock DATABASE COMMAND [ARGUMENT ...]")
+        sys.exit("usage: python -m flows.servers.database_lock DATABASE COMMAND [ARGUMENT ...]")
     with locks.shared(users_of(Path(arguments[0]))) as users:
         os.set_inheritable(users.fileno(), True)
         os.execvp(arguments[1], arguments[1:])

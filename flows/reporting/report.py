@@ -1,6 +1,6 @@
 """A comparison for a person: a table as wide as the terminal, and the same in Markdown.
 
-Both read the JSON object of `flows.compare.results` and nothing else.
+Both read the JSON object of `flows.reporting.compare.results` and nothing else.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flows.slices import tables as slice_tables
-from flows.verdicts import (
+from flows.reporting.slices import tables as slice_tables
+from flows.reporting.verdicts import (
     LIKE_WITH_LIKE,
     STAND_INS,
     apart,

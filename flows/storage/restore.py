@@ -20,8 +20,9 @@ from typing import IO, Literal, Self
 
 from pydantic import TypeAdapter, ValidationError
 
-from flows import environment, relocation, sqlite
-from flows.backup import FORMAT, HOME, MANIFEST, MLRUNS, Contents, Digesting, is_saved
+from flows import environment
+from flows.storage import relocation, sqlite
+from flows.storage.backup import FORMAT, HOME, MANIFEST, MLRUNS, Contents, Digesting, is_saved
 from ssi_core import files, private, strict
 from ssi_core.resources import amount, disk_free
 from ssi_core.types import BadInput, Progress, Refused

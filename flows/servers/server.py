@@ -1,10 +1,10 @@
 """A Prefect server in the background of one command.
 
 The temporary server that Prefect starts by itself loses task records when it ends. This one is a
-real ``prefect server start`` with its database under ``PREFECT_HOME``, so that ``ssi ui`` shows
-the runs later. It takes about ten seconds to start, during which other work can be done; it listens
-on 127.0.0.1 alone, asks for the secret of the root (`flows.access`), and ends with the last command
-that uses it, however that ends.
+real ``prefect server start`` with its database under ``PREFECT_HOME``, so that ``ssi ui`` shows the
+runs later. It takes about ten seconds to start, during which other work can be done; it listens on
+127.0.0.1 alone, asks for the secret of the root (`flows.servers.access`), and ends with the last
+command that uses it, however that ends.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import tempfile
 import time
 from typing import Self
 
-from flows import access, environment, prefect_database
-from flows.access import HOST, Running
-from flows.processes import is_over, name_of
-from flows.supervisor import GRACE, Kept, answers_at
+from flows import environment
+from flows.servers import access, prefect_database
+from flows.servers.access import HOST, Running
+from flows.servers.processes import is_over, name_of
+from flows.servers.supervisor import GRACE, Kept, answers_at
 from ssi_core import locks
 
 
@@ -78,7 +79,7 @@ class Server(Kept):
             self.wait()
             from prefect import settings
 
-            from flows.prefect_runs import named_runs
+            from flows.servers.prefect_runs import named_runs
 
             values = access.of_client(self.url)
             changed = {getattr(settings, name): value for name, value in values.items()}
@@ -106,7 +107,7 @@ class Server(Kept):
             return
         try:
             if self._is_ready and not self.is_over():
-                from flows.prefect_runs import settle
+                from flows.servers.prefect_runs import settle
 
                 settle()
         finally:

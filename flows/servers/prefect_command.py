@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from flows import access, prefect_database
-from flows.access import HOST, Running
-from flows.processes import own_name
+from flows.servers import access, prefect_database
+from flows.servers.access import HOST, Running
+from flows.servers.processes import own_name
 from ssi_core.types import Refused
 
 PATIENCE = 60.0

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from flows import environment
-from flows.deployments import POOL
-from flows.supervisor import Kept
+from flows.servers.deployments import POOL
+from flows.servers.supervisor import Kept
 from ssi_core import locks
 from ssi_core.types import Refused
 
@@ -66,7 +66,7 @@ class Worker(Kept):
         import httpx
         from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
-        from flows.prefect_runs import end
+        from flows.servers.prefect_runs import end
 
         runs = _runs_below(self.process.pid)
         super().__exit__(*raised)

@@ -23,7 +23,8 @@ from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from flows import environment, sqlite
+from flows import environment
+from flows.storage import sqlite
 from ssi_core import files, private
 from ssi_core.types import BadInput, Progress, Refused
 
@@ -232,7 +233,7 @@ class Digesting:
 
 def databases_elsewhere() -> Sequence[str]:
     """Name the database of MLflow where it is no file of this root, and so not in an archive."""
-    from flows.addresses import shown
+    from flows.servers.addresses import shown
 
     address = os.environ.get("MLFLOW_TRACKING_URI", "")
     if not address or address.startswith("sqlite"):

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from flows import sqlite
-from flows.database_lock import refuse_while_open
+from flows.servers.database_lock import refuse_while_open
+from flows.storage import sqlite
 from ssi_core import files
 from ssi_core.types import BadInput
 

@@ -1,6 +1,6 @@
 """Commands that end when no process holds a file any more, however these processes end.
 
-``python -m flows.supervisor USERS COMMAND ...`` keeps a command; see `start_kept`.
+``python -m flows.servers.supervisor USERS COMMAND ...`` keeps a command; see `start_kept`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
 
-from flows.isolation import NOWHERE
+from flows.servers.isolation import NOWHERE
 from ssi_core import locks, private
 
 
@@ -33,7 +33,7 @@ def start_kept(
     private.directory(log.parent)
     with os.fdopen(private.opened(log), "wb") as file:
         return subprocess.Popen(
-            [sys.executable, "-m", "flows.supervisor", str(users), *command],
+            [sys.executable, "-m", "flows.servers.supervisor", str(users), *command],
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
@@ -136,7 +136,7 @@ GRACE = 10.0
 def keep(users: Path, command: Sequence[str]) -> None:
     """Run a command until nobody holds the file ``users``, then end it and all that it started."""
     alive, ours = os.pipe()
-    watched = [sys.executable, "-m", "flows.supervisor", _WATCHED, str(alive), *command]
+    watched = [sys.executable, "-m", "flows.servers.supervisor", _WATCHED, str(alive), *command]
     # Nobody else has our end of the pipe: it closes when this process ends, however it ends.
     process = subprocess.Popen(
         watched, stdin=subprocess.DEVNULL, start_new_session=True, pass_fds=[alive]

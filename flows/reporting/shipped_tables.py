@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ssi_core.experiment import Table, load_table
 
-TABLES = Path(__file__).parent / "tables"
+TABLES = Path(__file__).parents[1] / "tables"
 
 
 def find_table(name_or_path: str, budget: int | None = None) -> Table:

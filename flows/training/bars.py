@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from flows import board
+from flows.training import board
 from ssi_core.command.bars import Bars
 
 _SECONDS_BETWEEN_LOOKS = 0.3

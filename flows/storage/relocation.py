@@ -4,7 +4,7 @@ MLflow keeps absolute paths of artifacts, and so do our tags and some manifests.
 ``mlruns/root.json`` notes under which path they were written. A process that finds another one
 there rewrites them before it does anything else, while no other process uses the root. Each step
 can be repeated, and the note comes last, so that a kill in between does no harm. Prefect is told
-the directory of its deployments anew (`flows.deployments`).
+the directory of its deployments anew (`flows.servers.deployments`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from flows import environment
-from flows.database_lock import alone, refuse_while_open
+from flows.servers.database_lock import alone, refuse_while_open
 
 logger = logging.getLogger(__name__)
 

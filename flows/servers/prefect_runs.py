@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from flows.processes import is_over, own_name
+from flows.servers.processes import is_over, own_name
 
 if TYPE_CHECKING:
     from uuid import UUID

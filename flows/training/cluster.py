@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from flows import environment, tracking
-from flows.rows import how_of, log_trained, started_from
-from flows.view_check import require_views
+from flows.training.rows import how_of, log_trained, started_from
+from flows.training.view_check import require_views
 from ssi_core import files, store
 from ssi_core.experiment import Row, Table, checkpoints
 from ssi_core.experiment.spread import Part, Spread, TrialPart, make

@@ -12,12 +12,18 @@ import numpy as np
 import polars as pl
 
 from flows import tracking
-from flows.comparison_tests import against_baseline, baseline_of, judged, object_of, test_of
-from flows.comparisons import latest
-from flows.partial_table import measured
-from flows.report import markdown, render
-from flows.result_file import settings_digest
-from flows.verdicts import claims_line, counts
+from flows.reporting.comparison_tests import (
+    against_baseline,
+    baseline_of,
+    judged,
+    object_of,
+    test_of,
+)
+from flows.reporting.comparisons import latest
+from flows.reporting.partial_table import measured
+from flows.reporting.report import markdown, render
+from flows.reporting.result_file import settings_digest
+from flows.reporting.verdicts import claims_line, counts
 from ssi_core.evaluation.claims import average_seeds, twins
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.evaluation.slices import of_reports
@@ -213,7 +219,7 @@ def summarise(
     -------
     id of the run
     """
-    from flows import plots  # takes a second to load
+    from flows.reporting import plots  # takes a second to load
 
     loaded = load(experiment, comparison)
     comparison_results = comparison_results or results(loaded)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.frozen_sets import source_with_key
 from flows.tracking import decisions
+from flows.training.frozen_sets import source_with_key
 from ssi_core.monitoring.drift import Limits, Profile, changes, problems, profile
 
 logger = logging.getLogger(__name__)

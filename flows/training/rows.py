@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows import environment, tracking
-from flows.board import post, row_name, watched
-from flows.shipped_tables import find_table
-from flows.view_check import require_views
+from flows.reporting.shipped_tables import find_table
+from flows.training.board import post, row_name, watched
+from flows.training.view_check import require_views
 from ssi_core import files, store
 from ssi_core.experiment import Row, Table, checkpoints
 from ssi_core.experiment.training import Trained, train_row

@@ -7,10 +7,12 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from flows import database_lock, environment, sqlite
-from flows.access import HOST
-from flows.server import check_port
-from flows.supervisor import Kept, answers_at
+from flows import environment
+from flows.servers import database_lock
+from flows.servers.access import HOST
+from flows.servers.server import check_port
+from flows.servers.supervisor import Kept, answers_at
+from flows.storage import sqlite
 
 
 class MlflowServer(Kept):

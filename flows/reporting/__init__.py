@@ -1,0 +1,1 @@
+"""Comparisons of rows: tables, tests, claims, pictures, result files."""

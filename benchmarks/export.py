@@ -29,7 +29,7 @@ from ssi_core.export.search_faiss import Search as Nearest
 from ssi_core.export.terms import joined
 from ssi_core.models import MODELS
 from ssi_core.models.base import FittedModel, parse
-from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.serving.index import build_index
 from ssi_core.serving.searcher import Searcher, open_searcher, texts_of

@@ -26,8 +26,8 @@ import polars as pl
 from ssi_core.files import write_result
 from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Model
-from ssi_core.models.bilinear import Bilinear
-from ssi_core.models.lsi import Lsi
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.latent.lsi import Lsi
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.serving.candidates import PartScores
 from ssi_core.serving.graph import Graph, write_graph

@@ -88,7 +88,7 @@ def main() -> None:
     value = {
         "rooms": {room: dict(size) for room, size in sizes.items()},
         "totals": totals(sizes),
-        "loaded": {"ssi_core.models.bm25": loaded("ssi_core.models.bm25")},
+        "loaded": {"ssi_core.models.baselines.bm25": loaded("ssi_core.models.baselines.bm25")},
     }
     if arguments.json:
         print(json.dumps(value, indent=1))

@@ -26,7 +26,7 @@ import ssi_core as ssi
 from ssi_core.collection import ANCHOR, open_collection
 from ssi_core.face.fit import search_model, search_task
 from ssi_core.face.index import Index
-from ssi_core.models.bm25f import Bm25F
+from ssi_core.models.baselines.bm25f import Bm25F
 from ssi_core.sample.encyclopedia import plan_world
 from ssi_core.sample.lexicon import load_lexicon
 from ssi_core.sample.own import ARTICLES, LINKS, write_own

@@ -23,7 +23,7 @@ from scipy import sparse
 
 from benchmarks.timing import Row
 from ssi_core.models.base import FitOptions
-from ssi_core.models.bilinear import Bilinear, _Training
+from ssi_core.models.bilinear.bilinear import Bilinear, _Training
 from ssi_core.training.descend import descend
 from ssi_core.types import Pairs, Task, Texts
 

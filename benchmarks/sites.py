@@ -27,7 +27,7 @@ from ssi_core.collection import open_collection
 from ssi_core.evaluation.significance import paired_randomisation
 from ssi_core.face.fit import search_model, search_task
 from ssi_core.files import write_result
-from ssi_core.models.bm25f import Bm25F
+from ssi_core.models.baselines.bm25f import Bm25F
 from ssi_core.tasks.unseen import documents_of
 from ssi_core.text import fields
 from ssi_core.text.tokenizer import tokenize

@@ -118,14 +118,14 @@ def test_every_room_has_a_line():
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("ssi_core.models.lsi", "import mlflow.pyfunc"),
+        ("ssi_core.models.latent.lsi", "import mlflow.pyfunc"),
         ("ssi_core.store", "def f():\n    from prefect import flow"),
-        ("ssi_core.models.lsi", "from ssi_core.serving.index import Index"),
+        ("ssi_core.models.latent.lsi", "from ssi_core.serving.index import Index"),
         ("ssi_core.views.tfidf", "from ssi_core.corpus import table"),
         ("ssi_core.types", "from ssi_core import store"),
         ("ssi_core.text.tokenizer", "import flows.cli"),
-        ("ssi_core.kernels.sweep", "import scipy.sparse"),
-        ("ssi_core.kernels.sweep", "from ssi_core.types import Task"),
+        ("ssi_core.kernels.training.sweep", "import scipy.sparse"),
+        ("ssi_core.kernels.training.sweep", "from ssi_core.types import Task"),
         ("ssi_core.face.results", "from ssi_core.guests.summary import found"),
         ("ssi_core.guests.feeds.compare", "from ssi_core.guests.codes.words import stems_of"),
         ("ssi_core.guests.reranking.kernels.ranknet", "from ssi_core.types import Float64"),
@@ -170,7 +170,7 @@ def test_a_circle_is_seen():
 
 def test_a_model_loads_few_modules():
     count = "print(sum(name.startswith('ssi_core') for name in sys.modules))"
-    program = f"import sys, ssi_core.models.bm25; {count}"
+    program = f"import sys, ssi_core.models.baselines.bm25; {count}"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
     )

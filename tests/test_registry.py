@@ -71,7 +71,7 @@ def test_an_object_is_a_model_but_is_not_loaded_without_its_name(package, monkey
 
 def test_a_name_of_the_core_stays_its_own(tmp_path, monkeypatch):
     install(tmp_path / "site", monkeypatch, points={"models.tfidf": "a_package_of_a_test:Lengths"})
-    assert MODELS["tfidf"].__module__ == "ssi_core.models.tfidf"
+    assert MODELS["tfidf"].__module__ == "ssi_core.models.baselines.tfidf"
     assert "tfidf" not in MODELS.added
 
 
@@ -80,9 +80,10 @@ def test_nothing_is_loaded_before_it_is_asked_for():
 import sys
 from ssi_core.models import MODELS
 assert "bm25" in MODELS and len(MODELS) > 20, list(MODELS)
-assert "ssi_core.models.bm25" not in sys.modules
+assert "ssi_core.models.baselines.bm25" not in sys.modules
 MODELS["bm25"]
-assert "ssi_core.models.bm25" in sys.modules and "ssi_core.models.lsi" not in sys.modules
+assert "ssi_core.models.baselines.bm25" in sys.modules
+assert "ssi_core.models.latent.lsi" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

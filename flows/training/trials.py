@@ -14,7 +14,7 @@ from ssi_core import files, resources, store
 from ssi_core.experiment import Table, checkpoints
 from ssi_core.experiment.spread import Part, Spread, make
 from ssi_core.experiment.training import RowPart, cost_of
-from ssi_core.models.auto import Auto
+from ssi_core.models.choice.auto import Auto
 from ssi_core.models.rounds import Went
 from ssi_core.parts import Stage, run_parts
 

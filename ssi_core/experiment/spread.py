@@ -23,8 +23,8 @@ from ssi_core.experiment.training import (
     generator,
     train_part,
 )
-from ssi_core.models.auto import Auto
 from ssi_core.models.base import FitOptions
+from ssi_core.models.choice.auto import Auto
 from ssi_core.models.rounds import Rounds, Step, Went
 from ssi_core.parts import Done
 from ssi_core.tasks.blind import training_part

@@ -18,7 +18,7 @@ from ssi_core.evaluation.significance import is_clearly_higher
 from ssi_core.face import frames
 from ssi_core.face.documents import Documents, read, read_source
 from ssi_core.face.task import Task
-from ssi_core.models.bm25f import Bm25F
+from ssi_core.models.baselines.bm25f import Bm25F
 from ssi_core.tasks.spec import fields_of, only_relevant
 from ssi_core.text.tokenizer import stemmed
 from ssi_core.types import BadInput

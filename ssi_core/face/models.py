@@ -120,7 +120,7 @@ class SSI(Estimator):
     ----------
     auto : bool, optional
         Choose on validation whether to learn at all, and margin, rate, views, the diagonal and how
-        d- is drawn (`ssi_core.models.auto`); values that are given for them are then ignored.
+        d- is drawn (model "auto"); values that are given for them are then ignored.
         ``budget`` is then that of all trials together, and the model may be one that learns
         nothing, where that is best: ``fitted_.facts["choice"]`` says which.
     measure : str, optional

@@ -1,4 +1,4 @@
-"""The rounds of `models.auto`: what is begun, what goes on, and how far, by what trials came to.
+"""The rounds of `models.choice.auto`: what is begun, and how far what goes on, by its trials.
 
 Nothing is trained here. `Rounds.steps` yields steps and is sent what became of them. Steps that are
 yielded together do not depend on each other: they may be done in turn, or side by side.
@@ -15,7 +15,7 @@ from ssi_core.models.star import Settings, best_of_each, joined
 from ssi_core.types import Task
 
 if TYPE_CHECKING:
-    from ssi_core.models.auto import Auto
+    from ssi_core.models.choice.auto import Auto
 
 PLAIN: Settings = {"negatives": 16, "warp": False}
 """Steps without WARP."""

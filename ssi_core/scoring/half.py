@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels.scores import products_with_half, widen_rows
-from ssi_core.kernels.structs import read_only
+from ssi_core.kernels.ranking.scores import products_with_half, widen_rows
+from ssi_core.kernels.training.structs import read_only
 from ssi_core.kernels.vectors import converts_float16
 from ssi_core.types import Float32
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels.candidates import best_by_words
-from ssi_core.kernels.scores import add_pairs, add_sparse
+from ssi_core.kernels.ranking.candidates import best_by_words
+from ssi_core.kernels.ranking.scores import add_pairs, add_sparse
 from ssi_core.kernels.sparse import Csr, csr
-from ssi_core.kernels.structs import read_only
+from ssi_core.kernels.training.structs import read_only
 from ssi_core.scoring.exhaustive import best_of_all
 from ssi_core.scoring.formula import ROWS_BYTES, Formula, blas, in_parts
 from ssi_core.scoring.half import inner_products

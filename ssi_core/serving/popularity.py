@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.models.base import FittedModel, Side
-from ssi_core.models.in_degree import WORD
+from ssi_core.models.baselines.in_degree import WORD
 from ssi_core.scoring.vectors import Vectors
 from ssi_core.types import BadInput, Int64, Texts
 

@@ -21,7 +21,7 @@ Settings = Mapping[str, Any]
 
 
 class Schedule(Protocol):
-    """Hyper-parameters of a training; see `models.bilinear.Bilinear`."""
+    """Hyper-parameters of a training; see `models.bilinear.bilinear.Bilinear`."""
 
     @property
     def rates(self) -> tuple[float, ...]: ...  # noqa: D102

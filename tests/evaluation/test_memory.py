@@ -8,8 +8,8 @@ import pytest
 
 from ssi_core.evaluation.candidates import candidates, draw_tuples
 from ssi_core.evaluation.memory import ranking_memory
+from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.models.measuring import _BASE, evaluation_memory, require_evaluation
-from ssi_core.models.tfidf import TfIdf
 from ssi_core.tasks.task import open_task
 from ssi_core.types import Pairs, Refused
 from tests.evaluation.toy import random_task

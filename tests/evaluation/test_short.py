@@ -12,8 +12,8 @@ from ssi_core.evaluation.candidates import candidates
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.popularity import in_degrees, most_linked
 from ssi_core.evaluation.slices import of_short
-from ssi_core.models.bm25 import Bm25
-from ssi_core.models.in_degree import InDegree
+from ssi_core.models.baselines.bm25 import Bm25
+from ssi_core.models.baselines.in_degree import InDegree
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.searcher import texts_of
 from ssi_core.tasks.split import TEST, side_of_documents

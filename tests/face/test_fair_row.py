@@ -8,12 +8,12 @@ from ssi_core.face.compare import title_of
 from ssi_core.face.fit import Fit
 from ssi_core.models import halves
 from ssi_core.models.base import FittedModel
-from ssi_core.models.bilinear import Bilinear
-from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.lsi import LsiMixture
-from ssi_core.models.mixture import Mixture
-from ssi_core.models.rm3 import Rm3
-from ssi_core.models.untrained import learns, title
+from ssi_core.models.baselines.bm25f import Bm25F
+from ssi_core.models.baselines.rm3 import Rm3
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.choice.untrained import learns, title
+from ssi_core.models.combined.mixture import Mixture
+from ssi_core.models.latent.lsi import LsiMixture
 from tests.corpora import topical
 
 pytestmark = pytest.mark.trains

@@ -16,8 +16,8 @@ from ssi_core.command.verb import BAD_INPUT, DONE, USAGE, run
 from ssi_core.export.encoder import Encoder
 from ssi_core.face import fit_cache
 from ssi_core.models.base import FittedModel
-from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.untrained import title
+from ssi_core.models.baselines.bm25f import Bm25F
+from ssi_core.models.choice.untrained import title
 from ssi_core.sample.shop import write_shop
 from ssi_core.serving.searcher import open_searcher
 from ssi_core.tasks.pairs import joined

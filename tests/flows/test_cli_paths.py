@@ -30,7 +30,7 @@ def place(tmp_path_factory):
     from ssi_core.corpus.clicks.rules import Rules
     from ssi_core.corpus.mediawiki import ingest_wikipedia
     from ssi_core.corpus.pairing import ingest_mates
-    from ssi_core.models.lsi import Lsi
+    from ssi_core.models.latent.lsi import Lsi
     from ssi_core.serving.index import build_index
     from ssi_core.tasks.task import build_task, open_task
 

@@ -6,9 +6,9 @@ import pytest
 
 from flows.reporting.shipped_tables import find_table
 from flows.training.costs import require_rows
-from ssi_core.models.lsi import Lsi
+from ssi_core.models.baselines.tfidf import TfIdf
+from ssi_core.models.latent.lsi import Lsi
 from ssi_core.models.measuring import require_evaluation
-from ssi_core.models.tfidf import TfIdf
 from ssi_core.resources import Cost
 from ssi_core.serving.cost import index_cost, require_index
 from ssi_core.serving.index import build_index

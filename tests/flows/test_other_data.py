@@ -18,8 +18,8 @@ from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.significance import holm, paired_randomisation
 from ssi_core.evaluation.slices import by_value
 from ssi_core.models import load_model
-from ssi_core.models.bm25 import Bm25
-from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.baselines.bm25 import Bm25
+from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.store import read
 from ssi_core.tasks.other_data import texts_for
 from ssi_core.tasks.task import build_task, open_task

@@ -12,7 +12,7 @@ from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.datasets.kyoto import ingest_kyoto
 from ssi_core.datasets.smart import ingest_collection
 from ssi_core.datasets.wikispeedia import ingest_wikispeedia
-from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.tasks.task import build_task, open_task
 from tests.corpus.dumps import real_data
 

@@ -18,7 +18,7 @@ from ssi_core.evaluation.trec import write_trec
 from ssi_core.evaluation.two_folds import two_folds
 from ssi_core.experiment import Row, checkpoints, parse_table
 from ssi_core.models import MODELS, load_model
-from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.training.descend import Diverged
 from ssi_core.types import BadInput, Inapplicable

@@ -9,14 +9,14 @@ from scipy import sparse
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models import MODELS, load_model
 from ssi_core.models.base import FitOptions
-from ssi_core.models.bilinear import Bilinear, _Training
-from ssi_core.models.cl_lsi import ClLsi
-from ssi_core.models.mixture import Mixture
-from ssi_core.models.multi_task import MultiTask
-from ssi_core.models.softmax import Softmax, loss_and_gradients
-from ssi_core.models.tfidf import TfIdf
-from ssi_core.models.trained import Training
-from ssi_core.models.word_pairs import WordPairs
+from ssi_core.models.baselines.tfidf import TfIdf
+from ssi_core.models.bilinear.bilinear import Bilinear, _Training
+from ssi_core.models.bilinear.multi_task import MultiTask
+from ssi_core.models.bilinear.trained import Training
+from ssi_core.models.bilinear.word_pairs import WordPairs
+from ssi_core.models.combined.mixture import Mixture
+from ssi_core.models.latent.cl_lsi import ClLsi
+from ssi_core.models.latent.softmax import Softmax, loss_and_gradients
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.searcher import texts_of
 from ssi_core.tasks.task import open_task

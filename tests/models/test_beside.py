@@ -8,9 +8,9 @@ import pytest
 from ssi_core.evaluation.evaluate import Validator, evaluate
 from ssi_core.models import load_model
 from ssi_core.models.base import FitOptions
-from ssi_core.models.best_of import BestOf
-from ssi_core.models.bilinear import Bilinear, _Training
-from ssi_core.models.multi_task import MultiTask
+from ssi_core.models.bilinear.bilinear import Bilinear, _Training
+from ssi_core.models.bilinear.multi_task import MultiTask
+from ssi_core.models.combined.best_of import BestOf
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.training.descend import SAMPLERS
 from ssi_core.training.sgd import by_weight, excluded

@@ -8,11 +8,12 @@ import pytest
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.kernels.vectors import converts_float16
-from ssi_core.models import bilinear, load_model
+from ssi_core.models import load_model
 from ssi_core.models.base import FitOptions
-from ssi_core.models.bilinear import Bilinear, _Training
-from ssi_core.models.half_transductive import HalfTransductive
-from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.baselines.tfidf import TfIdf
+from ssi_core.models.bilinear import bilinear
+from ssi_core.models.bilinear.bilinear import Bilinear, _Training
+from ssi_core.models.bilinear.half_transductive import HalfTransductive
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.training import sgd

@@ -9,7 +9,7 @@ import pytest
 from ssi_core.estimator import parse
 from ssi_core.experiment import parse_table
 from ssi_core.models import MODELS
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.types import BadInput
 
 NEEDED = {"parts": ({"model": "tfidf"}, {"model": "bm25"})}

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.models.bilinear import Bilinear
-from ssi_core.models.half_transductive import HalfTransductive
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bilinear.half_transductive import HalfTransductive
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours

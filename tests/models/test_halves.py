@@ -8,12 +8,12 @@ import pytest
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.models.base import FitOptions
-from ssi_core.models.bm25 import Bm25
+from ssi_core.models.baselines.bm25 import Bm25
+from ssi_core.models.baselines.tfidf import TfIdf
+from ssi_core.models.choice.untrained import is_shared, untrained
+from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.halves import Halves
-from ssi_core.models.lsi import LsiMixture
-from ssi_core.models.mixture import Mixture
-from ssi_core.models.tfidf import TfIdf
-from ssi_core.models.untrained import is_shared, untrained
+from ssi_core.models.latent.lsi import LsiMixture
 from ssi_core.tasks.task import open_task
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models import load_model
-from ssi_core.models.in_degree import InDegree
-from ssi_core.models.mixture import Mixture
-from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.baselines.in_degree import InDegree
+from ssi_core.models.baselines.tfidf import TfIdf
+from ssi_core.models.combined.mixture import Mixture
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours

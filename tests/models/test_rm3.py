@@ -15,9 +15,9 @@ from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.models import load_model
 from ssi_core.models.base import FitOptions
-from ssi_core.models.bm25 import Bm25
-from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.rm3 import Rm3
+from ssi_core.models.baselines.bm25 import Bm25
+from ssi_core.models.baselines.bm25f import Bm25F
+from ssi_core.models.baselines.rm3 import Rm3
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.task import open_task

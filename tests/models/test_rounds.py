@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ssi_core.models.auto import Auto
+from ssi_core.models.choice.auto import Auto
 from ssi_core.models.rounds import Rounds, Went
 from ssi_core.tasks.task import open_task
 

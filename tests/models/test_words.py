@@ -6,7 +6,7 @@ import pytest
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.trec import write_trec
 from ssi_core.models import load_model
-from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.serving.index import build_index
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput

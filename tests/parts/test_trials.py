@@ -11,7 +11,7 @@ import pytest
 from ssi_core.experiment import parse_table
 from ssi_core.experiment.spread import Spread, TrialPart
 from ssi_core.experiment.training import RowPart, open_part, train_part
-from ssi_core.models.auto import Auto
+from ssi_core.models.choice.auto import Auto
 from ssi_core.models.rounds import Went
 from ssi_core.parts import LOCAL, Done, Stage, run_parts
 from ssi_core.tasks.task import build_task

@@ -35,8 +35,9 @@ from ssi_core.guests.profiles.profiler import Profiler
 from ssi_core.guests.reranking.lambdamart import LambdaMart
 from ssi_core.guests.reranking.rankers import load_reranker, reranker_named
 from ssi_core.guests.summary.concepts import ConceptBase
-from ssi_core.models import load_model, trials
+from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel
+from ssi_core.models.choice import trials
 from ssi_core.models.rounds import Step
 from ssi_core.serving.changes import Changes
 from ssi_core.serving.index import build_index, open_index

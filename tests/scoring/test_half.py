@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ssi_core.kernels.scores import widen_rows
-from ssi_core.kernels.structs import read_only
+from ssi_core.kernels.ranking.scores import widen_rows
+from ssi_core.kernels.training.structs import read_only
 from ssi_core.scoring import half
 from ssi_core.scoring.half import inner_products
 from ssi_core.scoring.scorer import Scorer, score_pairs

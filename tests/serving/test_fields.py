@@ -7,7 +7,7 @@ import pytest
 import ssi_core as ssi
 from ssi_core.collection import open_collection
 from ssi_core.face.index import Index
-from ssi_core.models.bm25f import Bm25F, settings_of
+from ssi_core.models.baselines.bm25f import Bm25F, settings_of
 from ssi_core.serving.explain import explain
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.live import Document, LiveSearcher

@@ -4,7 +4,7 @@ import pytest
 
 from ssi_core import store
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.tasks.frozen import excluded_pairs, freeze, open_frozen
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput, Refused

@@ -8,7 +8,7 @@ from ssi_core import store
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.tasks.frozen import freeze, open_frozen
 from ssi_core.tasks.linked import read_linked
 from ssi_core.tasks.task import build_task, open_task

@@ -9,8 +9,8 @@ import pytest
 from ssi_core.collection import open_collection
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.trec import write_trec
-from ssi_core.models.in_degree import InDegree
-from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.baselines.in_degree import InDegree
+from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.tasks import frozen, judged
 from ssi_core.tasks.labels import FEWEST, languages_of, marked_by
 from ssi_core.tasks.task import open_task

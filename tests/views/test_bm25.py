@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
-from ssi_core.models.bm25 import Bm25
-from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.baselines.bm25 import Bm25
+from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.spec import spec_of
 from ssi_core.tasks.task import build_task, open_task

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
-from ssi_core.models.language_model import LanguageModel
-from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.baselines.language_model import LanguageModel
+from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput

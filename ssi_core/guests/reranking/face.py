@@ -19,7 +19,7 @@ from ssi_core.guests.reranking.pairs import PairFeatures
 from ssi_core.guests.reranking.rankers import load_reranker, reranker_named
 from ssi_core.models import MODELS
 from ssi_core.models.base import Model
-from ssi_core.models.parts import fitted_parts
+from ssi_core.models.combined.parts import fitted_parts
 from ssi_core.strict import instead
 from ssi_core.types import BadInput, Float64
 

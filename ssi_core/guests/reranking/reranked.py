@@ -19,7 +19,7 @@ from ssi_core.guests.reranking.base import Reranker
 from ssi_core.guests.reranking.first_stage import feature_names, parts_of, sides_to_learn
 from ssi_core.guests.reranking.rankers import reranker_named
 from ssi_core.models.base import FitOptions, FittedModel, Side, UnfitStart, fitted
-from ssi_core.models.parts import Parts, arrays_of, fitted_parts
+from ssi_core.models.combined.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import TwoStage, Vectors
 from ssi_core.types import Float64, Task, Texts

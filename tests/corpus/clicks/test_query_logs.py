@@ -16,7 +16,7 @@ from ssi_core.command.verb import run
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.columns import parse_map
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.models.tfidf import TfIdf
+from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.tasks.task import build_task, open_task
 from tests.corpus.dumps import real_data
 from tests.flows.pages import blocks

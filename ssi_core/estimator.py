@@ -40,6 +40,9 @@ class Estimator:
     earlier: ClassVar[Mapping[str, Any]] = {}
     """Values of fields that saved settings lack because the fields are newer than they are."""
 
+    former: ClassVar[Mapping[str, Any]] = {}
+    """Fields that saved settings and tables may still have, each with its only value."""
+
     def __post_init__(self) -> None:
         """Refuse values outside of the `bounds` of their fields."""
         bounds.check(self)
@@ -60,6 +63,8 @@ E = TypeVar("E", bound=Estimator)
 
 def parse(kind: type[E], parameters: Mapping[str, Any]) -> E:
     """Build settings from JSON or TOML values; an unknown key is `BadInput`."""
+    former = kind.former.items()
+    parameters = {name: v for name, v in parameters.items() if (name, v) not in former}
     check_keys(kind, parameters, f"{kind.noun} {kind.name!r}")
     return kind(**parameters)
 

@@ -50,11 +50,19 @@ def test_a_copy_has_the_digest_of_what_is_loaded(root):
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("models/bilinear/bilinear.py", "class Bilinear(Trained):", "# why\nclass Bilinear(Trained):  # so"),
-        ("models/bilinear/bilinear.py", "Return the map of the words of a side.", "Begin."),
+        (
+            "models/bilinear/bilinear.py",
+            "class Bilinear(Trained):",
+            "# why\nclass Bilinear(Trained):  # so",
+        ),
+        ("models/bilinear/low_rank.py", "Return the map of the words of a side.", "Begin."),
         ("training/sgd.py", '"""Triples that one of', '"""The triples that one of'),
         ("kernels/training/sweep.py", "\n\n_DRAWS", "\n\n\n\n_DRAWS"),
-        ("models/bilinear/word_pairs.py", "_CHECKPOINT_BYTES = 1 << 30", "_CHECKPOINT_BYTES = 1 << 31"),
+        (
+            "models/bilinear/word_pairs.py",
+            "_CHECKPOINT_BYTES = 1 << 30",
+            "_CHECKPOINT_BYTES = 1 << 31",
+        ),
         ("models/__init__.py", '        "tfidf": f"{_HERE}.baselines.tfidf:TfIdf",', ""),
         ("models/combined/parts.py", "part_{number}", "part{number}"),
     ],
@@ -67,7 +75,11 @@ def test_an_edit_of_a_comment_or_elsewhere_keeps_the_digest(file, old, new, afte
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("models/bilinear/bilinear.py", "dimensions: Dimensions = 100", "dimensions: Dimensions = 101"),
+        (
+            "models/bilinear/bilinear.py",
+            "dimensions: Dimensions = 100",
+            "dimensions: Dimensions = 101",
+        ),
         ("training/sgd.py", "_PIECE = 1000", "_PIECE = 1001"),
         ("kernels/training/sweep.py", "_DRAWS = 1000", "_DRAWS = 1001"),
         ("kernels/training/forms.py", '"low_rank"', '"low rank"'),

@@ -10,9 +10,10 @@ from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models import MODELS, load_model
 from ssi_core.models.base import FitOptions
 from ssi_core.models.baselines.tfidf import TfIdf
-from ssi_core.models.bilinear.bilinear import Bilinear, _Training
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bilinear.map_training import MapTraining
 from ssi_core.models.bilinear.multi_task import MultiTask
-from ssi_core.models.bilinear.trained import Training
+from ssi_core.models.bilinear.training import Training
 from ssi_core.models.bilinear.word_pairs import WordPairs
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.latent.cl_lsi import ClLsi
@@ -216,7 +217,7 @@ def begun(link, beside):
     model = MultiTask(**SMALL, beside=tuple(BESIDE[name] for name in beside))
     others = {one["task"]: link.auxiliary[one["task"]] for one in model.beside}
     settings = {"rate": 0.1, "margin": 0.3, "init_std": 0.1}
-    training = _Training(model, link, others, 5, FitOptions()).begin(settings)
+    training = MapTraining(model, link, others, 5, FitOptions()).begin(settings)
     objectives = [objective for (objective,) in model.groups()]
     return objectives, [link, *others.values()], training
 

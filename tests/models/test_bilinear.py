@@ -12,8 +12,9 @@ from ssi_core.models import load_model
 from ssi_core.models.base import FitOptions
 from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.models.bilinear import bilinear
-from ssi_core.models.bilinear.bilinear import Bilinear, _Training
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bilinear.half_transductive import HalfTransductive
+from ssi_core.models.bilinear.map_training import MapTraining
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.training import sgd
@@ -241,7 +242,7 @@ def test_an_interrupted_training_goes_on_with_other_threads(before, after, task,
 
 
 def test_samplers_that_are_seeded_anew_draw_something_else(task):
-    training = _Training(SMALL, task, {}, 3, FitOptions(threads=2))
+    training = MapTraining(SMALL, task, {}, 3, FitOptions(threads=2))
     settings = {"rate": 0.1, "init_std": 0.1, "alpha": 1.0, "margin": 0.3}
     states = []
     for triples in (0, 500, 1000):
@@ -373,7 +374,7 @@ def test_the_rate_falls_to_a_third(task):
 def test_after_it_fell_a_step_is_a_third_as_long(task):
     def step(*, slow):
         seed, options = 3, FitOptions()
-        sgd = _Training(SMALL, task, {}, seed, options).begin(
+        sgd = MapTraining(SMALL, task, {}, seed, options).begin(
             {"rate": 0.3, "margin": 5.0, "alpha": 1.0, "init_std": 0.1, "negatives_power": 0.0}
         )
         sgd.sweep(1)

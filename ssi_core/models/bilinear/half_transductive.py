@@ -19,7 +19,7 @@ from ssi_core.bounds import Rate, Triples, Values, Weight
 from ssi_core.estimator import Sizes
 from ssi_core.kernels.training.structs import Parameters
 from ssi_core.models.base import Columns, DenseWords, FitOptions, FittedModel, Side
-from ssi_core.models.bilinear.bilinear import Before, Bilinear
+from ssi_core.models.bilinear.low_rank import Before, LowRank
 from ssi_core.models.bilinear.terms import Groups, Objective
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.scoring.vectors import Inner, Vectors
@@ -28,7 +28,7 @@ from ssi_core.types import Task, Texts
 
 
 @dataclass(frozen=True)
-class HalfTransductive(Bilinear):
+class HalfTransductive(LowRank):
     """A map of queries and a vector per document; see the module.
 
     A document is known by its id and title together. Its vector is a part that words do not make:
@@ -37,7 +37,7 @@ class HalfTransductive(Bilinear):
     Parameters
     ----------
     diagonal : str
-        As in `Bilinear`, added to both scores; the paper has none.
+        As in `Trained`, added to both scores; the paper has none.
     tied : bool
         Unknown documents have the map of queries, ``g(x, y) = (U x)' (U y)`` (the paper); if false,
         a map of their own, ``(U x)' (V y)``.
@@ -56,29 +56,23 @@ class HalfTransductive(Bilinear):
     init_std : float or list of float
         Standard deviation of the maps (and v) at the start; of several values validation chooses.
     others
-        See `Bilinear`. From a start without vectors of documents, ``v_i = U phi(y_i)``.
+        See `LowRank`. From a start without vectors of documents, ``v_i = U phi(y_i)``.
     """
 
     name: ClassVar[str] = "half_transductive"
+    former: ClassVar[Mapping[str, Any]] = {
+        "form": "low_rank",
+        "length": None,
+        "storage": "float32",
+        "negatives_per_positive": 1,
+        "adagrad": False,
+    }
     diagonal: Literal["none", "identity", "alpha", "learned"] = "none"
     tied: bool = True
     gamma: Weight = 0.1
     initial: Literal["functional", "normal"] = "functional"
     functional_budget: Triples = 200_000
     functional_rates: Values[Rate] | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse values that no training could follow."""
-        super().__post_init__()
-        if self.length is not None:
-            raise ValueError(f"length={self.length!r}: vectors of known documents are free")
-        if self.storage != "float32":
-            raise ValueError(f"storage={self.storage!r}: vectors of documents are float32")
-        if self.form == "zero" or self.adagrad:
-            raise ValueError(
-                f"form={self.form!r}, adagrad={self.adagrad}; vectors of documents are learnt with "
-                "a map of queries, at one rate: expected form='low_rank' without adagrad"
-            )
 
     def groups(self) -> Groups:
         """Return both objectives, which share a triple, the map of queries and the diagonal."""
@@ -139,7 +133,7 @@ class HalfTransductive(Bilinear):
         }
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
-        """Return vectors as `Bilinear` does, but ``v_i`` for a document that is known."""
+        """Return vectors as `LowRank` does, but ``v_i`` for a document that is known."""
         if side == "query":
             return super().vectors(fitted, texts, side)
         rows, known = places_of(texts, fitted.arrays["known"])

@@ -22,13 +22,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.bounds import Positive, Values
+from ssi_core.models.bilinear.low_rank import LowRank
 from ssi_core.models.bilinear.terms import Groups, Objective, Term
 from ssi_core.tasks.translations import MONOLINGUAL
 
 
 @dataclass(frozen=True)
-class MultiTask(Bilinear):
+class MultiTask(LowRank):
     """``U_F' V_E`` and further objectives that share ``V_E``, ``U_F`` or both.
 
     Parameters
@@ -41,21 +42,25 @@ class MultiTask(Bilinear):
         of the model. ``weight``: its rate as a multiple of the first one's, 1 by default. A name
         alone is that of a task. Their terms share the model's diagonal, unless their queries and
         documents are in other words than it.
+    length, storage, adagrad
+        See `Bilinear`.
     others
-        See `Bilinear`; ``pairs`` is a share of the model's own objective alone.
+        See `LowRank`; ``pairs`` is a share of the model's own objective alone.
     """
 
     name: ClassVar[str] = "multi_task"
+    former: ClassVar[Mapping[str, Any]] = {"form": "low_rank", "negatives_per_positive": 1}
     diagonal: Literal["none", "identity", "alpha", "learned"] = "none"
     beside: tuple[str | Mapping[str, Any], ...] = (
         {"task": MONOLINGUAL, "query": "V_E", "document": "V_E"},
     )
+    length: Positive | Values[Positive] | None = None
+    storage: Literal["float32", "float16"] = "float32"
+    adagrad: bool = False
 
     def __post_init__(self) -> None:
         """Refuse objectives that are none, and maps that are not there to be shared."""
         super().__post_init__()
-        if self.form == "zero":
-            raise ValueError("form='zero' has no maps that beside could share")
         tasks = [group[0].task for group in self.groups()]
         if len(tasks) < 2 or len(set(tasks)) < len(tasks):
             raise ValueError("beside: expected at least one objective, each on another task")

@@ -38,7 +38,8 @@ from ssi_core.models.bilinear.pair_weights import (
     longest,
     prune,
 )
-from ssi_core.models.bilinear.trained import Trained, Training, same_space
+from ssi_core.models.bilinear.trained import Trained, same_space
+from ssi_core.models.bilinear.training import Training
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.training import fitting

@@ -315,7 +315,6 @@ def test_multi_task_learns_on_two_threads_and_goes_on_from_another(link):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"form": "zero", "diagonal": "learned"}, "no maps that beside could share"),
         ({"beside": ()}, "at least one objective"),
         ({"beside": (BESIDE["V_E'V_E"], BESIDE["U_E'V_E"])}, "each on another task"),
         ({"beside": ({**BESIDE["V_E'V_E"], "weight": 0.0},)}, "weight=0.0"),

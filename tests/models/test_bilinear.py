@@ -11,9 +11,8 @@ from ssi_core.kernels.vectors import converts_float16
 from ssi_core.models import load_model
 from ssi_core.models.base import FitOptions
 from ssi_core.models.baselines.tfidf import TfIdf
-from ssi_core.models.bilinear import bilinear
+from ssi_core.models.bilinear import low_rank
 from ssi_core.models.bilinear.bilinear import Bilinear
-from ssi_core.models.bilinear.half_transductive import HalfTransductive
 from ssi_core.models.bilinear.map_training import MapTraining
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.task import build_task, open_task
@@ -481,9 +480,7 @@ def test_float16_goes_on_with_the_same_bits_and_starts_from_a_model(task, tmp_pa
 def test_float16_is_refused_where_it_means_nothing_or_cannot_be_read(task, monkeypatch):
     with pytest.raises(ValueError, match="storage='float16' needs U and V"):
         Bilinear(form="zero", diagonal="learned", storage="float16")
-    with pytest.raises(ValueError, match="vectors of documents are float32"):
-        HalfTransductive(storage="float16")
-    monkeypatch.setattr(bilinear, "converts_float16", lambda: False)
+    monkeypatch.setattr(low_rank, "converts_float16", lambda: False)
     with pytest.raises(BadInput, match="does not convert float16"):
         dataclasses.replace(SMALL, storage="float16").fit(task, np.random.default_rng(0))
 
@@ -507,8 +504,3 @@ def test_several_documents_of_a_pair_are_learnt_from_together(task):
 def test_several_documents_of_a_pair_refuse_other_ways_to_choose_or_step(changes):
     with pytest.raises(ValueError, match=r"negatives_per_positive=5 with .*: expected"):
         Bilinear(negatives_per_positive=5, **changes)
-
-
-def test_several_documents_of_a_pair_need_one_objective():
-    with pytest.raises(ValueError, match="expected 1 with several objectives"):
-        HalfTransductive(negatives_per_positive=5)

@@ -37,7 +37,7 @@ class HalfTransductive(LowRank):
     Parameters
     ----------
     diagonal : str
-        As in `Trained`, added to both scores; the paper has none.
+        As in the other models, added to both scores; the paper has none.
     tied : bool
         Unknown documents have the map of queries, ``g(x, y) = (U x)' (U y)`` (the paper); if false,
         a map of their own, ``(U x)' (V y)``.

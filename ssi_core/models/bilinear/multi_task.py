@@ -43,7 +43,7 @@ class MultiTask(LowRank):
         alone is that of a task. Their terms share the model's diagonal, unless their queries and
         documents are in other words than it.
     length, storage, adagrad
-        See `Bilinear`.
+        As of the model "bilinear".
     others
         See `LowRank`; ``pairs`` is a share of the model's own objective alone.
     """

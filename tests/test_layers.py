@@ -22,6 +22,7 @@ LINES = [
     {"experiment", "serving", "monitoring"},
     {"models"},
     {"training"},
+    {"selection"},
     {"evaluation"},
     {"tasks"},
     {"views", "corpus"},

@@ -10,9 +10,9 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from ssi_core import integrity
+from ssi_core.selection.grid import Trial, search
 from ssi_core.training.clock import working
 from ssi_core.training.descend import Trainee, converges, descend
-from ssi_core.training.search import Trial, search
 from ssi_core.types import Watch
 
 T = TypeVar("T", bound=Trainee)

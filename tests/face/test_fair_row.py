@@ -6,7 +6,6 @@ import pytest
 import ssi_core as ssi
 from ssi_core.face.compare import title_of
 from ssi_core.face.fit import Fit
-from ssi_core.models import halves
 from ssi_core.models.base import FittedModel
 from ssi_core.models.baselines.bm25f import Bm25F
 from ssi_core.models.baselines.rm3 import Rm3
@@ -119,7 +118,7 @@ def test_the_higher_mean_wins_however_few_queries_there_are(task):
             return fit.facts["mean"]
 
         def test(self, first, second, level):
-            return halves.Test(False, 0.5)
+            return validation_halves.Test(False, 0.5)
 
     def one(mean):
         return FittedModel(Bilinear(), {}, {}, {}, {"mean": mean})

@@ -1,7 +1,7 @@
 """A model that validation chooses: whether to learn at all, what to learn from, and how.
 
 The queries of validation are divided into two halves. Trainings are begun that differ in one thing
-each (`models.star`). The best third, and what joins the best value of each thing, goes on with
+each (`selection.star`). The best third, and what joins the best value of each thing, goes on with
 three times the triples. The best, and the best whose diagonal reads other weights, are trained to
 their end: what leads early need not lead late, and two such models have a better sum. The first
 half judges, and validates the trainings, too. The winner, alone or in a sum with the other or with
@@ -36,13 +36,13 @@ from ssi_core.models.bilinear.multi_task import MultiTask
 from ssi_core.models.choice.trials import Trials
 from ssi_core.models.choice.untrained import DIMENSIONS, LSI_VIEW, is_shared, strongest
 from ssi_core.models.combined.mixture import Mixture
-from ssi_core.models.halves import Halves
 from ssi_core.models.latent.cl_lsi import ClLsi
 from ssi_core.models.latent.lsi import Lsi, LsiMixture
 from ssi_core.models.latent.softmax import Softmax
-from ssi_core.models.rounds import JOINED, KINDS, PLAIN, Step, Went
-from ssi_core.models.star import Factors, Place, Settings, joined, star
 from ssi_core.resources import Cost
+from ssi_core.selection.rounds import JOINED, KINDS, PLAIN, Step, TrialResult
+from ssi_core.selection.star import Factors, Place, Settings, joined, star
+from ssi_core.selection.validation_halves import ValidationHalves
 from ssi_core.types import Task
 
 _SAME: Settings = {
@@ -159,7 +159,7 @@ class Auto(Model):
     def begun(self, task: Task) -> list[tuple[Settings, Place | None]]:
         """Return the settings that are begun with, the most important first, and their places.
 
-        The first values of all; each other one in the place of a first (`models.star`); `KNOWN`
+        The first values of all; each other one in the place of a first (`selection.star`); `KNOWN`
         and ``W = D``, if words have weights. Of two vocabularies `Softmax` comes first.
         """
         factors = self.factors(task)
@@ -259,7 +259,7 @@ class Auto(Model):
         chosen.facts.setdefault("triples", 0)
         return chosen
 
-    def _documented(self, halves: Halves, seed: int, options: FitOptions) -> FittedModel:
+    def _documented(self, halves: ValidationHalves, seed: int, options: FitOptions) -> FittedModel:
         """Train the model of the documented settings; another process, or an earlier run, may."""
         state = options.checkpoint and options.checkpoint / "documented"
         of_its_own = replace(options, checkpoint=state, watch=None)
@@ -269,7 +269,7 @@ class Auto(Model):
         return model.learn(task, np.random.default_rng(seed), of_its_own)
 
     def _final(
-        self, halves: Halves, base: FittedModel, finalists: Sequence[FittedModel]
+        self, halves: ValidationHalves, base: FittedModel, finalists: Sequence[FittedModel]
     ) -> tuple[FittedModel, float, str]:
         """Return the finalist or the untrained model of the higher mean, p, and why."""
         if not finalists:
@@ -285,7 +285,9 @@ class Auto(Model):
         on = "on the half of the queries that had no part in the choice"
         return best, p, f"{how} the best untrained model ({figures}; p {p:.2g} {on})"
 
-    def do(self, step: Step, task: Task, rng: np.random.Generator, options: FitOptions) -> Went:
+    def do(
+        self, step: Step, task: Task, rng: np.random.Generator, options: FitOptions
+    ) -> TrialResult:
         """Do a step before the choice is made, which then finds it.
 
         Parameters
@@ -297,11 +299,15 @@ class Auto(Model):
         """
         return Trials(self, self._halves(task, options), _seed(rng), options).do(step)
 
-    def _halves(self, task: Task, options: FitOptions) -> Halves:
-        return Halves(task, self.measure, self.validation_queries, options.threads)
+    def _halves(self, task: Task, options: FitOptions) -> ValidationHalves:
+        return ValidationHalves(task, self.measure, self.validation_queries, options.threads)
 
     def _mixed(
-        self, task: Task, halves: Halves, trained: Sequence[FittedModel], base: FittedModel
+        self,
+        task: Task,
+        halves: ValidationHalves,
+        trained: Sequence[FittedModel],
+        base: FittedModel,
     ) -> FittedModel:
         """Return the best training, or its sum with another model where that is better.
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from ssi_core import integrity, locks
 from ssi_core.models.base import FitOptions, FittedModel
-from ssi_core.models.halves import Halves
-from ssi_core.models.rounds import Curve, Rounds, Step, Trial, Went
+from ssi_core.selection.rounds import Curve, Rounds, Step, Trial, TrialResult
+from ssi_core.selection.validation_halves import ValidationHalves
 from ssi_core.training.descend import Diverged
 from ssi_core.types import Watch
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from ssi_core.models.choice.auto import Auto
 
 
-def found(place: Path, step: Step) -> Went | None:
+def found(place: Path, step: Step) -> TrialResult | None:
     """Return what became of a step, by its file; None where it is not done."""
     trials, name = place / _TRIALS, _name(step)
     if not (trials / name).is_file():
         return None
     kept = integrity.read_manifest(trials, name, f"Remove {place}, and the trials begin anew.")
     curve = [(int(n), metrics) for n, metrics in kept["curve"]]
-    return Went(kept["triples"], kept["mean"], curve)
+    return TrialResult(kept["triples"], kept["mean"], curve)
 
 
 _TRIALS = "trials"
@@ -49,7 +49,7 @@ class Trials:
     ----------
     auto : Auto
         Makes the models of settings.
-    halves : Halves
+    halves : ValidationHalves
         Task to learn from, and the measure.
     seed : int
         Of every training.
@@ -62,7 +62,9 @@ class Trials:
         Filled by `run`.
     """
 
-    def __init__(self, auto: Auto, halves: Halves, seed: int, options: FitOptions) -> None:
+    def __init__(
+        self, auto: Auto, halves: ValidationHalves, seed: int, options: FitOptions
+    ) -> None:
         assert options.checkpoint is not None
         self._auto, self._halves, self._seed, self._options = auto, halves, seed, options
         self._place = options.checkpoint
@@ -90,7 +92,7 @@ class Trials:
                 self.done = rounds.done
                 return [self._fit(step) for step in end.value]
 
-    def do(self, step: Step, others: int = 0) -> Went:
+    def do(self, step: Step, others: int = 0) -> TrialResult:
         """Train for a step, measure the model, and keep what became of it, unless that is done.
 
         Parameters
@@ -110,7 +112,7 @@ class Trials:
                 self._options.watch(others + n, metrics)
         return went
 
-    def _done(self, step: Step, others: int) -> Went:
+    def _done(self, step: Step, others: int) -> TrialResult:
         curve: Curve = []
 
         def note(n: int, metrics: Mapping[str, float]) -> None:
@@ -122,9 +124,9 @@ class Trials:
         try:
             fit = self._learnt(step, note)
         except Diverged:
-            went = Went(step.triples, None, curve)
+            went = TrialResult(step.triples, None, curve)
         else:
-            went = Went(int(fit.facts["triples"]), self._halves.mean(fit), curve)
+            went = TrialResult(int(fit.facts["triples"]), self._halves.mean(fit), curve)
             if step.round > 1:
                 self._fits[step.number] = fit  # a checkpoint has all others
         trials = self._place / _TRIALS

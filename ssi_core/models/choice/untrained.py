@@ -17,11 +17,11 @@ from ssi_core.models.baselines.language_model import LanguageModel
 from ssi_core.models.baselines.rm3 import Rm3
 from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.models.combined.mixture import Mixture
-from ssi_core.models.halves import Halves
 from ssi_core.models.latent.cl_lsi import ClLsi, factored
 from ssi_core.models.latent.lsi import Lsi, LsiMixture
 from ssi_core.models.latent.svd import leading_vectors
 from ssi_core.resources import Cost
+from ssi_core.selection.validation_halves import ValidationHalves
 from ssi_core.types import Task
 from ssi_core.views.names import COUNTS, FIELDS
 
@@ -87,7 +87,7 @@ class Untrained(Model):
         """Choose by the mean over queries of validation; ``start`` is refused, as of `Auto`."""
         if options.start is not None:
             raise UnfitStart("start: 'untrained' chooses anew; there is nothing to go on from")
-        halves = Halves(task, self.measure, self.validation_queries, options.threads)
+        halves = ValidationHalves(task, self.measure, self.validation_queries, options.threads)
         views = [view for view in self.view if is_shared(task, view)]
         views = views or [view for view in sorted(task.queries.views) if is_shared(task, view)]
         chosen, several = strongest(task, views, halves, rng)
@@ -143,9 +143,9 @@ _TITLES = {
 
 
 def untrained(
-    task: Task, views: Iterable[str], halves: Halves, rng: np.random.Generator
+    task: Task, views: Iterable[str], halves: ValidationHalves, rng: np.random.Generator
 ) -> Iterator[tuple[FittedModel, float]]:
-    """Yield models with their means, by `Halves.mean_unlearned`.
+    """Yield models with their means, by `ValidationHalves.mean_unlearned`.
 
     Of one vocabulary: the cosine of words in each view, BM25, a language model, and the mixture of
     each cosine with LSI, by the weight and the rank that are best. Where documents have fields,
@@ -159,7 +159,7 @@ def untrained(
     task : `Task`
     views : iterable of str
         Weightings of words, the same on both sides.
-    halves : `Halves`
+    halves : `ValidationHalves`
         Measure that chooses weights and ranks.
     rng : Generator
         Start of the factors.
@@ -176,7 +176,7 @@ def untrained(
 
 
 def strongest(
-    task: Task, views: Iterable[str], halves: Halves, rng: np.random.Generator
+    task: Task, views: Iterable[str], halves: ValidationHalves, rng: np.random.Generator
 ) -> tuple[FittedModel, list[tuple[FittedModel, float]]]:
     """Return the model of the highest mean, the first of equal ones, and all with their means."""
     several = list(untrained(task, views, halves, rng))
@@ -184,7 +184,7 @@ def strongest(
 
 
 def _of_words(
-    task: Task, cosines: Iterable[FittedModel], halves: Halves, rng: np.random.Generator
+    task: Task, cosines: Iterable[FittedModel], halves: ValidationHalves, rng: np.random.Generator
 ) -> Iterator[tuple[FittedModel, float]]:
     options = FitOptions(threads=halves.threads)
     with_fields = FIELDS in task.documents.views
@@ -215,7 +215,7 @@ def _sum(
     first: FittedModel,
     second: FittedModel,
     betas: tuple[float, ...],
-    halves: Halves,
+    halves: ValidationHalves,
     *,
     learned: bool,
 ) -> tuple[FittedModel, float]:
@@ -233,7 +233,7 @@ def is_shared(task: Task, view: str) -> bool:
 
 
 def _with_lsi(
-    task: Task, cosines: Iterable[FittedModel], halves: Halves, rng: np.random.Generator
+    task: Task, cosines: Iterable[FittedModel], halves: ValidationHalves, rng: np.random.Generator
 ) -> Iterator[tuple[FittedModel, float]]:
     vectors = leading_vectors(task.documents.matrix(LSI_VIEW), DIMENSIONS, rng).vectors
     ranks = sorted({min(n, vectors.shape[1]) for n in DIMENSIONS})
@@ -259,7 +259,7 @@ def _mixture(task: Task, words: FittedModel, lsi: FittedModel, alpha: float) -> 
 
 
 def _of_mates(
-    task: Task, halves: Halves, rng: np.random.Generator
+    task: Task, halves: ValidationHalves, rng: np.random.Generator
 ) -> Iterator[tuple[FittedModel, float]]:
     U, V, factors = factored(task, LSI_VIEW, DIMENSIONS, rng)
     for n in sorted(set(factors.dimensions.values())):

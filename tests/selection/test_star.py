@@ -1,6 +1,6 @@
 """Settings that differ from the first in one thing."""
 
-from ssi_core.models.star import best_of_each, joined, star
+from ssi_core.selection.star import best_of_each, joined, star
 
 FACTORS = (
     ({"rate": 1}, {"rate": 2}),

@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from ssi_core.models.star import Settings, best_of_each, joined
+from ssi_core.selection.star import Factors, Place, Settings, best_of_each, joined
 from ssi_core.types import Task
-
-if TYPE_CHECKING:
-    from ssi_core.models.choice.auto import Auto
 
 PLAIN: Settings = {"negatives": 16, "warp": False}
 """Steps without WARP."""
@@ -86,7 +83,7 @@ class Step:
     start: Step | None = None
 
 
-class Went(NamedTuple):
+class TrialResult(NamedTuple):
     """Result of a step.
 
     Attributes
@@ -111,8 +108,21 @@ class Steps(NamedTuple):
     ahead: Sequence[Step] = ()
 
 
-Asking: TypeAlias = Generator[Steps, Sequence[Went], list[Step]]
+Asking: TypeAlias = Generator[Steps, Sequence[TrialResult], list[Step]]
 """Is sent what became of the steps that are to be done; returns the last step of each finalist."""
+
+
+class Plan(Protocol):
+    """Budgets and settings of all trials; see `models.choice.auto.Auto`."""
+
+    @property
+    def budget(self) -> int: ...  # noqa: D102
+    @property
+    def visits(self) -> int: ...  # noqa: D102
+    @property
+    def first(self) -> int: ...  # noqa: D102
+    def factors(self, task: Task) -> Factors: ...  # noqa: D102
+    def begun(self, task: Task) -> Sequence[tuple[Settings, Place | None]]: ...  # noqa: D102
 
 
 class Rounds:
@@ -123,14 +133,14 @@ class Rounds:
     done : list of Trial
     """
 
-    def __init__(self, auto: Auto, task: Task) -> None:
-        self._factors = auto.factors(task)
-        begun = auto.begun(task)
+    def __init__(self, plan: Plan, task: Task) -> None:
+        self._factors = plan.factors(task)
+        begun = plan.begun(task)
         self._settings: list[Settings] = [settings for settings, _ in begun]
         self._places = {number: place for number, (_, place) in enumerate(begun) if place}
         pairs = len(task.train)
-        self._budget = min(auto.budget, auto.visits * pairs)
-        first = min(5 * pairs, max(auto.first, pairs // 10), self._budget)
+        self._budget = min(plan.budget, plan.visits * pairs)
+        first = min(5 * pairs, max(plan.first, pairs // 10), self._budget)
         self._epoch = min(_EPOCH, first)
         # Rounds end with whole epochs: validations are where they are without a break.
         self._first = first - first % self._epoch
@@ -159,7 +169,7 @@ class Rounds:
 
     def _round(
         self, number: int, trainings: Iterable[int], triples: int
-    ) -> Generator[Steps, Sequence[Went], list[int]]:
+    ) -> Generator[Steps, Sequence[TrialResult], list[int]]:
         """Train until each has drawn so many triples; those that went well, the best first."""
         room, steps = self._room(), []
         for training in trainings:
@@ -177,7 +187,7 @@ class Rounds:
 
     def _do(
         self, steps: Sequence[Step], ahead: Sequence[Step] = ()
-    ) -> Generator[Steps, Sequence[Went], None]:
+    ) -> Generator[Steps, Sequence[TrialResult], None]:
         if not steps:
             return
         for step, went in zip(steps, (yield Steps(steps, ahead)), strict=True):
@@ -218,7 +228,7 @@ class Rounds:
 
     def _finish(
         self, number: int, triples: int, later: Sequence[int]
-    ) -> Generator[Steps, Sequence[Went], None]:
+    ) -> Generator[Steps, Sequence[TrialResult], None]:
         """Train until validation ends it; with WARP, for two thirds, and then without.
 
         WARP sees to the head of the lists alone; what is better stays. Those that are finished

@@ -11,7 +11,7 @@ import numpy as np
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES, Ranks
 from ssi_core.evaluation.significance import paired_randomisation
-from ssi_core.models.base import FittedModel
+from ssi_core.scoring.ranker import Fitted
 from ssi_core.types import Float64, Task
 
 
@@ -30,7 +30,7 @@ class Test(NamedTuple):
     p: float
 
 
-class Halves:
+class ValidationHalves:
     """A measure of the models that a choice is made of.
 
     The halves are drawn once, by nothing but the queries. A model that learns from training pairs
@@ -78,22 +78,22 @@ class Halves:
         """Queries of both halves."""
         return len(self._choosing), len(self._keeping)
 
-    def mean(self, fit: FittedModel) -> float:
+    def mean(self, fit: Fitted) -> float:
         """Return the mean of a trained model on the first half."""
         return float(self._values([self._choosing], fit).mean())
 
-    def mean_of_both(self, fit: FittedModel) -> float:
+    def mean_of_both(self, fit: Fitted) -> float:
         """Return the mean of a model on both halves."""
         return float(self._values([self._choosing, self._keeping], fit).mean())
 
-    def mean_unlearned(self, fit: FittedModel) -> float:
+    def mean_unlearned(self, fit: Fitted) -> float:
         """Return the mean of a model that learns nothing from pairs."""
         return float(self._values(self._unlearned, fit).mean())
 
     def means_of_sums(
         self,
-        first: FittedModel,
-        second: FittedModel,
+        first: Fitted,
+        second: Fitted,
         weights: Sequence[tuple[float, float]],
         *,
         learned: bool,
@@ -103,13 +103,13 @@ class Halves:
         ranks = zip(*(one.ranks_of_sums(first, second, weights) for one in validators), strict=True)
         return [float(self._joined(several).mean()) for several in ranks]
 
-    def test(self, first: FittedModel, second: FittedModel, level: float) -> Test:
+    def test(self, first: Fitted, second: Fitted, level: float) -> Test:
         """Tell whether a model is better than another on the second half."""
         values, others = (self._values([self._keeping], fit) for fit in (first, second))
         p = paired_randomisation(values, others, alternative="greater")
         return Test(bool(p < level and values.mean() > others.mean()), p)
 
-    def _values(self, validators: Sequence[Validator], fit: FittedModel) -> Float64:
+    def _values(self, validators: Sequence[Validator], fit: Fitted) -> Float64:
         return self._joined([one.ranks(fit) for one in validators])
 
     def _joined(self, ranks: Sequence[Ranks]) -> Float64:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.evaluation.two_folds import halves, two_folds
+from ssi_core.selection.two_folds import halves, two_folds
 from tests.evaluation.toy import Lookup, random_task
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ssi_core.models.choice.auto import Auto
-from ssi_core.models.rounds import Rounds, Went
+from ssi_core.selection.rounds import Rounds, TrialResult
 from ssi_core.tasks.task import open_task
 
 AUTO = Auto(first=700, budget=100_000)
@@ -18,9 +18,11 @@ def task(task_dir):
 def result(step, rng):
     """Validation ends a step, or the budget does; one in ten diverges."""
     if rng.random() < 0.1:
-        return Went(step.triples, None, [])
+        return TrialResult(step.triples, None, [])
     epochs = int(rng.integers(1, 60))
-    return Went(min(step.triples, step.before + epochs * step.epoch), float(rng.random()), [])
+    return TrialResult(
+        min(step.triples, step.before + epochs * step.epoch), float(rng.random()), []
+    )
 
 
 def asked(task, seed):

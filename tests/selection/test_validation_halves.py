@@ -12,8 +12,8 @@ from ssi_core.models.baselines.bm25 import Bm25
 from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.models.choice.untrained import is_shared, untrained
 from ssi_core.models.combined.mixture import Mixture
-from ssi_core.models.halves import Halves
 from ssi_core.models.latent.lsi import LsiMixture
+from ssi_core.selection.validation_halves import ValidationHalves
 from ssi_core.tasks.task import open_task
 
 
@@ -24,7 +24,7 @@ def task(task_dir):
 
 @pytest.fixture(scope="module")
 def halves(task):
-    return Halves(task, "map", 40)
+    return ValidationHalves(task, "map", 40)
 
 
 pytestmark = pytest.mark.trains
@@ -40,7 +40,7 @@ def test_halves_share_no_query_and_are_all_that_was_drawn(task, halves):
     assert abs(both[0] - both[1]) <= 1
     seen = set(halves.learning.valid.rows[:, 0])
     assert len(seen) == both[0]
-    others = Halves(task, "map", 40).learning.valid.rows[:, 0]
+    others = ValidationHalves(task, "map", 40).learning.valid.rows[:, 0]
     assert set(others) == seen
 
 
@@ -49,7 +49,7 @@ def test_the_half_that_decides_is_not_what_trainings_are_validated_on(task, halv
     kept = np.setdiff1d(task.valid.rows[:, 0], halves.learning.valid.rows[:, 0])
     better = halves.test(first, second, 0.05)
     only = dataclasses.replace(task, valid=task.valid.take(np.isin(task.valid.rows[:, 0], kept)))
-    whole = Halves(task, "map", 10_000)
+    whole = ValidationHalves(task, "map", 10_000)
     assert whole.sizes[0] + whole.sizes[1] == len(np.unique(task.valid.rows[:, 0]))
     validator = Validator(only, "valid", 10_000)
     means = [MEASURES["map"](validator.ranks(one)).mean() for one in (first, second)]
@@ -57,11 +57,11 @@ def test_the_half_that_decides_is_not_what_trainings_are_validated_on(task, halv
 
 
 def test_few_validation_queries_are_joined_by_training_queries_for_what_learns_nothing(task):
-    little = Halves(task, "map", 40)
+    little = ValidationHalves(task, "map", 40)
     model = fit(Bm25(), task)
     choosing = Validator(little.learning, "valid", 40)
     assert little.mean(model) == pytest.approx(MEASURES["map"](choosing.ranks(model)).mean())
-    many = Halves(task, "map", 10_000)
+    many = ValidationHalves(task, "map", 10_000)
     training = Validator(task, "train", 5_000 - many.sizes[0])
     values = [
         MEASURES["map"](validator.ranks(model))

@@ -31,8 +31,8 @@ from ssi_core.evaluation.measures import MEASURES, standard_error
 from ssi_core.experiment import Row, Table
 from ssi_core.models import MODELS
 from ssi_core.models.base import FittedModel
-from ssi_core.tasks.blind import training_part
 from ssi_core.tasks.task import open_task
+from ssi_core.tasks.training_part import training_part
 from ssi_core.threads import limited
 from ssi_core.training.descend import Diverged
 from ssi_core.types import BadInput, Float64, Task, Watch

@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core import bounds, files, integrity
+from ssi_core import files, integrity
 from ssi_core.arrays import ArraySpecs, check_arrays, load_array
-from ssi_core.strict import check_keys
+from ssi_core.strict import check, check_keys
 from ssi_core.types import BadInput
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
@@ -44,8 +44,8 @@ class Estimator:
     """Fields that saved settings and tables may still have, each with its only value."""
 
     def __post_init__(self) -> None:
-        """Refuse values outside of the `bounds` of their fields."""
-        bounds.check(self)
+        """Refuse values outside of the bounds of their fields."""
+        check(self)
 
     def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the arrays that are learnt; none where nothing is.

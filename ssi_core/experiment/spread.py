@@ -27,8 +27,8 @@ from ssi_core.models.base import FitOptions
 from ssi_core.models.choice.auto import Auto
 from ssi_core.parts import Done
 from ssi_core.selection.rounds import Rounds, Step, TrialResult
-from ssi_core.tasks.blind import training_part
 from ssi_core.tasks.task import open_task
+from ssi_core.tasks.training_part import training_part
 from ssi_core.threads import limited
 
 log = logging.getLogger(__name__)

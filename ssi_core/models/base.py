@@ -177,8 +177,7 @@ class Model(Estimator):
 
         The model is given the `training_part` of the task alone: no test pair, no cold document.
         """
-        from ssi_core.tasks.blind import training_part
-        from ssi_core.tasks.cold import without_cold
+        from ssi_core.tasks.training_part import training_part, without_cold
 
         def observe(queries: int) -> Callable[[FittedModel], float]:
             return options.judge(without_cold(task), "test", queries).rank_loss

@@ -31,11 +31,8 @@ def readable(rows: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(rows, np.float32)
 
 
-def inner_products(queries: Float32, documents: NDArray[Any]) -> Float32:
-    """Return ``queries @ documents.T``, float32, of documents in float32 or float16."""
-    if documents.dtype != np.float16:
-        products: Float32 = queries @ documents.T
-        return products
+def half_products(queries: Float32, documents: NDArray[Any]) -> Float32:
+    """Return ``queries @ documents.T``, float32, of documents in float16."""
     n, width = documents.shape
     products = np.empty((len(queries), n), np.float32)
     converted = converts_float16()

@@ -11,8 +11,7 @@ import numpy as np
 
 from ssi_core import integrity
 from ssi_core.selection.grid import Trial, search
-from ssi_core.training.clock import working
-from ssi_core.training.descend import Trainee, converges, descend
+from ssi_core.training.descend import Trainee, converges, descend, working
 from ssi_core.types import Watch
 
 T = TypeVar("T", bound=Trainee)

@@ -288,7 +288,8 @@ class Sgd:
         """The sweep of each thread; its kernels are compiled when the first begins."""
         groups, threads = list(self.groups.values()), len(self._work)
         first = groups[0]
-        if len(groups) == 1 and worth_while(first.kernels, first.data, threads, _PIECE):
+        alone = len(groups) == 1 and threads > 1
+        if alone and worth_while(first.kernels, first.data, threads, _PIECE):
             rows = PrivateRows(first.parameters, threads)
             kernels = first.kernels._replace(form="low_rank_private")
             mine = [replace(first, kernels=kernels, parameters=one) for one in rows.parameters]

@@ -13,6 +13,7 @@ from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.choice.untrained import learns, title
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.latent.lsi import LsiMixture
+from ssi_core.selection import validation_halves
 from tests.corpora import topical
 
 pytestmark = pytest.mark.trains

@@ -16,8 +16,8 @@ from flows.training.rows import run_row
 from ssi_core.command.verb import run as command
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models import MODELS
-from ssi_core.tasks.blind import without_test
 from ssi_core.tasks.task import build_task, open_task
+from ssi_core.tasks.training_part import without_test
 from ssi_core.types import BadInput
 from tests.corpora import write_collection
 from tests.seals import reseal

@@ -7,8 +7,8 @@ import pytest
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models.baselines.tfidf import TfIdf
 from ssi_core.models.bilinear.half_transductive import HalfTransductive
-from ssi_core.tasks.cold import cold_documents, without_cold
 from ssi_core.tasks.task import build_task, open_task
+from ssi_core.tasks.training_part import cold_documents, without_cold
 
 
 @pytest.fixture(scope="module")

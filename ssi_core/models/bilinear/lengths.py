@@ -51,16 +51,12 @@ def with_one_length(
 
 
 def brought(dense: Float32, fitted: FittedModel) -> Float32:
-    """Return documents at the length of a model, if it has one; a row of zeros stays."""
-    if LENGTH not in fitted.arrays:
-        return dense
+    """Return documents at the length of a model that has one; a row of zeros stays."""
     scaled: Float32 = unit(dense) * fitted.arrays[LENGTH][0]
     return scaled
 
 
 def brought_words(words: DenseWords, fitted: FittedModel) -> DenseWords:
     """Return the words of documents with the factor of `brought` in their weights."""
-    if LENGTH not in fitted.arrays:
-        return words
     equal = cosine_words(*words)
     return equal._replace(weights=equal.weights * fitted.arrays[LENGTH][0])

@@ -283,7 +283,7 @@ class LowRank(Trained):
         if self.form == "low_rank":
             embedding = self.embedding(fitted, side)
             dense = embedded(texts.matrix(self.view), embedding, self.dimensions)
-            if side == "document":
+            if side == "document" and LENGTH in fitted.arrays:
                 dense = brought(dense, fitted)
         return Inner(self.diagonal_rows(fitted, texts, side), dense)
 
@@ -293,7 +293,8 @@ class LowRank(Trained):
             return None
         embedding = np.asarray(self.embedding(fitted, side), np.float32)
         words = DenseWords(texts.matrix(self.view), embedding, fitted.view(self.view, side))
-        return brought_words(words, fitted) if side == "document" else words
+        scaled = side == "document" and LENGTH in fitted.arrays
+        return brought_words(words, fitted) if scaled else words
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> View | None:
         """Words of the diagonal."""

@@ -66,7 +66,9 @@ class MapTraining(Training["LowRank"]):
             model.carry_over(self.start, self.task, maps)
         if model.storage == "float16":
             maps = {name: halved(one) for name, one in maps.items()}
-        squares = {name: first_squares(rows) for name, rows in self._rows.items()}
+        squares = {}
+        if model.adagrad:
+            squares = {name: first_squares(rows) for name, rows in self._rows.items()}
         nothing, shared = aligned_empty(0, padded(1)), self.first_diagonal(settings)
         groups = {}
         for number, (first, *second) in enumerate(model.groups()):

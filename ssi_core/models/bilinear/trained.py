@@ -81,7 +81,7 @@ class Trained(Model):
     validation_queries : int
         Queries of the rank loss on validation.
     pairs : float
-        Share of the training pairs that is learnt from (`tasks.share`). The other pairs are
+        Share of the training pairs that is learnt from (`tasks.training_part`). The other pairs are
         treated like test pairs: they may be sampled as negatives and count as irrelevant in the
         training rank loss. Validation and test stay the same, so that shares can be compared.
     curves : bool

@@ -15,7 +15,7 @@ from ssi_core.kernels.training.sweep import Group as Kernels
 from ssi_core.kernels.training.sweep import draw_negative, draw_shown, draw_weighted
 from ssi_core.models.base import FitOptions, FittedModel, Side, fitted
 from ssi_core.models.bilinear.trained import POWER, Trained
-from ssi_core.tasks.share import share_of_pairs
+from ssi_core.tasks.training_part import share_of_pairs
 from ssi_core.training.embedding import shared_words
 from ssi_core.training.fitting import several
 from ssi_core.training.sgd import Group, Sgd, by_in_degree, held_out_hits, training_data

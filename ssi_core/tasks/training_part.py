@@ -1,4 +1,4 @@
-"""Cold documents: known titles and texts that training never sees, as if they came later."""
+"""Part of a task that a training is given: no test pair, no cold document, a share of pairs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core.tasks.split import SIDES, hash_titles
-from ssi_core.types import Int32, Pairs, Task, TextMatrix, Texts
+from ssi_core.tasks.split import SIDES, hash_titles, mix
+from ssi_core.types import BadInput, Int32, Pairs, Task, TextMatrix, Texts
 
 
 def cold_documents(titles: pl.Series, share: float, *, seed: int) -> Int32:
@@ -89,3 +89,54 @@ class _Part(Mapping[str, TextMatrix]):
 
     def __len__(self) -> int:
         return len(self._whole)
+
+
+def without_test(task: Task) -> Task:
+    """Return the task with nothing on its test side, in its folds and further tasks too."""
+    return replace(
+        task,
+        test=Pairs.of(()),
+        folds=tuple(map(without_test, task.folds)),
+        auxiliary={name: without_test(other) for name, other in task.auxiliary.items()},
+    )
+
+
+def training_part(task: Task) -> Task:
+    """Return what training is given of a task: training and validation pairs, texts, candidates.
+
+    It is without the test side, other folds and marked pairs, and without cold documents: a model
+    that learns from it knows nothing of them.
+    """
+    return without_test(replace(without_cold(task), folds=(), subsets={}))
+
+
+def share_of_pairs(task: Task, share: float) -> Task:
+    """Return the task with a share of its training pairs, by a keyed hash of their two ids.
+
+    Shares are nested, for a pair has one place in (0, 1] for ever: all of the 1 % are in the 4 %.
+    No seed moves them, as none moves the split.
+
+    Parameters
+    ----------
+    task : `Task`
+    share : float
+        0 < share <= 1; 1 is the task itself.
+
+    Raises
+    ------
+    BadInput
+        No training pair is in the share.
+    """
+    if share == 1:
+        return task
+    queries = hash_titles(task.queries.ids.cast(pl.String), 0, b"share query", "queries")
+    documents = hash_titles(task.documents.ids.cast(pl.String), 0, b"share document", "documents")
+    rows = task.train.rows
+    places = mix(queries[rows[:, 0]] ^ mix(documents[rows[:, 1]]))
+    kept = (places >> np.uint64(11)) * 2.0**-53 < share
+    if not kept.any():
+        raise BadInput(
+            f"task {task.path}: none of its {len(rows)} training pairs is in a share of {share:g}. "
+            "Take a larger share."
+        )
+    return replace(task, train=task.train.take(kept))

@@ -137,7 +137,7 @@ def write_result(path: Path, result: Mapping[str, Any], *, sort: bool = False) -
 
     Parameters
     ----------
-    path : pathlib.Path
+    path : path
         The file.
     result : mapping
         Name -> value: a value, a mapping, or a list of records.

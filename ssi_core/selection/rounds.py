@@ -131,6 +131,7 @@ class Rounds:
     Attributes
     ----------
     done : list of Trial
+        Finished trainings.
     """
 
     def __init__(self, plan: Plan, task: Task) -> None:

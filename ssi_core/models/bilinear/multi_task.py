@@ -42,7 +42,11 @@ class MultiTask(LowRank):
         of the model. ``weight``: its rate as a multiple of the first one's, 1 by default. A name
         alone is that of a task. Their terms share the model's diagonal, unless their queries and
         documents are in other words than it.
-    length, storage, adagrad
+    length : float or list of float or None
+        As of the model "bilinear".
+    storage : str
+        As of the model "bilinear".
+    adagrad : bool
         As of the model "bilinear".
     others
         See `LowRank`; ``pairs`` is a share of the model's own objective alone.

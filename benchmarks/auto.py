@@ -110,7 +110,7 @@ def measured(
     model : Path or None
         Directory to write what `auto` chose (in the first fold) to.
     **auto
-        Settings of `models.auto.Auto`.
+        Settings of `models.choice.auto.Auto`.
     """
     with TemporaryDirectory(prefix="ssi-auto-") as place:
         fields = {"views": VIEWS, **one.fields}

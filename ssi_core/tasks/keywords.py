@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core.kernels.keywords import draw_entries
+from ssi_core.kernels.text.keywords import draw_entries
 from ssi_core.resources import require
 from ssi_core.tasks.pairs import follow, load_pairs
 from ssi_core.tasks.queries import write_exclude, write_queries

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ssi_core import collection
-from ssi_core.tasks.cold import cold_documents
 from ssi_core.tasks.frozen import excluded_pairs
 from ssi_core.tasks.layout import COLD, PAIRS
 from ssi_core.tasks.pairs import held_out_twice, link_rows, sides_of_pairs, write_pairs
@@ -13,6 +12,7 @@ from ssi_core.tasks.queries import write_exclude
 from ssi_core.tasks.spec import NO_LINKS
 from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_documents
 from ssi_core.tasks.task_builder import Making, Reading
+from ssi_core.tasks.training_part import cold_documents
 from ssi_core.types import BadInput, Int32
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from ssi_core import files, store
 from ssi_core.arrays import load_array, load_csr
 from ssi_core.tasks.beside import open_beside
-from ssi_core.tasks.blind import without_test
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.judged import is_judged, open_judged
 from ssi_core.tasks.layout import COLD, DOCUMENTS, MATRICES, POOL, VALID_POOL, VIEW
@@ -17,6 +16,7 @@ from ssi_core.tasks.queries import load_exclude, load_queries
 from ssi_core.tasks.sizes import check_sizes
 from ssi_core.tasks.spec import TaskSpec
 from ssi_core.tasks.split import SIDES, TEST, TRAIN, VALID
+from ssi_core.tasks.training_part import without_test
 from ssi_core.tasks.translations import MONOLINGUAL, open_translations
 from ssi_core.types import Int32, Pairs, Task, Texts, View
 from ssi_core.views.correlated import hashed_path

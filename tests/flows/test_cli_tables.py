@@ -115,3 +115,8 @@ def test_what_cannot_be_reproduced_is_said_before_anything_starts(
     assert run(cli, ["reproduce", *arguments]) == code
     assert said in capsys.readouterr().err
     assert asked == []
+
+
+def test_a_former_verb_is_refused_with_what_does_its_work(capsys):
+    assert run(cli, ["tune", "demo", "--task", "t"]) == 2
+    assert "Give a setting of a row several values" in capsys.readouterr().err

@@ -7,12 +7,28 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ssi_core.kernels.adagrad import first_squares
-from ssi_core.kernels.forms import DIAGONALS, FORMS, low_rank_query, no_diagonal_clear
-from ssi_core.kernels.random import below, next_uint64
 from ssi_core.kernels.sparse import Csr, aligned_empty, contains, csr, padded
-from ssi_core.kernels.structs import Data, Parameters, Settings, Squares, Stepped, Turn, Work
-from ssi_core.kernels.sweep import HINGE, SKIPPED, TRIPLES, VIOLATED, Group, rank_weight, sweep_of
+from ssi_core.kernels.training.adagrad import first_squares
+from ssi_core.kernels.training.forms import DIAGONALS, FORMS, low_rank_query, no_diagonal_clear
+from ssi_core.kernels.training.random import below, next_uint64
+from ssi_core.kernels.training.structs import (
+    Data,
+    Parameters,
+    Settings,
+    Squares,
+    Stepped,
+    Turn,
+    Work,
+)
+from ssi_core.kernels.training.sweep import (
+    HINGE,
+    SKIPPED,
+    TRIPLES,
+    VIOLATED,
+    Group,
+    rank_weight,
+    sweep_of,
+)
 
 WORDS, N, BUCKETS = 12, 5, 7
 ROOT = 1e5

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numba.core import event
 
+from ssi_core.selection.grid import search
 from ssi_core.training import clock
 from ssi_core.training.descend import Diverged, descend
-from ssi_core.training.search import search
 from ssi_core.types import BadInput
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ssi_core.kernels.sparse import aligned_empty
-from ssi_core.kernels.structs import Parameters
-from ssi_core.kernels.sweep import Group as Kernels
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.kernels.training.structs import Parameters
+from ssi_core.kernels.training.sweep import Group as Kernels
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.tasks.task import open_task
 from ssi_core.training import private, sgd
 from ssi_core.training.sgd import training_data

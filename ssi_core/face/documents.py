@@ -39,7 +39,7 @@ class Documents:
 
     @property
     def path(self) -> Path:
-        """Return the directory, which every command takes as CORPUS."""
+        """Return the directory, which every command takes as corpus."""
         return self.artefact.path
 
     @property

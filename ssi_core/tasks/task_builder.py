@@ -23,7 +23,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Making:
+class TaskBuilder:
     """Inputs that every step of a task reads.
 
     Attributes
@@ -126,9 +126,11 @@ class Reading:
     names: Names | None = None
 
     @classmethod
-    def of_all(cls, making: Making) -> Reading:
+    def of_all(cls, builder: TaskBuilder) -> Reading:
         """Return the reading of all texts."""
-        return cls(np.ones(len(making.documents), np.bool_), np.ones(len(making.queries), np.bool_))
+        return cls(
+            np.ones(len(builder.documents), np.bool_), np.ones(len(builder.queries), np.bool_)
+        )
 
     @classmethod
     def of_sides(cls, sides: Sides) -> Reading:

@@ -51,11 +51,11 @@ from ssi_core.tasks.reading import language_of
 from ssi_core.tasks.spec import ANCHOR, ANCHORS, JUDGEMENT, LINK, SELF, TITLES, words_of
 from ssi_core.tasks.split import (
     NO_SIDE,
-    SIDES,
+    SPLITS,
     TEST,
     TRAIN,
     VALID,
-    Sides,
+    Splits,
     side_of_documents,
     side_of_rows,
 )
@@ -99,7 +99,7 @@ def write_pairs_beside(builder: TaskBuilder) -> Mapping[str, Names]:
             rows, sides = divided.pairs(kind)
             seen = np.where(sides == TEST, NO_SIDE, sides)
             facts["pairs"] = write_pairs(place / PAIRS, rows, seen)
-        if not facts["pairs"][SIDES[TRAIN]]:
+        if not facts["pairs"][SPLITS[TRAIN]]:
             raise BadInput(
                 f"{builder.collection.path}: beside={kind!r}: of its pairs none is left to learn "
                 "from. Ingest more documents, or leave it out (--beside)."
@@ -141,8 +141,8 @@ def _open(task: Task, path: Path, kind: str) -> Task:
     return replace(
         task,
         queries=load_queries(place, task.documents),
-        train=load_pairs(place, SIDES[TRAIN]),
-        valid=load_pairs(place, SIDES[VALID]),
+        train=load_pairs(place, SPLITS[TRAIN]),
+        valid=load_pairs(place, SPLITS[VALID]),
         test=Pairs.of(()),
         exclude=load_exclude(place, len(task.documents)),
         auxiliary={},
@@ -166,7 +166,7 @@ class _Divided:
     builder: TaskBuilder
     skipped: Mapping[str, dict[str, Any]] = field(default_factory=lambda: {ANCHORS: {}, TITLES: {}})
 
-    def pairs(self, kind: str) -> tuple[Int32, Sides]:
+    def pairs(self, kind: str) -> tuple[Int32, Splits]:
         """Return the pairs of documents, or of words of them, and their sides."""
         if not kind.startswith(LINK):
             rows = np.arange(len(self.documents), dtype=np.int32)
@@ -187,7 +187,7 @@ class _Divided:
         return sided if kind == TITLES else sided.filter(pl.col("link") <= pl.col("side"))
 
     @cached_property
-    def documents(self) -> Sides:
+    def documents(self) -> Splits:
         """Side of each document; none of a cold one."""
         builder = self.builder
         sides = side_of_documents(builder.documents["title"], seed=builder.spec.split_seed)
@@ -196,11 +196,11 @@ class _Divided:
         return sides
 
     @cached_property
-    def links(self) -> tuple[Int32, Sides]:
+    def links(self) -> tuple[Int32, Splits]:
         """Links of training and validation, sorted, and their sides."""
         builder, spec = self.builder, self.builder.spec
         if spec.relevant == LINK:
-            parts = [load_pairs(builder.path, SIDES[side]).rows for side in (TRAIN, VALID)]
+            parts = [load_pairs(builder.path, SPLITS[side]).rows for side in (TRAIN, VALID)]
             rows = np.concatenate(parts)
             sides = np.repeat(np.array([TRAIN, VALID], np.int8), [len(part) for part in parts])
             order = np.argsort(keys(rows))
@@ -213,13 +213,13 @@ class _Divided:
             sides = np.maximum(sides, self._sides_of_anchors(rows))
         return rows[sides != TEST], sides[sides != TEST]
 
-    def _sides_of_anchors(self, rows: Int32) -> Sides:
+    def _sides_of_anchors(self, rows: Int32) -> Splits:
         """Return the last side of the anchors of each link."""
         worded = self.anchors.drop("side").join(self.wordings, on="key")
         last = worded.group_by("s", "d").agg(pl.col("side").max())
         links = _frame(rows, np.zeros(len(rows), np.int8), "none")
         joined = links.join(last, on=["s", "d"], how="left", maintain_order="left")
-        sides: Sides = joined["side"].fill_null(TRAIN).to_numpy()
+        sides: Splits = joined["side"].fill_null(TRAIN).to_numpy()
         return sides
 
     @cached_property
@@ -257,7 +257,7 @@ class _Divided:
         )
 
 
-def _frame(rows: Int32, sides: Sides, name: str) -> pl.DataFrame:
+def _frame(rows: Int32, sides: Splits, name: str) -> pl.DataFrame:
     """Return the rows s and d of links, and their sides under a name."""
     ends = {"s": rows[:, 0].astype(np.uint32), "d": rows[:, 1].astype(np.uint32)}
     return pl.DataFrame({**ends, name: sides})

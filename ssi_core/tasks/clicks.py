@@ -32,7 +32,7 @@ from ssi_core.tasks.judged import read_judgements, write_test_lists
 from ssi_core.tasks.layout import PAIRS
 from ssi_core.tasks.queries import write_exclude
 from ssi_core.tasks.slates import write_exposed, write_pairs_of, write_shown, write_slates
-from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN
+from ssi_core.tasks.split import NO_SIDE, SPLITS, TEST, TRAIN
 from ssi_core.tasks.task_builder import Mask, Reading, TaskBuilder
 from ssi_core.types import BadInput, Int32, Weights
 
@@ -233,7 +233,7 @@ class _Events:
         counts = self.builder.counts
         counts["slates"] = {
             side: write_slates(self.path, rows, fixed, number, apart=apart)
-            for number, side in enumerate(SIDES)
+            for number, side in enumerate(SPLITS)
             if number
         }
         if exposure is not None:

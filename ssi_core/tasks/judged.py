@@ -26,7 +26,7 @@ from ssi_core.scoring.ranker import Fitted
 from ssi_core.tasks.layout import PAIRS
 from ssi_core.tasks.pairs import write_side
 from ssi_core.tasks.queries import load_queries, write_exclude, write_queries
-from ssi_core.tasks.split import SIDES, TEST, VALID, hash_titles, side_of_documents
+from ssi_core.tasks.split import SPLITS, TEST, VALID, hash_titles, side_of_documents
 from ssi_core.tasks.task_builder import TaskBuilder
 from ssi_core.tasks.unseen import Raw, both_sides
 from ssi_core.text.tokenizer import tokenize
@@ -231,13 +231,13 @@ def write_test_lists(builder: TaskBuilder) -> dict[str, int]:
     numbered = _numbered(judgements, builder.queries, builder.documents, where)
     rows = numbered.select("q", "d").to_numpy().astype(np.int32)
     pairs = _pairs(rows, numbered["grade"].to_numpy())
-    write_side(builder.path, SIDES[TEST], pairs)
+    write_side(builder.path, SPLITS[TEST], pairs)
     builder.counts["judged"] = {
         "queries": relevant["source"].n_unique(),
         "judgements": len(judgements),
         "relevant": len(relevant),
     }
-    return {SIDES[TEST]: len(pairs)}
+    return {SPLITS[TEST]: len(pairs)}
 
 
 def _with_relevant(collection: Collection) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -10,7 +10,7 @@ from ssi_core.tasks.layout import COLD, PAIRS
 from ssi_core.tasks.pairs import held_out_twice, link_rows, sides_of_pairs, write_pairs
 from ssi_core.tasks.queries import write_exclude
 from ssi_core.tasks.spec import NO_LINKS
-from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_documents
+from ssi_core.tasks.split import NO_SIDE, SPLITS, TEST, TRAIN, VALID, Splits, side_of_documents
 from ssi_core.tasks.task_builder import Reading, TaskBuilder
 from ssi_core.tasks.training_part import cold_documents
 from ssi_core.types import BadInput, Int32
@@ -38,7 +38,7 @@ def write_links(builder: TaskBuilder) -> Reading:
     return Reading.of_all(builder) if sides is None else Reading.of_sides(sides)
 
 
-def _write_pairs(builder: TaskBuilder, sides: Sides | None, tested: Sides | None) -> None:
+def _write_pairs(builder: TaskBuilder, sides: Splits | None, tested: Splits | None) -> None:
     spec, titles, building = builder.spec, builder.documents["title"], builder.building
     where, n = builder.collection.path, len(builder.documents)
     rows = links_of(builder)
@@ -76,5 +76,5 @@ def _write_pairs(builder: TaskBuilder, sides: Sides | None, tested: Sides | None
         )
     builder.counts["pairs"] = pairs
     builder.counts["queries"] = {
-        name: len(np.unique(rows[of_pairs == side, 0])) for side, name in enumerate(SIDES)
+        name: len(np.unique(rows[of_pairs == side, 0])) for side, name in enumerate(SPLITS)
     }

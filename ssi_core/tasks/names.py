@@ -39,7 +39,7 @@ from ssi_core.tasks.pairs import write_pairs
 from ssi_core.tasks.queries import write_exclude, write_queries
 from ssi_core.tasks.reading import language_of
 from ssi_core.tasks.slates import write_pairs_of
-from ssi_core.tasks.split import SIDES, TRAIN, side_of_documents
+from ssi_core.tasks.split import SPLITS, TRAIN, side_of_documents
 from ssi_core.tasks.task_builder import Names, Reading, TaskBuilder
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Int32, TextMatrix
@@ -69,7 +69,7 @@ def read_anchored(task: Path, side: str) -> pl.DataFrame:
     if not place.exists():
         return pl.DataFrame(schema={"text": pl.String, "d": pl.List(pl.Int32)})
     with files.reading(place):
-        frame = pl.read_parquet(place, glob=False).filter(side=SIDES.index(side))
+        frame = pl.read_parquet(place, glob=False).filter(side=SPLITS.index(side))
         return frame.group_by("text", maintain_order=True).agg("d")
 
 
@@ -222,7 +222,7 @@ def write_names(
     pairs = rows.select("d", "weight", "side", q=targets, grade=pl.lit(None, pl.Float64))
     counts = write_pairs_of(place / PAIRS, pairs)
     sides = rows.unique("key")["side"]
-    queries = {name: int((sides == side).sum()) for side, name in enumerate(SIDES)}
+    queries = {name: int((sides == side).sum()) for side, name in enumerate(SPLITS)}
     write_exclude(place, np.empty((0, 2), np.int32), len(keys), len(builder.documents))
     return counts, queries, Names(keys, _spelled(rows)["text"])
 

@@ -16,7 +16,7 @@ from ssi_core.store import Building
 from ssi_core.tasks.layout import POOL, VALID_POOL
 from ssi_core.tasks.pairs import candidates
 from ssi_core.tasks.spec import TaskSpec
-from ssi_core.tasks.split import TEST, Sides
+from ssi_core.tasks.split import TEST, Splits
 from ssi_core.types import Int32, Progress
 
 Mask = NDArray[np.bool_]
@@ -133,6 +133,6 @@ class Reading:
         )
 
     @classmethod
-    def of_sides(cls, sides: Sides) -> Reading:
+    def of_sides(cls, sides: Splits) -> Reading:
         """Return the reading of documents that are queries, without those of the test."""
         return cls(sides != TEST, sides != TEST)

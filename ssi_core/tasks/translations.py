@@ -32,7 +32,7 @@ from ssi_core.tasks.pairs import follow, keys, load_pairs, write_pairs
 from ssi_core.tasks.queries import rewritten_path, write_exclude, write_weighted
 from ssi_core.tasks.reading import texts_of
 from ssi_core.tasks.spec import LINK_OF_TRANSLATION
-from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_documents
+from ssi_core.tasks.split import NO_SIDE, SPLITS, TEST, TRAIN, VALID, Splits, side_of_documents
 from ssi_core.tasks.task_builder import Mask, Reading, TaskBuilder
 from ssi_core.types import BadInput, Int32, Task
 from ssi_core.views.lexicon import batches
@@ -84,7 +84,7 @@ def _numbered(builder: TaskBuilder) -> tuple[Int32, Mask]:
 
 
 def _bar(
-    builder: TaskBuilder, mates: Int32, of_queries: Sides, sides: Sides, titles: pl.Series
+    builder: TaskBuilder, mates: Int32, of_queries: Splits, sides: Splits, titles: pl.Series
 ) -> None:
     """Take queries of frozen sets, and their translations, off the sides that are trained on."""
     queries, documents = excluded_articles(builder.frozen, titles, builder.documents["title"])
@@ -96,7 +96,7 @@ def _bar(
     builder.skipped["frozen_queries"] = int(np.count_nonzero(queries))
 
 
-def _write_pairs(builder: TaskBuilder, mates: Int32, of_queries: Sides, sides: Sides) -> None:
+def _write_pairs(builder: TaskBuilder, mates: Int32, of_queries: Splits, sides: Splits) -> None:
     links = links_of(builder)
     tasks = {MATES: (mates, of_queries), MONOLINGUAL: (links, sides)}
     if builder.spec.relevant == LINK_OF_TRANSLATION:
@@ -119,7 +119,7 @@ def _write_pairs(builder: TaskBuilder, mates: Int32, of_queries: Sides, sides: S
         builder.counts[f"{name}_pairs" if name else "pairs"] = pairs
 
 
-def _write_query_pairs(builder: TaskBuilder, kept: Mask, of_queries: Sides) -> None:
+def _write_query_pairs(builder: TaskBuilder, kept: Mask, of_queries: Splits) -> None:
     """Write links of queries to queries of training, and which these are."""
     links = links_of(builder, collection.QUERY_LINK)
     between = kept[links].all(axis=1)
@@ -224,7 +224,7 @@ def open_translations(task: Task, path: Path) -> Task:
         further[MATES] = replace(task, exclude=nothing)
     auxiliary = {}
     for name, one in further.items():
-        pairs = [load_pairs(path / name, side) for side in SIDES]
+        pairs = [load_pairs(path / name, side) for side in SPLITS]
         auxiliary[name] = replace(
             one,
             train=pairs[TRAIN],

@@ -15,7 +15,7 @@ from ssi_core.tasks.pairs import load_pairs
 from ssi_core.tasks.queries import load_exclude, load_queries
 from ssi_core.tasks.sizes import check_sizes
 from ssi_core.tasks.spec import TaskSpec
-from ssi_core.tasks.split import SIDES, TEST, TRAIN, VALID
+from ssi_core.tasks.split import SPLITS, TEST, TRAIN, VALID
 from ssi_core.tasks.training_part import without_test
 from ssi_core.tasks.translations import MONOLINGUAL, open_translations
 from ssi_core.types import Int32, Pairs, Task, Texts, View
@@ -64,9 +64,9 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
     if (path / COLD).exists():
         documents = replace(documents, test_only=load_array(path / COLD))
     pairs = [
-        Pairs.of(()) if judged or (side == SIDES[TEST] and not tested)
+        Pairs.of(()) if judged or (side == SPLITS[TEST] and not tested)
         else load_pairs(path, side, weights)
-        for side in SIDES
+        for side in SPLITS
     ]  # fmt: skip
     task = Task(
         queries=load_queries(path, documents),

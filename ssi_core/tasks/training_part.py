@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core.tasks.split import SIDES, hash_titles, mix
+from ssi_core.tasks.split import SPLITS, hash_titles, mix
 from ssi_core.types import BadInput, Int32, Pairs, Task, TextMatrix, Texts
 
 
@@ -44,7 +44,7 @@ def _cut(task: Task, documents: Texts, number: Int32) -> Task:
     elif task.same:
         part = _Part(queries.matrices, np.flatnonzero(number >= 0))
         queries = replace(documents, matrices=part, views=queries.views)
-    train, valid, test = (_pairs(getattr(task, side), of_queries, number) for side in SIDES)
+    train, valid, test = (_pairs(getattr(task, side), of_queries, number) for side in SPLITS)
     return replace(
         task,
         queries=queries,

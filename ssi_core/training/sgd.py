@@ -162,8 +162,8 @@ class Group:
 
         Words are None where a text has a row of its own.
         """
-        p, free = self.parameters, self.kernels.form == "free"
-        documents = None if free else self.data.documents
+        p, per_document = self.parameters, self.kernels.form == "per_document"
+        documents = None if per_document else self.data.documents
         yield p.U, marks.queries, self.data.queries
         yield p.V, marks.documents, documents
         if p.squares is not None:

@@ -69,5 +69,5 @@ def test_one_thread_shares_nothing_and_few_pairs_would_be_stale(task_dir):
     assert not private.worth_while(plain, data, 1, few)
     assert not private.worth_while(plain, data, 2, few + 1)
     assert not private.worth_while(plain, data, 3, few)
-    for other in ("free", "low_rank_adagrad", "dense", "zero"):
+    for other in ("per_document", "low_rank_adagrad", "dense", "zero"):
         assert not private.worth_while(plain._replace(form=other), data, 2, few)

@@ -188,7 +188,7 @@ def weights_step(
 FORMS = {
     "zero": (zero_query, zero_document, zero_step),
     "low_rank": (low_rank_query, low_rank_document, low_rank_step),
-    "free": (low_rank_query, free_document, free_step),
+    "per_document": (low_rank_query, free_document, free_step),
     "low_rank_private": (private_query, private_document, private_step),
     "low_rank_adagrad": (low_rank_query, low_rank_document, adagrad_step),
     "dense": (pair_forms.pairs_query, pair_forms.dense_document, pair_forms.dense_step),

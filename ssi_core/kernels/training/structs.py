@@ -29,10 +29,11 @@ class Parameters(NamedTuple):
     """Learnt arrays: ``U``, ``V`` float32 (words, padded N), ``diagonal`` float32 (words or 1,).
 
     ``U is V`` makes the symmetric form: `forms.low_rank_step` then is the step of ``U'U``. In the
-    form "free" V has a row for each document. ``W`` is that of a form of `pair_forms`, which has no
-    U and V. ``squares`` are `Squares`, for `adagrad.adagrad_step`. ``second`` float32 (words,
-    padded N) is the map of documents of the second objective of a `sweep.Group`; it may be U.
-    ``private`` is `private.Private`, what a thread has for itself in "low_rank_private".
+    form "per_document" V has a row for each document. ``W`` is that of a form of `pair_forms`,
+    which has no U and V. ``squares`` are `Squares`, for `adagrad.adagrad_step`. ``second``
+    float32 (words, padded N) is the map of documents of the second objective of a
+    `sweep.Group`; it may be U. ``private`` is `private.Private`, what a thread has for itself
+    in "low_rank_private".
     """
 
     U: Any
@@ -86,7 +87,7 @@ class Work(NamedTuple):
 
     ``query`` (N,), ``documents`` (2, N), ``spread`` (words,), ``dots`` (2,). For `pair_forms`:
     ``held`` int64 (1,), the query; ``words`` (words of W's view,), zeros. For `adagrad`: ``words``,
-    and ``row``, a `sparse.Csr` of one row that has room for all words. For the form "free":
+    and ``row``, a `sparse.Csr` of one row that has room for all words. For the form "per_document":
     ``direction`` (N,). For `several`: ``direction``, and ``violating`` int64, a place for each d-.
     """
 

@@ -82,8 +82,8 @@ class Group(NamedTuple):
     draw : `draw_negative`, `draw_weighted` or `draw_shown`
         Kernel that draws negatives.
     second : bool
-        Of a group of the form "free": both objectives have the map of queries U and the diagonal;
-        the documents of the second have the map ``parameters.second``.
+        Of a group of the form "per_document": both objectives have the map of queries U and the
+        diagonal; the documents of the second have the map ``parameters.second``.
     several : bool
         Of a group of the form "low_rank": all of ``settings.negatives`` documents d- are drawn, and
         stepped against together (`several`).

@@ -77,8 +77,8 @@ class HalfTransductive(LowRank):
     def groups(self) -> Groups:
         """Return both objectives, which share a triple, the map of queries and the diagonal."""
         functional = self.term("U", "V")
-        free = functional._replace(document="v", form="free")
-        return ((Objective("", free), Objective("", functional, self.gamma)),)
+        known = functional._replace(document="v", form="per_document")
+        return ((Objective("", known), Objective("", functional, self.gamma)),)
 
     def before(self, task: Task, rng: np.random.Generator, options: FitOptions) -> Before:
         """Learn the maps alone, with the settings that this chooses."""

@@ -24,8 +24,8 @@ class Term(NamedTuple):
     query, document : str
         Names of its maps.
     form : str
-        Key of `kernels.training.forms.FORMS`; "zero" has no maps, in "free" the map of documents
-        has a row for each document in the place of each word.
+        Key of `kernels.training.forms.FORMS`; "zero" has no maps, in "per_document" the map of
+        documents has a row for each document in the place of each word.
     diagonal : str
         Key of `kernels.training.forms.DIAGONALS`.
     """
@@ -110,7 +110,7 @@ def rows_of_maps(groups: Groups, tasks: Mapping[str, Task], view: str) -> dict[s
         if term.form == "zero":
             continue
         words = [(term.query, task.queries), (term.document, task.documents)]
-        if term.form == "free":
+        if term.form == "per_document":
             rows |= {term.query: 0, term.document: len(task.documents)}
             words.pop()
         for name, texts in words:

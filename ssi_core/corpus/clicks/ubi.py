@@ -28,7 +28,7 @@ from ssi_core.corpus.clicks.settle import as_quarantined, settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.texts import PLACEHOLDER, Listed, id_of, write_texts
 from ssi_core.corpus.clicks.ubi_lines import CLICK, IMPRESSION, ROW, UbiLines, documents_of
-from ssi_core.corpus.language import name_language
+from ssi_core.corpus.language import name_languages
 from ssi_core.corpus.tables.form import kind_of, text_bytes
 from ssi_core.corpus.tree import walk
 from ssi_core.resources import require
@@ -224,7 +224,7 @@ def _write_texts(
     listed: Listed | None,
     language: str | None,
 ) -> None:
-    guessed = []
+    guessed: list[collection.Side] = []
     for side, texts in zip(collection.SIDES, (queries, described), strict=True):
         with collection.text_writer(building.path, side) as writer:
             if side == "documents" and listed is not None:
@@ -236,7 +236,7 @@ def _write_texts(
                 rows = pl.DataFrame(columns, schema=schema)
                 write_texts(writer, rows, language or PLACEHOLDER)
             if not (side == "documents" and listed is not None and listed.parents):
-                guessed.append(building.path / side)
+                guessed.append(side)
         building.counts[side] = writer.rows
     if language is None:
-        building.counts["language"] = name_language(guessed)
+        building.counts |= name_languages(building.path, guessed)

@@ -36,9 +36,8 @@ def test_a_row_is_a_text_and_its_translation(tmp_path, names, separator, columns
     texts = {side: pl.read_parquet(both.parts(side)) for side in ("queries", "documents")}
     pairs = both.frame(f"relations/{TRANSLATION}")
     for side, end in (("queries", "source"), ("documents", "target")):
-        pairs = pairs.join(
-            texts[side].select("id", pl.col("text").alias(side)), left_on=end, right_on="id"
-        )
+        named = texts[side].select("id", pl.col("text").alias(side))
+        pairs = pairs.join(named, left_on=end, right_on="id")
     assert pairs.select("queries", "documents").rows() == [ROWS[0], ROWS[1], ROWS[5]]
     assert [texts[side]["language"][0] for side in texts] == languages
     assert made.skipped == {"pair_incomplete": 1, "pair_of_another_text": 1, "pair_repeated": 1}

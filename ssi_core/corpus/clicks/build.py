@@ -35,7 +35,7 @@ from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.texts import Gathered, Listed, with_ids
 from ssi_core.corpus.earlier import tell
 from ssi_core.corpus.language import name_languages, warn_unsplit
-from ssi_core.corpus.tables.form import said_of
+from ssi_core.corpus.tables.form import TableForm, said_of
 from ssi_core.corpus.tables.lines import Place
 from ssi_core.corpus.tables.reader import read_rows
 from ssi_core.resources import require
@@ -71,7 +71,7 @@ def read(source: Clicks, out: Path | None, force: bool, progress: Progress | Non
     """
     form, since = source.form, source.since
     listed = {
-        side: Listed(path, texts_form, form.log, _TABLES[side])
+        side: Listed(path, texts_form, TableForm(each=form.log.each), _TABLES[side])
         for side, path, texts_form in (
             ("query", source.queries, form.queries),
             ("document", source.documents, form.documents),

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from ssi_core.corpus.clicks.columns import ROLES, LogMap, parse_map
+from ssi_core.corpus.clicks.columns import LogMap, parse_map
 from ssi_core.corpus.tables.form import TableForm, kind_of
 from ssi_core.corpus.tables.reader import header_of
 from ssi_core.corpus.tables.roles import LOG, guessed
@@ -57,9 +57,7 @@ def guess_map(
         Queries or documents are in no column that is known, or roles mean nothing together.
     """
     header = header_of(path, TableForm(**written))
-    for role, name in declared.items():
-        if role not in ROLES:
-            raise BadInput(f"{path}: columns of a log have no role {instead(role, ROLES)}")
+    for name in declared.values():
         if name not in header:
             raise BadInput(f"{path}: there is no column {instead(name, header)}")
     free = [name for name in header if name not in declared.values()]

@@ -11,7 +11,7 @@ import polars as pl
 
 from ssi_core import collection, files
 from ssi_core.collection import Collection, PartWriter, Side, open_collection
-from ssi_core.corpus.clicks.columns import LogForm, TextForm
+from ssi_core.corpus.clicks.columns import TextForm
 from ssi_core.corpus.tables.form import TableForm
 from ssi_core.corpus.tables.reader import header_of, read_rows
 from ssi_core.corpus.tables.roles import DOCUMENTS, QUERIES, roles_of
@@ -129,15 +129,16 @@ class Listed:
     form : TextForm
         Names of the table's columns; where there is no column of such a name, one that is known
         for the role (`tables.roles`).
-    log : LogForm
-        How the table is written; its format is that of its name.
+    written : TableForm
+        How the table is written, as far as it is declared.
     side : Side
         Of a collection: its queries, where it has some, or its documents.
     """
 
-    def __init__(self, path: Path, form: TextForm, log: LogForm, side: Side = "documents") -> None:
-        self.path, self._form, self._side = path, form, side
-        self._written = TableForm(each=log.each)
+    def __init__(
+        self, path: Path, form: TextForm, written: TableForm, side: Side = "documents"
+    ) -> None:
+        self.path, self._form, self._side, self._written = path, form, side, written
         self._collection: Collection | None = open_collection(path) if path.is_dir() else None
         self.skipped: Counter[str] = Counter()
         self._roles = {} if self._collection else self._columns()
@@ -172,8 +173,12 @@ class Listed:
             for role in names
             if (name := getattr(self._form, role)) and (name in header or name != usual[role])
         }
-        roles = roles_of(self.path, names, declared, needed=("id", "text"), form=self._written)
-        return roles
+        remedy = (
+            f"Read it first, ssi ingest table {self.path.name} --column {{role}}=NAME --out texts, "
+            f"and name texts in its place; or say so in a map ([{self._side}] {{role}} = NAME)."
+        )
+        form, needed = self._written, ("id", "text")
+        return roles_of(self.path, names, declared, needed=needed, form=form, remedy=remedy)
 
     def _known(self) -> pl.DataFrame:
         seen: dict[str, int] = {}

@@ -21,7 +21,7 @@ import polars as pl
 
 from ssi_core import collection
 from ssi_core.corpus.clicks.check import QUARANTINE, time
-from ssi_core.corpus.clicks.columns import LogForm, LogMap, TextForm
+from ssi_core.corpus.clicks.columns import LogMap, TextForm
 from ssi_core.corpus.clicks.quarantine import Quarantine
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.settle import as_quarantined, settle
@@ -29,7 +29,7 @@ from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.texts import PLACEHOLDER, Listed, id_of, write_texts
 from ssi_core.corpus.clicks.ubi_lines import CLICK, IMPRESSION, ROW, UbiLines, documents_of
 from ssi_core.corpus.language import name_languages
-from ssi_core.corpus.tables.form import kind_of, text_bytes
+from ssi_core.corpus.tables.form import TableForm, kind_of, text_bytes
 from ssi_core.corpus.tree import walk
 from ssi_core.resources import require
 from ssi_core.types import BadInput, Progress
@@ -79,7 +79,11 @@ def build(building: Building, source: Ubi, progress: Progress | None) -> None:
     paths = exports_of(source.paths, skipped)
     listed = None
     if source.documents is not None:
-        listed = Listed(source.documents, TextForm(language=language or ""), LogForm())
+        listed = Listed(
+            source.documents,
+            TextForm(**source.columns, language=language or ""),
+            TableForm(**source.written),
+        )
     kinds = dict.fromkeys(source.shown_by, IMPRESSION) | dict.fromkeys(source.actions, CLICK)
     reading = UbiLines(kinds)
     names = [path.name for path in paths]

@@ -48,8 +48,8 @@ def build(building: Building, source: Pairs, progress: Progress | None) -> None:
     pairs = _read(source, roles, form, skipped, progress)
     if pairs.is_empty():
         raise BadInput(
-            f"{source.paths[0]}: no row has a text and its translation. Give a table that has some, "
-            "or say which columns they are: --column query=NAME --column document=NAME"
+            f"{source.paths[0]}: no row has a text and its translation. Give a table that has "
+            "some, or say which columns they are: --column query=NAME --column document=NAME"
         )
     codes = source.languages or tuple(_language(name, pairs[role]) for role, name in roles.items())
     for side, role, code in zip(SIDES, roles, codes, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -137,6 +137,13 @@ class Clicks(Tabular):
         """Return the source with the files that its patterns name."""
         paths = [path for pattern in self.paths for path in _matching(pattern)]
         return self.model_copy(update={"paths": tuple(paths)})
+
+    @classmethod
+    def roles(cls) -> Collection[str]:
+        """Return the roles of columns of a log."""
+        from ssi_core.corpus.clicks.columns import ROLES
+
+        return ROLES
 
     @classmethod
     def looks_like(cls, path: Path) -> bool:

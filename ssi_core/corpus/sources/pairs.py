@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,13 @@ class Pairs(Tabular):
         default=None,
         description="File to translate queries by: a term, a tab, a translation a line",
     )
+
+    @classmethod
+    def roles(cls) -> Collection[str]:
+        """Return the roles of the two texts."""
+        from ssi_core.corpus.tables.roles import PAIRS
+
+        return PAIRS
 
     def inputs(self) -> Sequence[Path]:
         """Return the tables, and the dictionary."""

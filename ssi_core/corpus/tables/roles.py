@@ -47,7 +47,7 @@ LOG: Names = {
     "user": ("user", "user_id", "userid", "visitor", "visitor_id", "client_id"),
     "query": ("query_id", "queryid", "query-id", "qid"),
     "query_text": ("query_text", "query", "user_query", "search_term", "searchterm", "search_query",
-                   "search", "term", "keywords", "keyword", "phrase", "q"),
+                   "search", "term", "keywords", "keyword", "phrase", "words", "q"),
     "document": ("document", "document_id", "doc_id", "docid", "doc", "corpus-id", "item",
                  "item_id", "product", "product_id", "sku", "asin", "object_id", "ad_id", "result",
                  "result_id", "clicked_url", "url", "page", "page_id"),
@@ -82,8 +82,24 @@ def roles_of(
     *,
     needed: Sequence[str] = (),
     form: TableForm = GUESSED,
+    remedy: str = "Say so: --column {role}=NAME",
 ) -> dict[str, str]:
     """Return the column of each role: as declared, else the first name that is known.
+
+    Parameters
+    ----------
+    path : Path
+        The table.
+    known : Names
+        Names by which columns are known.
+    declared : mapping
+        Role -> column.
+    needed : sequence of str
+        Roles that must have a column; a title stands for a text.
+    form : TableForm
+        How the table is written, as far as it is declared.
+    remedy : str
+        What to do where one has none.
 
     Raises
     ------
@@ -105,7 +121,7 @@ def roles_of(
     for role in needed:
         if not roles[role]:
             raise BadInput(
-                f"{path}: which column is the {role}? Its columns are: {listed(header)}. Say "
-                f"so: --column {role}=NAME"
+                f"{path}: which column is the {role}? Its columns are: {listed(header)}. "
+                + remedy.format(role=role)
             )
     return {role: name for role, name in roles.items() if name}

@@ -60,7 +60,7 @@ def write_links(links: Any, names: Sequence[str] | None, path: Path) -> None:
         A frame of two ends, pairs of names, or a sparse matrix with an entry (i, j) for a link of
         document i to document j.
     names : sequence of str or None
-        Of the documents by their numbers; None where they are in a file.
+        Names of the documents by their numbers; None if they are in a file.
 
     Raises
     ------

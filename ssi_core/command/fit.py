@@ -39,7 +39,8 @@ def _kind(context: click.Context, option: click.Parameter, value: str | None) ->
         "ssi fit articles.jsonl --links links.csv --out model",
         "ssi fit site/ --out model --export opensearch to-opensearch",
         "ssi fit ubi/ --texts products.jsonl --out model --export opensearch to-opensearch",
-        "ssi fit log.csv --source clicks --set map=map.toml --texts ads.tsv --out model",
+        "ssi fit clicks.csv --texts articles.jsonl --out model",
+        "ssi fit log.csv --texts ads.tsv --column document=ad --out model",
         "ssi fit site/ --queries queries.tsv --qrels qrels.tsv --out model",
         "ssi fit corpus --ask words:3 --beside titles,anchors --measure mrr --out model",
         "ssi fit task --defaults --budget 200000 --out model",
@@ -57,6 +58,14 @@ def _kind(context: click.Context, option: click.Parameter, value: str | None) ->
 )
 @click.option(
     "--texts", type=_PATH, help="Documents that a log refers to: a table or a collection."
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="ROLE=NAME",
+    callback=pairs_of,
+    help="Which column is which, where the guess is wrong; may be repeated.",
 )
 @click.option("--queries", type=_PATH, help="Judged queries: a table of id and text.")
 @click.option(
@@ -155,7 +164,7 @@ def fit(
 
     if options := set_.keys() & ({*inspect.signature(fit_and_compare).parameters} - {"qrels"}):
         raise click.UsageError(f"--set {min(options)}: no setting of a source.")
-    given = {name: value for name, value in fields.items() if value is not None}
+    given = {name: value for name, value in fields.items() if value not in (None, {})}
     kinds = beside.split(",") if beside else ()
     try:
         fitted = fit_and_compare(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from ssi_core.corpus.source import LANGUAGE, Source, directory, files, option
+from ssi_core.corpus.source import LANGUAGE, Source, Tabular, directory, files, option
 
 if TYPE_CHECKING:
     from ssi_core.types import Progress
@@ -75,7 +75,7 @@ class Trec(Source):
         }
 
 
-class Judged(Source):
+class Judged(Tabular):
     """Add judged queries to a collection of documents, such as one of 'ssi ingest folder'.
 
     Queries are a table with the columns id and text (or _id, as BEIR has it), lines of an id, a tab
@@ -92,13 +92,22 @@ class Judged(Source):
     queries: Path = Field(description="Queries: id and text")
     qrels: Path = Field(description="Judgements: query, document and grade")
 
+    @classmethod
+    def roles(cls) -> Collection[str]:
+        """Return the roles of columns of queries and of judgements."""
+        from ssi_core.corpus.tables.roles import JUDGEMENTS, QUERIES
+
+        return (*QUERIES, *JUDGEMENTS)
+
     def inputs(self) -> Sequence[Path]:
         """Return queries and judgements."""
         return (self.queries, self.qrels)
 
     def identity(self) -> Mapping[str, Any]:
         """Return the settings that change what is written."""
-        return {"source": self.origin, "queries": self.queries.name, "qrels": self.qrels.name}
+        names = {"queries": self.queries.name, "qrels": self.qrels.name}
+        columns = {"columns": self.columns} if self.columns else {}
+        return {"source": self.origin, **names, **columns, **self.written}
 
     def parents(self, out: Path | None = None, progress: Progress | None = None) -> dict[str, str]:
         """Return the digests of the files, and the key of the documents."""

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from ssi_core.corpus.source import LANGUAGE, Source, files, option
+from ssi_core.corpus.source import LANGUAGE, Tabular, files, option
 
 if TYPE_CHECKING:
     from ssi_core.types import Progress
 
 
-class Ubi(Source):
+class Ubi(Tabular):
     """Read User Behavior Insights (UBI 1.x): queries and events as OpenSearch keeps them.
 
     FILES are exports of ubi_queries and ubi_events, in any order, together or apart: JSON lines
@@ -49,8 +49,8 @@ class Ubi(Source):
     )
     documents: Path | None = Field(
         default=None,
-        description="Collection or table (id, text, perhaps title) of the objects; empty: their "
-        "descriptions",
+        description="Collection or table of the objects, whose columns id, title and text --column "
+        "may name; empty: their descriptions",
     )
     actions: tuple[str, ...] = option(
         ("click",), "Action that counts as a click; may be repeated", "--action"
@@ -66,6 +66,11 @@ class Ubi(Source):
     most_broken: float = Field(
         default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
     )
+
+    @classmethod
+    def roles(cls) -> Collection[str]:
+        """Return the roles of columns of the objects."""
+        return ("id", "title", "text")
 
     @classmethod
     def looks_like(cls, path: Path) -> bool:
@@ -94,6 +99,8 @@ class Ubi(Source):
             "actions": {"clicks": sorted(self.actions), "impressions": sorted(self.shown_by)},
             "documents": self.documents and self.documents.name,
             "language": self.language,
+            **({"columns": self.columns} if self.columns else {}),
+            **self.written,
         }
 
     def parents(self, out: Path | None = None, progress: Progress | None = None) -> dict[str, str]:
